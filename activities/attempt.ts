@@ -1,0 +1,107 @@
+import {
+  Context as ActivityContext,
+  ApplicationFailure,
+  ApplicationFailureCategory,
+  activityInfo,
+  CancelledFailure,
+} from '@temporalio/activity';
+import { TemporalFailure } from '@temporalio/common';
+
+/** Heartbeats this much more often than Temporal expects them, so that one late beat is no death. */
+const BEATS_PER_TIMEOUT = 3;
+
+const LONGEST_MESSAGE = 1_000;
+
+export interface Attempt {
+  /** Fires on cancellation, on the loss of the attempt, and when the worker shuts down. */
+  signal: AbortSignal;
+  heartbeat(details?: unknown): void;
+}
+
+/**
+ * Runs an activity's body with automatic heartbeats and turns what it throws into failures that Temporal shows and acts
+ * on. The first beat comes late: one at the start of each activity costs a turn of short calls a fifth of its speed.
+ */
+export async function attempt<T>(body: (attempt: Attempt) => Promise<T>): Promise<T> {
+  const context = ActivityContext.current();
+  const { heartbeatTimeoutMs } = context.info;
+  let details: unknown;
+  const beat = () => context.heartbeat(details);
+  const timer =
+    heartbeatTimeoutMs === undefined || context.info.isLocal
+      ? undefined
+      : setInterval(beat, heartbeatTimeoutMs / BEATS_PER_TIMEOUT);
+  try {
+    return await body({
+      signal: context.cancellationSignal,
+      heartbeat(given) {
+        details = given;
+        beat();
+      },
+    });
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Thrown where this worker goes away: another one takes the task up. */
+export function retryAfterShutdown(): ApplicationFailure {
+  return retryLater('WorkerShutdown', 'the worker is shutting down; another attempt follows', {
+    benign: true,
+  });
+}
+
+/** Cancellation that the workflow asked for, told from a worker that goes away. */
+export function abortFailure(): Error {
+  const { cancellationDetails } = ActivityContext.current();
+  if (cancellationDetails?.workerShutdown && !cancellationDetails.cancelRequested)
+    return retryAfterShutdown();
+  return new CancelledFailure('CANCELLED');
+}
+
+export function retryLater(
+  type: string,
+  message: string,
+  options: { delay?: number; benign?: boolean } = {},
+): ApplicationFailure {
+  return withoutStack(
+    ApplicationFailure.create({
+      type,
+      message: shortened(message),
+      ...(options.delay === undefined ? {} : { nextRetryDelay: options.delay }),
+      ...(options.benign ? { category: ApplicationFailureCategory.BENIGN } : {}),
+    }),
+  );
+}
+
+/** Milliseconds since the task was first scheduled, over all its attempts. */
+export function waitedSoFar(): number {
+  return Date.now() - activityInfo().scheduledTimestampMs;
+}
+
+function failureOf(error: unknown): Error {
+  if (error instanceof TemporalFailure) return error;
+  const { name, message, retryable } = describe(error);
+  return withoutStack(
+    ApplicationFailure.create({ type: name, message: shortened(message), nonRetryable: retryable === false }),
+  );
+}
+
+function describe(error: unknown): { name: string; message: string; retryable?: boolean } {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
+  const retryable =
+    'retryable' in error && typeof error.retryable === 'boolean' ? error.retryable : undefined;
+  return { name: error.name, message: error.message, ...(retryable === undefined ? {} : { retryable }) };
+}
+
+/** Stacks go to the log and the ledger; the history is read by everybody who may see the namespace. */
+function withoutStack(failure: ApplicationFailure): ApplicationFailure {
+  failure.stack = '';
+  return failure;
+}
+
+function shortened(message: string): string {
+  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE).toWellFormed()}…`;
+}

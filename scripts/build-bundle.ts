@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { bundlePath, currentStamp, formatStamp, readStamp } from '../worker/bundle.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+async function digestOfSources(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const folder of ['workflows', 'src/protocol']) {
+    for (const file of (await readdir(join(root, folder))).sort()) {
+      hash.update(file).update(await readFile(join(root, folder, file)));
+    }
+  }
+  return hash.digest('base64url').slice(0, 22);
+}
+
+/** Builds the workflow bundle that workers load, where the one that is there has other sources or another stamp. */
+export async function buildBundle(): Promise<void> {
+  const stamp = { ...currentStamp(), sources: await digestOfSources() };
+  const present = await readStamp(bundlePath()).catch(() => undefined);
+  if (present !== undefined && formatStamp(present) === formatStamp(stamp)) return;
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(root, 'workflows/index.ts'),
+    logger: new DefaultLogger('WARN'),
+  });
+  await mkdir(join(root, 'dist'), { recursive: true });
+  const unfinished = `${bundlePath()}.${process.pid}`;
+  await writeFile(unfinished, `${formatStamp(stamp)}\n${code}`);
+  await rename(unfinished, bundlePath());
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildBundle();

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type Client,
+  defineSearchAttributeKey,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
+import { AGENT_TURN, DEFAULT_TASK_QUEUE, STATUS_QUERY } from '../protocol/names.ts';
+import type { AgentTurnStart, TurnResult, TurnStatus } from '../protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+
+/** Options of {@link HoldfastClient}. */
+export interface HoldfastClientOptions {
+  temporal: Client;
+  /** Defaults to `holdfast`. */
+  taskQueue?: string;
+  /** Labels turns with Holdfast's search attributes, which the server must know. Defaults to false. */
+  searchAttributes?: boolean;
+}
+
+export interface TurnHandle {
+  workflowId: string;
+  runId: string;
+  invocationId: string;
+  messageId: string;
+  /** The turn was under way already. */
+  attached: boolean;
+  /**
+   * Waits for the turn's end. A failed turn is a result with `status: 'failed'`.
+   *
+   * @throws WorkflowFailedError where the run was terminated, cancelled, or failed otherwise.
+   */
+  result(): Promise<TurnResult>;
+}
+
+/** Another message of the session is being answered. */
+export class SessionBusy extends Error {
+  readonly code = 'HOLDFAST_SESSION_BUSY';
+  override readonly name = 'SessionBusy';
+}
+
+/** Starts turns and waits for them. */
+export class HoldfastClient {
+  readonly #options: HoldfastClientOptions;
+
+  constructor(options: HoldfastClientOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts a turn, or attaches to it where this message id is under way.
+   *
+   * @param turn `messageId` defaults to a random one.
+   * @throws SessionBusy where the session is answering another message.
+   */
+  async startTurn(turn: AgentTurnStart): Promise<TurnHandle> {
+    const { temporal, taskQueue = DEFAULT_TASK_QUEUE } = this.#options;
+    const messageId = turn.messageId ?? randomUUID();
+    const workflowId = workflowIdOf(turn.app, turn.userId, turn.sessionId);
+    const invocationId = invocationIdOf(turn.app, turn.userId, turn.sessionId, messageId);
+    try {
+      const handle = await temporal.workflow.start(AGENT_TURN, {
+        workflowId,
+        taskQueue,
+        args: [{ v: PROTOCOL_VERSION, ...turn, messageId }],
+        memo: { invocationId },
+        ...(this.#options.searchAttributes ? { typedSearchAttributes: searchAttributesOf(turn) } : {}),
+      });
+      return handleOf(handle, {
+        workflowId,
+        runId: handle.firstExecutionRunId,
+        invocationId,
+        messageId,
+        attached: false,
+      });
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      return await this.#attach({ workflowId, invocationId, messageId });
+    }
+  }
+
+  async #attach(turn: Pick<TurnHandle, 'workflowId' | 'invocationId' | 'messageId'>): Promise<TurnHandle> {
+    const handle = this.#options.temporal.workflow.getHandle(turn.workflowId);
+    const { runId, memo } = await handle.describe();
+    const running = memo?.invocationId ?? (await handle.query<TurnStatus>(STATUS_QUERY)).invocationId;
+    if (running !== turn.invocationId) {
+      throw new SessionBusy(
+        `session ${turn.workflowId} is answering another message: wait for its end, or attach with its message id`,
+      );
+    }
+    return handleOf(handle, { ...turn, runId, attached: true });
+  }
+}
+
+function handleOf(handle: WorkflowHandle, turn: Omit<TurnHandle, 'result'>): TurnHandle {
+  return {
+    ...turn,
+    async result() {
+      try {
+        return await handle.result();
+      } catch (error) {
+        const failed = failedTurn(error);
+        if (failed === undefined) throw error;
+        return failed;
+      }
+    },
+  };
+}
+
+function failedTurn(error: unknown): TurnResult | undefined {
+  if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof ApplicationFailure))
+    return undefined;
+  if (error.cause.type !== 'TurnFailed') return undefined;
+  const result: unknown = error.cause.details?.[0];
+  return isTurnResult(result) ? result : undefined;
+}
+
+function isTurnResult(value: unknown): value is TurnResult {
+  return typeof value === 'object' && value !== null && 'invocationId' in value && 'status' in value;
+}
+
+const LONGEST_KEYWORD = 255;
+
+function searchAttributesOf(turn: AgentTurnStart) {
+  const values = {
+    HoldfastApp: turn.app,
+    HoldfastUser: turn.userId,
+    HoldfastSession: turn.sessionId,
+    HoldfastStatus: 'running',
+    ...(turn.agent === undefined ? {} : { HoldfastAgent: turn.agent }),
+  };
+  return Object.entries(values).map(([name, value]) => ({
+    key: defineSearchAttributeKey(name, 'KEYWORD'),
+    value: value.slice(0, LONGEST_KEYWORD),
+  }));
+}

@@ -1,0 +1,16 @@
+export type {
+  Blob,
+  CitationMetadata,
+  CodeExecutionResult,
+  Content,
+  ExecutableCode,
+  FileData,
+  FinishReason,
+  FunctionCall,
+  FunctionDeclaration,
+  FunctionResponse,
+  GenerateContentResponseUsageMetadata,
+  GroundingMetadata,
+  Part,
+  Transcription,
+} from '@google/genai';

@@ -1,0 +1,31 @@
+import type { Carried, Reference } from '../protocol/carried.ts';
+import { INLINE_LIMIT } from '../protocol/sizes.ts';
+import { digestOf } from './canonical-json.ts';
+
+const GIST_CHARACTERS = 60;
+
+/**
+ * What the history carries of a value that the ledger keeps: the value itself up to 4 KiB of JSON, else a reference.
+ *
+ * @param key ledger key under which the content is read again.
+ * @param sensitive keeps the value, and any excerpt of it, out of the history.
+ */
+export function carry<T>(key: string, value: T, sensitive = false): Carried<T> {
+  const json = JSON.stringify(value);
+  if (!sensitive && Buffer.byteLength(json) <= INLINE_LIMIT) return { value };
+  return { ref: referenceTo(key, value, json, sensitive) };
+}
+
+export function referenceTo(key: string, value: unknown, json: string, sensitive: boolean): Reference {
+  return {
+    key,
+    // A digest of a short secret can be guessed by trying; the key already names the content.
+    digest: sensitive ? '' : digestOf(value),
+    bytes: Buffer.byteLength(json),
+    gist: sensitive ? '(sensitive)' : excerptOf(json),
+  };
+}
+
+function excerptOf(json: string): string {
+  return json.length <= GIST_CHARACTERS ? json : `${json.slice(0, GIST_CHARACTERS).toWellFormed()}…`;
+}

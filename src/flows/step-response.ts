@@ -1,0 +1,165 @@
+import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { Event } from '../events/event.ts';
+import { createEventActions } from '../events/event-actions.ts';
+import type { LlmResponse } from '../models/llm-response.ts';
+import { stepKeyOf } from '../protocol/identity.ts';
+import type { StepOutcome } from '../protocol/step.ts';
+import type { InvocationOutcome } from '../protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { CommitStep, NewEvent, StepUsage } from '../store/store.ts';
+import { nameCalls } from './call-ids.ts';
+import { finalTextOf } from './final-text.ts';
+import { planCalls } from './plan-calls.ts';
+import { carry } from './size-rule.ts';
+
+/** What a model's answer, or its failure, adds to the store. */
+export type StepResponse = Pick<
+  CommitStep,
+  'agent' | 'events' | 'calls' | 'rows' | 'usage' | 'outcome' | 'ending'
+>;
+
+export interface AskedStep {
+  session: string;
+  invocationId: string;
+  runKey: string;
+  step: number;
+  agent: string;
+  model: string;
+  /** What earlier steps of the invocation used. */
+  usage: StepUsage;
+}
+
+/** The step that a response asks for: its calls, or the end of the turn. */
+export function stepFromResponse(
+  asked: AskedStep,
+  agent: LlmAgent,
+  response: LlmResponse,
+  takenCallIds: ReadonlySet<string>,
+): StepResponse {
+  const { parts, callIds } = nameCalls(response.content?.parts ?? [], asked.runKey, asked.step, takenCallIds);
+  const usage = usageOf(response);
+  const total = addUsage(asked.usage, usage);
+  const calls = parts.flatMap(({ functionCall }) => (functionCall === undefined ? [] : [functionCall]));
+  const text = finalTextOf(response.content);
+  const failed = calls.length === 0 && response.errorCode !== undefined;
+  const final = calls.length === 0 && !failed;
+  const { partial: _partial, ...said } = response;
+  const event: Omit<Event, 'id' | 'timestamp'> = {
+    ...said,
+    ...(response.content === undefined ? {} : { content: { ...response.content, role: 'model', parts } }),
+    invocationId: asked.invocationId,
+    author: asked.agent,
+    actions: createEventActions(
+      final && agent.outputKey !== undefined && text !== ''
+        ? { stateDelta: { [agent.outputKey]: text } }
+        : {},
+    ),
+  };
+  if (calls.length === 0) {
+    const ending: InvocationOutcome = failed
+      ? { status: 'failed', error: errorOf(response), usage: total }
+      : { status: 'completed', text: carry(stepKeyOf(asked.runKey, asked.step), text), usage: total };
+    return {
+      ...ended(asked, failed ? 'failed' : 'final', ending),
+      events: [{ kind: failed && parts.length === 0 ? 'error' : 'model', event }],
+      usage,
+    };
+  }
+  const plan = planCalls(
+    asked.runKey,
+    asked.step,
+    calls.map(({ name, args }, index) => ({
+      callId: callIds[index] ?? '',
+      name: name ?? '',
+      args: args ?? {},
+    })),
+    new Map(agent.tools.map((tool) => [tool.name, tool])),
+  );
+  const outcome: StepOutcome = {
+    v: PROTOCOL_VERSION,
+    kind: 'calls',
+    session: asked.session,
+    seq: 0,
+    agent: asked.agent,
+    model: asked.model,
+    calls: plan.calls,
+    schedules: plan.schedules,
+    maxParallelCalls: agent.durable.maxParallelCalls,
+    usage: total,
+  };
+  return {
+    agent: asked.agent,
+    events: [{ kind: 'model', event }],
+    calls: plan.all,
+    rows: plan.rows,
+    usage,
+    outcome,
+  };
+}
+
+/** The end of a turn whose model, or whose agent, can't go on: an error event, kept. */
+export function stepFromError(asked: AskedStep, error: { code: string; message: string }): StepResponse {
+  const event: NewEvent = {
+    kind: 'error',
+    event: {
+      invocationId: asked.invocationId,
+      author: asked.agent,
+      errorCode: error.code,
+      errorMessage: error.message,
+      actions: createEventActions(),
+    },
+  };
+  const usage: StepUsage = { modelCalls: 1, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
+  const ending: InvocationOutcome = {
+    status: 'failed',
+    error: { code: error.code, message: error.message },
+    usage: addUsage(asked.usage, usage),
+  };
+  return { ...ended(asked, 'failed', ending), events: [event], usage };
+}
+
+function ended(
+  asked: AskedStep,
+  kind: 'final' | 'failed',
+  ending: InvocationOutcome,
+): Omit<StepResponse, 'events' | 'usage'> {
+  return {
+    agent: asked.agent,
+    calls: [],
+    rows: [],
+    outcome: {
+      v: PROTOCOL_VERSION,
+      kind,
+      session: asked.session,
+      seq: 0,
+      from: 0,
+      agent: asked.agent,
+      model: asked.model,
+      outcome: ending,
+    },
+    ending,
+  };
+}
+
+function errorOf({ errorCode, errorMessage }: LlmResponse): { code: string; message: string } {
+  const code = errorCode ?? 'UNKNOWN';
+  return { code, message: errorMessage || `the model stopped with ${code}` };
+}
+
+function usageOf({ usageMetadata }: LlmResponse): StepUsage {
+  return {
+    modelCalls: 1,
+    promptTokens: usageMetadata?.promptTokenCount ?? 0,
+    outputTokens: (usageMetadata?.candidatesTokenCount ?? 0) + (usageMetadata?.thoughtsTokenCount ?? 0),
+    totalTokens: usageMetadata?.totalTokenCount ?? 0,
+  };
+}
+
+function addUsage(one: StepUsage, other: StepUsage): StepUsage {
+  return {
+    modelCalls: one.modelCalls + other.modelCalls,
+    promptTokens: one.promptTokens + other.promptTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    totalTokens: one.totalTokens + other.totalTokens,
+  };
+}

@@ -1,0 +1,79 @@
+import type { LlmRequest } from './llm-request.ts';
+import type { LlmResponse } from './llm-response.ts';
+
+const BASE_LLM = Symbol.for('google.adk.baseModel');
+
+/**
+ * A model that agents can call. Extend it to bring your own; errors should be {@link ModelError}s, because only
+ * these tell which failures are worth another attempt.
+ *
+ * Semantics: `BaseLlm` of `@google/adk` 2.0.0, without `connect` (live audio and video).
+ *
+ * @example
+ * class Echo extends BaseLlm {
+ *   static override readonly supportedModels = ['echo'];
+ *   override async *generateContentAsync(request: LlmRequest) {
+ *     yield { content: { role: 'model', parts: request.contents.at(-1)?.parts ?? [] } };
+ *   }
+ * }
+ * LLMRegistry.register(Echo);
+ */
+export abstract class BaseLlm {
+  readonly [BASE_LLM] = true;
+  /** Name of the model, e.g. `gemini-2.5-flash`. */
+  readonly model: string;
+
+  /** Model names (whole names, or patterns of whole names) that `LLMRegistry.register` offers this class for. */
+  static readonly supportedModels: Array<string | RegExp> = [];
+
+  constructor({ model }: { model: string }) {
+    this.model = model;
+  }
+
+  /**
+   * Asks the model once.
+   *
+   * Without `stream` yields one response. With `stream` yields text as it comes in responses marked
+   * `partial: true`, and at last the whole answer in one response without the mark.
+   *
+   * @param llmRequest what to send; never changed.
+   * @param stream defaults to false.
+   * @param abortSignal ends the request, and its connection, when it fires.
+   * @throws ModelError where the model gave no answer.
+   */
+  abstract generateContentAsync(
+    llmRequest: LlmRequest,
+    stream?: boolean,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void>;
+
+  /**
+   * Makes the request end with a `user` content, which models ask for. Texts: `@google/adk` 2.0.0.
+   *
+   * @param llmRequest its `contents` get up to two contents more.
+   */
+  maybeAppendUserContent(llmRequest: LlmRequest): void {
+    const { contents } = llmRequest;
+    if (contents.length === 0) {
+      contents.push({
+        role: 'user',
+        parts: [{ text: 'Handle the requests as specified in the System Instruction.' }],
+      });
+    }
+    if (contents.at(-1)?.role !== 'user') {
+      contents.push({
+        role: 'user',
+        parts: [
+          {
+            text: 'Continue processing previous requests as instructed. Exit or provide a summary if no more outputs are needed.',
+          },
+        ],
+      });
+    }
+  }
+}
+
+/** Whether `value` is a model: a {@link BaseLlm} of this or of another copy of the package, or one of `@google/adk`. */
+export function isBaseLlm(value: unknown): value is BaseLlm {
+  return typeof value === 'object' && value !== null && BASE_LLM in value && value[BASE_LLM] === true;
+}

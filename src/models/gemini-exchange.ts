@@ -1,0 +1,65 @@
+import type { Fetch } from '@google/genai';
+import { type FailedCall, ModelError } from './model-errors.ts';
+
+/**
+ * Watches the HTTP side of one model call. `@google/genai` throws errors that have lost the response's headers, so
+ * that its `fetch` is the only place where `Retry-After` can be seen.
+ */
+export class GeminiExchange {
+  #progress: NonNullable<FailedCall['progress']> = 'preparing';
+  #refusal: FailedCall['response'];
+  readonly #fetch: Fetch;
+
+  /** @param custom the user's own `httpOptions.fetch`; it gets the request untouched. */
+  constructor(custom: Fetch | undefined) {
+    this.#fetch = custom ?? patientFetch;
+  }
+
+  readonly fetch: Fetch = async (input, init) => {
+    assertHttp(input);
+    this.#progress = 'sent';
+    this.#refusal = undefined;
+    const response = await this.#fetch(input, init);
+    if (response.ok) this.#progress = 'answering';
+    else this.#refusal = { status: response.status, headers: response.headers };
+    return response;
+  };
+
+  /** What `toModelError` should know of the call. */
+  get facts(): Pick<FailedCall, 'response' | 'progress'> {
+    return { progress: this.#progress, ...(this.#refusal && { response: this.#refusal }) };
+  }
+}
+
+interface Dispatcher {
+  dispatch(options: object, handler: unknown): boolean;
+}
+
+const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+
+/**
+ * Node's fetch without its limit of 300 s for headers and between pieces of the body, as `@google/genai` has it
+ * when it isn't given a `fetch`: models think longer. `httpOptions.timeout` and the abort signal still hold.
+ */
+const patientFetch: Fetch = (input, init) => {
+  const dispatcher: Dispatcher = {
+    dispatch: (options, handler) =>
+      globalDispatcher().dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
+  };
+  return fetch(input, { ...init, dispatcher } as RequestInit);
+};
+
+function globalDispatcher(): Dispatcher {
+  return Reflect.get(globalThis, GLOBAL_DISPATCHER) as Dispatcher;
+}
+
+function assertHttp(input: Parameters<Fetch>[0]): void {
+  const url = new URL(input instanceof Request ? input.url : input);
+  if (url.protocol === 'http:' || url.protocol === 'https:') return;
+  throw new ModelError({
+    kind: 'bad_request',
+    message:
+      `The base URL of the model has the scheme ${JSON.stringify(url.protocol)}: let GOOGLE_GEMINI_BASE_URL ` +
+      '(GOOGLE_VERTEX_BASE_URL on Vertex AI) or `httpOptions.baseUrl` begin with "https://" or "http://".',
+  });
+}

@@ -1,0 +1,55 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+
+const LONGEST_PART = 64;
+const KEPT_OF_A_LONG_PART = 40;
+const DIGEST_CHARACTERS = 22;
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** The first 22 characters of the base64url SHA-256 of `text`: 132 bits. */
+export function shortDigest(text: string): string {
+  const bytes = sha256(utf8ToBytes(text));
+  let characters = '';
+  for (let bit = 0; characters.length < DIGEST_CHARACTERS; bit += 6) {
+    const word = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);
+    characters += BASE64URL[(word >> (10 - (bit & 7))) & 63];
+  }
+  return characters;
+}
+
+/**
+ * Workflow id of a session's turns: `<app>/<user>/<session>`, each part URI-encoded. A part over 64 characters
+ * becomes its first 40, `~` and 22 of its SHA-256; `~` itself is encoded, so that no id can pose as another's
+ * short form.
+ *
+ * @throws URIError where a part is not well-formed Unicode.
+ */
+export function workflowIdOf(app: string, userId: string, sessionId: string): string {
+  return [app, userId, sessionId].map(workflowIdPart).join('/');
+}
+
+function workflowIdPart(part: string): string {
+  const encoded = encodeURIComponent(part).replaceAll('~', '%7E');
+  if (encoded.length <= LONGEST_PART) return encoded;
+  return `${encoded.slice(0, KEPT_OF_A_LONG_PART)}~${shortDigest(part)}`;
+}
+
+/** Invocation id of a message: the same message id is the same invocation, for ever. */
+export function invocationIdOf(app: string, userId: string, sessionId: string, messageId: string): string {
+  return `e-${shortDigest(JSON.stringify([app, userId, sessionId, messageId]))}`;
+}
+
+export function stepKeyOf(runKey: string, step: number): string {
+  return `${runKey}.${step}`;
+}
+
+export function callKeyOf(runKey: string, step: number, index: number): string {
+  return `${runKey}.${step}.${index}`;
+}
+
+/** Prefix of function call ids that the model did not give; ADK's. They are removed from requests again. */
+export const OWN_CALL_ID_PREFIX = 'adk-';
+
+export function ownCallId(callKey: string): string {
+  return `${OWN_CALL_ID_PREFIX}${callKey}`;
+}

@@ -1,0 +1,76 @@
+import type { Content } from '../events/content.ts';
+import type { Carried } from './carried.ts';
+
+/** Settings of one turn that travel with its message. */
+export interface TurnRunConfig {
+  /** Model calls that the turn may make. Zero or less means no limit. Defaults to 500, as in ADK. */
+  maxLlmCalls?: number;
+  /** `'sse'` asks the model for a stream. Defaults to `'none'`. */
+  streamingMode?: 'none' | 'sse';
+}
+
+/** Start arguments of the workflow `agentTurn`; unknown fields are ignored. */
+export interface AgentTurnStart {
+  v?: number;
+  app: string;
+  userId: string;
+  sessionId: string;
+  /** A string means one user text part. */
+  message: string | Content;
+  /** One message id is one turn, for ever. Defaults to the first run's id. */
+  messageId?: string;
+  /** Defaults to the session's last acting agent, then to the worker's root agent. */
+  agent?: string;
+  /** State that the message's event carries. */
+  stateDelta?: Record<string, unknown>;
+  runConfig?: TurnRunConfig;
+}
+
+export interface TurnUsage {
+  modelCalls: number;
+  promptTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+}
+
+export interface TurnError {
+  code: string;
+  message: string;
+}
+
+export type InvocationStatus = 'running' | 'completed' | 'failed' | 'interrupted';
+
+/** What one invocation came to, without its place in the transcript. */
+export interface InvocationOutcome {
+  status: Exclude<InvocationStatus, 'running'>;
+  text?: Carried<string>;
+  output?: Carried;
+  error?: TurnError;
+  usage: TurnUsage;
+}
+
+/** Result of a run of `agentTurn`. */
+export interface TurnResult extends InvocationOutcome {
+  v: number;
+  invocationId: string;
+  /** First and last seq of the invocation's events. */
+  events: { from: number; to: number };
+}
+
+export interface RunningCall {
+  callKey: string;
+  tool: string;
+  /** Milliseconds since the epoch. */
+  since: number;
+}
+
+/** Answer of the query `status`. */
+export interface TurnStatus {
+  v: number;
+  status: 'running' | Exclude<InvocationStatus, 'running'>;
+  agent: string | undefined;
+  step: number;
+  invocationId: string;
+  running: RunningCall[];
+  usage: TurnUsage;
+}

@@ -1,0 +1,74 @@
+import type { z } from 'zod/v3';
+import type { Path } from './path.ts';
+import {
+  fitsNoBranch,
+  notOneOf,
+  outOfRange,
+  type Problem,
+  unknownProperty,
+  wrongFormat,
+  wrongKind,
+} from './problems.ts';
+import { NO_MESSAGE } from './zod4-problems.ts';
+
+const COUNTED: Record<string, string> = { string: 'character', array: 'item', set: 'item' };
+
+const KINDS: Record<string, string> = { float: 'number', map: 'object', set: 'array' };
+
+const FORMATS: Record<string, string> = { datetime: 'date-time', url: 'uri' };
+
+/** Zod 3 gives paths from the root, those of union branches included. */
+export function zod3Problems(issues: readonly z.ZodIssue[], root: unknown): Problem[] {
+  return issues.flatMap((issue) => problemsOf(issue, root));
+}
+
+function problemsOf(issue: z.ZodIssue, root: unknown): Problem[] {
+  const path: Path = issue.path;
+  if (issue.message !== NO_MESSAGE) return [{ path, text: issue.message }];
+  switch (issue.code) {
+    case 'invalid_type':
+      return [wrongKind(root, path, [KINDS[issue.expected] ?? issue.expected])];
+    case 'invalid_date':
+      return [wrongKind(root, path, ['date'])];
+    case 'invalid_literal':
+      return [notOneOf(root, path, [issue.expected])];
+    case 'invalid_enum_value':
+    case 'invalid_union_discriminator':
+      return [notOneOf(root, path, issue.options)];
+    case 'too_small':
+      return [outOfRange(path, COUNTED[issue.type], comparison('>', issue), issue.minimum)];
+    case 'too_big':
+      return [outOfRange(path, COUNTED[issue.type], comparison('<', issue), issue.maximum)];
+    case 'not_multiple_of':
+      return [{ path, text: `must be a multiple of ${issue.multipleOf}` }];
+    case 'not_finite':
+      return [{ path, text: 'must be finite' }];
+    case 'invalid_string':
+      return [formatProblem(issue.validation, path)];
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => unknownProperty(path, key));
+    case 'invalid_union':
+      return fitsNoBranch(
+        root,
+        path,
+        issue.unionErrors.map((error) => zod3Problems(error.issues, root)),
+      );
+    default:
+      return [{ path, text: 'is not valid' }];
+  }
+}
+
+function comparison(sign: string, { exact, inclusive }: { exact?: boolean; inclusive: boolean }): string {
+  if (exact) return '=';
+  return inclusive ? `${sign}=` : sign;
+}
+
+function formatProblem(validation: z.ZodInvalidStringIssue['validation'], path: Path): Problem {
+  // Zod 3 doesn't hand out the pattern.
+  if (validation === 'regex') return { path, text: 'must match the pattern' };
+  if (typeof validation === 'string') return wrongFormat(path, FORMATS[validation] ?? validation);
+  if ('startsWith' in validation)
+    return { path, text: `must start with ${JSON.stringify(validation.startsWith)}` };
+  if ('endsWith' in validation) return { path, text: `must end with ${JSON.stringify(validation.endsWith)}` };
+  return { path, text: `must contain ${JSON.stringify(validation.includes)}` };
+}

@@ -1,0 +1,52 @@
+/** A failure of the store. Its `code` never changes; `retryable` says whether the same call may succeed later. */
+export abstract class StoreError extends Error {
+  abstract readonly code: string;
+  abstract readonly retryable: boolean;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** A late attempt of an older step or turn tried to write. What it did since it was replaced doesn't count. */
+export class Fenced extends StoreError {
+  readonly code = 'HOLDFAST_FENCED';
+  readonly retryable = false;
+}
+
+/** The store lacks what a turn has already written: it was restored from an older backup, or the session deleted. */
+export class StoreBehindHistory extends StoreError {
+  readonly code = 'HOLDFAST_STORE_BEHIND_HISTORY';
+  readonly retryable = true;
+}
+
+/** The database can't be reached or can't serve now. Names its host and database, never a password. */
+export class StoreUnavailable extends StoreError {
+  readonly code = 'HOLDFAST_STORE_UNAVAILABLE';
+  readonly retryable = true;
+}
+
+/** A step was opened while a call of the step before it has no outcome. */
+export class StepNotSettled extends StoreError {
+  readonly code = 'HOLDFAST_STEP_NOT_SETTLED';
+  readonly retryable = false;
+}
+
+/** A value that the database can't hold: nested too deeply, too large, or a name with characters it lacks. */
+export class Unstorable extends StoreError {
+  readonly code = 'HOLDFAST_UNSTORABLE';
+  readonly retryable = false;
+}
+
+/** `openStore` was given an address that isn't a usable `postgres://` URL. */
+export class InvalidStoreUrl extends StoreError {
+  readonly code = 'HOLDFAST_INVALID_STORE_URL';
+  readonly retryable = false;
+}
+
+/** Another process, or another store of this process, has the folder open. */
+export class FolderInUse extends StoreError {
+  readonly code = 'HOLDFAST_FOLDER_IN_USE';
+  readonly retryable = false;
+}

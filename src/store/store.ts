@@ -1,0 +1,267 @@
+import type { Event } from '../events/event.ts';
+import type { ChainFence, PlannedCall, StepOutcome, TurnIdentity, UnsettledCall } from '../protocol/step.ts';
+import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
+
+/** What an event is in the transcript. `responses` answers the calls of the same run and step. */
+export type EventKind = 'message' | 'model' | 'responses' | 'error';
+
+/** An event with its place in the session. */
+export interface StoredEvent {
+  /** From 1, gapless within a session. */
+  seq: number;
+  kind: EventKind;
+  runKey: string;
+  step: number;
+  event: Event;
+}
+
+export interface SessionNames {
+  app: string;
+  userId: string;
+  sessionId: string;
+}
+
+export interface OpenStep {
+  /** First step only: names the session, which is made where it is missing. */
+  identity?: TurnIdentity;
+  /** The store's internal id; from the second step on. */
+  session?: string;
+  invocationId: string;
+  runKey: string;
+  step: number;
+  fence: ChainFence;
+  /** The transcript must reach this seq, else `StoreBehindHistory`. */
+  seq: number;
+  /** Acting agent; author of the merged responses. */
+  agent?: string;
+  /** First step only: the user's message, without id and timestamp. */
+  message?: Omit<Event, 'id' | 'timestamp'>;
+  /** Events after this seq are returned; the caller keeps those before. */
+  knownSeq?: number;
+}
+
+export type OpenedStep =
+  | {
+      kind: 'finished';
+      session: string;
+      seq: number;
+      from: number;
+      agent: string | undefined;
+      outcome: InvocationOutcome;
+    }
+  | {
+      kind: 'recorded';
+      session: string;
+      seq: number;
+      from: number;
+      agent: string | undefined;
+      outcome: StepOutcome;
+    }
+  | {
+      kind: 'open';
+      session: string;
+      names: SessionNames;
+      /** Last seq of the transcript, with the input that this call appended. */
+      seq: number;
+      /** First seq of the invocation. */
+      from: number;
+      events: StoredEvent[];
+      /** Session's, `app:` and `user:` state, with the invocation's `temp:`; keys carry their prefixes. */
+      state: Record<string, unknown>;
+      /** The acting agent of the session's latest step, where there is one. */
+      lastAgent: string | undefined;
+      /** How often this step was opened, this time included. */
+      attempt: number;
+      /** Failures of the provider's own that earlier attempts recorded. */
+      failures: number;
+      /** What earlier steps of the invocation used. */
+      usage: StepUsage;
+    };
+
+export interface StepUsage {
+  modelCalls: number;
+  promptTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+}
+
+/** A call whose content the ledger keeps from the start: arguments by reference, or an answer without a run. */
+export interface PlannedRow {
+  callKey: string;
+  index: number;
+  callId: string;
+  tool: string;
+  args?: Record<string, unknown>;
+  response?: Record<string, unknown>;
+}
+
+/** Without id and timestamp, which the store gives. */
+export interface NewEvent {
+  kind: 'model' | 'error';
+  event: Omit<Event, 'id' | 'timestamp'>;
+}
+
+export interface CommitStep {
+  session: string;
+  invocationId: string;
+  runKey: string;
+  step: number;
+  fence: ChainFence;
+  agent: string;
+  events: NewEvent[];
+  /** Every call of the step in call order, for the merge of its responses. */
+  calls: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>[];
+  rows: PlannedRow[];
+  usage: StepUsage;
+  /** Recorded as this step's outcome; `seq` and `from` are filled in by the store. */
+  outcome: StepOutcome;
+  /** Ends the invocation. */
+  ending?: InvocationOutcome;
+}
+
+/** The outcome that counts: this one, or the one that an earlier attempt recorded. */
+export interface CommittedStep {
+  kind: 'committed' | 'recorded';
+  seq: number;
+  from: number;
+  outcome: StepOutcome;
+}
+
+export interface BeginCall {
+  session: string;
+  runKey: string;
+  callKey: string;
+  callId: string;
+  tool: string;
+  /** SHA-256 of the canonical arguments. */
+  argsDigest: string;
+  /** Asks for the arguments that the ledger keeps. */
+  wantArgs: boolean;
+}
+
+export type BegunCall =
+  | { kind: 'settled'; response: Record<string, unknown>; failed: boolean; actions: CallActions }
+  | {
+      kind: 'started';
+      names: SessionNames;
+      invocationId: string;
+      /** The content that started the invocation. */
+      userContent: Event['content'];
+      state: Record<string, unknown>;
+      args?: Record<string, unknown>;
+      /** How often this call was begun, this time included. */
+      attempt: number;
+      /** Failures of the tool's own that earlier attempts recorded. */
+      failures: number;
+      /** An earlier attempt began and recorded neither failure nor outcome. */
+      unknown: boolean;
+      once: Record<string, unknown>;
+    };
+
+/** Actions of a call that leave a trace in its ledger row. */
+export interface CallActions {
+  stateDelta?: Record<string, unknown>;
+  artifactDelta?: Record<string, number>;
+  skipSummarization?: boolean;
+  transferToAgent?: string;
+  escalate?: boolean;
+}
+
+export interface SettleCall {
+  session: string;
+  callKey: string;
+  response: Record<string, unknown>;
+  failed: boolean;
+  actions: CallActions;
+  /** For the operator; never given to the model. */
+  stack?: string;
+}
+
+/** The outcome that counts: this one, or the one that settled first. */
+export interface SettledCall {
+  first: boolean;
+  response: Record<string, unknown>;
+  failed: boolean;
+  actions: CallActions;
+}
+
+export interface SettleStep {
+  session: string;
+  invocationId: string;
+  runKey: string;
+  step: number;
+  fence: ChainFence;
+  agent: string;
+  unsettled: UnsettledCall[];
+  /** Appends the step's merged responses, then the error event, and ends the invocation. */
+  ending?: { outcome: InvocationOutcome; errorEvent?: Omit<Event, 'id' | 'timestamp'> };
+}
+
+export interface SettledStep {
+  seq: number;
+  from: number;
+  /** The invocation's recorded outcome, which may be an earlier one. */
+  outcome?: InvocationOutcome;
+}
+
+/** What became of an invocation. */
+export interface RecordedInvocation {
+  session: string;
+  invocationId: string;
+  messageId: string;
+  status: InvocationStatus;
+  from: number;
+  to: number;
+  outcome?: InvocationOutcome;
+}
+
+export interface ReadEvents extends SessionNames {
+  /** Events after this seq. Defaults to 0: from the start. */
+  after?: number;
+  /** Defaults to 1,000. */
+  limit?: number;
+}
+
+/** Something that happened in this process, for followers: never more than a hint to read the store. */
+export type StoreNotice =
+  | { type: 'appended'; session: string; seq: number }
+  | { type: 'call started'; session: string; runKey: string; callKey: string; tool: string; attempt: number }
+  | { type: 'call settled'; session: string; runKey: string; callKey: string; tool: string; failed: boolean };
+
+/**
+ * Sessions, events and the ledger. Every write carries a dedupe key: repeating one changes nothing and returns what
+ * was recorded first.
+ *
+ * @throws Fenced, StoreBehindHistory, StoreUnavailable
+ */
+export interface Store {
+  /**
+   * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
+   * the merged responses of the step before) and returns the transcript. One round trip.
+   */
+  openStep(step: OpenStep): Promise<OpenedStep>;
+  /** Appends the step's events and records its outcome under both fences. One round trip. */
+  commitStep(step: CommitStep): Promise<CommittedStep>;
+  /** Counts a failure of the provider's own; returns how many there are now. */
+  recordStepFailure(step: { session: string; runKey: string; step: number; error: string }): Promise<number>;
+  beginCall(call: BeginCall): Promise<BegunCall>;
+  settleCall(call: SettleCall): Promise<SettledCall>;
+  /** Counts a failure of the tool's own; returns how many there are now. */
+  recordCallFailure(call: { session: string; callKey: string; error: string }): Promise<number>;
+  /** Records a `once` result; returns the one recorded first. */
+  recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown>;
+  settleStep(step: SettleStep): Promise<SettledStep>;
+
+  findSession(
+    names: SessionNames,
+  ): Promise<{ session: string; seq: number; lastAgent: string | undefined } | undefined>;
+  findInvocation(names: SessionNames, invocationId: string): Promise<RecordedInvocation | undefined>;
+  /** In seq order. Empty where there is no such session. */
+  readEvents(read: ReadEvents): Promise<StoredEvent[]>;
+  /** A call's recorded response or arguments, or an invocation's outcome content, by its reference's key. */
+  readReference(names: SessionNames, key: string): Promise<unknown>;
+
+  /** Called for what this process does to the store, until the returned function is called. */
+  onNotice(listener: (notice: StoreNotice) => void): () => void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,85 @@
+import { open } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+
+/** What a workflow bundle was built from. */
+export interface BundleStamp {
+  /** Version of the Temporal SDK. */
+  sdk: string;
+  protocol: number;
+  /** Digest of the workflow sources. */
+  sources?: string;
+}
+
+const MARK = '// holdfast workflow bundle ';
+const LONGEST_STAMP = 1024;
+
+/** A worker and its workflow bundle were built from different versions. */
+export class BundleMismatch extends Error {
+  readonly code = 'HOLDFAST_BUNDLE_MISMATCH';
+  override readonly name = 'BundleMismatch';
+}
+
+/** Where the prebuilt bundle lies: `dist/workflow-bundle.js`, seen from the sources and from the built package alike. */
+export function bundlePath(): string {
+  const built = import.meta.url.endsWith('.js');
+  return fileURLToPath(
+    new URL(built ? '../workflow-bundle.js' : '../dist/workflow-bundle.js', import.meta.url),
+  );
+}
+
+export function currentStamp(): BundleStamp {
+  const manifest: unknown = createRequire(import.meta.url)('@temporalio/worker/package.json');
+  const sdk =
+    typeof manifest === 'object' && manifest !== null && 'version' in manifest
+      ? String(manifest.version)
+      : 'unknown';
+  return { sdk, protocol: PROTOCOL_VERSION };
+}
+
+export function formatStamp(stamp: BundleStamp): string {
+  return MARK + JSON.stringify({ sdk: stamp.sdk, protocol: stamp.protocol, sources: stamp.sources });
+}
+
+/** @throws BundleMismatch where the file is missing or carries no stamp. */
+export async function readStamp(path: string): Promise<BundleStamp> {
+  let line: string;
+  try {
+    const file = await open(path);
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(LONGEST_STAMP), 0, LONGEST_STAMP, 0);
+      line = buffer.toString('utf8', 0, bytesRead).split('\n', 1)[0] ?? '';
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw new BundleMismatch(
+      `no workflow bundle at ${path}: run "npm run build", or install the package again`,
+      {
+        cause: error,
+      },
+    );
+  }
+  if (!line.startsWith(MARK))
+    throw new BundleMismatch(`the workflow bundle at ${path} carries no stamp: build it again`);
+  return JSON.parse(line.slice(MARK.length));
+}
+
+/**
+ * The prebuilt bundle, where it fits the SDK and the protocol of this worker.
+ *
+ * @throws BundleMismatch naming both versions.
+ */
+export async function workflowBundle(path: string = bundlePath()): Promise<{ codePath: string }> {
+  const stamp = await readStamp(path);
+  const current = currentStamp();
+  if (stamp.sdk !== current.sdk || stamp.protocol !== current.protocol) {
+    throw new BundleMismatch(
+      `the workflow bundle was built for Temporal SDK ${stamp.sdk} and protocol ${stamp.protocol}, ` +
+        `this worker runs SDK ${current.sdk} and protocol ${current.protocol}: ` +
+        'install one version of all @temporalio packages, or build the bundle again',
+    );
+  }
+  return { codePath: path };
+}

@@ -1,0 +1,33 @@
+import type { Deployment } from '../activities/deployment.ts';
+import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { DefinitionError } from '../src/schema/definition-error.ts';
+
+/** @throws DefinitionError without agents, for two of one name, and for an unknown root agent. */
+export function deploy(agents: readonly LlmAgent[], rootAgent?: string): Deployment {
+  const byName = new Map<string, LlmAgent>();
+  for (const agent of agents) {
+    if (byName.has(agent.name) && byName.get(agent.name) !== agent) {
+      throw new DefinitionError(
+        'createWorker',
+        'agents',
+        `two agents are named ${JSON.stringify(agent.name)}`,
+      );
+    }
+    byName.set(agent.name, agent);
+  }
+  const root = rootAgent ?? agents[0]?.name;
+  if (root === undefined)
+    throw new DefinitionError({
+      owner: 'createWorker',
+      field: 'agents',
+      problem: 'expected at least one agent',
+    });
+  if (!byName.has(root)) {
+    throw new DefinitionError({
+      owner: 'createWorker',
+      field: 'rootAgent',
+      problem: `no agent is named ${JSON.stringify(root)}`,
+    });
+  }
+  return { rootAgent: root, agents: byName };
+}

@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import {
+  type ClientConfigProfile,
+  type ClientConnectConfig,
+  loadClientConfigProfile,
+  toClientOptions,
+} from '@temporalio/envconfig';
+import type { NativeConnectionOptions } from '@temporalio/worker';
+import { TemporalConfigInvalid } from './errors.ts';
+
+const SELECTORS = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'];
+const HEADER_VALUE = /^[\x20-\x7e]*$/;
+
+/** What clients (`Connection`) and workers (`NativeConnection`) both connect with. */
+export type TemporalConnectionOptions = Pick<
+  NativeConnectionOptions,
+  'address' | 'tls' | 'apiKey' | 'metadata'
+> & { address: string };
+
+export interface ConfiguredServer {
+  connectionOptions: TemporalConnectionOptions;
+  namespace: string;
+}
+
+/**
+ * The server that the environment names, read as every Temporal SDK reads it (TEMPORAL_ADDRESS,
+ * TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS*, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE); undefined if
+ * none of TEMPORAL_ADDRESS, TEMPORAL_PROFILE and TEMPORAL_CONFIG_FILE is set.
+ *
+ * @throws {TemporalConfigInvalid} naming the variable or the place in the file, never a value that may be secret
+ */
+export function configuredServer(env: NodeJS.ProcessEnv): ConfiguredServer | undefined {
+  if (!SELECTORS.some((name) => env[name])) return undefined;
+  const file = env.TEMPORAL_CONFIG_FILE;
+  if (file && !existsSync(file)) {
+    throw new TemporalConfigInvalid(`TEMPORAL_CONFIG_FILE names a file that doesn't exist: ${file}`);
+  }
+  const { connectionOptions, namespace } = load(env);
+  const { apiKey, metadata, tls } = connectionOptions;
+  const address = connectionOptions.address ?? 'localhost:7233';
+  if (!/^[^\s/@]+$/.test(address)) {
+    throw new TemporalConfigInvalid(
+      'The Temporal address (TEMPORAL_ADDRESS, or `address` in the profile) is not of the form host:port, ' +
+        'for example localhost:7233; it takes no scheme, path or blanks.',
+    );
+  }
+  assertHeaderValue('The API key (TEMPORAL_API_KEY, or `api_key` in the profile)', apiKey);
+  for (const [name, value] of Object.entries(metadata ?? {})) {
+    if (typeof value === 'string') assertHeaderValue(`The value of the gRPC header "${name}"`, value);
+  }
+  return {
+    connectionOptions: {
+      address,
+      ...(tls === undefined ? {} : { tls }),
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(metadata === undefined ? {} : { metadata }),
+    },
+    namespace: namespace ?? 'default',
+  };
+}
+
+function load(env: NodeJS.ProcessEnv): ClientConnectConfig {
+  const set = Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  try {
+    const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(set) });
+    assertWholeKeyPair(profile);
+    return toClientOptions(profile);
+  } catch (error) {
+    if (error instanceof TemporalConfigInvalid) throw error;
+    // Without cause and message: the TOML parser quotes the lines around a mistake, and they may hold a key.
+    throw new TemporalConfigInvalid(`The Temporal configuration can't be read: ${withoutContent(error)}`);
+  }
+}
+
+function assertWholeKeyPair({ tls }: ClientConfigProfile): void {
+  if (!tls || (tls.clientCert === undefined) === (tls.clientKey === undefined)) return;
+  const [present, absent] = tls.clientCert ? ['certificate', 'KEY'] : ['key', 'CERT'];
+  throw new TemporalConfigInvalid(
+    `There is a TLS client ${present} without its counterpart: set TEMPORAL_TLS_CLIENT_${absent}_PATH or ` +
+      `TEMPORAL_TLS_CLIENT_${absent}_DATA.`,
+  );
+}
+
+function withoutContent(error: unknown): string {
+  const { line, column, message } = error as { line?: unknown; column?: unknown; message?: unknown };
+  if (typeof line === 'number') return `its file is not valid TOML at line ${line}, column ${String(column)}`;
+  return String(message).split('\n')[0] ?? 'unknown reason';
+}
+
+/** gRPC quotes a value that it can't send in its error message. */
+function assertHeaderValue(what: string, value: string | undefined): void {
+  if (value === undefined || HEADER_VALUE.test(value)) return;
+  throw new TemporalConfigInvalid(
+    `${what} contains a line break or another character that a header can't carry. Remove it; often it is the ` +
+      'line break at the end of a file.',
+  );
+}

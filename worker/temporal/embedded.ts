@@ -1,0 +1,126 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { z } from 'zod';
+import { readDevEntry, writeDevEntry } from '../folder/dev-file.ts';
+import type { TemporalExecutable } from './executable.ts';
+import { choosePorts } from './free-ports.ts';
+import { answers } from './probe.ts';
+import { findServers, terminateServers } from './server-process.ts';
+import type { ServerPorts } from './start-flags.ts';
+import { PortTaken, startServer } from './start-server.ts';
+
+const ADOPT_TIMEOUT = 2_000;
+const PORT_ATTEMPTS = 3;
+const ENTRY = 'temporal';
+
+const entrySchema = z.object({
+  address: z.string(),
+  uiUrl: z.url(),
+  /** Null in the moment between the choice of the ports and the start. */
+  pid: z.number().int().positive().nullable(),
+  startedAt: z.iso.datetime(),
+  executable: z.string(),
+  version: z.string(),
+});
+
+/** What `dev.json` says about the embedded server, under `temporal`. */
+export type EmbeddedServer = z.infer<typeof entrySchema>;
+
+export interface EmbeddedOptions {
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  obtainExecutable: () => Promise<TemporalExecutable>;
+  onProgress: (line: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The Temporal server that works on a folder: the live one that `dev.json` names, else a new one, on the same
+ * ports where they are free. It outlives this process. The caller owns the folder.
+ */
+export async function openEmbedded(
+  options: EmbeddedOptions,
+): Promise<EmbeddedServer & { startedHere: boolean }> {
+  const { onProgress, signal } = options;
+  const folder = realpathSync(options.folder);
+  const known = readDevEntry(folder, ENTRY, entrySchema);
+  const adopted = known && (await adopt(folder, known));
+  if (adopted) {
+    onProgress(`using the Temporal server at ${adopted.address}, up since ${adopted.startedAt}`);
+    return { ...adopted, startedHere: false };
+  }
+  const executable = await options.obtainExecutable();
+  await terminateServers(folder);
+  for (let attempt = 1; ; attempt += 1) {
+    signal?.throwIfAborted();
+    const ports = await choosePorts(attempt === 1 ? portsOf(known) : undefined);
+    try {
+      return { ...(await start(folder, executable, ports, options)), startedHere: true };
+    } catch (error) {
+      writeDevEntry(folder, ENTRY, undefined);
+      if (!(error instanceof PortTaken) || attempt === PORT_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/**
+ * Stops the embedded server of a folder, also one that an earlier process has started, and forgets it. Asks
+ * first, ends it after 5 s. The caller owns the folder.
+ *
+ * @returns whether there was one
+ */
+export async function stopEmbedded(folder: string): Promise<boolean> {
+  if (!existsSync(folder)) return false;
+  const path = realpathSync(folder);
+  const running = (await findServers(path)) ?? [];
+  await terminateServers(path);
+  if (readDevEntry(path, ENTRY, z.unknown()) !== undefined) writeDevEntry(path, ENTRY, undefined);
+  return running.length > 0;
+}
+
+async function adopt(folder: string, known: EmbeddedServer): Promise<EmbeddedServer | undefined> {
+  const running = await findServers(folder);
+  if (running?.length === 0 || !(await answers(known.address, ADOPT_TIMEOUT))) return undefined;
+  const [first = null] = running ?? [];
+  if (known.pid !== null && (running?.includes(known.pid) ?? true)) return known;
+  const corrected = { ...known, pid: first };
+  writeDevEntry(folder, ENTRY, corrected);
+  return corrected;
+}
+
+async function start(
+  folder: string,
+  executable: TemporalExecutable,
+  ports: ServerPorts,
+  { env, onProgress, signal }: EmbeddedOptions,
+): Promise<EmbeddedServer> {
+  const planned: EmbeddedServer = {
+    address: `127.0.0.1:${ports.grpc}`,
+    uiUrl: `http://127.0.0.1:${ports.ui}`,
+    pid: null,
+    startedAt: new Date().toISOString(),
+    executable: executable.path,
+    version: executable.version,
+  };
+  writeDevEntry(folder, ENTRY, planned);
+  onProgress(`starting Temporal (${executable.path}) at ${planned.address}, UI ${planned.uiUrl}`);
+  let entry = planned;
+  await startServer({
+    folder,
+    executable,
+    ports,
+    address: planned.address,
+    env,
+    signal,
+    onSpawned(pid) {
+      entry = { ...planned, pid };
+      writeDevEntry(folder, ENTRY, entry);
+    },
+  });
+  return entry;
+}
+
+function portsOf(known: EmbeddedServer | undefined): ServerPorts | undefined {
+  const grpc = Number(known?.address.split(':').at(-1));
+  const ui = Number(known && new URL(known.uiUrl).port);
+  return Number.isInteger(grpc) && Number.isInteger(ui) && grpc > 0 && ui > 0 ? { grpc, ui } : undefined;
+}

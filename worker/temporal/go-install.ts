@@ -1,0 +1,68 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { executableName, findOnPath, run } from './child-process.ts';
+import { cachedExecutable } from './executable.ts';
+import { putInPlace } from './install-place.ts';
+
+export const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
+
+const PROGRESS_INTERVAL = 5_000;
+const BUILD_TIMEOUT = 30 * 60_000;
+const PACKAGE_LINE = /^[\w.~/-]+$/;
+const DOWNLOAD_LINE = /^go: downloading /;
+
+export interface GoInstallOptions {
+  cacheFolder: string;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Builds the Temporal CLI into the cache with `go install`, which takes minutes. The caller holds the install
+ * lock.
+ *
+ * @returns undefined when it is there, else why not
+ */
+export async function goInstall(options: GoInstallOptions): Promise<string | undefined> {
+  const { cacheFolder, env, onProgress, signal } = options;
+  const [go] = await findOnPath('go', env);
+  if (go === undefined) return 'there is no `go` on PATH';
+  const target = cachedExecutable(cacheFolder, 'build');
+  const draft = `${dirname(target)}.tmp-${process.pid}`;
+  const started = Date.now();
+  let packages = 0;
+  let downloads = 0;
+  const complaints: string[] = [];
+  const report = () => {
+    const seconds = Math.round((Date.now() - started) / 1000);
+    const detail = packages > 0 ? `${packages} packages compiled` : `${downloads} modules downloaded`;
+    onProgress(`building Temporal with go (once, takes some minutes): ${seconds} s, ${detail}`);
+  };
+  await mkdir(draft, { recursive: true });
+  report();
+  const timer = setInterval(report, PROGRESS_INTERVAL);
+  try {
+    const result = await run(go, ['install', '-v', '-ldflags', '-s -w', GO_PACKAGE], {
+      env: { ...env, GOBIN: draft },
+      cwd: draft,
+      timeout: BUILD_TIMEOUT,
+      signal,
+      onErrorLine: (line) => {
+        if (DOWNLOAD_LINE.test(line)) downloads += 1;
+        else if (PACKAGE_LINE.test(line)) packages += 1;
+        else complaints.push(line);
+      },
+    });
+    if (result.exitCode !== 0) {
+      const said = complaints.filter((line) => line.trim() !== '').slice(-8);
+      return [result.failure ?? `exit code ${result.exitCode}`, ...said].join('\n');
+    }
+    await putInPlace(join(draft, executableName('temporal')), target);
+    onProgress(`built Temporal in ${Math.round((Date.now() - started) / 1000)} s`);
+    return undefined;
+  } finally {
+    clearInterval(timer);
+    await rm(draft, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,103 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ExclusiveHold, readLockOwner, tryHoldExclusively } from '../folder/exclusive.ts';
+import { type FailedAttempt, TemporalUnavailable } from './errors.ts';
+import { type ExecutableSearch, findCached, findExecutable, type TemporalExecutable } from './executable.ts';
+import { GO_PACKAGE, goInstall } from './go-install.ts';
+import { removeDrafts } from './install-place.ts';
+import { sdkDownload } from './sdk-download.ts';
+
+const LOCK_INTERVAL = 200;
+const PROGRESS_INTERVAL = 5_000;
+
+export interface InstallOptions extends ExecutableSearch {
+  onProgress: (line: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * A usable `temporal`: found (configured path, PATH, cache), else downloaded by the SDK, else built by Go. Two
+ * processes that need to install at once do it once: the second says that it waits, and takes what is there.
+ *
+ * @throws {TemporalUnavailable} with every attempt and its reason
+ */
+export async function obtainExecutable(options: InstallOptions): Promise<TemporalExecutable> {
+  const found = await findExecutable(options);
+  if (!Array.isArray(found)) return found;
+  const attempts = [...found];
+  let lock: ExclusiveHold;
+  try {
+    lock = await waitForInstallLock(options);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    attempts.push({
+      what: 'writing into the cache',
+      why: error instanceof Error ? error.message : String(error),
+    });
+    throw unavailable(attempts);
+  }
+  try {
+    const installedMeanwhile = await findCached(options.cacheFolder, options.env);
+    if (!Array.isArray(installedMeanwhile)) return installedMeanwhile;
+    await removeDrafts(options.cacheFolder);
+    return await install(options, attempts);
+  } finally {
+    lock.release();
+  }
+}
+
+async function install(options: InstallOptions, attempts: FailedAttempt[]): Promise<TemporalExecutable> {
+  const ways = [
+    { what: "the SDK's download", attempt: sdkDownload },
+    { what: `go install ${GO_PACKAGE}`, attempt: goInstall },
+  ];
+  for (const { what, attempt } of ways) {
+    let why = await attempt(options).catch((error: unknown) => {
+      options.signal?.throwIfAborted();
+      return error instanceof Error ? error.message : String(error);
+    });
+    if (why === undefined) {
+      const installed = await findCached(options.cacheFolder, options.env);
+      if (!Array.isArray(installed)) return installed;
+      why = installed.map((failed) => failed.why).join('; ');
+    }
+    options.onProgress(`${what} failed: ${why.split('\n')[0]}`);
+    attempts.push({ what, why });
+  }
+  throw unavailable(attempts);
+}
+
+async function waitForInstallLock(options: InstallOptions): Promise<ExclusiveHold> {
+  const { cacheFolder, onProgress, signal } = options;
+  await mkdir(cacheFolder, { recursive: true });
+  const ownerFile = join(cacheFolder, 'install-owner.json');
+  const started = Date.now();
+  let reported = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    signal?.throwIfAborted();
+    const lock = tryHoldExclusively(join(cacheFolder, 'install-lock.sqlite'), ownerFile);
+    if (lock) return lock;
+    if (Date.now() - reported >= PROGRESS_INTERVAL) {
+      reported = Date.now();
+      const owner = readLockOwner(ownerFile);
+      const who = owner ? `process ${owner.pid}` : 'another process';
+      const seconds = Math.round((reported - started) / 1000);
+      onProgress(`waiting for ${who}, which is installing Temporal: ${seconds} s`);
+    }
+    await delay(LOCK_INTERVAL, undefined, { signal });
+  }
+}
+
+function unavailable(attempts: readonly FailedAttempt[]): TemporalUnavailable {
+  return new TemporalUnavailable(
+    'No Temporal server is configured, and none could be found, downloaded or built. Tried:',
+    attempts,
+    [
+      'install the Temporal CLI (https://docs.temporal.io/cli), so that `temporal` is on PATH',
+      'set HOLDFAST_TEMPORAL_CLI to the path of a `temporal` executable',
+      'set TEMPORAL_ADDRESS to a running Temporal server, for example localhost:7233',
+      'install Go (https://go.dev/dl), and Holdfast builds Temporal by itself',
+    ],
+  );
+}

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TemporalStartFailed } from './errors.ts';
+import type { TemporalExecutable } from './executable.ts';
+import { answers } from './probe.ts';
+import { serverEnvironment } from './server-environment.ts';
+import { ServerLog } from './server-log.ts';
+import { terminateServers } from './server-process.ts';
+import { DATABASE_FILE, type ServerPorts, startArguments } from './start-flags.ts';
+
+const START_TIMEOUT = 30_000;
+const PORT_TAKEN = /address already in use|can't set (frontend|UI) port/i;
+
+/** A port was taken between its choice and the start. */
+export class PortTaken extends TemporalStartFailed {}
+
+export interface StartOptions {
+  folder: string;
+  executable: TemporalExecutable;
+  ports: ServerPorts;
+  address: string;
+  env: NodeJS.ProcessEnv;
+  signal?: AbortSignal | undefined;
+  onSpawned: (pid: number) => void;
+}
+
+/**
+ * Starts a server that outlives this process and returns when it answers.
+ *
+ * @throws {PortTaken} another program has one of the ports
+ * @throws {TemporalStartFailed} it ended, or didn't answer within 30 s; with the last lines of its log
+ */
+export async function startServer(options: StartOptions): Promise<void> {
+  const { folder, executable, ports, address, env, signal, onSpawned } = options;
+  const database = new NewDatabase(folder);
+  const log = new ServerLog(folder);
+  try {
+    const child = spawn(executable.path, startArguments(folder, ports, executable.flags), {
+      cwd: folder,
+      env: serverEnvironment(env),
+      stdio: ['ignore', log.descriptor, log.descriptor],
+      detached: true,
+      windowsHide: true,
+    });
+    child.unref();
+    if (child.pid !== undefined) onSpawned(child.pid);
+    const { promise: cutShort, reject } = Promise.withResolvers<never>();
+    child.once('error', (error) =>
+      reject(new TemporalStartFailed(`can't be run (${error.message})`, log.file, '')),
+    );
+    child.once('exit', (code, killedBy) => {
+      const tail = log.tail();
+      const Failure = PORT_TAKEN.test(tail) ? PortTaken : TemporalStartFailed;
+      reject(new Failure(`ended at once (${killedBy ?? `exit code ${code}`})`, log.file, tail));
+    });
+    const onAbort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const probing = new AbortController();
+    try {
+      if (!(await Promise.race([answers(address, START_TIMEOUT, probing.signal), cutShort]))) {
+        throw new TemporalStartFailed(`didn't answer within ${START_TIMEOUT / 1000} s`, log.file, log.tail());
+      }
+      database.isComplete();
+    } catch (error) {
+      child.kill();
+      await terminateServers(folder);
+      throw error;
+    } finally {
+      probing.abort();
+      signal?.removeEventListener('abort', onAbort);
+      child.removeAllListeners();
+    }
+  } finally {
+    log.close();
+  }
+}
+
+/**
+ * Guards against a half-made database: a server that is killed while it creates its tables leaves a file with
+ * which none starts ever again. Nobody has used such a file, so that it can be made anew.
+ */
+class NewDatabase {
+  readonly #marker: string;
+
+  constructor(folder: string) {
+    this.#marker = join(folder, 'temporal.incomplete');
+    const database = join(folder, DATABASE_FILE);
+    if (existsSync(this.#marker)) {
+      for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${database}${suffix}`, { force: true });
+    }
+    if (!existsSync(database)) writeFileSync(this.#marker, '', { mode: 0o600 });
+  }
+
+  isComplete(): void {
+    rmSync(this.#marker, { force: true });
+  }
+}

@@ -1,0 +1,65 @@
+import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import { SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
+import type { PlannedCall, ToolSchedule } from '../src/protocol/step.ts';
+
+const HEARTBEAT_TIMEOUT = 10_000;
+
+/**
+ * The activity itself ends a model call at the agent's own timeout, which the workflow doesn't know before the first
+ * answer; this one only bounds a worker that hangs while its heartbeats go on.
+ */
+const MODEL_STEP_TIMEOUT = 24 * 60 * 60 * 1000;
+
+const RETRY = { initialInterval: 1_000, maximumInterval: 30_000, backoffCoefficient: 2 };
+
+export function modelStepOptions(summary: string): ActivityOptions {
+  return {
+    startToCloseTimeout: MODEL_STEP_TIMEOUT,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    retry: RETRY,
+    summary: cut(summary),
+  };
+}
+
+export function settleStepOptions(summary: string): ActivityOptions {
+  return {
+    startToCloseTimeout: 60_000,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: RETRY,
+    summary: cut(summary),
+  };
+}
+
+export function callOptions(call: PlannedCall, schedule: ToolSchedule): ActivityOptions {
+  return {
+    activityId: call.callKey,
+    heartbeatTimeout: schedule.heartbeat,
+    ...localCallOptions(call, schedule),
+  };
+}
+
+export function localCallOptions({ summary }: PlannedCall, schedule: ToolSchedule): LocalActivityOptions {
+  const { startToClose, scheduleToClose, initialInterval, maximumInterval, backoffCoefficient } = schedule;
+  return {
+    startToCloseTimeout: startToClose,
+    scheduleToCloseTimeout: scheduleToClose,
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    retry: { initialInterval, maximumInterval, backoffCoefficient },
+    ...(summary === undefined ? {} : { summary: cut(summary) }),
+  };
+}
+
+/** A character is at most three bytes of UTF-8 per UTF-16 unit, and the sandbox has no cheap way to count. */
+function cut(summary: string): string {
+  if (summary.length * 3 <= SUMMARY_LIMIT) return summary;
+  let bytes = 0;
+  let kept = '';
+  for (const character of summary) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (bytes > SUMMARY_LIMIT - 3) return `${kept}…`;
+    kept += character;
+  }
+  return kept;
+}

@@ -1,0 +1,93 @@
+import {
+  continueAsNew,
+  defineQuery,
+  isCancellation,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { STATUS_QUERY } from '../src/protocol/names.ts';
+import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { describeTurn } from './describe-turn.ts';
+import { runCalls } from './run-calls.ts';
+import { labelRun } from './search-attributes.ts';
+import { checkStart } from './start-arguments.ts';
+import { askModel, budgetError, interruptTurn, resultOf, settleStep, turnFailure } from './steps.ts';
+import { initialState, type TurnState } from './turn-state.ts';
+
+/**
+ * One turn: from a message to its final answer. The history holds its control, the store its content.
+ *
+ * @param carried what the run before handed on by continue-as-new.
+ */
+export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Promise<TurnResult> {
+  const info = workflowInfo();
+  checkStart(start, info);
+  const state = carried ?? initialState(start, info);
+  const running: RunningCall[] = [];
+  setHandler(
+    defineQuery<TurnStatus>(STATUS_QUERY),
+    (): TurnStatus => ({
+      v: PROTOCOL_VERSION,
+      status: 'running',
+      agent: state.agent,
+      step: state.step + 1,
+      invocationId: state.invocationId,
+      running: [...running],
+      usage: state.usage,
+    }),
+  );
+  const describe = () => setCurrentDetails(describeTurn(state, running));
+
+  try {
+    for (;;) {
+      describe();
+      const outcome = await askModel(start, state);
+      labelRun(start, state, outcome);
+      if (outcome.kind !== 'calls') return endOf(resultOf(state, outcome.outcome));
+
+      const { session, agent } = outcome;
+      const ran = await runCalls({ session, agent, runKey: state.invocationId }, outcome, {
+        started: ({ callKey, tool }) => {
+          running.push({ callKey, tool, since: Date.now() });
+          describe();
+        },
+        ended: ({ callKey }) => {
+          running.splice(
+            running.findIndex((call) => call.callKey === callKey),
+            1,
+          );
+          describe();
+        },
+      });
+
+      const overBudget = budgetError(start, state);
+      if (ran.skipSummarization || overBudget) {
+        const ended = await settleStep(state, ran.unsettled, {
+          status: overBudget && !ran.skipSummarization ? 'failed' : 'completed',
+          ...(overBudget && !ran.skipSummarization ? { error: overBudget } : {}),
+          usage: state.usage,
+        });
+        return endOf(resultOf(state, ended));
+      }
+      if (ran.unsettled.length > 0) await settleStep(state, ran.unsettled);
+
+      if (workflowInfo().continueAsNewSuggested)
+        await continueAsNew<typeof agentTurn>(withoutMessage(start), state);
+    }
+  } catch (error) {
+    if (isCancellation(error)) await interruptTurn(state);
+    throw error;
+  }
+}
+
+function endOf(result: TurnResult): TurnResult {
+  if (result.status === 'failed') throw turnFailure(result);
+  return result;
+}
+
+/** The message went into the store with the first step; only its size would cross to the next run. */
+function withoutMessage(start: AgentTurnStart): AgentTurnStart {
+  return { ...start, message: '(in the transcript)', stateDelta: undefined };
+}

@@ -1,0 +1,17 @@
+import type { RunningCall } from '../src/protocol/turn.ts';
+import type { TurnState } from './turn-state.ts';
+
+/** How the turn looks to an operator: the Markdown of its current details. */
+export function describeTurn(state: TurnState, running: readonly RunningCall[]): string {
+  const lines = [`**${state.agent ?? 'agent'}**, step ${state.step + (running.length > 0 ? 0 : 1)}`];
+  if (running.length > 0) {
+    const tools = running.map(({ tool }) => `\`${tool}\``);
+    lines.push(
+      `running ${tools.slice(0, 8).join(', ')}${tools.length > 8 ? ` and ${tools.length - 8} more` : ''}`,
+    );
+  } else {
+    lines.push('asking the model');
+  }
+  lines.push(`${state.usage.modelCalls} model calls, ${state.usage.totalTokens} tokens so far`);
+  return lines.join('  \n');
+}

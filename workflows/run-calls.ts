@@ -1,0 +1,114 @@
+import {
+  ActivityFailure,
+  isCancellation,
+  scheduleActivity,
+  scheduleLocalActivity,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type {
+  PlannedCall,
+  StepOutcome,
+  ToolCallInput,
+  ToolCallResult,
+  ToolSchedule,
+  UnsettledCall,
+} from '../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { callOptions, localCallOptions } from './activity-options.ts';
+
+export interface CallObserver {
+  started(call: PlannedCall): void;
+  ended(call: PlannedCall): void;
+}
+
+export interface RanCalls {
+  /** Calls whose activity ended without settling an outcome. */
+  unsettled: UnsettledCall[];
+  skipSummarization: boolean;
+}
+
+type CallsOfStep = Pick<Extract<StepOutcome, { kind: 'calls' }>, 'calls' | 'schedules' | 'maxParallelCalls'>;
+type CallContext = Pick<ToolCallInput, 'session' | 'runKey' | 'agent'>;
+
+/**
+ * Runs a step's calls: neighbours that are safe together at once, at most `maxParallelCalls`; one that isn't runs alone,
+ * after those before it and before those behind it.
+ */
+export async function runCalls(
+  context: CallContext,
+  step: CallsOfStep,
+  observer: CallObserver,
+): Promise<RanCalls> {
+  const ran: RanCalls = { unsettled: [], skipSummarization: false };
+  for (const group of groupsThatRunTogether(step)) {
+    let next = 0;
+    const runNext = async (): Promise<void> => {
+      for (let call = group[next++]; call !== undefined; call = group[next++]) {
+        observer.started(call);
+        await runCall(context, call, scheduleOf(step, call), ran);
+        observer.ended(call);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(step.maxParallelCalls, group.length) }, runNext));
+  }
+  return ran;
+}
+
+function scheduleOf(step: CallsOfStep, call: PlannedCall): ToolSchedule {
+  const schedule = step.schedules[call.tool];
+  if (schedule === undefined) throw new Error(`the step names no schedule for the tool ${call.tool}`);
+  return schedule;
+}
+
+function groupsThatRunTogether(step: CallsOfStep): PlannedCall[][] {
+  const groups: PlannedCall[][] = [];
+  let together: PlannedCall[] | undefined;
+  for (const call of step.calls) {
+    if (scheduleOf(step, call).exclusive) {
+      groups.push([call]);
+      together = undefined;
+    } else if (together === undefined) {
+      together = [call];
+      groups.push(together);
+    } else {
+      together.push(call);
+    }
+  }
+  return groups;
+}
+
+async function runCall(
+  context: CallContext,
+  call: PlannedCall,
+  schedule: ToolSchedule,
+  ran: RanCalls,
+): Promise<void> {
+  const input: ToolCallInput = {
+    v: PROTOCOL_VERSION,
+    ...context,
+    callKey: call.callKey,
+    callId: call.callId,
+    args: call.args,
+  };
+  try {
+    const result = schedule.local
+      ? await scheduleLocalActivity<ToolCallResult>(call.tool, [input], localCallOptions(call, schedule))
+      : await scheduleActivity<ToolCallResult>(call.tool, [input], callOptions(call, schedule));
+    if (result.skipSummarization) ran.skipSummarization = true;
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    ran.unsettled.push({
+      callKey: call.callKey,
+      callId: call.callId,
+      tool: call.tool,
+      error: messageOf(error, call, schedule),
+    });
+  }
+}
+
+function messageOf(failure: ActivityFailure, call: PlannedCall, schedule: ToolSchedule): string {
+  if (failure.cause instanceof TimeoutFailure) {
+    return `Error in tool '${call.tool}': no outcome within ${schedule.scheduleToClose} ms; it may have run`;
+  }
+  return failure.cause?.message ?? failure.message;
+}
