@@ -11,6 +11,8 @@ import { createLlmResponse, type LlmResponse } from './llm-response.ts';
 import { ModelError, toModelError } from './model-errors.ts';
 import { StreamAggregator } from './stream-aggregator.ts';
 
+const GEMINI = Symbol.for('google.adk.geminiModel');
+
 export interface GeminiParams extends GeminiConnection {
   /** Name of the model; on Vertex AI also a resource name. Defaults to `gemini-2.5-flash`. */
   model?: string;
@@ -31,6 +33,8 @@ export interface GeminiParams extends GeminiConnection {
  * const model = new Gemini({ model: 'gemini-2.5-pro', httpOptions: { timeout: 120_000 } });
  */
 export class Gemini extends BaseLlm {
+  readonly [GEMINI] = true;
+
   static override readonly supportedModels: Array<string | RegExp> = [
     /gemini-.*/,
     /projects\/.+\/locations\/.+\/endpoints\/.+/,
@@ -98,6 +102,11 @@ export class Gemini extends BaseLlm {
     this.#client ??= new GoogleGenAI(resolved.options);
     return this.#client;
   }
+}
+
+/** Whether `value` is a {@link Gemini}, of this or of another copy of the package. */
+export function isGemini(value: unknown): value is Gemini {
+  return typeof value === 'object' && value !== null && GEMINI in value && value[GEMINI] === true;
 }
 
 async function* streamed(

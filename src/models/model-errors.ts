@@ -22,11 +22,11 @@ export interface ModelErrorParams {
   kind: ModelErrorKind;
   message: string;
   /** HTTP status, where there was a response. */
-  status?: number;
+  status?: number | undefined;
   /** Defaults to whether the kind is `rate_limited`, `unavailable`, `timeout`, `conflict` or `network`. */
   retryable?: boolean;
   /** Milliseconds to wait before the next attempt. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
 }
 
 const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set([
@@ -49,11 +49,11 @@ export class ModelError extends Error {
   readonly code: ModelErrorCode;
   readonly kind: ModelErrorKind;
   /** HTTP status, where there was a response. */
-  readonly status?: number;
+  readonly status: number | undefined;
   /** Whether the same request may succeed later. */
   readonly retryable: boolean;
   /** Milliseconds that the provider asks to wait before the next attempt. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs: number | undefined;
   /** Whether it counts towards the attempts of a call: a rate limit or an abort doesn't, everything else does. */
   readonly countsAsFailure: boolean;
 
@@ -63,8 +63,8 @@ export class ModelError extends Error {
     this.kind = kind;
     this.retryable = retryable ?? RETRYABLE.has(kind);
     this.countsAsFailure = kind !== 'rate_limited' && kind !== 'aborted';
-    if (status !== undefined) this.status = status;
-    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -106,15 +106,11 @@ export function toModelError(error: unknown, call: FailedCall = {}): ModelError 
   return new ModelError({
     kind,
     message: describe(kind, status, said?.status, redactSecrets(said?.message || text, call.secrets)),
-    ...(status !== undefined && { status }),
+    status,
     ...(shouldRetry === 'true' && { retryable: true }),
     ...(shouldRetry === 'false' && { retryable: false }),
-    ...withWait(retryAfterMs(call.response?.headers, said)),
+    retryAfterMs: retryAfterMs(call.response?.headers, said),
   });
-}
-
-function withWait(ms: number | undefined): { retryAfterMs?: number } {
-  return ms === undefined ? {} : { retryAfterMs: ms };
 }
 
 interface Failure {
@@ -178,10 +174,14 @@ function causes(error: unknown, depth = 0): unknown[] {
 }
 
 function textOf(error: unknown): string {
-  const texts = causes(error).map((cause) =>
-    cause instanceof Error ? cause.message || String(property(cause, 'code') ?? cause.name) : String(cause),
-  );
-  return [...new Set(texts)].join(': ');
+  return [...new Set(causes(error).map(wordsOf))].join(': ');
+}
+
+function wordsOf(cause: unknown): string {
+  // The engine quotes a piece of the text it can't parse, which may be a piece of a key.
+  if (cause instanceof SyntaxError) return 'the response is no valid JSON';
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || String(property(cause, 'code') ?? cause.name);
 }
 
 function statusOf(error: unknown): number | undefined {

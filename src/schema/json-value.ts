@@ -12,12 +12,14 @@ export class JsonValueError extends Error {
   override readonly name = 'JsonValueError';
   /** Where in the value, `items[2].price`; empty for the value itself. */
   readonly path: string;
+  readonly at: Path;
   readonly problem: string;
 
   constructor(path: Path, problem: string, options?: ErrorOptions) {
     const text = formatPath(path);
     super(text === '' ? problem : `${text}: ${problem}`, options);
     this.path = text;
+    this.at = path;
     this.problem = problem;
   }
 }

@@ -34,7 +34,7 @@ export function missing(path: Path): Problem {
 
 export function wrongKind(root: unknown, path: Path, expectedKinds: readonly string[]): Problem {
   const value = valueAt(root, path);
-  if (value === undefined) return missing(path);
+  if (value === undefined && path.length > 0) return missing(path);
   return { path, text: `expected ${expectedKinds.join(' or ')}, got ${kindOf(value)}`, expectedKinds };
 }
 

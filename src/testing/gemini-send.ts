@@ -13,6 +13,14 @@ import {
   wholeContent,
 } from './gemini-stream.ts';
 
+/** A write failed: the client is gone, though its socket has not closed yet. */
+export class ConnectionLost extends Error {
+  constructor(cause: Error) {
+    super('The client closed the connection.', { cause });
+    this.name = 'ConnectionLost';
+  }
+}
+
 export type SendContext = Omit<ResponseContext, 'wordsPerChunk'> &
   Readonly<{
     response: ServerResponse;
@@ -23,7 +31,7 @@ export type SendContext = Omit<ResponseContext, 'wordsPerChunk'> &
     onCut: () => void;
   }>;
 
-/** Sends a reply. Rejects with an AbortError as soon as `signal` aborts. */
+/** Sends a reply. Rejects with an AbortError as soon as `signal` aborts, or with {@link ConnectionLost}. */
 export async function sendReply(reply: GeminiReply, context: SendContext): Promise<void> {
   const { response, route, signal } = context;
   const pace = { ...context.pace, ...reply.pace };
@@ -143,6 +151,6 @@ function openStream(
 
 async function flushed(response: ServerResponse, data: string | Uint8Array): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  response.write(data, (failure) => (failure ? reject(failure) : resolve()));
+  response.write(data, (cause) => (cause ? reject(new ConnectionLost(cause)) : resolve()));
   await promise;
 }

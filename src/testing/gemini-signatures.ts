@@ -37,20 +37,27 @@ export class ThoughtSignatures {
   /** Signs the first call of a response unless the script has decided otherwise. */
   sign(model: string, parts: readonly { part: Part; unsigned?: boolean }[]): Part[] {
     const first = parts.findIndex(({ part }) => part.functionCall);
-    return parts.map(({ part, unsigned }, index) => {
+    const signed = parts.map(({ part, unsigned }, index) => {
       const { functionCall } = part;
       const signs = index === first && !unsigned && !part.thoughtSignature && this.isOn(model);
-      if (functionCall && signs) return { ...part, thoughtSignature: issue(fingerprint(functionCall)) };
-      this.remember(model, part);
-      return part;
+      return functionCall && signs ? { ...part, thoughtSignature: issue(fingerprint(functionCall)) } : part;
     });
+    this.remember(model, signed);
+    return signed;
   }
 
-  /** Notes what a script has sent as it is, so that it is accepted when it comes back. */
-  remember(model: string, part: Part): void {
-    const print = fingerprint(part.functionCall);
-    if (part.thoughtSignature) this.#scripted.set(part.thoughtSignature, print);
-    else if (part.functionCall && this.isOn(model)) this.#unsigned.add(print);
+  /** Notes the parts of a response, so that what a script has signed or left unsigned is accepted again. */
+  remember(model: string, parts: readonly Part[]): void {
+    for (const { functionCall, thoughtSignature } of parts) {
+      const print = fingerprint(functionCall);
+      if (thoughtSignature && !isGenuine(thoughtSignature, print)) {
+        this.#scripted.set(thoughtSignature, print);
+      }
+    }
+    const first = parts.find((part) => part.functionCall);
+    if (first && !first.thoughtSignature && this.isOn(model)) {
+      this.#unsigned.add(fingerprint(first.functionCall));
+    }
   }
 
   /** Validates the current turn: what follows the last user message. */

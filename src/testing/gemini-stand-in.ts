@@ -15,7 +15,7 @@ import {
   toGeminiRequest,
 } from './gemini-request.ts';
 import { type GeminiScript, type ScriptRunner, scriptRunner } from './gemini-script.ts';
-import { sendJson, sendReply } from './gemini-send.ts';
+import { ConnectionLost, sendJson, sendReply } from './gemini-send.ts';
 import { ThoughtSignatures } from './gemini-signatures.ts';
 
 export type GeminiStandInOptions = GeminiPace & {
@@ -160,7 +160,7 @@ class LocalGemini implements GeminiStandIn {
 
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const receivedAt = Date.now();
-    const url = new URL(incoming.url ?? '/', 'http://127.0.0.1');
+    const url = URL.parse(incoming.url ?? '/', 'http://127.0.0.1') ?? new URL('http://127.0.0.1/');
     const controller = new AbortController();
     response.once('close', () => controller.abort());
     let body: Json | undefined;
@@ -173,7 +173,11 @@ class LocalGemini implements GeminiStandIn {
       await this.#answer(incoming, response, { url, route, body, signal: controller.signal });
     } catch (failure) {
       const isRefusal = failure instanceof GeminiRefusal;
-      const isGone = controller.signal.aborted || response.destroyed || !incoming.complete;
+      const isGone =
+        failure instanceof ConnectionLost ||
+        controller.signal.aborted ||
+        response.destroyed ||
+        !incoming.complete;
       if (isGone && !isRefusal) return;
       const refusal = isRefusal ? failure : internalError(failure);
       const { code, message, cause } = refusal;

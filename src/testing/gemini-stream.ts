@@ -63,9 +63,7 @@ export function blockedResponse(reply: BlockedReply, { request }: ResponseContex
 
 /** Scripted responses, noted so that their parts are accepted when the client sends them back. */
 export function rawChunks(reply: RawReply, { request, signatures }: ResponseContext): object[] {
-  for (const response of reply.responses) {
-    for (const part of partsOf(response)) signatures.remember(request.model, part);
-  }
+  signatures.remember(request.model, reply.responses.flatMap(partsOf));
   return [...reply.responses];
 }
 

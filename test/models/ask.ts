@@ -28,7 +28,11 @@ export async function ask(
   llmRequest: LlmRequest = request(),
   { stream = false, signal }: AskOptions = {},
 ): Promise<LlmResponse[]> {
-  return Array.fromAsync(model.generateContentAsync(llmRequest, stream, signal));
+  const responses: LlmResponse[] = [];
+  for await (const response of model.generateContentAsync(llmRequest, stream, signal)) {
+    responses.push(response);
+  }
+  return responses;
 }
 
 /** The responses that came before the failure, and the failure. */

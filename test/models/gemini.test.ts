@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { inspect, promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
-import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { Gemini, type GeminiParams } from '../../src/models/gemini.ts';
+import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { blocked, call, calls, reply, stopped, text } from '../../src/testing/gemini-reply.ts';
 import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
 import { ask, failure, geminiAt, request, userText } from './ask.ts';
@@ -29,7 +29,9 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const ANSWER = { candidates: [{ content: { role: 'model', parts: [{ text: 'ok' }] }, finishReason: 'STOP' }] };
+const ANSWER = {
+  candidates: [{ content: { role: 'model', parts: [{ text: 'ok' }] }, finishReason: 'STOP' }],
+};
 
 test('asks once and gives the answer with usage, finish reason and model version', async () => {
   await using gemini = await startGeminiStandIn({
@@ -176,7 +178,13 @@ test('reaches Vertex AI by parameters and by environment', async () => {
   const httpOptions = { baseUrl: server.url };
   onlyEnvironment({});
   await ask(
-    new Gemini({ vertexai: true, project: 'shop', location: 'europe-west4', apiKey: 'vertex-key', httpOptions }),
+    new Gemini({
+      vertexai: true,
+      project: 'shop',
+      location: 'europe-west4',
+      apiKey: 'vertex-key',
+      httpOptions,
+    }),
   );
   onlyEnvironment({ GOOGLE_GENAI_USE_VERTEXAI: '1', GOOGLE_API_KEY: 'express-key' });
   vi.stubEnv('GOOGLE_VERTEX_BASE_URL', server.url);
@@ -200,7 +208,7 @@ test('says what to do where there are no credentials', async () => {
 });
 
 test.each<[unknown, string]>([
-  [{ modle: 'x' }, 'Gemini: modle: unknown option; did you mean "model"?'],
+  [{ apikey: 'x' }, 'Gemini: apikey: unknown option; did you mean "apiKey"?'],
   [{ model: 3 }, 'Gemini: model: expected string, got number'],
   [{ headers: ['a'] }, 'Gemini: headers: expected object, got array'],
   [{ useInteractionsApi: true }, 'Gemini: useInteractionsApi: an option of ADK'],
@@ -213,7 +221,10 @@ test.each<[unknown, string]>([
 
 test('shows no key when it is logged', async () => {
   await using gemini = await startGeminiStandIn({ script: () => text('ok') });
-  const model = geminiAt(gemini.url, { apiKey: 'planted-key-1', headers: { authorization: 'planted-key-2' } });
+  const model = geminiAt(gemini.url, {
+    apiKey: 'planted-key-1',
+    headers: { authorization: 'planted-key-2' },
+  });
   await ask(model);
 
   expect(inspect(model, { depth: 9, showHidden: true })).not.toContain('planted-key');

@@ -36,8 +36,9 @@ export async function goInstall(options: GoInstallOptions): Promise<string | und
   const complaints: string[] = [];
   const report = () => {
     const seconds = Math.round((Date.now() - started) / 1000);
-    const detail = packages > 0 ? `${packages} packages compiled` : `${downloads} modules downloaded`;
-    onProgress(`building Temporal with go (once, takes some minutes): ${seconds} s, ${detail}`);
+    const detail =
+      packages > 0 ? `, ${packages} packages compiled` : downloads > 0 ? `, ${downloads} downloads` : '';
+    onProgress(`building Temporal with go (once, takes some minutes): ${seconds} s${detail}`);
   };
   await mkdir(draft, { recursive: true });
   report();

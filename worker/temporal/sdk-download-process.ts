@@ -34,6 +34,8 @@ try {
   process.exit(0);
 } catch (error) {
   const reasons: string[] = [];
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) reasons.push(cause.message);
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (!reasons.some((reason) => reason.includes((cause as Error).message))) reasons.push(cause.message);
+  }
   process.stderr.write(`\n${reasons.join(': ').replaceAll(/\s+/g, ' ')}\n`, () => process.exit(1));
 }

@@ -1,0 +1,93 @@
+const rooms = (...names) => `^(${names.join('|')})/`;
+
+/** Which room may import which: DESIGN of the layout, checked. */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'events-depend-on-nothing',
+      severity: 'error',
+      from: { path: '^src/events/' },
+      to: { pathNot: '^src/events/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'protocol-is-plain',
+      comment: 'types, names and pure functions, shared by all sides',
+      severity: 'error',
+      from: { path: '^src/protocol/' },
+      to: { path: rooms('src', 'workflows', 'activities', 'worker'), pathNot: '^src/(protocol|events)/' },
+    },
+    {
+      name: 'workflows-see-protocol-and-events-only',
+      severity: 'error',
+      from: { path: '^workflows/' },
+      to: { pathNot: '^(workflows/|src/protocol/|src/events/|node_modules/@temporalio/(workflow|common)/)' },
+    },
+    {
+      name: 'definitions-do-no-io',
+      severity: 'error',
+      from: { path: '^src/(agents|tools|schema)/' },
+      to: { path: '^(src/(store|client|cli|testing|gateway)|workflows|activities|worker)/' },
+    },
+    {
+      name: 'models-know-no-runtime',
+      severity: 'error',
+      from: { path: '^src/models/' },
+      to: { path: '^(src/(store|client|cli|testing|flows)|workflows|activities|worker)/' },
+    },
+    {
+      name: 'store-knows-no-agents',
+      severity: 'error',
+      from: { path: '^src/store/' },
+      to: {
+        path: '^(src/(agents|tools|models|flows|client|cli|testing)|workflows|activities|worker)/',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'workflows-are-only-bundled',
+      severity: 'error',
+      from: { path: '^(src|activities|worker)/' },
+      to: { path: '^workflows/' },
+    },
+    {
+      name: 'worker-is-imported-by-cli-and-testing-only',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(cli|testing)/' },
+      to: { path: '^(worker|activities)/' },
+    },
+    {
+      name: 'activities-do-not-know-their-worker',
+      severity: 'error',
+      from: { path: '^activities/' },
+      to: { path: '^(worker|src/(cli|client|testing))/' },
+    },
+    {
+      name: 'library-loads-without-the-worker',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(cli|testing)/' },
+      to: { path: '@temporalio/(worker|activity|core-bridge)' },
+    },
+    {
+      name: 'only-the-cli-and-tests-know-the-stand-in',
+      severity: 'error',
+      from: { path: '^(src|activities|worker|workflows)/', pathNot: '^src/(testing|cli)/' },
+      to: { path: '^src/testing/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: 'specify',
+    parser: 'swc',
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js', '.json'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+    },
+  },
+};

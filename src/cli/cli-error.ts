@@ -1,0 +1,20 @@
+/** Something that the person at the terminal can mend; shown without a stack. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: number;
+
+  /** @param exitCode 1, or 2 where the command line itself is wrong. */
+  constructor(message: string, exitCode = 1, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Errors of Holdfast say by themselves what to do; anything else is unexpected and shown whole. */
+export function describeError(error: unknown): string {
+  if (error instanceof CliError) return error.message;
+  if (error instanceof Error && 'code' in error && String(error.code).startsWith('HOLDFAST_')) {
+    return `${error.message} [${String(error.code)}]`;
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

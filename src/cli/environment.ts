@@ -1,0 +1,98 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { acquireFolder, createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
+import type { LlmAgent } from '../agents/llm-agent.ts';
+import { HoldfastClient } from '../client/holdfast-client.ts';
+import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+
+export interface Environment {
+  store: Store;
+  temporal: TemporalTarget;
+  client: HoldfastClient;
+  worker: Worker;
+  /** Ends the worker and the store; the embedded Temporal server stays up. */
+  close(): Promise<void>;
+}
+
+export interface EnvironmentOptions {
+  folder: string;
+  agents: readonly LlmAgent[];
+  rootAgent: LlmAgent;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+}
+
+/** Server, store, worker and client of one process, on embedded defaults or on what the environment names. */
+export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
+  const { env, onProgress } = options;
+  const ownership = acquireFolder(options.folder);
+  const { folder } = ownership;
+  const opened: (() => Promise<unknown> | unknown)[] = [() => ownership.release()];
+  const close = async () => {
+    for (const end of opened.splice(0).reverse()) await end();
+  };
+  try {
+    Runtime.install({ logger: fileLogger(join(folder, 'worker.log')) });
+    const url = env.HOLDFAST_STORE;
+    const storing = openStore({ folder, onProgress, ...(url ? { url } : {}) });
+    storing.then(
+      (store) => opened.push(() => store.close()),
+      () => undefined,
+    );
+    const [temporal, store] = await bothOrNone(openTemporal({ folder, env, onProgress }), storing);
+    const native = await NativeConnection.connect(temporal.connectionOptions);
+    opened.push(() => native.close());
+    const connection = await Connection.connect(temporal.connectionOptions);
+    opened.push(() => connection.close());
+    const searchAttributes = temporal.searchAttributes === 'registered';
+    const taskQueue = env.HOLDFAST_TASK_QUEUE || DEFAULT_TASK_QUEUE;
+    const worker = await createWorker({
+      agents: options.agents,
+      rootAgent: options.rootAgent.name,
+      store,
+      connection: native,
+      namespace: temporal.namespace,
+      taskQueue,
+      searchAttributes,
+    });
+    const running = worker.run();
+    opened.push(async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await running;
+    });
+    const client = new HoldfastClient({
+      temporal: new Client({ connection, namespace: temporal.namespace }),
+      taskQueue,
+      searchAttributes,
+    });
+    return { store, temporal, client, worker, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Waits for both, so that nothing is still being opened when the first failure is reported. */
+async function bothOrNone<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  const [first, second] = await Promise.allSettled([one, other]);
+  if (first.status === 'rejected') throw first.reason;
+  if (second.status === 'rejected') throw second.reason;
+  return [first.value, second.value];
+}
+
+/** The SDK's own warnings are for the operator's file; what matters to the person at the terminal is told there. */
+function fileLogger(path: string): DefaultLogger {
+  return new DefaultLogger('WARN', ({ level, timestampNanos, message, meta }) => {
+    const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
+    appendFileSync(path, `${time} ${level} ${message} ${JSON.stringify(meta ?? {}, errorAsText)}\n`);
+  });
+}
+
+function errorAsText(_key: string, value: unknown): unknown {
+  if (value instanceof Error) return value.stack ?? value.message;
+  return typeof value === 'bigint' ? String(value) : value;
+}

@@ -1,0 +1,103 @@
+import { existsSync, statSync } from 'node:fs';
+import { basename, extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isLlmAgent, type LlmAgent } from '../agents/llm-agent.ts';
+import { nearestName } from '../schema/nearest-name.ts';
+import type { GeminiScript } from '../testing/gemini-stand-in.ts';
+import { CliError } from './cli-error.ts';
+
+/** What an agents file exports. */
+export interface AgentsFile {
+  /** The file's name without its ending: the app's name. */
+  app: string;
+  agents: LlmAgent[];
+  /** The export `rootAgent`, or the only agent. */
+  rootAgent: LlmAgent | undefined;
+  /** The export `geminiScript`: what the Gemini stand-in answers while there is no key. */
+  geminiScript: GeminiScript | undefined;
+}
+
+/** Loads a TypeScript or JavaScript file as it is; every exported agent is registered. */
+export async function loadAgents(file: string): Promise<AgentsFile> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new CliError(`${file}: no such file; name a file that exports your agents`);
+  if (statSync(path).isDirectory())
+    throw new CliError(`${file} is a folder; name a file that exports your agents`);
+  const exported = await importFile(file, path);
+  const agents = [...new Set(Object.values(exported).filter(isLlmAgent))];
+  if (agents.length === 0) {
+    throw new CliError(
+      `${file} exports no agent (it exports ${Object.keys(exported).join(', ') || 'nothing'}): ` +
+        'write "export const rootAgent = new LlmAgent({ … })"',
+    );
+  }
+  for (const [index, { name }] of agents.entries()) {
+    if (agents.findIndex((agent) => agent.name === name) !== index) {
+      throw new CliError(`${file} exports two agents named ${JSON.stringify(name)}: give each its own name`);
+    }
+  }
+  const { rootAgent, geminiScript } = exported;
+  if (rootAgent !== undefined && !isLlmAgent(rootAgent)) {
+    throw new CliError(`${file}: the export rootAgent is no agent, but ${typeof rootAgent}`);
+  }
+  return {
+    app: basename(path, extname(path)),
+    agents,
+    rootAgent: rootAgent ?? (agents.length === 1 ? agents[0] : undefined),
+    geminiScript: isScript(geminiScript) ? geminiScript : undefined,
+  };
+}
+
+/** @throws CliError naming near names for an unknown agent. */
+export function chooseAgent(
+  file: string,
+  { agents, rootAgent }: AgentsFile,
+  name: string | undefined,
+): LlmAgent {
+  const names = agents.map((agent) => agent.name);
+  if (name === undefined) {
+    if (rootAgent !== undefined) return rootAgent;
+    throw new CliError(
+      `${file} exports several agents and no rootAgent: choose one with --agent ${names.join('|')}`,
+      2,
+    );
+  }
+  const agent = agents.find((candidate) => candidate.name === name);
+  if (agent !== undefined) return agent;
+  const near = nearestName(name, names);
+  throw new CliError(
+    `${file} has no agent ${JSON.stringify(name)}${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`} ` +
+      `It has ${names.join(', ')}.`,
+    2,
+  );
+}
+
+async function importFile(file: string, path: string): Promise<Record<string, unknown>> {
+  try {
+    return await import(pathToFileURL(path).href);
+  } catch (error) {
+    throw new CliError(`${file} can't be loaded: ${reasonOf(error)}`, 1, { cause: error });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return `it threw ${String(error)}`;
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    return `${error.message}\nNode runs TypeScript by removing the types: write enums, parameter properties and namespaces as plain JavaScript.`;
+  }
+  if (code === 'ERR_MODULE_NOT_FOUND') return `${error.message}\nInstall the package, or correct the import.`;
+  if (error instanceof SyntaxError) return `${error.message}${placeOf(error)}`;
+  if ('code' in error && String(code).startsWith('HOLDFAST_')) return error.message;
+  return error.stack ?? error.message;
+}
+
+/** Node prints a syntax error's place at the head of its stack. */
+function placeOf(error: SyntaxError): string {
+  const head = error.stack?.split('\n').slice(0, 4) ?? [];
+  return head[0]?.startsWith('file:') ? `\n${head.join('\n')}` : '';
+}
+
+function isScript(value: unknown): value is GeminiScript {
+  return typeof value === 'function' || Array.isArray(value);
+}

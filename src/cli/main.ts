@@ -1,0 +1,68 @@
+import { createRequire } from 'node:module';
+import { Command, CommanderError } from 'commander';
+import { CliError, describeError } from './cli-error.ts';
+import type { RunOptions } from './run-command.ts';
+
+const FOLDER_OPTION = ['--folder <path>', 'folder of the embedded server and store', '.holdfast'] as const;
+
+function versionOf(): string {
+  const built = import.meta.url.endsWith('.js');
+  const manifest: unknown = createRequire(import.meta.url)(
+    built ? '../../../package.json' : '../../package.json',
+  );
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : '';
+}
+
+function program(exit: (code: number) => void): Command {
+  const holdfast = new Command('holdfast')
+    .description('Durable agents on Temporal')
+    .version(versionOf())
+    .showHelpAfterError('(holdfast --help shows what there is)')
+    .exitOverride();
+  holdfast
+    .command('run')
+    .description('run one turn to its end, or attach to it')
+    .argument('<agents.ts>', 'file that exports the agents')
+    .requiredOption('--message <text>', 'what the user says')
+    .option('--agent <name>', 'agent that answers (default: rootAgent)')
+    .option('--session <id>', 'session to go on with (default: a new one)')
+    .option('--user <id>', 'user of the session', 'user')
+    .option('--app <name>', "app of the session (default: the file's name)")
+    .option('--message-id <id>', 'one message id is one turn: given again, it attaches (default: a new one)')
+    .option('--json', 'JSON Lines on standard output, one ADK event per line')
+    .option(...FOLDER_OPTION)
+    .action(async (file: string, options: RunOptions) => {
+      const { runCommand } = await import('./run-command.ts');
+      exit(await runCommand(file, options));
+    });
+  holdfast
+    .command('stop')
+    .description('stop the Temporal server that a command left running in this folder')
+    .option(...FOLDER_OPTION)
+    .action(async ({ folder }: { folder: string }) => {
+      const { stopCommand } = await import('./stop-command.ts');
+      await stopCommand(folder);
+    });
+  return holdfast;
+}
+
+/** The `holdfast` command. Sets the process's exit code: 0, 1 for a failure, 2 for a wrong command line. */
+export async function main(args: readonly string[]): Promise<void> {
+  try {
+    await program((code) => {
+      process.exitCode = code;
+    }).parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : 2;
+      return;
+    }
+    process.stderr.write(`holdfast: ${describeError(error)}\n`);
+    process.exitCode = error instanceof CliError ? error.exitCode : 1;
+  }
+}
+
+if (process.argv[1] !== undefined && import.meta.filename === process.argv[1])
+  await main(process.argv.slice(2));

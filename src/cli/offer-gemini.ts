@@ -1,0 +1,30 @@
+import type { LlmAgent } from '../agents/llm-agent.ts';
+import { isGemini } from '../models/gemini.ts';
+import { demoScript } from '../testing/gemini-demo-script.ts';
+import { type GeminiScript, type GeminiStandIn, startGeminiStandIn } from '../testing/gemini-stand-in.ts';
+
+const KEYS = [
+  'GEMINI_API_KEY',
+  'GOOGLE_API_KEY',
+  'GOOGLE_GENAI_API_KEY',
+  'GOOGLE_GENAI_USE_VERTEXAI',
+  'GOOGLE_GEMINI_BASE_URL',
+];
+
+/**
+ * Without a key for Gemini, agents that ask it get a local stand-in, scripted by their file; `env` is changed so that
+ * the model finds it.
+ */
+export async function offerGemini(
+  agents: readonly LlmAgent[],
+  script: GeminiScript | undefined,
+  env: NodeJS.ProcessEnv,
+  note: (line: string) => void,
+): Promise<GeminiStandIn | undefined> {
+  if (KEYS.some((name) => env[name]) || !agents.some((agent) => isGemini(agent.canonicalModel)))
+    return undefined;
+  const standIn = await startGeminiStandIn({ script: script ?? demoScript });
+  Object.assign(env, standIn.env);
+  note('GEMINI_API_KEY is not set: a local stand-in answers in Gemini’s place; its words are scripted');
+  return standIn;
+}

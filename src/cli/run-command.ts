@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { workflowUrl } from '../../worker/index.ts';
+import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
+import type { InvocationOutcome } from '../protocol/turn.ts';
+import { CliError } from './cli-error.ts';
+import { type Environment, openEnvironment } from './environment.ts';
+import { followInvocation } from './follow-invocation.ts';
+import { chooseAgent, loadAgents } from './load-agents.ts';
+import { offerGemini } from './offer-gemini.ts';
+import { jsonPrinter, type Printer, terminalPrinter } from './printer.ts';
+
+export interface RunOptions {
+  agent?: string;
+  message: string;
+  session?: string;
+  user: string;
+  app?: string;
+  messageId?: string;
+  json?: boolean;
+  folder: string;
+}
+
+/** `holdfast run`: one turn to its end. Returns the exit code. */
+export async function runCommand(file: string, options: RunOptions): Promise<number> {
+  if (options.message.trim() === '') throw new CliError('--message is empty: say what the agent is to do', 2);
+  const printer = options.json ? jsonPrinter() : terminalPrinter();
+  const loaded = await loadAgents(file);
+  const agent = chooseAgent(file, loaded, options.agent);
+  const turn = {
+    app: options.app ?? loaded.app,
+    userId: options.user,
+    sessionId: options.session ?? `s-${randomUUID().slice(0, 8)}`,
+    messageId: options.messageId ?? randomUUID(),
+    agent: agent.name,
+    message: options.message,
+  };
+  const resumeCommand = `holdfast run ${file} --session ${turn.sessionId} --message-id ${turn.messageId} --message …`;
+  const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, printer.note);
+  let environment: Environment | undefined;
+  const interrupted = onInterrupt(() => environment, printer, resumeCommand);
+  try {
+    environment = await openEnvironment({
+      folder: options.folder,
+      agents: loaded.agents,
+      rootAgent: agent,
+      env: process.env,
+      onProgress: printer.note,
+    });
+    const outcome = await Promise.race([runTurn(environment, turn, printer), interrupted.happened]);
+    if (outcome === undefined) return 130;
+    printer.outcome(outcome, { sessionId: turn.sessionId, app: turn.app, userId: turn.userId });
+    return outcome.status === 'completed' ? 0 : 1;
+  } finally {
+    interrupted.forget();
+    await environment?.close();
+    await gemini?.close();
+  }
+}
+
+async function runTurn(
+  { store, client, temporal, worker: _worker }: Environment,
+  turn: Parameters<Environment['client']['startTurn']>[0] & { messageId: string },
+  printer: Printer,
+): Promise<InvocationOutcome> {
+  const names = { app: turn.app, userId: turn.userId, sessionId: turn.sessionId };
+  const invocationId = invocationIdOf(turn.app, turn.userId, turn.sessionId, turn.messageId);
+  const recorded = await store.findInvocation(names, invocationId);
+  if (recorded?.outcome !== undefined) {
+    printer.note(`message ${turn.messageId} was answered before; this is its recorded turn`);
+    await followInvocation({
+      store,
+      names,
+      invocationId,
+      after: recorded.from - 1,
+      printer,
+      ended: Promise.resolve(),
+    });
+    return await withContent(recorded.outcome);
+  }
+  const known = recorded === undefined ? await store.findSession(names) : undefined;
+  const handle = await client.startTurn(turn);
+  if (handle.attached) printer.note(`message ${turn.messageId} is under way; following it`);
+  const link = workflowUrl(temporal, workflowIdOf(turn.app, turn.userId, turn.sessionId), handle.runId);
+  printer.started({ ...turn, link });
+  const result = handle.result();
+  const after = recorded === undefined ? (known?.seq ?? 0) : recorded.from - 1;
+  await followInvocation({ store, names, invocationId, after, printer, ended: result });
+  return await withContent(await result);
+
+  async function withContent(outcome: InvocationOutcome): Promise<InvocationOutcome> {
+    if (outcome.text === undefined || 'value' in outcome.text) return outcome;
+    const text = await store.readReference(names, outcome.text.ref.key);
+    return { ...outcome, text: { value: String(text) } };
+  }
+}
+
+function onInterrupt(environment: () => Environment | undefined, printer: Printer, resumeCommand: string) {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const listener = () => {
+    if (environment() === undefined) process.exit(130);
+    printer.note(`interrupted; the turn is kept and goes on with: ${resumeCommand}`);
+    resolve(undefined);
+  };
+  process.once('SIGINT', listener);
+  process.once('SIGTERM', listener);
+  return {
+    happened: promise,
+    forget() {
+      process.off('SIGINT', listener);
+      process.off('SIGTERM', listener);
+    },
+  };
+}

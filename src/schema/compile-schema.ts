@@ -1,0 +1,91 @@
+import type { CompiledSchema, JsonSchemaObject, SchemaSite } from './compiled-schema.ts';
+import { DefinitionError } from './definition-error.ts';
+import { readJsonSchema } from './json-schema.ts';
+import { isRecord, kindOf } from './kind-of.ts';
+import { rootOf, withObjectRoot } from './object-root.ts';
+import { formatPath } from './path.ts';
+import { SchemaError } from './schema-error.ts';
+import { isZod3Schema, validateWithZod3, zod3ToJsonSchema } from './zod3-schema.ts';
+import { isZod4Schema, validateWithZod4, zod4ToJsonSchema } from './zod4-schema.ts';
+
+/**
+ * Takes a schema of any kind: zod 4, zod 3, JSON Schema (draft 2020-12 or draft-07), the provider's `Schema`. Zod
+ * schemas validate by themselves, the others by ajv; messages are alike and never contain the value.
+ *
+ * @throws DefinitionError naming the place in the schema.
+ */
+export function compileSchema(schema: unknown, site: SchemaSite): CompiledSchema {
+  try {
+    const { jsonSchema, validate } = read(schema, site.side);
+    return { jsonSchema: frozen(jsonSchema), validate };
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
+    const field = formatPath([site.field, ...error.path]);
+    throw new DefinitionError({ owner: site.owner, field, problem: error.message }, { cause: error });
+  }
+}
+
+/**
+ * {@link compileSchema} for the parameters of a function, which are always an object.
+ *
+ * @throws DefinitionError also for a schema that other values than objects fit.
+ */
+export function compileObjectSchema(schema: unknown, site: SchemaSite): CompiledSchema {
+  const compiled = compileSchema(schema, site);
+  const jsonSchema = withObjectRoot(compiled.jsonSchema);
+  if (jsonSchema !== undefined) return { ...compiled, jsonSchema: frozen(jsonSchema) };
+  throw new DefinitionError({
+    owner: site.owner,
+    field: site.field,
+    problem: `the root must be an object (z.object({…}), or type: 'object'), got ${rootOf(compiled.jsonSchema)}`,
+  });
+}
+
+function read(schema: unknown, side: SchemaSite['side']): CompiledSchema {
+  if (typeof schema !== 'object' || schema === null) {
+    throw new SchemaError(
+      [],
+      `expected a schema (zod 4, zod 3, JSON Schema, or the Schema of @google/genai), got ${kindOf(schema)}`,
+    );
+  }
+  if (isZod4Schema(schema)) {
+    return {
+      jsonSchema: ofZod(() => zod4ToJsonSchema(schema, side)),
+      validate: (value) => validateWithZod4(schema, value),
+    };
+  }
+  if (isZod3Schema(schema)) {
+    return {
+      jsonSchema: ofZod(() => zod3ToJsonSchema(schema, side)),
+      validate: (value) => validateWithZod3(schema, value),
+    };
+  }
+  refuseRawShape(schema);
+  const { jsonSchema, validate } = readJsonSchema(schema);
+  return { jsonSchema, validate: async (value) => validate(value) };
+}
+
+function ofZod(convert: () => JsonSchemaObject): JsonSchemaObject {
+  try {
+    return convert();
+  } catch (cause) {
+    if (cause instanceof SchemaError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new SchemaError([], `zod can't write it as JSON Schema: ${reason}`, { cause });
+  }
+}
+
+function refuseRawShape(schema: object): void {
+  const isShape = Object.values(schema).some(
+    (member) => typeof member === 'object' && member !== null && (isZod4Schema(member) || isZod3Schema(member)),
+  );
+  if (isShape) throw new SchemaError([], 'an object of zod schemas is no schema; wrap it: z.object({…})');
+}
+
+function frozen<T>(value: T): T {
+  if (Array.isArray(value) || isRecord(value)) {
+    for (const member of Object.values(value)) frozen(member);
+    Object.freeze(value);
+  }
+  return value;
+}

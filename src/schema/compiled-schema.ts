@@ -1,0 +1,24 @@
+import type { Problem } from './problems.ts';
+
+export type Validation =
+  | { ok: true; value: unknown }
+  | { ok: false; /** Names each path and what is wanted there; no values. */ message: string; problems: readonly Problem[] };
+
+/** A schema of any kind, ready for use. */
+export interface CompiledSchema {
+  /** What the model is shown: frozen, without `$schema`, references inlined except for recursive ones. */
+  readonly jsonSchema: JsonSchemaObject;
+  /** Resolves with the value as the schema makes it (zod's defaults and transforms applied), or what is wrong with it. */
+  validate(value: unknown): Promise<Validation>;
+}
+
+export type JsonSchemaObject = { readonly [keyword: string]: unknown };
+
+/** Where a schema stands, for errors about it. */
+export interface SchemaSite {
+  owner: string;
+  /** `parameters`, `outputSchema`. */
+  field: string;
+  /** Of a schema that transforms: what goes in, or what comes out. */
+  side: 'input' | 'output';
+}

@@ -1,0 +1,142 @@
+import { isRecord } from './kind-of.ts';
+import { SchemaError } from './schema-error.ts';
+import { mapSubschemas } from './subschemas.ts';
+
+type SchemaObject = Record<string, unknown>;
+
+/** Above this, references stay references: a few that nest can grow to any size when each is written out. */
+const MOST_INLINED = 2_000;
+
+const ANNOTATIONS = new Set(['description', 'title', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
+const LEFT_OUT = new Set(['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions']);
+
+/**
+ * Writes out every reference of a schema, because models follow references badly; those of recursive schemas are kept
+ * as `#/$defs/<name>`.
+ *
+ * @throws SchemaError for a reference that leads out of the schema or to nothing.
+ */
+export function inlineReferences(root: SchemaObject): SchemaObject {
+  try {
+    return new Inliner(root, new Set()).inlined();
+  } catch (error) {
+    if (!(error instanceof TooMuchInlined)) throw error;
+    return new Inliner(root, new Set(error.references)).inlined();
+  }
+}
+
+class TooMuchInlined extends Error {
+  readonly references: string[];
+  constructor(references: string[]) {
+    super('too much to inline');
+    this.references = references;
+  }
+}
+
+class Inliner {
+  readonly #root: SchemaObject;
+  readonly #kept: Set<string>;
+  readonly #names = new Map<string, string>();
+  readonly #targets = new Map<string, SchemaObject>();
+  #inlined = 0;
+
+  constructor(root: SchemaObject, kept: Set<string>) {
+    this.#root = root;
+    this.#kept = kept;
+  }
+
+  inlined(): SchemaObject {
+    for (const reference of this.#collect()) if (this.#isRecursive(reference)) this.#kept.add(reference);
+    const whole = this.#written(this.#resolvedRoot());
+    const definitions: [string, unknown][] = [];
+    // Writing a definition may name further ones, which the loop then reaches.
+    for (const [reference, name] of this.#names) definitions.push([name, this.#written(this.#target(reference))]);
+    return definitions.length === 0 ? whole : { ...whole, $defs: Object.fromEntries(definitions) };
+  }
+
+  #resolvedRoot(): SchemaObject {
+    let schema = this.#root;
+    const seen = new Set<string>();
+    for (let reference = schema.$ref; typeof reference === 'string'; reference = schema.$ref) {
+      if (seen.has(reference)) throw new SchemaError(['$ref'], `"${reference}" refers to nothing but itself`);
+      seen.add(reference);
+      const { $ref: _, ...siblings } = schema;
+      schema = merged(this.#target(reference), withoutKeys(siblings, LEFT_OUT));
+    }
+    return schema;
+  }
+
+  #written(schema: SchemaObject): SchemaObject {
+    const { $ref: reference, ...rest } = withoutKeys(schema, LEFT_OUT);
+    const own = mapSubschemas(rest, (subschema) => (isRecord(subschema) ? this.#written(subschema) : subschema));
+    if (typeof reference !== 'string') return reference === undefined ? own : { $ref: reference, ...own };
+    if (this.#kept.has(reference)) return { $ref: `#/$defs/${this.#nameOf(reference)}`, ...own };
+    if (++this.#inlined > MOST_INLINED) throw new TooMuchInlined([...this.#collect()]);
+    return merged(this.#written(this.#target(reference)), own);
+  }
+
+  #collect(): Set<string> {
+    return referencesIn(this.#resolvedRoot(), (reference) => this.#target(reference));
+  }
+
+  #isRecursive(reference: string): boolean {
+    return referencesIn(this.#target(reference), (inner) => this.#target(inner)).has(reference);
+  }
+
+  #target(reference: string): SchemaObject {
+    const known = this.#targets.get(reference);
+    if (known !== undefined) return known;
+    if (reference !== '#' && !reference.startsWith('#/')) {
+      throw new SchemaError(['$ref'], `"${reference}" leads out of the schema; put the definition into $defs`);
+    }
+    let target: unknown = this.#root;
+    for (const token of reference.split('/').slice(1)) {
+      const name = decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~');
+      target =
+        typeof target === 'object' && target !== null && Object.hasOwn(target, name)
+          ? (target as SchemaObject)[name]
+          : undefined;
+    }
+    if (target === true) target = {};
+    if (!isRecord(target)) throw new SchemaError(['$ref'], `"${reference}" leads to no schema`);
+    this.#targets.set(reference, target);
+    return target;
+  }
+
+  #nameOf(reference: string): string {
+    const known = this.#names.get(reference);
+    if (known !== undefined) return known;
+    const wanted = reference === '#' ? 'root' : (reference.split('/').at(-1) ?? '').replaceAll(/\W/g, '_');
+    const taken = new Set(this.#names.values());
+    let name = wanted;
+    for (let count = 2; taken.has(name); count++) name = `${wanted}_${count}`;
+    this.#names.set(reference, name);
+    return name;
+  }
+}
+
+/** All references in a schema, and in what they lead to. */
+function referencesIn(schema: SchemaObject, target: (reference: string) => SchemaObject): Set<string> {
+  const found = new Set<string>();
+  const visit = (subschema: unknown): unknown => {
+    if (!isRecord(subschema)) return subschema;
+    if (typeof subschema.$ref === 'string' && !found.has(subschema.$ref)) {
+      found.add(subschema.$ref);
+      visit(target(subschema.$ref));
+    }
+    mapSubschemas(withoutKeys(subschema, LEFT_OUT), visit);
+    return subschema;
+  };
+  visit(schema);
+  return found;
+}
+
+function merged(target: SchemaObject, siblings: SchemaObject): SchemaObject {
+  const keywords = Object.keys(siblings);
+  if (keywords.every((keyword) => ANNOTATIONS.has(keyword))) return { ...target, ...siblings };
+  return { allOf: [target, siblings] };
+}
+
+function withoutKeys(schema: SchemaObject, keys: ReadonlySet<string>): SchemaObject {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.has(key)));
+}

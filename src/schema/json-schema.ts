@@ -1,0 +1,63 @@
+import { ajvProblems } from './ajv-problems.ts';
+import type { JsonSchemaObject, Validation } from './compiled-schema.ts';
+import { inlineReferences } from './inline-references.ts';
+import { compileJsonSchema, dialectOf } from './json-schema-validator.ts';
+import { JsonValueError, toJsonValue } from './json-value.ts';
+import { isRecord } from './kind-of.ts';
+import { describeProblems, type Problem } from './problems.ts';
+import { isProviderSchema, providerToJsonSchema } from './provider-schema.ts';
+import { SchemaError } from './schema-error.ts';
+
+export interface ReadJsonSchema {
+  jsonSchema: JsonSchemaObject;
+  validate(value: unknown): Validation;
+}
+
+/**
+ * Takes a JSON Schema, or the provider's `Schema`.
+ *
+ * @throws SchemaError for a schema that can't be right.
+ */
+export function readJsonSchema(given: object): ReadJsonSchema {
+  const copy = jsonCopy(given);
+  const schema = isProviderSchema(copy) ? providerToJsonSchema(copy) : copy;
+  const dialect = dialectOf(schema.$schema);
+  if (dialect === undefined) {
+    throw new SchemaError(['$schema'], 'write the schema in draft 2020-12 or draft-07');
+  }
+  const jsonSchema = inlineReferences(schema);
+  const check = compiled(jsonSchema, dialect);
+  return {
+    jsonSchema,
+    validate(value) {
+      const errors = check(value);
+      if (errors.length === 0) return { ok: true, value };
+      return refused(ajvProblems(errors, value));
+    },
+  };
+}
+
+export function refused(problems: readonly Problem[]): Validation {
+  const found = problems.length > 0 ? problems : [{ path: [], text: 'is not valid' }];
+  return { ok: false, message: describeProblems(found), problems: found };
+}
+
+function jsonCopy(given: object): Record<string, unknown> {
+  try {
+    const copy = toJsonValue(given);
+    if (isRecord(copy)) return copy;
+  } catch (error) {
+    if (!(error instanceof JsonValueError)) throw error;
+    throw new SchemaError(error.at, error.problem, { cause: error });
+  }
+  throw new SchemaError([], 'expected a schema: zod 4, zod 3, JSON Schema, or the Schema of @google/genai');
+}
+
+function compiled(schema: JsonSchemaObject, dialect: string) {
+  try {
+    return compileJsonSchema(schema, dialect);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new SchemaError([], `not a valid JSON Schema (${dialect}): ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Keys lead with the session's id and there are no foreign keys across sessions, so that `events` and `ledger` can be
+ * hash-partitioned. Names of any length are indexed by their SHA-256: a B-tree refuses entries over 2.7 kB.
+ */
+export const tables = `
+create table holdfast.sessions (
+  id text collate "C" primary key,
+  name_key text collate "C" not null unique,
+  app_key text collate "C" not null,
+  user_key text collate "C" not null,
+  app text not null,
+  user_id text not null,
+  name text not null,
+  last_seq bigint not null default 0,
+  state jsonb not null default '{}',
+  last_agent text,
+  fence_started_at bigint not null default 0,
+  fence_invocation int not null default 0,
+  parent_id text collate "C",
+  parent_seq bigint,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp()
+) with (fillfactor = 70);
+
+create table holdfast.events (
+  session_id text collate "C" not null,
+  seq bigint not null,
+  id uuid not null default gen_random_uuid(),
+  invocation_id text collate "C" not null,
+  run_key text collate "C" not null,
+  step int not null,
+  kind text collate "C" not null,
+  author text not null,
+  branch text,
+  body json not null,
+  dedupe_key text collate "C" not null,
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (session_id, seq),
+  unique (session_id, dedupe_key)
+);
+
+create table holdfast.runs (
+  session_id text collate "C" not null,
+  run_key text collate "C" not null,
+  invocation_id text collate "C" not null,
+  message_id text,
+  fence_started_at bigint not null,
+  fence_invocation int not null,
+  step int not null,
+  status text collate "C" not null default 'running',
+  outcome json,
+  agent text,
+  first_seq bigint not null,
+  last_seq bigint not null,
+  temp jsonb not null default '{}',
+  model_calls bigint not null default 0,
+  prompt_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  total_tokens bigint not null default 0,
+  created_at timestamptz not null default clock_timestamp(),
+  ended_at timestamptz,
+  primary key (session_id, run_key)
+) with (fillfactor = 70);
+create index runs_of_invocation on holdfast.runs (session_id, invocation_id);
+create index runs_running on holdfast.runs (session_id) where status = 'running';
+
+create table holdfast.ledger (
+  session_id text collate "C" not null,
+  key text collate "C" not null,
+  kind text collate "C" not null,
+  run_key text collate "C" not null,
+  step int not null,
+  idx int,
+  status text collate "C" not null,
+  agent text,
+  call_id text,
+  tool text,
+  args json,
+  args_digest text,
+  response json,
+  failed boolean,
+  actions jsonb,
+  outcome json,
+  calls json,
+  contents json,
+  usage json,
+  seq bigint,
+  attempts int not null default 0,
+  ended int not null default 0,
+  failures int not null default 0,
+  last_error text,
+  stack text,
+  begun_by uuid,
+  settled_by uuid,
+  once jsonb,
+  started_at timestamptz,
+  settled_at timestamptz,
+  primary key (session_id, key)
+) with (fillfactor = 70);
+
+create table holdfast.app_state (
+  app_key text collate "C" not null,
+  key_digest bytea not null,
+  app text not null,
+  key text not null,
+  value jsonb not null,
+  primary key (app_key, key_digest)
+);
+
+create table holdfast.user_state (
+  user_key text collate "C" not null,
+  key_digest bytea not null,
+  app text not null,
+  user_id text not null,
+  key text not null,
+  value jsonb not null,
+  primary key (user_key, key_digest)
+);
+`;

@@ -1,0 +1,149 @@
+/** State and the merged responses of a step. A function's name ends in its version: older workers keep calling theirs. */
+export const append = `
+create function holdfast.merge_deltas_1(older jsonb, newer jsonb) returns jsonb
+language plpgsql immutable parallel safe as $$
+begin
+  if jsonb_typeof(older) is distinct from 'object' or jsonb_typeof(newer) is distinct from 'object' then
+    return newer;
+  end if;
+  return older || newer || coalesce((
+    select jsonb_object_agg(n.key, holdfast.merge_deltas_1(older -> n.key, n.value))
+    from jsonb_each(newer) n
+    where jsonb_typeof(n.value) = 'object' and jsonb_typeof(older -> n.key) = 'object'
+  ), '{}');
+end $$;
+
+create function holdfast.apply_delta_1(s holdfast.sessions, invocation text, delta jsonb) returns jsonb
+language plpgsql as $$
+declare
+  own jsonb;
+  scratch jsonb;
+begin
+  select coalesce(jsonb_object_agg(d.key, d.value) filter (where d.key !~ '^(app|user|temp):'), '{}'),
+         jsonb_object_agg(d.key, d.value) filter (where d.key like 'temp:%')
+    into own, scratch from jsonb_each(delta) d;
+  insert into holdfast.app_state as a (app_key, key_digest, app, key, value)
+    select s.app_key, sha256(convert_to(d.key, 'UTF8')), s.app, substr(d.key, 5), d.value
+    from jsonb_each(delta) d where d.key like 'app:%' order by 2
+    on conflict (app_key, key_digest) do update set value = excluded.value;
+  insert into holdfast.user_state as u (user_key, key_digest, app, user_id, key, value)
+    select s.user_key, sha256(convert_to(d.key, 'UTF8')), s.app, s.user_id, substr(d.key, 6), d.value
+    from jsonb_each(delta) d where d.key like 'user:%' order by 2
+    on conflict (user_key, key_digest) do update set value = excluded.value;
+  if scratch is not null then
+    update holdfast.runs r set temp = r.temp || scratch
+      where r.session_id = s.id and r.run_key = invocation and r.status = 'running';
+  end if;
+  return own;
+end $$;
+
+create function holdfast.state_of_1(s holdfast.sessions, own jsonb, invocation text) returns jsonb
+language sql stable as $$
+  select own
+    || coalesce((select jsonb_object_agg('app:' || a.key, a.value)
+         from holdfast.app_state a where a.app_key = s.app_key), '{}')
+    || coalesce((select jsonb_object_agg('user:' || u.key, u.value)
+         from holdfast.user_state u where u.user_key = s.user_key), '{}')
+    || coalesce((select r.temp from holdfast.runs r where r.session_id = s.id and r.run_key = invocation), '{}')
+$$;
+
+create function holdfast.settle_open_calls_1(session text, run text, of_step int, calls json, error text)
+returns void language sql as $$
+  insert into holdfast.ledger as l
+    (session_id, key, kind, run_key, step, idx, call_id, tool, status, response, failed, actions, settled_at)
+  select session, c.value ->> 0, 'call', run, of_step, (c.ordinality - 1)::int, c.value ->> 1, c.value ->> 2,
+    'settled', json_build_object('error', error), true, '{}', clock_timestamp()
+  from json_array_elements(calls) with ordinality c
+  order by c.value ->> 0
+  on conflict (session_id, key) do update set
+    status = 'settled', response = excluded.response, failed = true, actions = '{}', settled_at = excluded.settled_at
+    where l.status <> 'settled'
+$$;
+
+create function holdfast.merged_actions_1(session text, calls json) returns jsonb
+language plpgsql stable as $$
+declare
+  settled record;
+  delta jsonb := '{}';
+  artifacts jsonb := '{}';
+  flags jsonb := '{}';
+begin
+  for settled in
+    select l.actions from json_array_elements(calls) with ordinality c
+    join holdfast.ledger l on l.session_id = session and l.key = c.value ->> 0
+    where l.actions is not null and l.actions <> '{}' order by c.ordinality
+  loop
+    if settled.actions ? 'stateDelta' then
+      delta := holdfast.merge_deltas_1(delta, settled.actions -> 'stateDelta');
+    end if;
+    if settled.actions ? 'artifactDelta' then
+      artifacts := artifacts || coalesce((
+        select jsonb_object_agg(a.key, greatest(a.value::numeric, (artifacts ->> a.key)::numeric))
+        from jsonb_each_text(settled.actions -> 'artifactDelta') a
+      ), '{}');
+    end if;
+    if settled.actions -> 'skipSummarization' = 'true' then
+      flags := flags || '{"skipSummarization":true}';
+    end if;
+    if settled.actions -> 'escalate' = 'true' then
+      flags := flags || '{"escalate":true}';
+    end if;
+    if coalesce(settled.actions ->> 'transferToAgent', '') <> '' then
+      flags := flags || jsonb_build_object('transferToAgent', settled.actions -> 'transferToAgent');
+    end if;
+  end loop;
+  return jsonb_build_object('stateDelta', delta, 'artifactDelta', artifacts) || flags;
+end $$;
+
+-- Appends the step's responses at the given seq; null where it has no calls or they are there already, else the state
+-- delta that they carry. Without a text for calls that have no outcome, one of them is an error.
+create function holdfast.append_responses_1(session text, run text, of_step int, at_seq bigint, cut_off text)
+returns jsonb language plpgsql as $$
+declare
+  step_key text := run || '.' || of_step;
+  step_row record;
+  model_event record;
+  answered record;
+  actions jsonb;
+begin
+  select l.calls, l.agent, r.invocation_id into step_row
+    from holdfast.ledger l join holdfast.runs r on r.session_id = l.session_id and r.run_key = l.run_key
+    where l.session_id = session and l.key = step_key;
+  if step_row.calls is null then
+    return null;
+  end if;
+  if exists (select from holdfast.events e
+      where e.session_id = session and e.dedupe_key = 'responses:' || step_key) then
+    return null;
+  end if;
+  if cut_off is not null then
+    perform holdfast.settle_open_calls_1(session, run, of_step, step_row.calls, cut_off);
+  end if;
+  select string_agg('{"functionResponse":{"id":' || to_json(c.value ->> 1) || ',"name":' || to_json(c.value ->> 2)
+           || ',"response":' || l.response || '}}', ',' order by c.ordinality) as parts,
+         string_agg(c.value ->> 0, ', ' order by c.ordinality) filter (where l.status is distinct from 'settled')
+           as unsettled
+    into answered
+    from json_array_elements(step_row.calls) with ordinality c
+    left join holdfast.ledger l on l.session_id = session and l.key = c.value ->> 0;
+  if answered.unsettled is not null then
+    raise exception using errcode = 'HF003', message = 'calls without an outcome: ' || answered.unsettled;
+  end if;
+  select e.branch into model_event from holdfast.events e
+    where e.session_id = session and e.dedupe_key = 'model:' || step_key;
+  actions := holdfast.merged_actions_1(session, step_row.calls);
+  insert into holdfast.events
+    (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
+  values (session, at_seq, step_row.invocation_id, run, of_step, 'responses', step_row.agent, model_event.branch,
+    ('{"invocationId":' || to_json(step_row.invocation_id) || ',"author":' || to_json(step_row.agent)
+      || coalesce(',"branch":' || to_json(model_event.branch), '')
+      || ',"content":{"role":"user","parts":[' || answered.parts || ']},"actions":'
+      || (actions || jsonb_build_object(
+           'stateDelta', (select coalesce(jsonb_object_agg(d.key, d.value), '{}')
+             from jsonb_each(actions -> 'stateDelta') d where d.key not like 'temp:%'),
+           'requestedAuthConfigs', '{}'::jsonb, 'requestedToolConfirmations', '{}'::jsonb))
+      || '}')::json,
+    'responses:' || step_key);
+  return actions -> 'stateDelta';
+end $$;
+`;

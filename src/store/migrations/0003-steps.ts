@@ -1,0 +1,324 @@
+/** A step's two round trips, and its end without a model call. */
+export const steps = `
+create function holdfast.outcome_of_1(r holdfast.runs) returns json language sql immutable as $$
+  select json_build_object('status', r.status, 'usage', json_build_object('modelCalls', r.model_calls,
+    'promptTokens', r.prompt_tokens, 'outputTokens', r.output_tokens, 'totalTokens', r.total_tokens))
+$$;
+
+-- Ends what other invocations left running: their open calls get a response that says so.
+create function holdfast.heal_1(inout s holdfast.sessions, invocation text) language plpgsql as $$
+declare
+  broken holdfast.runs;
+  of_step int;
+  delta jsonb;
+begin
+  for broken in
+    select * from holdfast.runs r
+    where r.session_id = s.id and r.status = 'running' and r.invocation_id <> invocation
+    order by r.first_seq, r.run_key
+  loop
+    for of_step in
+      select l.step from holdfast.ledger l
+      where l.session_id = s.id and l.key >= broken.run_key || '.' and l.key < broken.run_key || '/'
+        and l.kind = 'step' and l.calls is not null
+      order by l.step
+    loop
+      delta := holdfast.append_responses_1(s.id, broken.run_key, of_step, s.last_seq + 1,
+        'this call was cut off by the end of its turn; it may have run');
+      if delta is not null then
+        s.last_seq := s.last_seq + 1;
+        if delta <> '{}' then
+          s.state := s.state || holdfast.apply_delta_1(s, broken.invocation_id, delta);
+        end if;
+      end if;
+    end loop;
+    update holdfast.runs r set status = 'interrupted', last_seq = s.last_seq, temp = '{}',
+        ended_at = clock_timestamp(),
+        outcome = json_build_object('status', 'interrupted', 'usage', holdfast.outcome_of_1(r) -> 'usage')
+      where r.session_id = s.id and r.run_key = broken.run_key;
+  end loop;
+end $$;
+
+-- Lets a writer pass whose fences are not lower than those recorded, and raises them to its own.
+create function holdfast.pass_fences_1(inout s holdfast.sessions, r holdfast.runs, invocation text, run text,
+  at_step int, started_at bigint, number int, seq bigint) language plpgsql as $$
+declare
+  raised boolean := (started_at, number) > (s.fence_started_at, s.fence_invocation);
+begin
+  if not raised and (started_at, number) <> (s.fence_started_at, s.fence_invocation) then
+    raise exception using errcode = 'HF001', message = format(
+      'step %s of run %s comes too late: a newer invocation writes to this session', at_step, run);
+  end if;
+  if r.run_key is not null
+      and (started_at, number, at_step) < (r.fence_started_at, r.fence_invocation, r.step) then
+    raise exception using errcode = 'HF001', message = format(
+      'step %s of run %s comes too late: step %s has begun', at_step, run, r.step);
+  end if;
+  if s.last_seq < seq then
+    raise exception using errcode = 'HF002', message = format(
+      'the transcript ends at seq %s, the turn has seen seq %s', s.last_seq, seq);
+  end if;
+  if raised then
+    s := holdfast.heal_1(s, invocation);
+    s.fence_started_at := started_at;
+    s.fence_invocation := number;
+  end if;
+end $$;
+
+create function holdfast.save_session_1(s holdfast.sessions) returns void language sql as $$
+  update holdfast.sessions set last_seq = s.last_seq, state = s.state, last_agent = s.last_agent,
+    fence_started_at = s.fence_started_at, fence_invocation = s.fence_invocation, updated_at = clock_timestamp()
+  where id = s.id
+$$;
+
+create function holdfast.open_step_1(
+  session text, name_key text, app_key text, user_key text, app text, user_id text, name text, message_id text,
+  invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
+  author text, branch text, message json, delta jsonb, known_session text, known_seq bigint
+) returns table (head json, state json, events json) language plpgsql as $$
+#variable_conflict use_variable
+declare
+  s holdfast.sessions;
+  r holdfast.runs;
+  step_row record;
+  carried jsonb;
+  usage record;
+begin
+  if name_key is null then
+    select * into s from holdfast.sessions t where t.id = session for update;
+    if not found then
+      raise exception using errcode = 'HF002', message = 'the session of this turn is not in the store';
+    end if;
+  else
+    select * into s from holdfast.sessions t where t.name_key = name_key for update;
+    if not found then
+      insert into holdfast.sessions as t (id, name_key, app_key, user_key, app, user_id, name)
+        values (session, name_key, app_key, user_key, app, user_id, name)
+        on conflict on constraint sessions_name_key_key do nothing;
+      select * into s from holdfast.sessions t where t.name_key = name_key for update;
+    end if;
+  end if;
+
+  select * into r from holdfast.runs t where t.session_id = s.id and t.run_key = run;
+  if r.status <> 'running' then
+    head := json_build_object('kind', 'finished', 'session', s.id, 'seq', r.last_seq, 'from', r.first_seq,
+      'agent', r.agent, 'outcome', r.outcome);
+    return next;
+    return;
+  end if;
+  select l.status, l.outcome, l.seq, l.agent into step_row
+    from holdfast.ledger l where l.session_id = s.id and l.key = run || '.' || at_step;
+  if step_row.status = 'settled' then
+    head := json_build_object('kind', 'recorded', 'session', s.id, 'seq', step_row.seq, 'from', r.first_seq,
+      'agent', step_row.agent, 'outcome', step_row.outcome);
+    return next;
+    return;
+  end if;
+
+  if r.run_key is null and at_step > 1 then
+    raise exception using errcode = 'HF002', message = format('run %s is not in the store', run);
+  end if;
+  s := holdfast.pass_fences_1(s, r, invocation, run, at_step, fence_started_at, fence_invocation, seq);
+  insert into holdfast.runs as t (session_id, run_key, invocation_id, message_id, fence_started_at,
+      fence_invocation, step, first_seq, last_seq)
+    values (s.id, run, invocation, message_id, fence_started_at, fence_invocation, at_step,
+      s.last_seq + 1, s.last_seq)
+    on conflict on constraint runs_pkey do update set fence_started_at = excluded.fence_started_at,
+      fence_invocation = excluded.fence_invocation, step = excluded.step
+    returning * into r;
+
+  if at_step > 1 then
+    perform from holdfast.ledger l
+      where l.session_id = s.id and l.key = run || '.' || (at_step - 1) and l.status = 'settled';
+    if not found then
+      raise exception using errcode = 'HF002', message = format('step %s of run %s is not in the store',
+        at_step - 1, run);
+    end if;
+    carried := holdfast.append_responses_1(s.id, run, at_step - 1, s.last_seq + 1, null);
+  elsif message is not null and not exists (select from holdfast.events e
+      where e.session_id = s.id and e.dedupe_key = 'msg:' || run) then
+    insert into holdfast.events
+      (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
+      values (s.id, s.last_seq + 1, invocation, run, at_step, 'message', author, branch, message, 'msg:' || run);
+    carried := coalesce(delta, '{}');
+  end if;
+  if carried is not null then
+    s.last_seq := s.last_seq + 1;
+    if carried <> '{}' then
+      s.state := s.state || holdfast.apply_delta_1(s, invocation, carried);
+    end if;
+  end if;
+  perform holdfast.save_session_1(s);
+
+  insert into holdfast.ledger as l (session_id, key, kind, run_key, step, status, attempts, started_at)
+    values (s.id, run || '.' || at_step, 'step', run, at_step, 'started', 1, clock_timestamp())
+    on conflict on constraint ledger_pkey do update set attempts = l.attempts + 1
+    returning l.attempts, l.failures into step_row;
+  select sum(t.model_calls) as model_calls, sum(t.prompt_tokens) as prompt_tokens,
+         sum(t.output_tokens) as output_tokens, sum(t.total_tokens) as total_tokens
+    into usage from holdfast.runs t where t.session_id = s.id and t.invocation_id = invocation;
+  head := json_build_object('kind', 'open', 'session', s.id,
+    'names', json_build_object('app', s.app, 'userId', s.user_id, 'sessionId', s.name),
+    'seq', s.last_seq, 'from', r.first_seq, 'appended', carried is not null, 'lastAgent', s.last_agent,
+    'attempt', step_row.attempts, 'failures', step_row.failures,
+    'usage', json_build_object('modelCalls', usage.model_calls, 'promptTokens', usage.prompt_tokens,
+      'outputTokens', usage.output_tokens, 'totalTokens', usage.total_tokens));
+  state := holdfast.state_of_1(s, s.state, invocation);
+  events := holdfast.events_of_1(s.id, case when known_session = s.id then known_seq else 0 end, null);
+  return next;
+end $$;
+
+create function holdfast.commit_step_1(
+  session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, agent text,
+  kinds text[], authors text[], branches text[], bodies json[], deltas jsonb[], calls json,
+  row_keys text[], row_indexes int[], row_call_ids text[], row_tools text[], row_args json[], row_responses json[],
+  usage json, outcome json, contents json, ending_status text, ending json
+) returns table (head json) language plpgsql as $$
+#variable_conflict use_variable
+declare
+  s holdfast.sessions;
+  r holdfast.runs;
+  step_row record;
+  step_key text := run || '.' || at_step;
+begin
+  select * into s from holdfast.sessions t where t.id = session for update;
+  select * into r from holdfast.runs t where t.session_id = session and t.run_key = run;
+  select l.status, l.outcome, l.seq into step_row
+    from holdfast.ledger l where l.session_id = session and l.key = step_key;
+  if step_row.status is null or s.id is null or r.run_key is null then
+    raise exception using errcode = 'HF002', message = format('step %s was opened and is not in the store', step_key);
+  end if;
+  if step_row.status = 'settled' then
+    head := json_build_object('kind', 'recorded', 'seq', step_row.seq, 'from', r.first_seq,
+      'outcome', step_row.outcome);
+    return next;
+    return;
+  end if;
+  if r.status <> 'running'
+      or (fence_started_at, fence_invocation) <> (s.fence_started_at, s.fence_invocation)
+      or (fence_started_at, fence_invocation, at_step) <> (r.fence_started_at, r.fence_invocation, r.step) then
+    raise exception using errcode = 'HF001', message = format('step %s comes too late: %s', step_key,
+      case when r.status <> 'running' then 'its invocation has ended' else 'a newer one writes to this session' end);
+  end if;
+
+  insert into holdfast.events
+    (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
+    select session, s.last_seq + e.n, invocation, run, at_step, e.kind, e.author, e.branch, e.body,
+      e.kind || ':' || step_key || case when e.nth = 1 then '' else '.' || e.nth end
+    from (select u.*, row_number() over (partition by u.kind order by u.n) as nth
+      from unnest(kinds, authors, branches, bodies) with ordinality u (kind, author, branch, body, n)) e;
+  s.last_seq := s.last_seq + coalesce(cardinality(kinds), 0);
+  for i in 1 .. coalesce(cardinality(deltas), 0) loop
+    if deltas[i] is not null then
+      s.state := s.state || holdfast.apply_delta_1(s, invocation, deltas[i]);
+    end if;
+  end loop;
+  if run = invocation then
+    s.last_agent := agent;
+  end if;
+  perform holdfast.save_session_1(s);
+
+  insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, args, response,
+      failed, actions, settled_at)
+    select session, u.key, 'call', run, at_step, u.idx, u.call_id, u.tool,
+      case when u.response is null then 'planned' else 'settled' end, u.args, u.response,
+      case when u.response is not null then u.response -> 'error' is not null end,
+      case when u.response is not null then '{}'::jsonb end,
+      case when u.response is not null then clock_timestamp() end
+    from unnest(row_keys, row_indexes, row_call_ids, row_tools, row_args, row_responses)
+      u (key, idx, call_id, tool, args, response)
+    order by u.key
+    on conflict on constraint ledger_pkey do nothing;
+  update holdfast.ledger l set status = 'settled', agent = agent, calls = calls, outcome = outcome,
+      contents = contents, usage = usage, seq = s.last_seq, settled_at = clock_timestamp()
+    where l.session_id = session and l.key = step_key;
+  update holdfast.runs t set
+      model_calls = t.model_calls + (usage ->> 'modelCalls')::bigint,
+      prompt_tokens = t.prompt_tokens + (usage ->> 'promptTokens')::bigint,
+      output_tokens = t.output_tokens + (usage ->> 'outputTokens')::bigint,
+      total_tokens = t.total_tokens + (usage ->> 'totalTokens')::bigint,
+      agent = agent, last_seq = s.last_seq, status = coalesce(ending_status, t.status), outcome = ending,
+      temp = case when ending_status is null then t.temp else '{}' end,
+      ended_at = case when ending_status is not null then clock_timestamp() end
+    where t.session_id = session and t.run_key = run;
+  head := json_build_object('kind', 'committed', 'seq', s.last_seq, 'from', r.first_seq);
+  return next;
+end $$;
+
+create function holdfast.settle_step_1(
+  session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
+  agent text, keys text[], indexes int[], call_ids text[], tools text[], errors text[],
+  ending_status text, ending json, author text, branch text, error_event json, delta jsonb
+) returns table (head json) language plpgsql as $$
+#variable_conflict use_variable
+declare
+  s holdfast.sessions;
+  r holdfast.runs;
+  of_step int;
+  carried jsonb;
+  before bigint;
+  settled json;
+begin
+  select * into s from holdfast.sessions t where t.id = session for update;
+  if not found then
+    raise exception using errcode = 'HF002', message = 'the session of this turn is not in the store';
+  end if;
+  select * into r from holdfast.runs t where t.session_id = session and t.run_key = run;
+  if r.status <> 'running' then
+    head := json_build_object('seq', r.last_seq, 'from', r.first_seq, 'outcome', r.outcome);
+    return next;
+    return;
+  end if;
+  before := s.last_seq;
+  s := holdfast.pass_fences_1(s, r, invocation, run, at_step, fence_started_at, fence_invocation, seq);
+  insert into holdfast.runs as t (session_id, run_key, invocation_id, fence_started_at, fence_invocation, step, agent,
+      first_seq, last_seq)
+    values (session, run, invocation, fence_started_at, fence_invocation, at_step, agent, s.last_seq + 1, s.last_seq)
+    on conflict on constraint runs_pkey do update set fence_started_at = excluded.fence_started_at,
+      fence_invocation = excluded.fence_invocation, step = excluded.step
+    returning * into r;
+
+  with written as (
+    insert into holdfast.ledger as l
+      (session_id, key, kind, run_key, step, idx, call_id, tool, status, response, failed, actions, settled_at)
+      select session, u.key, 'call', run, at_step, u.idx, u.call_id, u.tool, 'settled',
+        json_build_object('error', u.error), true, '{}', clock_timestamp()
+      from unnest(keys, indexes, call_ids, tools, errors) u (key, idx, call_id, tool, error)
+      order by u.key
+      on conflict on constraint ledger_pkey do update set status = 'settled', response = excluded.response,
+        failed = true, actions = '{}', settled_at = excluded.settled_at
+        where l.status <> 'settled'
+      returning l.key, l.tool
+  ) select json_agg(json_build_array(w.key, w.tool)) into settled from written w;
+
+  if ending_status is not null then
+    for of_step in at_step - 1 .. at_step loop
+      carried := holdfast.append_responses_1(session, run, of_step, s.last_seq + 1,
+        'this call was cut off by the end of its turn; it may have run');
+      if carried is not null then
+        s.last_seq := s.last_seq + 1;
+        if carried <> '{}' then
+          s.state := s.state || holdfast.apply_delta_1(s, invocation, carried);
+        end if;
+      end if;
+    end loop;
+    if error_event is not null then
+      s.last_seq := s.last_seq + 1;
+      insert into holdfast.events
+        (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
+        values (session, s.last_seq, invocation, run, at_step, 'error', author, branch, error_event,
+          'error:' || run || '.' || at_step);
+      if delta is not null then
+        s.state := s.state || holdfast.apply_delta_1(s, invocation, delta);
+      end if;
+    end if;
+    update holdfast.runs t set status = ending_status, outcome = ending, last_seq = s.last_seq, temp = '{}',
+        agent = coalesce(t.agent, agent), ended_at = clock_timestamp()
+      where t.session_id = session and t.run_key = run;
+  end if;
+  perform holdfast.save_session_1(s);
+  head := json_build_object('seq', s.last_seq, 'from', r.first_seq, 'outcome', ending,
+    'appended', s.last_seq > before, 'settled', settled);
+  return next;
+end $$;
+`;

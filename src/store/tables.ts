@@ -1,0 +1,51 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { Event } from '../events/event.ts';
+import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
+import type { EventKind } from './store.ts';
+
+/** PostgreSQL's bigint arrives as text; every one here is below 2^53. */
+type BigInteger = ColumnType<string, number | undefined, number>;
+
+/** What the typed queries read. The SQL functions of `migrations` do the writing. */
+export interface Tables {
+  'holdfast.sessions': {
+    id: string;
+    name_key: string;
+    last_seq: BigInteger;
+    last_agent: string | null;
+  };
+  'holdfast.events': {
+    session_id: string;
+    seq: BigInteger;
+    id: string;
+    run_key: string;
+    step: number;
+    kind: EventKind;
+    body: JSONColumnType<Omit<Event, 'id' | 'timestamp'>>;
+    dedupe_key: string;
+    created_at: Generated<Date>;
+  };
+  'holdfast.runs': {
+    session_id: string;
+    run_key: string;
+    invocation_id: string;
+    message_id: string | null;
+    status: InvocationStatus;
+    outcome: JSONColumnType<InvocationOutcome> | null;
+    first_seq: BigInteger;
+    last_seq: BigInteger;
+  };
+  'holdfast.ledger': {
+    session_id: string;
+    key: string;
+    status: 'planned' | 'started' | 'settled';
+    args: JSONColumnType<Record<string, unknown>> | null;
+    response: JSONColumnType<Record<string, unknown>> | null;
+    contents: JSONColumnType<{ text?: string; output?: unknown }> | null;
+  };
+  'holdfast.migrations': {
+    version: number;
+    name: string;
+    applied_at: Generated<Date>;
+  };
+}

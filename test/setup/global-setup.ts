@@ -1,0 +1,15 @@
+import { buildBundle } from '../../scripts/build-bundle.ts';
+import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
+import { obtainExecutable } from '../../worker/temporal/install.ts';
+
+/** Everything that takes long and that tests share: the workflow bundle and a Temporal server's executable. */
+export default async function setup(): Promise<void> {
+  await buildBundle();
+  const { path } = await obtainExecutable({
+    configured: process.env.HOLDFAST_TEMPORAL_CLI,
+    cacheFolder: defaultCacheFolder(process.env),
+    env: process.env,
+    onProgress: (line) => process.stderr.write(`${line}\n`),
+  });
+  process.env.HOLDFAST_TEMPORAL_CLI = path;
+}
