@@ -10,10 +10,14 @@ export async function build(): Promise<void> {
   for (const room of ['src', 'workflows', 'activities', 'worker']) {
     rmSync(`${root}dist/${room}`, { recursive: true, force: true });
   }
-  const { status } = spawnSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 'tsconfig.build.json'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [`${root}node_modules/typescript/bin/tsc`, '-p', 'tsconfig.build.json'],
+    {
+      cwd: root,
+      stdio: 'inherit',
+    },
+  );
   if (status !== 0) throw new Error('tsc failed');
   await buildBundle();
 }

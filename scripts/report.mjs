@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 
 const [file, status] = process.argv.slice(2);
-const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(readFileSync(file, 'utf8'));
+const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(
+  readFileSync(file, 'utf8'),
+);
 const skipped = numPendingTests + numTodoTests;
 for (const { assertionResults } of testResults) {
   for (const { status: result, fullName, meta } of assertionResults) {

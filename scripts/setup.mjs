@@ -7,10 +7,16 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const mark = `${root}node_modules/.holdfast-setup`;
-const lock = createHash('sha256').update(readFileSync(`${root}package-lock.json`)).digest('hex');
+const lock = createHash('sha256')
+  .update(readFileSync(`${root}package-lock.json`))
+  .digest('hex');
 
 function run(command, args) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }

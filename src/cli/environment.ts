@@ -14,8 +14,8 @@ export interface Environment {
   temporal: TemporalTarget;
   client: HoldfastClient;
   worker: Worker;
-  /** Ends the worker and the store; the embedded Temporal server stays up. */
-  close(): Promise<void>;
+  /** Ends worker and store. The embedded Temporal server stays up, for its UI, unless it is to stop too. */
+  close(options?: { stopServer?: boolean }): Promise<void>;
 }
 
 export interface EnvironmentOptions {
@@ -32,7 +32,9 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   const ownership = acquireFolder(options.folder);
   const { folder } = ownership;
   const opened: (() => Promise<unknown> | unknown)[] = [() => ownership.release()];
-  const close = async () => {
+  let stopServer: (() => Promise<void>) | undefined;
+  const close: Environment['close'] = async (closing) => {
+    if (closing?.stopServer && stopServer !== undefined) opened.splice(1, 0, stopServer);
     for (const end of opened.splice(0).reverse()) await end();
   };
   try {
@@ -44,6 +46,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       () => undefined,
     );
     const [temporal, store] = await bothOrNone(openTemporal({ folder, env, onProgress }), storing);
+    stopServer = temporal.stop;
     const native = await NativeConnection.connect(temporal.connectionOptions);
     opened.push(() => native.close());
     const connection = await Connection.connect(temporal.connectionOptions);

@@ -32,6 +32,7 @@ function program(exit: (code: number) => void): Command {
     .option('--app <name>', "app of the session (default: the file's name)")
     .option('--message-id <id>', 'one message id is one turn: given again, it attaches (default: a new one)')
     .option('--json', 'JSON Lines on standard output, one ADK event per line')
+    .option('--stop-server', 'stop the embedded Temporal server at the end (default: it stays up for its UI)')
     .option(...FOLDER_OPTION)
     .action(async (file: string, options: RunOptions) => {
       const { runCommand } = await import('./run-command.ts');

@@ -18,6 +18,7 @@ export interface RunOptions {
   messageId?: string;
   json?: boolean;
   folder: string;
+  stopServer?: boolean;
 }
 
 /** `holdfast run`: one turn to its end. Returns the exit code. */
@@ -52,7 +53,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
     return outcome.status === 'completed' ? 0 : 1;
   } finally {
     interrupted.forget();
-    await environment?.close();
+    await environment?.close({ stopServer: options.stopServer ?? false });
     await gemini?.close();
   }
 }

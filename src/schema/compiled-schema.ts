@@ -1,8 +1,4 @@
-import type { Problem } from './problems.ts';
-
-export type Validation =
-  | { ok: true; value: unknown }
-  | { ok: false; /** Names each path and what is wanted there; no values. */ message: string; problems: readonly Problem[] };
+import type { Validation } from './validation.ts';
 
 /** A schema of any kind, ready for use. */
 export interface CompiledSchema {

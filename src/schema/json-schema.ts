@@ -1,12 +1,12 @@
 import { ajvProblems } from './ajv-problems.ts';
-import type { JsonSchemaObject, Validation } from './compiled-schema.ts';
+import type { JsonSchemaObject } from './compiled-schema.ts';
 import { inlineReferences } from './inline-references.ts';
 import { compileJsonSchema, dialectOf } from './json-schema-validator.ts';
 import { JsonValueError, toJsonValue } from './json-value.ts';
 import { isRecord } from './kind-of.ts';
-import { describeProblems, type Problem } from './problems.ts';
 import { isProviderSchema, providerToJsonSchema } from './provider-schema.ts';
 import { SchemaError } from './schema-error.ts';
+import { refused, type Validation } from './validation.ts';
 
 export interface ReadJsonSchema {
   jsonSchema: JsonSchemaObject;
@@ -35,11 +35,6 @@ export function readJsonSchema(given: object): ReadJsonSchema {
       return refused(ajvProblems(errors, value));
     },
   };
-}
-
-export function refused(problems: readonly Problem[]): Validation {
-  const found = problems.length > 0 ? problems : [{ path: [], text: 'is not valid' }];
-  return { ok: false, message: describeProblems(found), problems: found };
 }
 
 function jsonCopy(given: object): Record<string, unknown> {

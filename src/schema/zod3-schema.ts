@@ -1,9 +1,9 @@
 import type { z } from 'zod/v3';
 import { ignoreOverride, zodToJsonSchema } from 'zod-to-json-schema';
-import { refused } from './json-schema.ts';
-import type { JsonSchemaObject, SchemaSite, Validation } from './compiled-schema.ts';
+import type { JsonSchemaObject, SchemaSite } from './compiled-schema.ts';
 import { inlineReferences } from './inline-references.ts';
 import { SchemaError } from './schema-error.ts';
+import { refused, type Validation } from './validation.ts';
 import { NO_MESSAGE } from './zod4-problems.ts';
 import { zod3Problems } from './zod3-problems.ts';
 

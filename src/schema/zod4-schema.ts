@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { refused } from './json-schema.ts';
-import type { JsonSchemaObject, SchemaSite, Validation } from './compiled-schema.ts';
+import type { JsonSchemaObject, SchemaSite } from './compiled-schema.ts';
 import { inlineReferences } from './inline-references.ts';
 import { SchemaError } from './schema-error.ts';
+import { refused, type Validation } from './validation.ts';
 import { NO_MESSAGE, zod4Problems } from './zod4-problems.ts';
 
 type JsonSchemaNode = z.core.JSONSchema.BaseSchema;

@@ -12,3 +12,8 @@ export function jsonText(value: unknown): string {
   if (!SUSPECT.test(text)) return text;
   return text.replace(ESCAPES, (escape) => (escape.length > 2 ? '\ufffd' : escape));
 }
+
+/** Plain text as PostgreSQL can hold it: what `jsonText` does to strings. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}

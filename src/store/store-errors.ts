@@ -45,8 +45,8 @@ export class InvalidStoreUrl extends StoreError {
   readonly retryable = false;
 }
 
-/** Another process, or another store of this process, has the folder open. */
-export class FolderInUse extends StoreError {
-  readonly code = 'HOLDFAST_FOLDER_IN_USE';
+/** Another process, or another store of this one, has the embedded store open. */
+export class StoreInUse extends StoreError {
+  readonly code = 'HOLDFAST_STORE_IN_USE';
   readonly retryable = false;
 }

@@ -191,6 +191,8 @@ export interface SettleStep {
   runKey: string;
   step: number;
   fence: ChainFence;
+  /** The transcript must reach this seq, else `StoreBehindHistory`. Defaults to 0. */
+  seq?: number;
   agent: string;
   unsettled: UnsettledCall[];
   /** Appends the step's merged responses, then the error event, and ends the invocation. */

@@ -41,7 +41,6 @@ export interface Tables {
     status: 'planned' | 'started' | 'settled';
     args: JSONColumnType<Record<string, unknown>> | null;
     response: JSONColumnType<Record<string, unknown>> | null;
-    contents: JSONColumnType<{ text?: string; output?: unknown }> | null;
   };
   'holdfast.migrations': {
     version: number;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { geminiErrorBody } from './gemini-error.ts';
 import type { ContentReply, ErrorReply, GeminiPace, GeminiReply } from './gemini-reply.ts';
 import type { GeminiRoute } from './gemini-request.ts';
@@ -140,7 +140,8 @@ function openStream(
   });
   let count = 0;
   const write = async (chunk: object) => {
-    if (count > 0 && chunkDelayMs > 0) await sleep(chunkDelayMs, undefined, { signal });
+    // Without a pause of its own a chunk yields all the same, or a long stream would starve a client in this process.
+    if (count > 0) await (chunkDelayMs > 0 ? sleep(chunkDelayMs, undefined, { signal }) : nextTurn());
     signal.throwIfAborted();
     const json = JSON.stringify(chunk);
     await flushed(response, sse ? `data: ${json}\r\n\r\n` : `${count > 0 ? ',\r\n' : '['}${json}`);

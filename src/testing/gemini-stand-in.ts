@@ -18,6 +18,8 @@ import { type GeminiScript, type ScriptRunner, scriptRunner } from './gemini-scr
 import { ConnectionLost, sendJson, sendReply } from './gemini-send.ts';
 import { ThoughtSignatures } from './gemini-signatures.ts';
 
+export type { GeminiScript };
+
 export type GeminiStandInOptions = GeminiPace & {
   /** What it answers: replies in order, or a function called with each request. */
   script: GeminiScript;

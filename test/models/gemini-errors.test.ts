@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ModelError } from '../../src/models/model-errors.ts';
 import { error, hang } from '../../src/testing/gemini-reply.ts';
 import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
-import { failure, geminiAt, request } from './ask.ts';
+import { failure, geminiAt, request, userText } from './ask.ts';
 import { sendJson, startRawServer } from './raw-server.ts';
 
 test.each<[number, string, boolean, boolean]>([
@@ -62,7 +62,7 @@ test.each<[string, Record<string, string>, unknown[], number | undefined]>([
   ['milliseconds before seconds', { 'retry-after-ms': '250', 'retry-after': '7' }, [RETRY_INFO], 250],
   ['a header before the details', { 'retry-after': '2' }, [RETRY_INFO], 2000],
   ['details alone', {}, [RETRY_INFO], 55_847],
-  ['a day at most', { 'retry-after': '1e9'.replace('1e9', '999999999') }, [], 86_400_000],
+  ['a day at most', { 'retry-after': '999999999' }, [], 86_400_000],
   ['nothing', {}, [], undefined],
   ['no wait', { 'retry-after': '0' }, [], undefined],
   ['a date that is past', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, [], undefined],
@@ -87,6 +87,20 @@ test('Retry-After: an HTTP date', async () => {
 
   expect(failed.retryAfterMs).toBeGreaterThan(80_000);
   expect(failed.retryAfterMs).toBeLessThanOrEqual(90_000);
+});
+
+test('keeps the waits of concurrent calls apart', async () => {
+  await using server = await startRawServer((response, { body }) => {
+    const wait = JSON.stringify(body.contents).includes('short') ? '1' : '60';
+    sendJson(response, 429, {}, { 'retry-after': wait });
+  });
+  const model = geminiAt(server.url);
+
+  const failures = await Promise.all(
+    ['short', 'long', 'short', 'long'].map((text) => failure(model, request({ contents: [userText(text)] }))),
+  );
+
+  expect(failures.map(({ error: failed }) => failed.retryAfterMs)).toEqual([1000, 60_000, 1000, 60_000]);
 });
 
 test.each([

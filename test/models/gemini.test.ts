@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { inspect, promisify } from 'node:util';
+import type { Part } from '@google/genai';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Gemini, type GeminiParams } from '../../src/models/gemini.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
@@ -19,6 +20,7 @@ const ENVIRONMENT = [
   'GOOGLE_CLOUD_PROJECT',
   'GOOGLE_CLOUD_LOCATION',
   'GOOGLE_GENAI_API_VERSION',
+  'GOOGLE_APPLICATION_CREDENTIALS',
 ];
 
 function onlyEnvironment(values: Record<string, string>): void {
@@ -121,6 +123,34 @@ test('sends fields of parts back that the SDK does not know', async () => {
   expect(server.requests[0]?.body).toMatchObject({ contents, generationConfig: { temperature: 1 } });
 });
 
+test('the SDK sends all fields of parts that are left to it', async () => {
+  await using server = await startRawServer((response) => sendJson(response, 200, ANSWER));
+  const part: Required<Part> = {
+    audioTranscription: { text: 'a' },
+    codeExecutionResult: { output: 'a' },
+    executableCode: { code: 'a' },
+    fileData: { fileUri: 'a' },
+    functionCall: { id: 'a', name: 'a', args: { a: 1 } },
+    functionResponse: { id: 'a', name: 'a', response: { a: 1 } },
+    inlineData: { mimeType: 'a', data: 'YQ==', displayName: 'a' },
+    mediaProcessing: {} as never,
+    mediaResolution: {},
+    partMetadata: { a: 1 },
+    speechMetadata: {},
+    text: 'a',
+    thought: true,
+    thoughtSignature: 'YQ==',
+    toolCall: { id: 'a' },
+    toolResponse: { id: 'a' },
+    videoMetadata: { fps: 1 },
+  };
+  const contents = [{ role: 'user', parts: [part] }];
+
+  await ask(geminiAt(server.url), request({ contents }));
+
+  expect(server.requests[0]?.body.contents).toEqual(contents);
+});
+
 test('keeps parts that it does not know', async () => {
   const parts = [{ text: 'a' }, { somethingNew: { deep: [1] } }, { functionCall: { name: 'f', args: {} } }];
   await using server = await startRawServer((response) =>
@@ -205,6 +235,15 @@ test('says what to do where there are no credentials', async () => {
   expect(error.message).toContain('GEMINI_API_KEY');
   expect(vertex.error).toMatchObject({ code: 'HOLDFAST_MODEL_AUTHENTICATION', retryable: false });
   expect(vertex.error.message).toContain('GOOGLE_CLOUD_PROJECT');
+});
+
+test('says that Google Cloud credentials cannot be used', async () => {
+  onlyEnvironment({ GOOGLE_APPLICATION_CREDENTIALS: '/nonexistent/credentials.json' });
+
+  const { error } = await failure(new Gemini({ vertexai: true, project: 'shop', location: 'global' }));
+
+  expect(error).toMatchObject({ kind: 'authentication', retryable: false });
+  expect(error.message).toContain('GOOGLE_APPLICATION_CREDENTIALS');
 });
 
 test.each<[unknown, string]>([

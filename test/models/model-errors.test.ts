@@ -91,3 +91,10 @@ test('shows no key of the environment and nothing that looks like one', () => {
   for (const text of texts) expect(toModelError(new Error(text)).message).not.toContain('planted');
   vi.unstubAllEnvs();
 });
+
+test('shows no given secret, also where it stands encoded', () => {
+  const secret = 'planted/"key"';
+  const text = `plain ${secret}, JSON ${JSON.stringify(secret)}, URL /v1/${encodeURIComponent(secret)}`;
+
+  expect(toModelError(new Error(text), { secrets: [secret] }).message).not.toContain('planted');
+});

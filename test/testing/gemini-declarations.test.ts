@@ -6,15 +6,6 @@ type Body = Record<string, unknown>;
 
 const MODEL = 'gemini-2.5-flash';
 const user = { role: 'user', parts: [{ text: 'Hi' }] };
-const said = { role: 'model', parts: [{ text: 'Hello' }] };
-const called = (...list: object[]) => ({
-  role: 'model',
-  parts: list.map((functionCall) => ({ functionCall })),
-});
-const answered = (...list: object[]) => ({
-  role: 'user',
-  parts: list.map((item) => ({ functionResponse: { response: { ok: true }, ...item } })),
-});
 
 async function start(options: Partial<GeminiStandInOptions> = {}) {
   const gemini = await startGeminiStandIn({ script: () => text('ok'), ...options });
@@ -233,7 +224,6 @@ test.each<[string, Body]>([
       $defs: { c: { allOf: [{ properties: { x: {} } }], required: ['x'] } },
     }),
   ],
-  [
 ])('accepts %s', async (_, body) => {
   await expectAccepted(body);
 });

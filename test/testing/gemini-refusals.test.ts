@@ -334,68 +334,8 @@ test.each<[string, Body]>([
       labels: {},
     },
   ],
-    'snake_case, as the documentation writes it',
-    {
-      contents: [
-        user,
-        { role: 'model', parts: [{ function_call: { name: 'a', args: { snake_arg: 1 } } }] },
-        { role: 'user', parts: [{ function_response: { name: 'a', response: { snake_key: 1 } } }] },
-      ],
-      system_instruction: { parts: [{ text: 'x' }] },
-      tools: [
-        {
-          function_declarations: [
-            {
-              name: 'a',
-              parameters: {
-                type: 'OBJECT',
-                properties: {
-                  my_arg: { type: 'ARRAY', min_items: 1, items: { any_of: [{ type: 'STRING' }] } },
-                },
-                required: ['my_arg'],
-              },
-            },
-          ],
-        },
-      ],
-      tool_config: { function_calling_config: { mode: 'AUTO' } },
-      generation_config: { max_output_tokens: 5 },
-    },
-  ],
 ])('accepts %s', async (_, body) => {
   await expectAccepted(body);
-});
-
-test('snake_case bodies reach the script in lowerCamelCase, free-form values untouched', async () => {
-  const { gemini, post } = await start();
-  await post({
-    contents: [
-      user,
-      { role: 'model', parts: [{ function_call: { name: 'a', args: { snake_arg: { deep_arg: 1 } } } }] },
-      { role: 'user', parts: [{ function_response: { name: 'a', response: { snake_key: 1 } } }] },
-    ],
-    tools: [
-      {
-        function_declarations: [
-          { name: 'a', parameters: { type: 'OBJECT', properties: { my_arg: { min_items: 1 } } } },
-        ],
-      },
-    ],
-  });
-  expect(gemini.requests[0]?.body).toEqual({
-    contents: [
-      user,
-      { role: 'model', parts: [{ functionCall: { name: 'a', args: { snake_arg: { deep_arg: 1 } } } }] },
-      { role: 'user', parts: [{ functionResponse: { name: 'a', response: { snake_key: 1 } } }] },
-    ],
-    tools: [
-      {
-        functionDeclarations: [
-          { name: 'a', parameters: { type: 'OBJECT', properties: { my_arg: { minItems: 1 } } } },
-        ],
-      },
-    ],
-  });
 });
 
 test('lists all violations, with details', async () => {

@@ -1,4 +1,3 @@
-import { connect, createServer } from 'node:net';
 import { ApiError, GoogleGenAI } from '@google/genai';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {

@@ -1,19 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { ApiError, GoogleGenAI } from '@google/genai';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import {
-  blocked,
-  call,
-  calls,
-  disconnect,
-  error,
-  hang,
-  raw,
-  reply,
-  stopped,
-  text,
-  thought,
-} from '../../src/testing/gemini-reply.ts';
+import { call, hang, reply, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-script.ts';
 import { type GeminiStandInOptions, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -55,6 +54,18 @@ async function killServer(folder: string): Promise<void> {
   await expect.poll(() => findServers(folder), { interval: 20, timeout: 5_000 }).toEqual([]);
 }
 
+/** Listens on a port until the test ends; false while another process still has it. */
+function occupy(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once('error', () => resolve(false));
+  server.listen(port, '127.0.0.1', () => {
+    onTestFinished(() => void server.close());
+    resolve(true);
+  });
+  return promise;
+}
+
 test('starts with its UI and search attributes, at once usable', { timeout: 30_000 }, async () => {
   const folder = holdfastFolder();
   const target = await open(folder);
@@ -81,12 +92,12 @@ test('starts with its UI and search attributes, at once usable', { timeout: 30_0
   expect(response.status).toBe(200);
   expect(await response.text()).toContain('<html');
   // The UI's own request for that page: it decodes the path of the page once, and encodes the id once.
-  const described = await fetch(
-    `${target.uiUrl}/api/v1/namespaces/default/workflows/${encodeURIComponent(WORKFLOW_ID)}?execution.runId=${runId}`,
-  );
-  expect(await described.json()).toMatchObject({
-    workflowExecutionInfo: { execution: { workflowId: WORKFLOW_ID, runId } },
-  });
+  const request = `workflows/${encodeURIComponent(WORKFLOW_ID)}?execution.runId=${runId}`;
+  await expect
+    .poll(async () => (await fetch(`${target.uiUrl}/api/v1/namespaces/default/${request}`)).json(), {
+      timeout: 5_000,
+    })
+    .toMatchObject({ workflowExecutionInfo: { execution: { workflowId: WORKFLOW_ID, runId } } });
 });
 
 test('outlives its starter by SIGKILL and is adopted by the next', { timeout: 30_000 }, async () => {
@@ -130,9 +141,7 @@ test('takes other ports when someone has taken the old ones', { timeout: 30_000 
   const folder = holdfastFolder();
   const first = await open(folder);
   await killServer(folder);
-  const squatter = createServer().listen(Number(new URL(first.uiUrl ?? '').port), '127.0.0.1');
-  onTestFinished(() => void squatter.close());
-  await once(squatter, 'listening');
+  await expect.poll(() => occupy(Number(new URL(first.uiUrl ?? '').port)), { interval: 20 }).toBe(true);
   const second = await open(folder);
   expect(second.uiUrl).not.toBe(first.uiUrl);
   expect((await fetch(second.uiUrl ?? '')).status).toBe(200);

@@ -1,13 +1,22 @@
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerPorts } from './start-flags.ts';
 
 const HOST = '127.0.0.1';
+const PATIENCE = 1_000;
+const POLL_INTERVAL = 25;
 
-/** The wanted ports if both are free, so that links into the UI stay valid; else any two free ones. */
+/**
+ * The wanted ports if both are free or soon become so, so that links into the UI stay valid; else any two free
+ * ones. A killed process keeps its ports, and its locks on the database, for some milliseconds after it has
+ * gone from the list of processes.
+ */
 export async function choosePorts(wanted: ServerPorts | undefined): Promise<ServerPorts> {
-  if (wanted) {
+  const deadline = Date.now() + PATIENCE;
+  while (wanted && Date.now() < deadline) {
     const [grpc, ui] = await Promise.all([bindOnce(wanted.grpc), bindOnce(wanted.ui)]);
     if (grpc !== undefined && ui !== undefined) return wanted;
+    await delay(POLL_INTERVAL);
   }
   const [grpc, ui] = await Promise.all([bindOnce(0), bindOnce(0)]);
   if (grpc === undefined || ui === undefined) throw new Error(`no free TCP port on ${HOST}`);

@@ -82,7 +82,6 @@ create table holdfast.ledger (
   actions jsonb,
   outcome json,
   calls json,
-  contents json,
   usage json,
   seq bigint,
   attempts int not null default 0,

@@ -172,7 +172,7 @@ create function holdfast.commit_step_1(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, agent text,
   kinds text[], authors text[], branches text[], bodies json[], deltas jsonb[], calls json,
   row_keys text[], row_indexes int[], row_call_ids text[], row_tools text[], row_args json[], row_responses json[],
-  usage json, outcome json, contents json, ending_status text, ending json
+  usage json, outcome json, ending_status text, ending json
 ) returns table (head json) language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -230,7 +230,7 @@ begin
     order by u.key
     on conflict on constraint ledger_pkey do nothing;
   update holdfast.ledger l set status = 'settled', agent = agent, calls = calls, outcome = outcome,
-      contents = contents, usage = usage, seq = s.last_seq, settled_at = clock_timestamp()
+      usage = usage, seq = s.last_seq, settled_at = clock_timestamp()
     where l.session_id = session and l.key = step_key;
   update holdfast.runs t set
       model_calls = t.model_calls + (usage ->> 'modelCalls')::bigint,

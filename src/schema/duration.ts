@@ -1,0 +1,35 @@
+import { type Duration, msToNumber } from '@temporalio/common';
+import { kindOf } from './kind-of.ts';
+
+const LONGEST = 10 * 365 * 86_400_000;
+
+/**
+ * Reads a duration: milliseconds, or text as Temporal takes it (`'30s'`, `'5 minutes'`).
+ *
+ * @returns whole milliseconds, 1 or more; or what is wrong.
+ */
+export function readDuration(value: unknown): { ms: number } | { problem: string } {
+  const wanted = `expected milliseconds or a duration like '30s' or '5 minutes'`;
+  if (typeof value !== 'number' && typeof value !== 'string') return { problem: `${wanted}, got ${kindOf(value)}` };
+  const ms = typeof value === 'number' ? value : parsed(value);
+  if (ms === undefined || Number.isNaN(ms)) return { problem: wanted };
+  if (ms <= 0) return { problem: 'must be longer than 0' };
+  if (ms > LONGEST) return { problem: 'must be at most 10 years' };
+  return { ms: Math.max(1, Math.round(ms)) };
+}
+
+function parsed(text: string): number | undefined {
+  try {
+    return msToNumber(text as Duration);
+  } catch {
+    // It throws for every text that it can't read, and its message repeats the text.
+    return undefined;
+  }
+}
+
+/** `90000` → `1.5 min`, for messages. */
+export function formatDuration(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000} h`;
+  if (ms % 60_000 === 0) return `${ms / 60_000} min`;
+  return ms % 1_000 === 0 ? `${ms / 1_000} s` : `${ms} ms`;
+}

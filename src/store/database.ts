@@ -1,0 +1,157 @@
+import type { CompiledQuery } from 'kysely';
+import pg from 'pg';
+import {
+  Fenced,
+  StepNotSettled,
+  StoreBehindHistory,
+  type StoreError,
+  StoreUnavailable,
+  Unstorable,
+} from './store-errors.ts';
+
+const TRIES = 3;
+
+/** SQLSTATEs of the store's own SQL functions. */
+const OWN_STATES: Record<string, new (message: string, options?: ErrorOptions) => StoreError> = {
+  HF001: Fenced,
+  HF002: StoreBehindHistory,
+  HF003: StepNotSettled,
+};
+
+/** Connection, authorization, resources, operator intervention, system; a lock that can't be had. */
+const UNAVAILABLE_STATES = /^(08|28|53|57P|58|3D000|40001|40P01|55P03|25006)/;
+/** The transaction was rolled back or its connection cut: the same call may be repeated at once. */
+const REPEATABLE_STATES = /^(08|57P01|57P02|40001|40P01)/;
+/** Invalid data, program limits, statement too complex. */
+const UNSTORABLE_STATES = /^(22|54)/;
+
+export interface DatabaseOptions {
+  /** How errors call the database. Defaults to the pool's host, port and database. */
+  place?: string;
+  /** Why the database is gone for good, where that is known. */
+  gone?: () => Error | undefined;
+}
+
+/** A pool whose failures are the store's errors, and whose calls outlive a dropped connection. */
+export class Database {
+  readonly #pool: pg.Pool;
+  readonly #place: string;
+  readonly #gone: () => Error | undefined;
+  #closed = false;
+
+  constructor(pool: pg.Pool, options: DatabaseOptions = {}) {
+    this.#pool = pool;
+    this.#place = options.place ?? placeOf(pool);
+    this.#gone = options.gone ?? (() => undefined);
+    // A connection that drops is told to its query, or to nobody while idle: the pool opens another one.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+  }
+
+  /**
+   * Runs one statement. It must be safe to repeat: it is, where the connection drops before the answer.
+   *
+   * @throws Fenced, StoreBehindHistory, StepNotSettled, StoreUnavailable, Unstorable
+   */
+  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    for (let tried = 1; ; tried += 1) {
+      const outcome = await this.#try<Row>(text, values);
+      if ('rows' in outcome) return outcome.rows;
+      if (!outcome.repeatable || tried === TRIES) throw this.#translated(outcome.error);
+    }
+  }
+
+  read<Row>(query: CompiledQuery<Row>): Promise<Row[]> {
+    return this.query<Row>(query.sql, query.parameters);
+  }
+
+  /** Runs statements on one connection; it is destroyed where one fails. */
+  async withConnection<T>(run: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await this.#pool.connect();
+      const result = await run(client);
+      client.release();
+      return result;
+    } catch (error) {
+      client?.release(true);
+      throw this.#translated(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#pool.end();
+  }
+
+  async #try<Row>(
+    text: string,
+    values: readonly unknown[],
+  ): Promise<{ rows: Row[] } | { error: unknown; repeatable: boolean }> {
+    let client: pg.PoolClient;
+    try {
+      client = await this.#pool.connect();
+    } catch (error) {
+      return { error, repeatable: false };
+    }
+    try {
+      const { rows } = await client.query(text, values as unknown[]);
+      client.release();
+      return { rows };
+    } catch (error) {
+      const state = stateOf(error);
+      const dropped = state === undefined || UNAVAILABLE_STATES.test(state);
+      client.release(dropped);
+      const timedOut = error instanceof Error && error.message === 'Query read timeout';
+      return {
+        error,
+        repeatable: state === undefined ? !timedOut && isOperational(error) : REPEATABLE_STATES.test(state),
+      };
+    }
+  }
+
+  #translated(error: unknown): unknown {
+    const state = stateOf(error);
+    if (state === undefined) {
+      return isOperational(error) ? this.#unavailable(error) : error;
+    }
+    const { message } = error as Error;
+    const Own = OWN_STATES[state];
+    if (Own) return new Own(message);
+    if (UNAVAILABLE_STATES.test(state)) return this.#unavailable(error);
+    if (UNSTORABLE_STATES.test(state)) {
+      return new Unstorable(`the store can't hold this value: ${message}`, { cause: error });
+    }
+    return error;
+  }
+
+  #unavailable(error: unknown): StoreUnavailable {
+    const gone = this.#gone();
+    const reason = this.#closed ? 'it was closed' : reasonOf(gone ?? error);
+    return new StoreUnavailable(`the store is unavailable (${this.#place}): ${reason}`, {
+      cause: gone ?? error,
+    });
+  }
+}
+
+/** Host, port and database that a pool connects to. */
+export function placeOf(pool: pg.Pool): string {
+  const { host, port, database } = new pg.Client(pool.options);
+  return `PostgreSQL at ${host}:${port}, database ${database}`;
+}
+
+function stateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** An error of the connection rather than of this program. */
+function isOperational(error: unknown): boolean {
+  return !(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError);
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  return error.message || code || error.name;
+}

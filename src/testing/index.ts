@@ -1,0 +1,24 @@
+export { GeminiStandInError, type GeminiStandInErrorCode } from './gemini-error.ts';
+export type { RecordedRequest, Refusal } from './gemini-record.ts';
+export {
+  blocked,
+  type CallOptions,
+  call,
+  calls,
+  disconnect,
+  type ErrorReplyOptions,
+  error,
+  type GeminiPace,
+  type GeminiReply,
+  type GeminiReplyLike,
+  hang,
+  type ReplyOptions,
+  raw,
+  reply,
+  stopped,
+  text,
+  thought,
+} from './gemini-reply.ts';
+export type { GeminiRequest } from './gemini-request.ts';
+export type { GeminiScript, GeminiScriptInfo } from './gemini-script.ts';
+export { type GeminiStandIn, type GeminiStandInOptions, startGeminiStandIn } from './gemini-stand-in.ts';

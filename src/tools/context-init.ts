@@ -1,0 +1,42 @@
+import type { Content } from '../events/content.ts';
+import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
+
+/** Where a call's `once` results are kept over its attempts. */
+export interface OnceRecords {
+  /** What {@link OnceRecords.put} got for this key in this or an earlier attempt, else undefined; may be a promise. */
+  get(key: string): unknown;
+  /** @param value JSON. */
+  put(key: string, value: unknown): Promise<void>;
+}
+
+/** The function call that a context belongs to. */
+export interface CallInit {
+  /** Id on the wire. */
+  callId: string;
+  /** Holdfast's name of the call, unique for ever. */
+  callKey: string;
+  /** From 1. */
+  attempt: number;
+  once: OnceRecords;
+  heartbeat: (details?: unknown) => void;
+}
+
+/** Everything that a context is made of. */
+export interface ContextInit {
+  appName: string;
+  userId: string;
+  sessionId: string;
+  invocationId: string;
+  agentName: string;
+  /** Keys with their prefixes; never changed by the context. */
+  state: Readonly<Record<string, unknown>>;
+  /** What started the invocation. */
+  userContent?: Content;
+  /** Fires when the call or the turn is cancelled, or the worker shuts down. */
+  abortSignal?: AbortSignal;
+  /** Gets the effects; a fresh one by default. */
+  eventActions?: EventActions;
+  toolConfirmation?: ToolConfirmation;
+  /** Left out outside of tool calls. */
+  call?: CallInit;
+}

@@ -1,0 +1,150 @@
+import { createEventActions, type EventActions, type ToolConfirmation } from '../events/event-actions.ts';
+import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
+import type { CallInit, ContextInit } from './context-init.ts';
+import { ReadonlyContext } from './readonly-context.ts';
+import { State } from './state.ts';
+import { ToolError } from './tool-error.ts';
+
+const LONGEST_ONCE_KEY = 200;
+
+/** Something was asked of a context that only the context of a tool call has. */
+export class NoCallError extends Error {
+  readonly code = 'HOLDFAST_NO_CALL';
+  override readonly name = 'NoCallError';
+}
+
+/**
+ * What a tool or a callback gets to know, and how it acts beside its result. Fields: `Context` of `@google/adk` 2.0.0;
+ * ours are those about the call and its attempts.
+ *
+ * @example
+ * execute: async ({ orderId }, context) => {
+ *   const charge = await context.once('charge', () => pay(orderId, { idempotencyKey: context.idempotencyKey }));
+ *   context.state.set('lastCharge', charge.id);
+ *   return charge;
+ * }
+ */
+export class Context extends ReadonlyContext {
+  /** What this call does beside its result; also as `actions`. */
+  readonly eventActions: EventActions;
+  /** Id of the function call on the wire. */
+  readonly functionCallId?: string;
+  toolConfirmation?: ToolConfirmation;
+  /** Fires when the call or the turn is cancelled, and when the worker shuts down. Hand it on to `fetch`. */
+  readonly abortSignal: AbortSignal;
+
+  readonly #state: State;
+  readonly #call: CallInit | undefined;
+  readonly #results = new Map<string, Promise<unknown>>();
+
+  constructor(init: ContextInit) {
+    super(init);
+    this.eventActions = init.eventActions ?? createEventActions();
+    this.abortSignal = init.abortSignal ?? new AbortController().signal;
+    this.#state = new State(init.state, this.eventActions.stateDelta);
+    this.#call = init.call;
+    if (init.call !== undefined) this.functionCallId = init.call.callId;
+    if (init.toolConfirmation !== undefined) this.toolConfirmation = init.toolConfirmation;
+  }
+
+  /** The session's state. Writes are kept once the call has succeeded. */
+  override get state(): State {
+    return this.#state;
+  }
+
+  get actions(): EventActions {
+    return this.eventActions;
+  }
+
+  /**
+   * Holdfast's name of this call, unique for ever.
+   *
+   * @throws NoCallError outside of a tool call.
+   */
+  get callKey(): string {
+    return this.#currentCall('callKey').callKey;
+  }
+
+  /**
+   * The same in every attempt of this call and in no other call: give it to services that take an idempotency key.
+   *
+   * @throws NoCallError outside of a tool call.
+   */
+  get idempotencyKey(): string {
+    return this.#currentCall('idempotencyKey').callKey;
+  }
+
+  /** Which attempt of the call this is, from 1. */
+  get attempt(): number {
+    return this.#call?.attempt ?? 1;
+  }
+
+  /**
+   * Runs `action` at most once successfully for this call: later attempts get the recorded result. An action that
+   * throws is not recorded. A crash between the action's end and the record repeats it, so give the
+   * {@link Context.idempotencyKey} along where the service takes one.
+   *
+   * @param key names the action within the call, at most 200 characters.
+   * @returns the result as JSON carries it, in the first attempt too.
+   * @throws ToolError (not retryable) where the result has no JSON form.
+   * @throws NoCallError outside of a tool call.
+   */
+  async once<T>(key: string, action: () => Promise<T> | T): Promise<T> {
+    const { once } = this.#currentCall('once');
+    if (typeof key !== 'string' || key === '' || key.length > LONGEST_ONCE_KEY) {
+      throw new TypeError(`once: key must be a string of 1 to ${LONGEST_ONCE_KEY} characters`);
+    }
+    if (typeof action !== 'function') throw new TypeError(`once(${JSON.stringify(key)}): action must be a function`);
+    const known = this.#results.get(key);
+    if (known !== undefined) return (await known) as T;
+    const result = this.#onceRecorded(once, key, action);
+    this.#results.set(key, result);
+    try {
+      return (await result) as T;
+    } catch (error) {
+      this.#results.delete(key);
+      throw error;
+    }
+  }
+
+  /**
+   * Tells Temporal that the call is alive, with details for operators. Holdfast beats by itself; call this to say how
+   * far the tool has got.
+   *
+   * @param details JSON; shown in the Temporal UI, so no secrets.
+   */
+  heartbeat(details?: unknown): void {
+    this.#call?.heartbeat(details);
+  }
+
+  async #onceRecorded(
+    once: CallInit['once'],
+    key: string,
+    action: () => unknown,
+  ): Promise<unknown> {
+    const recorded = await once.get(key);
+    if (recorded !== undefined) return (recorded as { value?: unknown }).value;
+    const value = jsonOf(key, await action());
+    await once.put(key, value === undefined ? {} : { value });
+    return value;
+  }
+
+  #currentCall(member: string): CallInit {
+    if (this.#call === undefined) throw new NoCallError(`context.${member} is there in tool calls only`);
+    return this.#call;
+  }
+}
+
+function jsonOf(key: string, value: unknown): unknown {
+  try {
+    return toJsonValue(value);
+  } catch (error) {
+    if (!(error instanceof JsonValueError)) throw error;
+    // The action has happened: another attempt would repeat it.
+    throw new ToolError(`once(${JSON.stringify(key)}): the result can't be recorded: ${error.message}`, {
+      code: 'HOLDFAST_ONCE_RESULT',
+      retryable: false,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,165 @@
+import type { Duration } from '@temporalio/common';
+import { formatDuration } from '../schema/duration.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { OptionReader } from '../schema/option-reader.ts';
+import { type ResolvedRetryOptions, type RetryOptions, resolveRetryOptions } from './retry-options.ts';
+
+/** How Holdfast runs a tool: options of ours, beside those of ADK. */
+export interface DurableOptions {
+  /**
+   * Longest run of one attempt.
+   *
+   * @default 5 minutes; 10 seconds with `execution: 'local'`
+   * @format milliseconds, or text like `'90s'`
+   */
+  timeout?: Duration;
+  /**
+   * Longest time from the call to its outcome: all attempts, the waits between them and the wait for a worker. Not
+   * shorter than `timeout`.
+   *
+   * @default 1 hour
+   * @format milliseconds, or text like `'2 hours'`
+   */
+  totalTimeout?: Duration;
+  /**
+   * After this long without a sign of life from the worker the attempt counts as lost. Holdfast beats by itself.
+   *
+   * @default 10 seconds
+   * @format milliseconds, or text like `'30s'`
+   */
+  heartbeatTimeout?: Duration;
+  /** How failures are tried again: three attempts, 1 to 30 seconds apart, by default. */
+  retry?: RetryOptions;
+  /**
+   * Whether running the call twice does no more than running it once.
+   *
+   * @default true
+   */
+  idempotent?: boolean;
+  /**
+   * What to do with a call that was started and left no outcome, because the worker died: run it again, or tell the
+   * model that it may have run.
+   *
+   * @default 'retry'; 'fail' with `idempotent: false`
+   */
+  onUnknownOutcome?: 'retry' | 'fail';
+  /**
+   * Whether the call may run beside other calls of the same step. Calls that may not run one after another.
+   *
+   * @default true
+   */
+  isConcurrencySafe?: boolean;
+  /**
+   * `'local'` runs the call in the worker that runs the turn: quicker, without heartbeats; for short idempotent tools.
+   *
+   * @default 'activity'
+   */
+  execution?: 'activity' | 'local';
+  /**
+   * One line about a call for the Temporal UI. Gets the model's arguments as they came, not validated; where it
+   * throws, the default stands. Not called for calls with sensitive arguments.
+   *
+   * @default the names of the arguments
+   */
+  summary?: (args: Record<string, unknown>) => string;
+  /**
+   * Keeps arguments and result (`true`), or those named, out of history, summaries and logs. `'result'` names the
+   * result, and an argument of that name.
+   *
+   * @default false
+   */
+  sensitive?: boolean | readonly string[];
+}
+
+/** {@link DurableOptions} with their defaults; all durations in milliseconds. */
+export interface ResolvedDurableOptions {
+  readonly timeout: number;
+  readonly totalTimeout: number;
+  readonly heartbeatTimeout: number;
+  readonly retry: ResolvedRetryOptions;
+  readonly idempotent: boolean;
+  readonly onUnknownOutcome: 'retry' | 'fail';
+  readonly isConcurrencySafe: boolean;
+  readonly execution: 'activity' | 'local';
+  readonly summary?: (args: Record<string, unknown>) => string;
+  readonly sensitive: boolean | readonly string[];
+}
+
+export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
+  'timeout',
+  'totalTimeout',
+  'heartbeatTimeout',
+  'retry',
+  'idempotent',
+  'onUnknownOutcome',
+  'isConcurrencySafe',
+  'execution',
+  'summary',
+  'sensitive',
+];
+
+/**
+ * Checks the durable options of a tool and fills in the defaults. Looks at no other fields of `options`.
+ *
+ * @param owner whose options they are, for messages: `FunctionTool "pay"`.
+ * @throws DefinitionError naming the option.
+ */
+export function resolveDurableOptions(options: DurableOptions, owner = 'durable options'): ResolvedDurableOptions {
+  const read = new OptionReader(owner, isRecord(options) ? options : {});
+  const execution = read.choice('execution', ['activity', 'local'], 'activity');
+  const idempotent = read.boolean('idempotent', true);
+  const onUnknownOutcome = read.choice('onUnknownOutcome', ['retry', 'fail'], idempotent ? 'retry' : 'fail');
+  if (execution === 'local') assertFitForLocal(read, onUnknownOutcome);
+  const timeout = read.duration('timeout', execution === 'local' ? 10_000 : 300_000);
+  const totalTimeout = read.duration('totalTimeout', 3_600_000);
+  if (totalTimeout < timeout) {
+    read.fail(
+      'totalTimeout',
+      `${formatDuration(totalTimeout)}${read.given('totalTimeout') ? '' : ' (the default)'} is shorter than ` +
+        `the timeout of one attempt, ${formatDuration(timeout)}`,
+    );
+  }
+  if (options.summary !== undefined && typeof options.summary !== 'function') {
+    read.fail('summary', `expected a function of the arguments, got ${kindOf(options.summary)}`);
+  }
+  return Object.freeze({
+    timeout,
+    totalTimeout,
+    heartbeatTimeout: read.duration('heartbeatTimeout', 10_000),
+    retry: resolveRetryOptions(owner, 'retry', options.retry),
+    idempotent,
+    onUnknownOutcome,
+    isConcurrencySafe: read.boolean('isConcurrencySafe', true),
+    execution,
+    ...(options.summary === undefined ? {} : { summary: options.summary }),
+    sensitive: sensitiveOf(read, options.sensitive),
+  });
+}
+
+/** A local activity is run again as a whole when its worker dies, and has no heartbeats. */
+function assertFitForLocal(read: OptionReader, onUnknownOutcome: 'retry' | 'fail'): void {
+  if (onUnknownOutcome === 'fail') {
+    const field = read.given('onUnknownOutcome') ? 'onUnknownOutcome' : 'idempotent';
+    read.fail(field, `a tool with execution: 'local' is run again after a crash, so it must stand that; use 'activity'`);
+  }
+  if (read.given('heartbeatTimeout')) {
+    read.fail('heartbeatTimeout', `a tool with execution: 'local' has no heartbeats; leave it out, or use 'activity'`);
+  }
+}
+
+function sensitiveOf(read: OptionReader, value: unknown = false): boolean | readonly string[] {
+  if (typeof value === 'boolean') return value;
+  if (!Array.isArray(value)) {
+    return read.fail('sensitive', `expected true, false or a list of argument names, got ${kindOf(value)}`);
+  }
+  for (const [index, name] of value.entries()) {
+    if (typeof name !== 'string' || name === '') {
+      read.fail(`sensitive[${index}]`, `expected the name of an argument, or 'result'${got(name)}`);
+    }
+  }
+  return Object.freeze([...value]);
+}
+
+function got(value: unknown): string {
+  return value === '' ? ", got ''" : `, got ${kindOf(value)}`;
+}

@@ -1,0 +1,190 @@
+import type { FunctionDeclaration } from '../events/content.ts';
+import { compileObjectSchema, compileSchema } from '../schema/compile-schema.ts';
+import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { assertKnownFields } from '../schema/known-fields.ts';
+import { didYouMean } from '../schema/nearest-name.ts';
+import { withObjectRoot } from '../schema/object-root.ts';
+import { formatPath } from '../schema/path.ts';
+import { isZodSchema } from '../schema/zod-schema.ts';
+import { BaseTool, type RunAsyncToolRequest, toolOwner, UNSUPPORTED_TOOL_OPTIONS } from './base-tool.ts';
+import type { Context } from './context.ts';
+import { DURABLE_OPTIONS } from './durable-options.ts';
+import { jsonResult } from './function-response.ts';
+import { thrownMessage } from './thrown-message.ts';
+import { InvalidArgumentsError, InvalidResultError, ToolExecutionError } from './tool-error.ts';
+import { assertToolName } from './tool-name.ts';
+import type { ToolInputParameters, ToolOptions, ToolOutputSchema } from './tool-types.ts';
+
+const FUNCTION_TOOL = Symbol.for('holdfast.functionTool');
+
+const FIELDS = [
+  'name',
+  'description',
+  'parameters',
+  'outputSchema',
+  'execute',
+  'isLongRunning',
+  ...DURABLE_OPTIONS,
+];
+
+/**
+ * A function that the model can call. Arguments are validated before `execute` runs, the result after.
+ *
+ * Semantics: `FunctionTool` of `@google/adk` 2.0.0, except that parameters of any schema kind are validated and a
+ * result may have a schema.
+ *
+ * @throws DefinitionError from the constructor, naming the field.
+ * @example
+ * new FunctionTool({
+ *   name: 'refund',
+ *   description: 'Pays an order back.',
+ *   parameters: z.object({ orderId: z.string() }),
+ *   idempotent: false,
+ *   execute: ({ orderId }, context) => payBack(orderId, { idempotencyKey: context.idempotencyKey }),
+ * });
+ */
+export class FunctionTool<
+  const TParameters extends ToolInputParameters = undefined,
+  const TOutput extends ToolOutputSchema = undefined,
+> extends BaseTool {
+  readonly [FUNCTION_TOOL] = true;
+  readonly #execute: ToolOptions<TParameters, TOutput>['execute'];
+  readonly #parameters: CompiledSchema | undefined;
+  readonly #output: { schema: CompiledSchema; isZod: boolean } | undefined;
+
+  constructor(options: ToolOptions<TParameters, TOutput>) {
+    const kind = 'FunctionTool';
+    assertKnownFields(kind, options, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
+    const { parameters, outputSchema, execute, ...params } = options;
+    const name = nameOf(kind, params.name, execute);
+    const owner = toolOwner(kind, name);
+    if (typeof execute !== 'function') {
+      throw new DefinitionError({ owner, field: 'execute', problem: `expected a function, got ${kindOf(execute)}` });
+    }
+    super({ ...params, name });
+    this.#execute = execute;
+    if (parameters !== undefined) {
+      this.#parameters = compileObjectSchema(parameters, { owner, field: 'parameters', side: 'input' });
+    }
+    if (outputSchema !== undefined) {
+      const schema = compileSchema(outputSchema, { owner, field: 'outputSchema', side: 'output' });
+      this.#output = { schema, isZod: isZodSchema(outputSchema) };
+    }
+    assertKnownArguments(owner, this.durable.sensitive, this.#parameters?.jsonSchema);
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return {
+      name: this.name,
+      description: this.description,
+      parametersJsonSchema: this.#parameters?.jsonSchema ?? { type: 'object', properties: {} },
+      ...(this.#output === undefined ? {} : { responseJsonSchema: responseSchema(this.#output.schema.jsonSchema) }),
+    };
+  }
+
+  /**
+   * Validates the arguments, runs `execute`, validates its result.
+   *
+   * @returns what `execute` returned, or what the output schema made of it.
+   * @throws InvalidArgumentsError naming what is wrong with each argument.
+   * @throws ToolExecutionError whose `cause` is what `execute` threw.
+   * @throws InvalidResultError where the result doesn't match the output schema.
+   */
+  override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
+    const input = await this.#validated(args);
+    const result = await this.#executed(input, toolContext);
+    return this.#output === undefined ? result : this.#checked(result, this.#output);
+  }
+
+  async #validated(args: unknown): Promise<unknown> {
+    if (!isRecord(args)) {
+      throw new InvalidArgumentsError(
+        `Error in tool '${this.name}': invalid arguments: expected object, got ${kindOf(args)}`,
+      );
+    }
+    if (this.#parameters === undefined) return args;
+    const { validate } = this.#parameters;
+    const validation = await this.#guarded(() => validate(args));
+    if (validation.ok) return validation.value;
+    const { problems, message } = validation;
+    if (!problems.every((problem) => problem.missing)) {
+      throw new InvalidArgumentsError(`Error in tool '${this.name}': invalid arguments: ${message}`);
+    }
+    throw new InvalidArgumentsError(
+      `Invoking \`${this.name}()\` failed as the following mandatory input parameters are not present:\n` +
+        `${problems.map(({ path }) => formatPath(path)).join('\n')}\n` +
+        'You could retry calling this tool, but it is IMPORTANT for you to provide all the mandatory parameters.',
+    );
+  }
+
+  #executed(input: unknown, toolContext: Context): Promise<unknown> {
+    type Execute = (input: unknown, toolContext: Context) => unknown;
+    return this.#guarded(() => (this.#execute as Execute)(input, toolContext));
+  }
+
+  async #checked(result: unknown, { schema, isZod }: { schema: CompiledSchema; isZod: boolean }): Promise<unknown> {
+    // A zod schema may want what JSON turns into text, dates for one; a JSON Schema speaks of JSON.
+    const value = isZod ? result : jsonResult(result);
+    const validation = await this.#guarded(() => schema.validate(value));
+    if (validation.ok) return validation.value;
+    throw new InvalidResultError(
+      `Error in tool '${this.name}': the result doesn't match outputSchema: ${validation.message}`,
+    );
+  }
+
+  async #guarded<T>(action: () => T | Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (thrown) {
+      throw new ToolExecutionError(`Error in tool '${this.name}': ${thrownMessage(thrown)}`, thrown);
+    }
+  }
+}
+
+/** Whether `value` is a {@link FunctionTool}, of this or of another copy of the package. */
+export function isFunctionTool(value: unknown): value is FunctionTool {
+  return typeof value === 'object' && value !== null && FUNCTION_TOOL in value && value[FUNCTION_TOOL] === true;
+}
+
+function nameOf(kind: string, name: unknown, execute: unknown): string {
+  const chosen = name ?? (typeof execute === 'function' ? execute.name : undefined);
+  if (chosen === undefined || chosen === '') {
+    throw new DefinitionError({
+      owner: kind,
+      field: 'name',
+      problem: 'Tool name cannot be empty. Either name the `execute` function or provide a `name`.',
+    });
+  }
+  assertToolName(kind, chosen);
+  return chosen;
+}
+
+/** Results that are no objects are sent as `{ result }`. */
+function responseSchema(jsonSchema: JsonSchemaObject): JsonSchemaObject {
+  const object = withObjectRoot(jsonSchema);
+  if (object !== undefined) return object;
+  const { $defs, ...result } = jsonSchema;
+  return { type: 'object', properties: { result }, required: ['result'], ...($defs === undefined ? {} : { $defs }) };
+}
+
+/** A mistyped name would leave the argument open to view. */
+function assertKnownArguments(
+  owner: string,
+  sensitive: boolean | readonly string[],
+  parameters: JsonSchemaObject = {},
+): void {
+  const { properties, anyOf, oneOf, allOf, additionalProperties } = parameters;
+  const isOpen = [anyOf, oneOf, allOf, additionalProperties || undefined].some((keyword) => keyword !== undefined);
+  if (typeof sensitive === 'boolean' || isOpen) return;
+  const names = [...Object.keys(isRecord(properties) ? properties : {}), 'result'];
+  for (const [index, name] of sensitive.entries()) {
+    if (names.includes(name)) continue;
+    throw new DefinitionError({
+      owner,
+      field: `sensitive[${index}]`,
+      problem: `no argument has the name "${name}"${didYouMean(name, names)}`,
+    });
+  }
+}

@@ -1,0 +1,94 @@
+import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
+
+type StateRecord = Record<string, unknown>;
+
+/**
+ * A session's state, as one call or callback sees it: what was there, under what it wrote itself. Writes go into the
+ * delta, which is stored with the event.
+ *
+ * Semantics: `State` of `@google/adk` 2.0.0, except that values got from it may be changed freely without anybody else
+ * seeing that, and that undefined is written as null, because JSON has no undefined.
+ *
+ * @example
+ * context.state.set('user:plan', 'pro');
+ * context.state.get('cart', []);
+ */
+export class State {
+  /** Keys that start like this are shared by all users of the app. */
+  static readonly APP_PREFIX = 'app:';
+  /** Keys that start like this are shared by all sessions of the user. */
+  static readonly USER_PREFIX = 'user:';
+  /** Keys that start like this last until the invocation ends. */
+  static readonly TEMP_PREFIX = 'temp:';
+
+  readonly #value: Readonly<StateRecord>;
+  readonly #delta: StateRecord;
+  readonly #copies = new Map<string, unknown>();
+
+  /**
+   * @param value what was there; never changed.
+   * @param delta gets what is written; frozen makes the state read-only.
+   */
+  constructor(value: Readonly<StateRecord> = {}, delta: StateRecord = {}) {
+    this.#value = value;
+    this.#delta = delta;
+  }
+
+  get<T>(key: string, defaultValue?: T): T | undefined {
+    if (Object.hasOwn(this.#delta, key)) return this.#delta[key] as T;
+    if (Object.hasOwn(this.#value, key)) return this.#copyOf(key) as T;
+    return defaultValue;
+  }
+
+  /**
+   * @param value JSON; undefined becomes null.
+   * @throws TypeError where the state is read-only.
+   * @throws JsonValueError naming the path of what JSON can't carry.
+   */
+  set(key: string, value: unknown): void {
+    if (Object.isFrozen(this.#delta)) {
+      throw new TypeError(`state.set(${JSON.stringify(key)}): the state is read-only here; write it in a tool or callback`);
+    }
+    assertJson(key, value);
+    // An assignment to `__proto__` would set the prototype.
+    Object.defineProperty(this.#delta, key, {
+      value: value ?? null,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    });
+  }
+
+  has(key: string): boolean {
+    return Object.hasOwn(this.#delta, key) || Object.hasOwn(this.#value, key);
+  }
+
+  /** Whether anything has been written. */
+  hasDelta(): boolean {
+    return Object.keys(this.#delta).length > 0;
+  }
+
+  /** Writes several keys. */
+  update(delta: Readonly<StateRecord>): void {
+    for (const [key, value] of Object.entries(delta)) this.set(key, value);
+  }
+
+  toRecord(): StateRecord {
+    const keys = new Set([...Object.keys(this.#value), ...Object.keys(this.#delta)]);
+    return Object.fromEntries([...keys].map((key) => [key, this.get(key)]));
+  }
+
+  #copyOf(key: string): unknown {
+    if (!this.#copies.has(key)) this.#copies.set(key, structuredClone(this.#value[key]));
+    return this.#copies.get(key);
+  }
+}
+
+function assertJson(key: string, value: unknown): void {
+  try {
+    toJsonValue(value);
+  } catch (error) {
+    if (!(error instanceof JsonValueError)) throw error;
+    throw new JsonValueError(['state', key, ...error.at], error.problem, { cause: error });
+  }
+}

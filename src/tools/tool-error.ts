@@ -1,0 +1,61 @@
+const TOOL_ERROR = Symbol.for('holdfast.toolError');
+
+export interface ToolErrorOptions extends ErrorOptions {
+  /** Stable name of what went wrong. Defaults to `TOOL_ERROR`. */
+  code?: string;
+  /** Whether another attempt may succeed. Defaults to true. */
+  retryable?: boolean;
+}
+
+/**
+ * A tool's failure. The model is told its message; anything else that a tool throws is treated alike, with
+ * `retryable: true`.
+ *
+ * @example throw new ToolError('the card was declined', { code: 'DECLINED', retryable: false });
+ */
+export class ToolError extends Error {
+  readonly [TOOL_ERROR] = true;
+  override readonly name: string = 'ToolError';
+  readonly code: string;
+  /** False ends the attempts. */
+  readonly retryable: boolean;
+
+  constructor(message: string, { code = 'TOOL_ERROR', retryable = true, ...options }: ToolErrorOptions = {}) {
+    super(message, options);
+    this.code = code;
+    this.retryable = retryable;
+  }
+}
+
+/** Whether `value` is a {@link ToolError}, of this or of another copy of the package. */
+export function isToolError(value: unknown): value is ToolError {
+  return typeof value === 'object' && value !== null && TOOL_ERROR in value && value[TOOL_ERROR] === true;
+}
+
+/** The model's arguments don't match the tool's parameters. Another attempt would get the same ones. */
+export class InvalidArgumentsError extends ToolError {
+  override readonly name = 'InvalidArgumentsError';
+
+  constructor(message: string) {
+    super(message, { code: 'HOLDFAST_INVALID_ARGUMENTS', retryable: false });
+  }
+}
+
+/** A tool's result has no JSON form or doesn't match its output schema. Another attempt would repeat the effect. */
+export class InvalidResultError extends ToolError {
+  override readonly name = 'InvalidResultError';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, { code: 'HOLDFAST_INVALID_RESULT', retryable: false, ...options });
+  }
+}
+
+/** A tool threw. `cause` is what it threw, `retryable` and `code` are those of a {@link ToolError}. */
+export class ToolExecutionError extends ToolError {
+  override readonly name = 'ToolExecutionError';
+
+  constructor(message: string, cause: unknown) {
+    const { code = 'HOLDFAST_TOOL_FAILED', retryable = true } = isToolError(cause) ? cause : {};
+    super(message, { code, retryable, cause });
+  }
+}

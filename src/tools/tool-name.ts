@@ -1,0 +1,37 @@
+import { RESERVED_PREFIX } from '../protocol/names.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { kindOf } from '../schema/kind-of.ts';
+
+/** Gemini's rule for the names of functions. */
+const NAME = /^[A-Za-z_][A-Za-z0-9_.:-]*$/;
+const LONGEST = 128;
+
+const RESERVED_PREFIXES: Readonly<Record<string, string>> = {
+  // A tool's name is the type of its activity.
+  [RESERVED_PREFIX]: 'names of Holdfast itself start like this',
+  __temporal: 'names of Temporal itself start like this',
+  adk_request_: 'calls by which ADK asks people start like this',
+};
+
+/**
+ * Refuses names that the model, Temporal or Holdfast could not take.
+ *
+ * @throws DefinitionError
+ */
+export function assertToolName(owner: string, name: unknown): asserts name is string {
+  const problem = problemOf(name);
+  if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem });
+}
+
+function problemOf(name: unknown): string | undefined {
+  if (name === undefined) return 'required';
+  if (typeof name !== 'string') return `expected a string, got ${kindOf(name)}`;
+  if (name === '') return 'Tool name cannot be empty.';
+  if (name.length > LONGEST) return `must have at most ${LONGEST} characters, has ${name.length}`;
+  if (!NAME.test(name)) {
+    return 'must start with a letter or an underscore and go on with letters, digits, _ . : or -';
+  }
+  if (name === '__proto__') return 'JavaScript gives this name a meaning of its own';
+  const prefix = Object.keys(RESERVED_PREFIXES).find((each) => name.startsWith(each));
+  return prefix === undefined ? undefined : `must not start with "${prefix}": ${RESERVED_PREFIXES[prefix]}`;
+}

@@ -1,0 +1,56 @@
+import type { z as z4 } from 'zod';
+import type { z as z3 } from 'zod/v3';
+import type { JsonSchema, SchemaInput, SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
+import type { Schema } from '@google/genai';
+import type { BaseToolParams } from './base-tool.ts';
+import type { Context } from './context.ts';
+
+/** Parameters of a function: a schema whose root is an object. */
+export type ToolInputParameters =
+  | z4.core.$ZodType<object>
+  | z3.ZodType<object, z3.ZodTypeDef, unknown>
+  | Schema
+  | JsonSchema
+  | Readonly<Record<string, unknown>>
+  | undefined;
+
+/** Schema of a function's result, of any type. */
+export type ToolOutputSchema = SchemaLike | undefined;
+
+/** The arguments of `execute`: what the parameters' schema makes of the model's. */
+export type ToolExecuteArgument<TParameters extends ToolInputParameters> = [TParameters] extends [undefined]
+  ? Record<string, unknown>
+  : unknown extends SchemaOutput<TParameters>
+    ? Record<string, unknown>
+    : SchemaOutput<TParameters>;
+
+/** What `execute` may return. */
+export type ToolExecuteResult<TOutput extends ToolOutputSchema> = [TOutput] extends [undefined]
+  ? unknown
+  : SchemaInput<TOutput>;
+
+export type ToolExecuteFunction<
+  TParameters extends ToolInputParameters,
+  TOutput extends ToolOutputSchema = undefined,
+> = (
+  input: ToolExecuteArgument<TParameters>,
+  toolContext: Context,
+) => Promise<ToolExecuteResult<TOutput>> | ToolExecuteResult<TOutput>;
+
+/** Options of a {@link FunctionTool}: those of `@google/adk` 2.0.0, an output schema, and how Holdfast runs it. */
+export interface ToolOptions<
+  TParameters extends ToolInputParameters,
+  TOutput extends ToolOutputSchema = undefined,
+> extends Omit<BaseToolParams, 'name'> {
+  /**
+   * What the model calls the tool.
+   *
+   * @default the name of `execute`
+   */
+  name?: string;
+  /** zod 4, zod 3, JSON Schema, or the provider's `Schema`. Without it the tool takes no arguments. */
+  parameters?: TParameters;
+  /** Checked against what `execute` returns, and shown to the model. */
+  outputSchema?: TOutput;
+  execute: ToolExecuteFunction<TParameters, TOutput>;
+}

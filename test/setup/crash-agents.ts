@@ -1,0 +1,60 @@
+import { appendFileSync, existsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { z } from 'zod';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { tool } from '../../src/tools/tool.ts';
+
+/** Files through which the tools of a worker process are seen, and held, from outside. */
+export interface CrashFiles {
+  /** One line for each effect: `<tool> <call key>`. */
+  effects: string;
+  /** `hold` returns once this exists. */
+  gate: string;
+}
+
+export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
+  const effect = tool({
+    name: 'effect',
+    description: 'has an effect outside of the process',
+    parameters: z.object({ n: z.number() }),
+    execute: ({ n }, context) => {
+      appendFileSync(effects, `effect ${context?.callKey}\n`);
+      return { n };
+    },
+  });
+  const hold = (name: string, idempotent: boolean) =>
+    tool({
+      name,
+      description: 'has its effect, then waits for the gate',
+      parameters: z.object({}),
+      heartbeatTimeout: '2s',
+      idempotent,
+      execute: async (_args, context) => {
+        appendFileSync(effects, `${name} ${context?.callKey}\n`);
+        while (!existsSync(gate)) await setTimeout(20, undefined, { signal: context?.abortSignal });
+        return { held: true };
+      },
+    });
+  const onceOnly = tool({
+    name: 'once_only',
+    description: 'has its effect once, then waits for the gate',
+    parameters: z.object({}),
+    heartbeatTimeout: '2s',
+    execute: async (_args, context) => {
+      const charge = await context?.once('charge', () => {
+        appendFileSync(effects, `once_only ${context.callKey}\n`);
+        return `charge for ${context.idempotencyKey}`;
+      });
+      appendFileSync(effects, `after_once ${context?.callKey}\n`);
+      while (!existsSync(gate)) await setTimeout(20, undefined, { signal: context?.abortSignal });
+      return { charge };
+    },
+  });
+  return [
+    new LlmAgent({
+      name: 'crash',
+      model: 'gemini-2.5-flash',
+      tools: [effect, hold('hold', true), hold('hold_not_idempotent', false), onceOnly],
+    }),
+  ];
+}
