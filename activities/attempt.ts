@@ -1,11 +1,10 @@
 import {
   Context as ActivityContext,
   ApplicationFailure,
-  ApplicationFailureCategory,
   activityInfo,
   CancelledFailure,
 } from '@temporalio/activity';
-import { TemporalFailure } from '@temporalio/common';
+import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 
 /** Heartbeats this much more often than Temporal expects them, so that one late beat is no death. */
 const BEATS_PER_TIMEOUT = 3;

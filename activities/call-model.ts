@@ -3,9 +3,11 @@ import type { Content } from '../src/events/content.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
 import { buildRequest } from '../src/flows/build-request.ts';
 import { callIdsOf } from '../src/flows/contents.ts';
+import { MissingTemplateValue } from '../src/flows/fill-template.ts';
 import { type StepResponse, stepFromError, stepFromResponse } from '../src/flows/step-response.ts';
+import type { LlmRequest } from '../src/models/llm-request.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
-import { toModelError } from '../src/models/model-errors.ts';
+import { ModelError, toModelError } from '../src/models/model-errors.ts';
 import type { CallModelInput, StepOutcome } from '../src/protocol/step.ts';
 import type { OpenedStep, StoredEvent } from '../src/store/store.ts';
 import { type Attempt, abortFailure, attempt, retryLater, waitedSoFar } from './attempt.ts';
@@ -23,10 +25,11 @@ export function callModel(
     attempt(async (current) => {
       const { store, transcripts } = dependencies;
       const knownSeq = transcripts.knownSeq(input.session);
+      const { message, ...position } = input;
       const opened = await store.openStep({
-        ...input,
+        ...position,
         knownSeq,
-        ...(input.message === undefined ? {} : { message: messageEvent(input, input.message) }),
+        ...(message === undefined ? {} : { message: messageEvent(input, message) }),
       });
       if (opened.kind === 'finished')
         return { ...opened, v: input.v, agent: opened.agent ?? input.agent ?? '' };
@@ -60,17 +63,30 @@ async function runStep(
   const transcript = await transcriptOf(dependencies, opened, knownSeq);
   const model = agent.canonicalModel;
   const asked = { ...position, agent: agent.name, model: model.model };
+  let response: LlmResponse;
   try {
-    const request = await buildRequest(agent, transcript, {
+    const request = await requestFor(agent, transcript, {
       ...input,
       names: opened.names,
       state: opened.state,
     });
-    const response = await askModel(agent, request, input.runConfig?.streamingMode === 'sse', current);
-    return stepFromResponse(asked, agent, response, callIdsOf(transcript));
+    response = await askModel(agent, request, input.runConfig?.streamingMode === 'sse', current);
   } catch (error) {
     if (current.signal.aborted) throw abortFailure();
-    return await failStep(dependencies, asked, agent, opened, error);
+    return await failStep(dependencies, asked, agent, opened, toModelError(error));
+  }
+  return stepFromResponse(asked, agent, response, callIdsOf(transcript));
+}
+
+/** An instruction provider is user code that may fail for a while, like a provider does. */
+async function requestFor(...[agent, ...rest]: Parameters<typeof buildRequest>): Promise<LlmRequest> {
+  try {
+    return await buildRequest(agent, ...rest);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `the request of agent ${agent.name} could not be built: ${reason}`;
+    const retryable = !(error instanceof MissingTemplateValue);
+    throw new ModelError({ kind: retryable ? 'unknown' : 'bad_request', message, retryable });
   }
 }
 
@@ -87,7 +103,7 @@ async function transcriptOf(
 
 async function askModel(
   agent: LlmAgent,
-  request: Parameters<LlmAgent['canonicalModel']['generateContentAsync']>[0],
+  request: LlmRequest,
   stream: boolean,
   current: Attempt,
 ): Promise<LlmResponse> {
@@ -99,11 +115,15 @@ async function askModel(
       if (!response.partial) last = response;
     }
   } catch (error) {
-    if (timeout.aborted && !current.signal.aborted) throw new ModelTimeout(agent.durable.modelTimeout);
-    throw error;
+    if (!timeout.aborted || current.signal.aborted) throw error;
+    const message = `no answer within ${agent.durable.modelTimeout} ms (modelTimeout of the agent ${agent.name})`;
+    throw new ModelError({ kind: 'timeout', message });
   }
-  if (last === undefined) throw new EmptyModelResponse(request.model ?? '');
-  return last;
+  if (last !== undefined) return last;
+  throw new ModelError({
+    kind: 'network',
+    message: `the model ${request.model} ended its stream without a response`,
+  });
 }
 
 /** A failure of the provider's own counts; being told to wait doesn't. The last one ends the turn, its events kept. */
@@ -112,9 +132,8 @@ async function failStep(
   asked: Parameters<typeof stepFromError>[0],
   agent: LlmAgent,
   opened: OpenStep,
-  error: unknown,
+  modelError: ModelError,
 ): Promise<StepResponse> {
-  const modelError = toModelError(error);
   const { retryable, countsAsFailure, retryAfterMs, message, name } = modelError;
   if (!retryable) return stepFromError(asked, modelError);
   if (countsAsFailure) {
@@ -141,21 +160,4 @@ function messageEvent({ invocationId, stateDelta }: CallModelInput, message: str
     content: { ...content, role: 'user' },
     actions: createEventActions({ stateDelta: stateDelta ?? {} }),
   };
-}
-
-class ModelTimeout extends Error {
-  readonly code = 'HOLDFAST_MODEL_TIMEOUT';
-  override readonly name = 'TimeoutError';
-
-  constructor(timeout: number) {
-    super(`the model gave no answer within ${timeout} ms (modelTimeout of the agent)`);
-  }
-}
-
-class EmptyModelResponse extends Error {
-  readonly code = 'HOLDFAST_MODEL_EMPTY';
-
-  constructor(model: string) {
-    super(`the model ${model} ended its stream without a response`);
-  }
 }

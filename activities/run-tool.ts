@@ -81,20 +81,22 @@ async function runOnce(
     sessionId: begun.names.sessionId,
     invocationId: begun.invocationId,
     agentName: input.agent,
-    userContent: begun.userContent,
+    ...(begun.userContent === undefined ? {} : { userContent: begun.userContent }),
     state: begun.state,
     eventActions: actions,
-    functionCallId: input.callId,
-    callKey: input.callKey,
-    attempt: begun.attempt,
     abortSignal: AbortSignal.any([current.signal, timeout]),
-    once: {
-      get: (key) => begun.once[key],
-      put: async (key, value) => {
-        begun.once[key] = await store.recordOnce({ ...input, key, value });
+    call: {
+      callId: input.callId,
+      callKey: input.callKey,
+      attempt: begun.attempt,
+      once: {
+        get: (key) => begun.once[key],
+        put: async (key, value) => {
+          begun.once[key] = await store.recordOnce({ ...input, key, value });
+        },
       },
+      heartbeat: current.heartbeat,
     },
-    heartbeat: current.heartbeat,
   });
   const args = 'value' in input.args ? input.args.value : (begun.args ?? {});
   let response: Record<string, unknown>;

@@ -11,8 +11,9 @@ export function settleStep({
 }: ActivityDependencies): (input: SettleStepInput) => Promise<SettleStepResult> {
   return (input) =>
     attempt(async () => {
+      const { ending: _ending, ...position } = input;
       const ending = endingOf(input);
-      const settled = await store.settleStep({ ...input, ...(ending === undefined ? {} : { ending }) });
+      const settled = await store.settleStep({ ...position, ...(ending === undefined ? {} : { ending }) });
       return { v: PROTOCOL_VERSION, ...settled };
     });
 }

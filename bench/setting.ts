@@ -28,7 +28,7 @@ export function benchAgent(): LlmAgent {
   return new LlmAgent({
     name: 'bench',
     model: new FakeLlm(),
-    durable: { maxParallelCalls: 100 },
+    maxParallelCalls: 100,
     tools: [
       tool({
         name: 'work',

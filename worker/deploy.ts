@@ -6,28 +6,18 @@ import { DefinitionError } from '../src/schema/definition-error.ts';
 export function deploy(agents: readonly LlmAgent[], rootAgent?: string): Deployment {
   const byName = new Map<string, LlmAgent>();
   for (const agent of agents) {
-    if (byName.has(agent.name) && byName.get(agent.name) !== agent) {
-      throw new DefinitionError(
-        'createWorker',
-        'agents',
-        `two agents are named ${JSON.stringify(agent.name)}`,
-      );
+    const namesake = byName.get(agent.name);
+    if (namesake !== undefined && namesake !== agent) {
+      throw invalid('agents', `two agents are named ${JSON.stringify(agent.name)}`);
     }
     byName.set(agent.name, agent);
   }
   const root = rootAgent ?? agents[0]?.name;
-  if (root === undefined)
-    throw new DefinitionError({
-      owner: 'createWorker',
-      field: 'agents',
-      problem: 'expected at least one agent',
-    });
-  if (!byName.has(root)) {
-    throw new DefinitionError({
-      owner: 'createWorker',
-      field: 'rootAgent',
-      problem: `no agent is named ${JSON.stringify(root)}`,
-    });
-  }
+  if (root === undefined) throw invalid('agents', 'expected at least one agent');
+  if (!byName.has(root)) throw invalid('rootAgent', `no agent is named ${JSON.stringify(root)}`);
   return { rootAgent: root, agents: byName };
+}
+
+function invalid(field: string, problem: string): DefinitionError {
+  return new DefinitionError({ owner: 'createWorker', field, problem });
 }

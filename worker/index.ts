@@ -3,4 +3,10 @@ export { createWorker, type WorkerOptions } from './create-worker.ts';
 export { acquireFolder, FolderInUse, type FolderOwnership, FolderUnusable } from './folder/lock.ts';
 export { openTemporal, type TemporalOptions, type TemporalTarget } from './temporal/connect.ts';
 export { stopEmbedded } from './temporal/embedded.ts';
+export {
+  TemporalConfigInvalid,
+  TemporalStartFailed,
+  TemporalUnavailable,
+  TemporalUnreachable,
+} from './temporal/errors.ts';
 export { workflowUrl } from './temporal/ui-link.ts';

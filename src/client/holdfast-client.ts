@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import {
   type Client,
-  defineSearchAttributeKey,
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   type WorkflowHandle,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, defineSearchAttributeKey } from '@temporalio/common';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
 import { AGENT_TURN, DEFAULT_TASK_QUEUE, STATUS_QUERY } from '../protocol/names.ts';
 import type { AgentTurnStart, TurnResult, TurnStatus } from '../protocol/turn.ts';

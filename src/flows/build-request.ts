@@ -1,8 +1,9 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { appendInstructions, appendTools, type LlmRequest } from '../models/llm-request.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
-import { ReadonlyContext } from '../tools/context.ts';
+import { ReadonlyContext } from '../tools/readonly-context.ts';
 import { contentsOf } from './contents.ts';
+import { fillTemplate } from './fill-template.ts';
 
 export interface RequestContext {
   invocationId: string;
@@ -24,7 +25,7 @@ export async function buildRequest(
   };
   const instruction = await instructionOf(agent, transcript, context);
   if (instruction !== '') appendInstructions(request, [instruction]);
-  appendTools(request, agent.tools);
+  appendTools(request, [...agent.tools]);
   return request;
 }
 
@@ -33,7 +34,7 @@ async function instructionOf(
   transcript: readonly StoredEvent[],
   { invocationId, names, state }: RequestContext,
 ): Promise<string> {
-  if (typeof agent.instruction === 'string') return agent.instruction;
+  if (typeof agent.instruction === 'string') return fillTemplate(agent.instruction, state);
   const message = transcript.findLast(
     ({ kind, event }) => kind === 'message' && event.invocationId === invocationId,
   );

@@ -19,7 +19,7 @@ export function ajvProblems(errors: readonly ErrorObject[], root: unknown): Prob
   const branchOf = (error: ErrorObject) =>
     unions.find((union) => union !== error && error.schemaPath.startsWith(`${union.schemaPath}/`));
   return errors
-    .filter((error) => branchOf(error) === undefined)
+    .filter((error) => branchOf(error) === undefined && !isToldByValues(error, errors))
     .flatMap((error) => (unions.includes(error) ? ofUnion(error, errors, root) : ofError(error, root)));
 }
 
@@ -37,6 +37,16 @@ function ofUnion(union: ErrorObject, errors: readonly ErrorObject[], root: unkno
     root,
     path,
     [...branches.values()].map((branch) => ajvProblems(branch, root)),
+  );
+}
+
+/** Where the allowed values are listed, their type goes without saying. */
+function isToldByValues({ keyword, instancePath }: ErrorObject, errors: readonly ErrorObject[]): boolean {
+  return (
+    keyword === 'type' &&
+    errors.some(
+      (other) => (other.keyword === 'enum' || other.keyword === 'const') && other.instancePath === instancePath,
+    )
   );
 }
 

@@ -77,7 +77,8 @@ function ofZod(convert: () => JsonSchemaObject): JsonSchemaObject {
 
 function refuseRawShape(schema: object): void {
   const isShape = Object.values(schema).some(
-    (member) => typeof member === 'object' && member !== null && (isZod4Schema(member) || isZod3Schema(member)),
+    (member) =>
+      typeof member === 'object' && member !== null && (isZod4Schema(member) || isZod3Schema(member)),
   );
   if (isShape) throw new SchemaError([], 'an object of zod schemas is no schema; wrap it: z.object({…})');
 }

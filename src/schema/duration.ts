@@ -10,7 +10,8 @@ const LONGEST = 10 * 365 * 86_400_000;
  */
 export function readDuration(value: unknown): { ms: number } | { problem: string } {
   const wanted = `expected milliseconds or a duration like '30s' or '5 minutes'`;
-  if (typeof value !== 'number' && typeof value !== 'string') return { problem: `${wanted}, got ${kindOf(value)}` };
+  if (typeof value !== 'number' && typeof value !== 'string')
+    return { problem: `${wanted}, got ${kindOf(value)}` };
   const ms = typeof value === 'number' ? value : parsed(value);
   if (ms === undefined || Number.isNaN(ms)) return { problem: wanted };
   if (ms <= 0) return { problem: 'must be longer than 0' };

@@ -14,23 +14,24 @@ export type FromJsonSchema<S> = S extends { readonly const: infer Value }
 
 type NullOf<S> = S extends { readonly nullable: true } ? null : never;
 
-type FromType<Type, S> = Lowercase<`${Type & string}`> extends infer Name
-  ? Name extends 'string'
-    ? string
-    : Name extends 'number' | 'integer'
-      ? number
-      : Name extends 'boolean'
-        ? boolean
-        : Name extends 'null'
-          ? null
-          : Name extends 'array'
-            ? S extends { readonly items: infer Item }
-              ? FromJsonSchema<Item>[]
-              : unknown[]
-            : Name extends 'object'
-              ? FromProperties<S>
-              : unknown
-  : never;
+type FromType<Type, S> =
+  Lowercase<`${Type & string}`> extends infer Name
+    ? Name extends 'string'
+      ? string
+      : Name extends 'number' | 'integer'
+        ? number
+        : Name extends 'boolean'
+          ? boolean
+          : Name extends 'null'
+            ? null
+            : Name extends 'array'
+              ? S extends { readonly items: infer Item }
+                ? FromJsonSchema<Item>[]
+                : unknown[]
+              : Name extends 'object'
+                ? FromProperties<S>
+                : unknown
+    : never;
 
 type FromProperties<S> = S extends { readonly properties: infer Properties }
   ? string extends keyof Properties

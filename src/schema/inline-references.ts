@@ -7,7 +7,15 @@ type SchemaObject = Record<string, unknown>;
 /** Above this, references stay references: a few that nest can grow to any size when each is written out. */
 const MOST_INLINED = 2_000;
 
-const ANNOTATIONS = new Set(['description', 'title', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly']);
+const ANNOTATIONS = new Set([
+  'description',
+  'title',
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]);
 const LEFT_OUT = new Set(['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions']);
 
 /**
@@ -50,7 +58,8 @@ class Inliner {
     const whole = this.#written(this.#resolvedRoot());
     const definitions: [string, unknown][] = [];
     // Writing a definition may name further ones, which the loop then reaches.
-    for (const [reference, name] of this.#names) definitions.push([name, this.#written(this.#target(reference))]);
+    for (const [reference, name] of this.#names)
+      definitions.push([name, this.#written(this.#target(reference))]);
     return definitions.length === 0 ? whole : { ...whole, $defs: Object.fromEntries(definitions) };
   }
 
@@ -68,7 +77,9 @@ class Inliner {
 
   #written(schema: SchemaObject): SchemaObject {
     const { $ref: reference, ...rest } = withoutKeys(schema, LEFT_OUT);
-    const own = mapSubschemas(rest, (subschema) => (isRecord(subschema) ? this.#written(subschema) : subschema));
+    const own = mapSubschemas(rest, (subschema) =>
+      isRecord(subschema) ? this.#written(subschema) : subschema,
+    );
     if (typeof reference !== 'string') return reference === undefined ? own : { $ref: reference, ...own };
     if (this.#kept.has(reference)) return { $ref: `#/$defs/${this.#nameOf(reference)}`, ...own };
     if (++this.#inlined > MOST_INLINED) throw new TooMuchInlined([...this.#collect()]);
@@ -87,7 +98,10 @@ class Inliner {
     const known = this.#targets.get(reference);
     if (known !== undefined) return known;
     if (reference !== '#' && !reference.startsWith('#/')) {
-      throw new SchemaError(['$ref'], `"${reference}" leads out of the schema; put the definition into $defs`);
+      throw new SchemaError(
+        ['$ref'],
+        `"${reference}" leads out of the schema; put the definition into $defs`,
+      );
     }
     let target: unknown = this.#root;
     for (const token of reference.split('/').slice(1)) {

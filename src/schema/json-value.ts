@@ -70,10 +70,10 @@ class JsonCopy {
   #ofObject(value: object, path: PropertyKey[]): JsonValue {
     if (this.#open.has(value)) throw new JsonValueError(path, 'refers back to an object that contains it');
     if (path.length > DEEPEST) throw new JsonValueError(path, `nested more than ${DEEPEST} levels deep`);
-    const lost = whatJsonLoses(value);
+    const [lost, isArray] = attempt(path, 'reading it', () => [whatJsonLoses(value), Array.isArray(value)]);
     if (lost !== undefined) throw new JsonValueError(path, lost);
     this.#open.add(value);
-    const copy = Array.isArray(value) ? this.#ofArray(value, path) : this.#ofRecord(value, path);
+    const copy = isArray ? this.#ofArray(value as unknown[], path) : this.#ofRecord(value, path);
     this.#open.delete(value);
     return copy;
   }

@@ -1,7 +1,13 @@
 import type { JsonSchemaObject } from './compiled-schema.ts';
 import { isRecord } from './kind-of.ts';
 
-const OBJECT_KEYWORDS = ['properties', 'required', 'patternProperties', 'additionalProperties', 'minProperties'];
+const OBJECT_KEYWORDS = [
+  'properties',
+  'required',
+  'patternProperties',
+  'additionalProperties',
+  'minProperties',
+];
 
 /**
  * The schema with `type: 'object'` at its root, which Gemini asks for, or undefined where other values than objects
@@ -15,7 +21,8 @@ export function withObjectRoot(schema: JsonSchemaObject): JsonSchemaObject | und
 function admitsObjectsOnly(schema: unknown): boolean {
   if (!isRecord(schema)) return false;
   const { type, allOf, anyOf, oneOf } = schema;
-  if (type !== undefined) return type === 'object' || (Array.isArray(type) && type.every((name) => name === 'object'));
+  if (type !== undefined)
+    return type === 'object' || (Array.isArray(type) && type.every((name) => name === 'object'));
   if (Array.isArray(allOf) && allOf.some(admitsObjectsOnly)) return true;
   const branches = anyOf ?? oneOf;
   if (Array.isArray(branches)) return branches.length > 0 && branches.every(admitsObjectsOnly);

@@ -36,20 +36,28 @@ export class OptionReader {
     const value = this.#options[name];
     if (value === undefined) return defaultCount;
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-    return this.fail(name, `expected a whole number, 1 or more${typeof value === 'number' ? '' : `, got ${kindOf(value)}`}`);
+    return this.fail(
+      name,
+      `expected a whole number, 1 or more${typeof value === 'number' ? '' : `, got ${kindOf(value)}`}`,
+    );
   }
 
   number(name: string, defaultNumber: number, least: number): number {
     const value = this.#options[name];
     if (value === undefined) return defaultNumber;
     if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value;
-    return this.fail(name, `expected a number, ${least} or more${typeof value === 'number' ? '' : `, got ${kindOf(value)}`}`);
+    return this.fail(
+      name,
+      `expected a number, ${least} or more${typeof value === 'number' ? '' : `, got ${kindOf(value)}`}`,
+    );
   }
 
   boolean(name: string, defaultValue: boolean): boolean {
     const value = this.#options[name];
     if (value === undefined) return defaultValue;
-    return typeof value === 'boolean' ? value : this.fail(name, `expected true or false, got ${kindOf(value)}`);
+    return typeof value === 'boolean'
+      ? value
+      : this.fail(name, `expected true or false, got ${kindOf(value)}`);
   }
 
   choice<Choice extends string>(name: string, choices: readonly Choice[], defaultChoice: Choice): Choice {
@@ -58,7 +66,10 @@ export class OptionReader {
     const choice = choices.find((each) => each === value);
     if (choice !== undefined) return choice;
     const wanted = `expected ${choices.map((each) => `'${each}'`).join(' or ')}`;
-    return this.fail(name, typeof value === 'string' ? wanted + didYouMean(value, choices) : `${wanted}, got ${kindOf(value)}`);
+    return this.fail(
+      name,
+      typeof value === 'string' ? wanted + didYouMean(value, choices) : `${wanted}, got ${kindOf(value)}`,
+    );
   }
 
   text(name: string): string {

@@ -35,7 +35,9 @@ export function missing(path: Path): Problem {
 export function wrongKind(root: unknown, path: Path, expectedKinds: readonly string[]): Problem {
   const value = valueAt(root, path);
   if (value === undefined && path.length > 0) return missing(path);
-  return { path, text: `expected ${expectedKinds.join(' or ')}, got ${kindOf(value)}`, expectedKinds };
+  // That null would do as well is no help to who sent something else, and not every kind of schema tells it.
+  const named = expectedKinds.filter((kind, _, all) => kind !== 'null' || all.length === 1);
+  return { path, text: `expected ${named.join(' or ')}, got ${kindOf(value)}`, expectedKinds };
 }
 
 export function notOneOf(root: unknown, path: Path, values: readonly unknown[]): Problem {

@@ -1,10 +1,19 @@
-import { kindOf, isRecord } from './kind-of.ts';
+import { isRecord, kindOf } from './kind-of.ts';
 import { SchemaError } from './schema-error.ts';
 import { mapSubschemas } from './subschemas.ts';
 
 type SchemaObject = Record<string, unknown>;
 
-const TYPES = new Set(['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL', 'TYPE_UNSPECIFIED']);
+const TYPES = new Set([
+  'STRING',
+  'NUMBER',
+  'INTEGER',
+  'BOOLEAN',
+  'ARRAY',
+  'OBJECT',
+  'NULL',
+  'TYPE_UNSPECIFIED',
+]);
 
 /** The API carries int64 as text. */
 const COUNTS = ['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'];
@@ -54,7 +63,8 @@ function typeOf(type: unknown, path: PropertyKey[]): SchemaObject {
 
 function countOf(value: unknown, path: PropertyKey[]): number {
   const count = numberOf(value, path);
-  if (!Number.isInteger(count) || count < 0) throw new SchemaError(path, 'expected a whole number, 0 or more');
+  if (!Number.isInteger(count) || count < 0)
+    throw new SchemaError(path, 'expected a whole number, 0 or more');
   return count;
 }
 

@@ -28,7 +28,12 @@ export interface JsonSchema {
 }
 
 /** Any schema of a kind that Holdfast takes. */
-export type SchemaLike = z4.core.$ZodType | z3.ZodTypeAny | Schema | JsonSchema | Readonly<Record<string, unknown>>;
+export type SchemaLike =
+  | z4.core.$ZodType
+  | z3.ZodTypeAny
+  | Schema
+  | JsonSchema
+  | Readonly<Record<string, unknown>>;
 
 /** What a value must look like that is given to the schema. */
 export type SchemaInput<S> = S extends z4.core.$ZodType

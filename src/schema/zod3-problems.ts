@@ -27,7 +27,11 @@ function problemsOf(issue: z.ZodIssue, root: unknown): Problem[] {
   if (issue.message !== NO_MESSAGE) return [{ path, text: issue.message }];
   switch (issue.code) {
     case 'invalid_type':
-      return [wrongKind(root, path, [KINDS[issue.expected] ?? issue.expected])];
+      return [
+        issue.expected.startsWith("'")
+          ? notOneOf(root, path, valuesIn(issue.expected))
+          : wrongKind(root, path, [KINDS[issue.expected] ?? issue.expected]),
+      ];
     case 'invalid_date':
       return [wrongKind(root, path, ['date'])];
     case 'invalid_literal':
@@ -56,6 +60,11 @@ function problemsOf(issue: z.ZodIssue, root: unknown): Problem[] {
     default:
       return [{ path, text: 'is not valid' }];
   }
+}
+
+/** Zod 3 has the values of an enum as text only where not even their type is right. */
+function valuesIn(expected: string): string[] {
+  return expected.split(' | ').map((value) => value.replace(/^'(.*)'$/s, '$1'));
 }
 
 function comparison(sign: string, { exact, inclusive }: { exact?: boolean; inclusive: boolean }): string {

@@ -4,8 +4,8 @@ import type { JsonSchemaObject, SchemaSite } from './compiled-schema.ts';
 import { inlineReferences } from './inline-references.ts';
 import { SchemaError } from './schema-error.ts';
 import { refused, type Validation } from './validation.ts';
-import { NO_MESSAGE } from './zod4-problems.ts';
 import { zod3Problems } from './zod3-problems.ts';
+import { NO_MESSAGE } from './zod4-problems.ts';
 
 const NOT_JSON = new Set([
   'ZodMap',
@@ -46,8 +46,16 @@ export function zod3ToJsonSchema(schema: z.ZodTypeAny, side: SchemaSite['side'])
         if (side === 'input' && coerce) return { type: 'integer' };
         throw new SchemaError(path, 'JSON has no bigint; use z.number().int() or z.string()');
       }
-      if (NOT_JSON.has(typeName)) throw new SchemaError(path, `${typeName} can't be represented in JSON Schema`);
+      if (NOT_JSON.has(typeName))
+        throw new SchemaError(path, `${typeName} can't be represented in JSON Schema`);
       return ignoreOverride;
+    },
+    // It says of every object that it takes more, which is what JSON Schema means by saying nothing.
+    postProcess: (node) => {
+      if (node !== undefined && 'additionalProperties' in node && node.additionalProperties === true) {
+        delete node.additionalProperties;
+      }
+      return node;
     },
   });
   return inlineReferences(JSON.parse(JSON.stringify(jsonSchema)));

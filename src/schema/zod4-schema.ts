@@ -19,7 +19,8 @@ export function zod4ToJsonSchema(schema: z.core.$ZodType, side: SchemaSite['side
       const { def } = zodSchema._zod;
       switch (def.type) {
         case 'date':
-          if (side === 'output' || ('coerce' in def && def.coerce)) return { type: 'string', format: 'date-time' };
+          if (side === 'output' || ('coerce' in def && def.coerce))
+            return { type: 'string', format: 'date-time' };
           throw new SchemaError(path, 'JSON has no dates; use z.coerce.date() or z.iso.datetime()');
         case 'bigint':
           if (side === 'input' && 'coerce' in def && def.coerce) return { type: 'integer' };

@@ -119,36 +119,10 @@ export class CallLedger {
     });
   }
 
-  async recordFailure(call: {
-    session: string;
-    callKey: string;
-    error: string;
-    counts: boolean;
-  }): Promise<number> {
-    const [row] = await this.#database.query<{ failures: number | null }>(
-      'select holdfast.record_failure_1($1, $2, $3, $4) as failures',
-      [call.session, call.callKey, storableText(call.error), call.counts],
-    );
-    return row?.failures ?? rejected(`call ${call.callKey} was begun and is not in the store`);
-  }
-
-  async recordOnce(call: {
-    session: string;
-    callKey: string;
-    key: string;
-    value: unknown;
-  }): Promise<unknown> {
-    const [row] = await this.#database.query<{ there: boolean; value: unknown }>(
-      `select value is not null as there, value from holdfast.record_once_1($1, $2, $3, $4) value`,
-      [call.session, call.callKey, storableText(call.key), jsonText(call.value)],
-    );
-    if (!row?.there) return rejected(`call ${call.callKey} was begun and is not in the store`);
-    return row.value;
-  }
-
   async #beginAll(items: readonly Beginning[]): Promise<(BegunCall | Error)[]> {
     const runs = new Map(items.map(({ call }) => [contextKey(call), call]));
     const shared = [...runs.values()];
+    const contexts = new Map([...runs.keys()].map((key) => [key, this.#contexts.get(key)]));
     const column = <T>(read: (call: BeginCall) => T) => items.map(({ call }) => read(call));
     const [answer] = await this.#database.query<{
       calls: BegunRow[] | null;
@@ -166,18 +140,20 @@ export class CallLedger {
       column(({ wantArgs }) => wantArgs),
       shared.map(({ session }) => session),
       shared.map(({ runKey }) => runKey),
-      shared.map((call) => !this.#contexts.has(contextKey(call))),
+      shared.map((call) => contexts.get(contextKey(call)) === undefined),
     ]);
     const states = new Map<string, string>();
     for (const row of answer?.contexts ?? []) {
       const key = contextKey(shared[row.n - 1] as BeginCall);
       states.set(key, row.state);
-      if (!this.#contexts.has(key)) this.#contexts.set(key, runContext(row));
+      if (contexts.get(key) !== undefined) continue;
+      contexts.set(key, runContext(row));
+      this.#contexts.set(key, runContext(row));
     }
     const begun = new Map(answer?.calls?.map((row) => [row.n, row]));
     return items.map(({ call }, index) => {
       const row = begun.get(index + 1);
-      const context = this.#contexts.get(contextKey(call));
+      const context = contexts.get(contextKey(call));
       const state = states.get(contextKey(call));
       if (row?.status === 'settled') {
         const { response, failed, actions } = row;
@@ -250,8 +226,4 @@ function runContext({ app, user_id, name, invocation_id, content }: ContextRow):
     invocationId: invocation_id,
     userContent: content === null ? undefined : JSON.stringify(content),
   };
-}
-
-function rejected(message: string): never {
-  throw new StoreBehindHistory(message);
 }

@@ -1,4 +1,4 @@
-import type { CompiledQuery } from 'kysely';
+import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import {
   Fenced,
@@ -8,6 +8,7 @@ import {
   StoreUnavailable,
   Unstorable,
 } from './store-errors.ts';
+import type { Tables } from './tables.ts';
 
 const TRIES = 3;
 
@@ -34,12 +35,15 @@ export interface DatabaseOptions {
 
 /** A pool whose failures are the store's errors, and whose calls outlive a dropped connection. */
 export class Database {
+  /** Builds statements for `read`. Run directly, they fail with pg's own errors. */
+  readonly db: Kysely<Tables>;
   readonly #pool: pg.Pool;
   readonly #place: string;
   readonly #gone: () => Error | undefined;
   #closed = false;
 
   constructor(pool: pg.Pool, options: DatabaseOptions = {}) {
+    this.db = new Kysely({ dialect: new PostgresDialect({ pool }) });
     this.#pool = pool;
     this.#place = options.place ?? placeOf(pool);
     this.#gone = options.gone ?? (() => undefined);

@@ -10,7 +10,7 @@ const ESCAPES = /\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
   if (!SUSPECT.test(text)) return text;
-  return text.replace(ESCAPES, (escape) => (escape.length > 2 ? '\ufffd' : escape));
+  return text.replace(ESCAPES, (escaped) => (escaped.length > 2 ? '\ufffd' : escaped));
 }
 
 /** Plain text as PostgreSQL can hold it: what `jsonText` does to strings. */

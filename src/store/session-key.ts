@@ -20,7 +20,9 @@ export interface SessionKeys {
 export function sessionKeys({ app, userId, sessionId }: SessionNames): SessionKeys {
   for (const [field, value] of Object.entries({ app, userId, sessionId })) {
     if (!value.isWellFormed() || value.includes('\0')) {
-      throw new Unstorable(`${field} holds a NUL character or a lone surrogate: use well-formed Unicode text`);
+      throw new Unstorable(
+        `${field} holds a NUL character or a lone surrogate: use well-formed Unicode text`,
+      );
     }
   }
   return { name: digest([app, userId, sessionId]), app: digest([app]), user: digest([app, userId]) };

@@ -17,7 +17,7 @@ import type {
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 
 const OPEN = call('holdfast.open_step_1', 20, 'head, state, events');
-const COMMIT = call('holdfast.commit_step_1', 23, 'head');
+const COMMIT = call('holdfast.commit_step_1', 25, 'head');
 const SETTLE = call('holdfast.settle_step_1', 19, 'head');
 
 function call(name: string, parameters: number, columns: string): string {
@@ -107,7 +107,7 @@ interface CommitHead {
 }
 
 export async function commitStep(database: Database, step: CommitStep): Promise<CommittedStep> {
-  const { fence, rows } = step;
+  const { fence, calls, rows } = step;
   const events = step.events.map(({ kind, event }) => ({ kind, ...eventColumns(event, step.agent) }));
   const [row] = await database.query<{ head: CommitHead }>(COMMIT, [
     step.session,
@@ -122,9 +122,13 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
     events.map(({ branch }) => branch),
     events.map(({ body }) => body),
     events.map(({ delta }) => delta),
-    step.calls.length === 0
-      ? null
-      : jsonText(step.calls.map(({ callKey, callId, tool }) => [callKey, callId, tool])),
+    ...(calls.length === 0
+      ? [null, null, null]
+      : [
+          calls.map(({ callKey }) => callKey),
+          calls.map(({ callId }) => storableText(callId)),
+          calls.map(({ tool }) => storableText(tool)),
+        ]),
     rows.map(({ callKey }) => callKey),
     rows.map(({ index }) => index),
     rows.map(({ callId }) => storableText(callId)),

@@ -36,7 +36,10 @@ export interface OpenStep {
   agent?: string;
   /** First step only: the user's message, without id and timestamp. */
   message?: Omit<Event, 'id' | 'timestamp'>;
-  /** Events after this seq are returned; the caller keeps those before. */
+  /**
+   * Events after this seq are returned; the caller keeps those before. Counts only where `session` names the session
+   * found: all events are returned where it was made again under its names.
+   */
   knownSeq?: number;
 }
 
@@ -234,7 +237,7 @@ export type StoreNotice =
  * Sessions, events and the ledger. Every write carries a dedupe key: repeating one changes nothing and returns what
  * was recorded first.
  *
- * @throws Fenced, StoreBehindHistory, StoreUnavailable
+ * @throws Fenced, StoreBehindHistory, StoreUnavailable, StepNotSettled, Unstorable
  */
 export interface Store {
   /**
@@ -248,8 +251,17 @@ export interface Store {
   recordStepFailure(step: { session: string; runKey: string; step: number; error: string }): Promise<number>;
   beginCall(call: BeginCall): Promise<BegunCall>;
   settleCall(call: SettleCall): Promise<SettledCall>;
-  /** Counts a failure of the tool's own; returns how many there are now. */
-  recordCallFailure(call: { session: string; callKey: string; error: string }): Promise<number>;
+  /**
+   * Records that the running attempt failed by the tool's own doing, so that the next one doesn't find its outcome
+   * unknown. Returns how many failures count now; `counts: false` (a poll that says *not yet*) adds none.
+   */
+  recordCallFailure(call: {
+    session: string;
+    callKey: string;
+    error: string;
+    /** Defaults to true. */
+    counts?: boolean;
+  }): Promise<number>;
   /** Records a `once` result; returns the one recorded first. */
   recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown>;
   settleStep(step: SettleStep): Promise<SettledStep>;

@@ -38,6 +38,7 @@ export interface Tables {
   'holdfast.ledger': {
     session_id: string;
     key: string;
+    kind: 'step' | 'call';
     status: 'planned' | 'started' | 'settled';
     args: JSONColumnType<Record<string, unknown>> | null;
     response: JSONColumnType<Record<string, unknown>> | null;

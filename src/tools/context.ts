@@ -94,7 +94,8 @@ export class Context extends ReadonlyContext {
     if (typeof key !== 'string' || key === '' || key.length > LONGEST_ONCE_KEY) {
       throw new TypeError(`once: key must be a string of 1 to ${LONGEST_ONCE_KEY} characters`);
     }
-    if (typeof action !== 'function') throw new TypeError(`once(${JSON.stringify(key)}): action must be a function`);
+    if (typeof action !== 'function')
+      throw new TypeError(`once(${JSON.stringify(key)}): action must be a function`);
     const known = this.#results.get(key);
     if (known !== undefined) return (await known) as T;
     const result = this.#onceRecorded(once, key, action);
@@ -117,11 +118,7 @@ export class Context extends ReadonlyContext {
     this.#call?.heartbeat(details);
   }
 
-  async #onceRecorded(
-    once: CallInit['once'],
-    key: string,
-    action: () => unknown,
-  ): Promise<unknown> {
+  async #onceRecorded(once: CallInit['once'], key: string, action: () => unknown): Promise<unknown> {
     const recorded = await once.get(key);
     if (recorded !== undefined) return (recorded as { value?: unknown }).value;
     const value = jsonOf(key, await action());

@@ -104,7 +104,10 @@ export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
  * @param owner whose options they are, for messages: `FunctionTool "pay"`.
  * @throws DefinitionError naming the option.
  */
-export function resolveDurableOptions(options: DurableOptions, owner = 'durable options'): ResolvedDurableOptions {
+export function resolveDurableOptions(
+  options: DurableOptions,
+  owner = 'durable options',
+): ResolvedDurableOptions {
   const read = new OptionReader(owner, isRecord(options) ? options : {});
   const execution = read.choice('execution', ['activity', 'local'], 'activity');
   const idempotent = read.boolean('idempotent', true);
@@ -140,10 +143,16 @@ export function resolveDurableOptions(options: DurableOptions, owner = 'durable 
 function assertFitForLocal(read: OptionReader, onUnknownOutcome: 'retry' | 'fail'): void {
   if (onUnknownOutcome === 'fail') {
     const field = read.given('onUnknownOutcome') ? 'onUnknownOutcome' : 'idempotent';
-    read.fail(field, `a tool with execution: 'local' is run again after a crash, so it must stand that; use 'activity'`);
+    read.fail(
+      field,
+      `a tool with execution: 'local' is run again after a crash, so it must stand that; use 'activity'`,
+    );
   }
   if (read.given('heartbeatTimeout')) {
-    read.fail('heartbeatTimeout', `a tool with execution: 'local' has no heartbeats; leave it out, or use 'activity'`);
+    read.fail(
+      'heartbeatTimeout',
+      `a tool with execution: 'local' has no heartbeats; leave it out, or use 'activity'`,
+    );
   }
 }
 

@@ -21,6 +21,8 @@ export function jsonResult(value: unknown): unknown {
   } catch (error) {
     if (!(error instanceof JsonValueError)) throw error;
     const place = error.path === '' ? '' : ` at ${error.path}`;
-    throw new InvalidResultError(`the result can't be sent as JSON${place}: ${error.problem}`, { cause: error });
+    throw new InvalidResultError(`the result can't be sent as JSON${place}: ${error.problem}`, {
+      cause: error,
+    });
   }
 }

@@ -55,13 +55,17 @@ export class FunctionTool<
   readonly #output: { schema: CompiledSchema; isZod: boolean } | undefined;
 
   constructor(options: ToolOptions<TParameters, TOutput>) {
-    const kind = 'FunctionTool';
+    const kind = new.target.name || 'FunctionTool';
     assertKnownFields(kind, options, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
     const { parameters, outputSchema, execute, ...params } = options;
     const name = nameOf(kind, params.name, execute);
     const owner = toolOwner(kind, name);
     if (typeof execute !== 'function') {
-      throw new DefinitionError({ owner, field: 'execute', problem: `expected a function, got ${kindOf(execute)}` });
+      throw new DefinitionError({
+        owner,
+        field: 'execute',
+        problem: `expected a function, got ${kindOf(execute)}`,
+      });
     }
     super({ ...params, name });
     this.#execute = execute;
@@ -80,7 +84,9 @@ export class FunctionTool<
       name: this.name,
       description: this.description,
       parametersJsonSchema: this.#parameters?.jsonSchema ?? { type: 'object', properties: {} },
-      ...(this.#output === undefined ? {} : { responseJsonSchema: responseSchema(this.#output.schema.jsonSchema) }),
+      ...(this.#output === undefined
+        ? {}
+        : { responseJsonSchema: responseSchema(this.#output.schema.jsonSchema) }),
     };
   }
 
@@ -124,7 +130,10 @@ export class FunctionTool<
     return this.#guarded(() => (this.#execute as Execute)(input, toolContext));
   }
 
-  async #checked(result: unknown, { schema, isZod }: { schema: CompiledSchema; isZod: boolean }): Promise<unknown> {
+  async #checked(
+    result: unknown,
+    { schema, isZod }: { schema: CompiledSchema; isZod: boolean },
+  ): Promise<unknown> {
     // A zod schema may want what JSON turns into text, dates for one; a JSON Schema speaks of JSON.
     const value = isZod ? result : jsonResult(result);
     const validation = await this.#guarded(() => schema.validate(value));
@@ -145,7 +154,9 @@ export class FunctionTool<
 
 /** Whether `value` is a {@link FunctionTool}, of this or of another copy of the package. */
 export function isFunctionTool(value: unknown): value is FunctionTool {
-  return typeof value === 'object' && value !== null && FUNCTION_TOOL in value && value[FUNCTION_TOOL] === true;
+  return (
+    typeof value === 'object' && value !== null && FUNCTION_TOOL in value && value[FUNCTION_TOOL] === true
+  );
 }
 
 function nameOf(kind: string, name: unknown, execute: unknown): string {
@@ -166,7 +177,12 @@ function responseSchema(jsonSchema: JsonSchemaObject): JsonSchemaObject {
   const object = withObjectRoot(jsonSchema);
   if (object !== undefined) return object;
   const { $defs, ...result } = jsonSchema;
-  return { type: 'object', properties: { result }, required: ['result'], ...($defs === undefined ? {} : { $defs }) };
+  return {
+    type: 'object',
+    properties: { result },
+    required: ['result'],
+    ...($defs === undefined ? {} : { $defs }),
+  };
 }
 
 /** A mistyped name would leave the argument open to view. */
@@ -176,7 +192,9 @@ function assertKnownArguments(
   parameters: JsonSchemaObject = {},
 ): void {
   const { properties, anyOf, oneOf, allOf, additionalProperties } = parameters;
-  const isOpen = [anyOf, oneOf, allOf, additionalProperties || undefined].some((keyword) => keyword !== undefined);
+  const isOpen = [anyOf, oneOf, allOf, additionalProperties || undefined].some(
+    (keyword) => keyword !== undefined,
+  );
   if (typeof sensitive === 'boolean' || isOpen) return;
   const names = [...Object.keys(isRecord(properties) ? properties : {}), 'result'];
   for (const [index, name] of sensitive.entries()) {

@@ -44,7 +44,11 @@ export interface ResolvedRetryOptions {
 const FIELDS = ['maximumAttempts', 'initialInterval', 'maximumInterval', 'backoffCoefficient'];
 
 /** @throws DefinitionError */
-export function resolveRetryOptions(owner: string, field: string, options: unknown = {}): ResolvedRetryOptions {
+export function resolveRetryOptions(
+  owner: string,
+  field: string,
+  options: unknown = {},
+): ResolvedRetryOptions {
   assertKnownFields(owner, options, FIELDS, { field });
   const read = new OptionReader(owner, options, field);
   const initialInterval = read.duration('initialInterval', 1_000);

@@ -47,7 +47,9 @@ export class State {
    */
   set(key: string, value: unknown): void {
     if (Object.isFrozen(this.#delta)) {
-      throw new TypeError(`state.set(${JSON.stringify(key)}): the state is read-only here; write it in a tool or callback`);
+      throw new TypeError(
+        `state.set(${JSON.stringify(key)}): the state is read-only here; write it in a tool or callback`,
+      );
     }
     assertJson(key, value);
     // An assignment to `__proto__` would set the prototype.

@@ -12,17 +12,16 @@ export function thrownMessage(thrown: unknown): string {
 
 function messageOf(thrown: unknown): string {
   if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) return String(thrown);
-  if (thrown instanceof AggregateError && textOf(thrown, 'message') === undefined) {
-    const messages = new Set(listOf(thrown).map(messageOf));
-    if (messages.size > 0) return [...messages].join('; ');
-  }
+  const messages = new Set(innerErrors(thrown).map(messageOf));
+  if (messages.size > 0 && textOf(thrown, 'message') === undefined) return [...messages].join('; ');
   // Other fields may hold anything, secrets too.
   return textOf(thrown, 'message') ?? textOf(thrown, 'name') ?? kindOfObject(thrown);
 }
 
-function listOf(error: AggregateError): unknown[] {
-  const errors = read(error, 'errors');
-  return Array.isArray(errors) ? errors.slice(0, 5).filter((inner) => inner !== error) : [];
+/** Those of an `AggregateError`. */
+function innerErrors(thrown: object): unknown[] {
+  const errors = read(thrown, 'errors');
+  return Array.isArray(errors) ? errors.slice(0, 5).filter((inner) => typeof read(Object(inner), 'errors') !== 'object') : [];
 }
 
 function textOf(thrown: object, field: string): string | undefined {
@@ -31,9 +30,11 @@ function textOf(thrown: object, field: string): string | undefined {
 }
 
 function kindOfObject(thrown: object): string {
-  const constructor = read(thrown, 'constructor');
-  const name = typeof constructor === 'function' ? textOf(constructor, 'name') : undefined;
-  return name === undefined || name === 'Object' ? `${typeof thrown} without a message` : `${name} without a message`;
+  const maker = read(thrown, 'constructor');
+  const name = typeof maker === 'function' ? textOf(maker, 'name') : undefined;
+  return name === undefined || name === 'Object'
+    ? `${typeof thrown} without a message`
+    : `${name} without a message`;
 }
 
 function read(thrown: object, field: string): unknown {

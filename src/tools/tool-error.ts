@@ -29,7 +29,12 @@ export class ToolError extends Error {
 
 /** Whether `value` is a {@link ToolError}, of this or of another copy of the package. */
 export function isToolError(value: unknown): value is ToolError {
-  return typeof value === 'object' && value !== null && TOOL_ERROR in value && value[TOOL_ERROR] === true;
+  try {
+    return typeof value === 'object' && value !== null && TOOL_ERROR in value && value[TOOL_ERROR] === true;
+  } catch {
+    // Anything may be thrown, a proxy that answers no question too.
+    return false;
+  }
 }
 
 /** The model's arguments don't match the tool's parameters. Another attempt would get the same ones. */

@@ -1,7 +1,7 @@
+import type { Schema } from '@google/genai';
 import type { z as z4 } from 'zod';
 import type { z as z3 } from 'zod/v3';
 import type { JsonSchema, SchemaInput, SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
-import type { Schema } from '@google/genai';
 import type { BaseToolParams } from './base-tool.ts';
 import type { Context } from './context.ts';
 

@@ -1,4 +1,5 @@
-import type { FunctionCall } from '@google/genai';
+import type { Content, FunctionCall } from '@google/genai';
+import type { RecordedRequest } from '../../src/testing/gemini-record.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 
@@ -21,4 +22,11 @@ export function stepCalls(
     const step = steps[answered];
     return step === undefined ? text(answer) : calls(step);
   };
+}
+
+/** The contents of a request that the stand-in recorded. */
+export function contentsOf(request: RecordedRequest | undefined): Content[] {
+  const contents = request?.body.contents;
+  if (!Array.isArray(contents)) throw new Error('there is no such request');
+  return contents;
 }

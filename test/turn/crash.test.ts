@@ -11,7 +11,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import { hang, text } from '../../src/testing/gemini-reply.ts';
 import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
 import { openTemporal, type TemporalTarget } from '../../worker/index.ts';
-import { stepCalls } from '../setup/scripts.ts';
+import { contentsOf, stepCalls } from '../setup/scripts.ts';
 import type { WorkerProcessOptions } from '../setup/worker-process.ts';
 
 /** The worker, its store with it, is killed by SIGKILL; server, model and effects live outside. */
@@ -122,7 +122,7 @@ describe('SIGKILL of the worker', () => {
     await startWorker();
     await handle.result();
     expect(effects()).toHaveLength(1);
-    const told = gemini.requests[1]?.body.contents?.at(-1)?.parts?.[0]?.functionResponse?.response;
+    const told = contentsOf(gemini.requests[1]).at(-1)?.parts?.[0]?.functionResponse?.response;
     expect(told).toEqual({ error: 'outcome unknown: this call may have run; check before repeating it' });
   });
 
@@ -136,7 +136,7 @@ describe('SIGKILL of the worker', () => {
     await startWorker();
     await handle.result();
     expect(effects().filter((line) => line.startsWith('once_only'))).toHaveLength(1);
-    const told = gemini.requests[1]?.body.contents?.at(-1)?.parts?.[0]?.functionResponse?.response;
+    const told = contentsOf(gemini.requests[1]).at(-1)?.parts?.[0]?.functionResponse?.response;
     expect(told).toEqual({ charge: expect.stringMatching(/^charge for e-.{22}\.1\.0$/) });
   });
 

@@ -119,8 +119,11 @@ test('is adopted when its starter died before it could note the process id', {
   const first = await open(folder);
   const { pid, ...rest } = devFile(folder).temporal ?? {};
   writeFileSync(join(folder, 'dev.json'), JSON.stringify({ v: 1, temporal: { ...rest, pid: null } }));
+  writeFileSync(join(folder, 'temporal.incomplete'), '');
   expect(await open(folder)).toMatchObject({ address: first.address, startedHere: false });
   expect(devFile(folder).temporal?.pid).toBe(pid);
+  // Else the next start would take the database, used by now, for a half-made one.
+  expect(existsSync(join(folder, 'temporal.incomplete'))).toBe(false);
 });
 
 test('is replaced after its death, on the same ports and database', { timeout: 30_000 }, async () => {

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { z } from 'zod';
 import { readDevEntry, writeDevEntry } from '../folder/dev-file.ts';
+import { databaseIsComplete } from './database-file.ts';
 import type { TemporalExecutable } from './executable.ts';
 import { choosePorts } from './free-ports.ts';
 import { answers } from './probe.ts';
@@ -80,6 +81,7 @@ export async function stopEmbedded(folder: string): Promise<boolean> {
 async function adopt(folder: string, known: EmbeddedServer): Promise<EmbeddedServer | undefined> {
   const running = await findServers(folder);
   if (running?.length === 0 || !(await answers(known.address, ADOPT_TIMEOUT))) return undefined;
+  databaseIsComplete(folder);
   const [first = null] = running ?? [];
   if (known.pid !== null && (running?.includes(known.pid) ?? true)) return known;
   const corrected = { ...known, pid: first };

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
-
-export const DATABASE_FILE = 'temporal.db';
+import { DATABASE_FILE } from './database-file.ts';
 
 export const REQUIRED_FLAGS = [
   'db-filename',

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { databaseIsComplete, prepareDatabase } from './database-file.ts';
 import { TemporalStartFailed } from './errors.ts';
 import type { TemporalExecutable } from './executable.ts';
 import { answers } from './probe.ts';
 import { serverEnvironment } from './server-environment.ts';
 import { ServerLog } from './server-log.ts';
 import { terminateServers } from './server-process.ts';
-import { DATABASE_FILE, type ServerPorts, startArguments } from './start-flags.ts';
+import { type ServerPorts, startArguments } from './start-flags.ts';
 
 const START_TIMEOUT = 30_000;
 const PORT_TAKEN = /address already in use|can't set (frontend|UI) port/i;
@@ -33,7 +32,7 @@ export interface StartOptions {
  */
 export async function startServer(options: StartOptions): Promise<void> {
   const { folder, executable, ports, address, env, signal, onSpawned } = options;
-  const database = new NewDatabase(folder);
+  prepareDatabase(folder);
   const log = new ServerLog(folder);
   try {
     const child = spawn(executable.path, startArguments(folder, ports, executable.flags), {
@@ -61,7 +60,7 @@ export async function startServer(options: StartOptions): Promise<void> {
       if (!(await Promise.race([answers(address, START_TIMEOUT, probing.signal), cutShort]))) {
         throw new TemporalStartFailed(`didn't answer within ${START_TIMEOUT / 1000} s`, log.file, log.tail());
       }
-      database.isComplete();
+      databaseIsComplete(folder);
     } catch (error) {
       child.kill();
       await terminateServers(folder);
@@ -73,26 +72,5 @@ export async function startServer(options: StartOptions): Promise<void> {
     }
   } finally {
     log.close();
-  }
-}
-
-/**
- * Guards against a half-made database: a server that is killed while it creates its tables leaves a file with
- * which none starts ever again. Nobody has used such a file, so that it can be made anew.
- */
-class NewDatabase {
-  readonly #marker: string;
-
-  constructor(folder: string) {
-    this.#marker = join(folder, 'temporal.incomplete');
-    const database = join(folder, DATABASE_FILE);
-    if (existsSync(this.#marker)) {
-      for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${database}${suffix}`, { force: true });
-    }
-    if (!existsSync(database)) writeFileSync(this.#marker, '', { mode: 0o600 });
-  }
-
-  isComplete(): void {
-    rmSync(this.#marker, { force: true });
   }
 }

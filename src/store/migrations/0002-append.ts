@@ -38,58 +38,56 @@ begin
 end $$;
 
 create function holdfast.state_of_1(s holdfast.sessions, own jsonb, invocation text) returns jsonb
-language sql stable as $$
-  select own
+language plpgsql stable as $$
+begin
+  return own
     || coalesce((select jsonb_object_agg('app:' || a.key, a.value)
          from holdfast.app_state a where a.app_key = s.app_key), '{}')
     || coalesce((select jsonb_object_agg('user:' || u.key, u.value)
          from holdfast.user_state u where u.user_key = s.user_key), '{}')
-    || coalesce((select r.temp from holdfast.runs r where r.session_id = s.id and r.run_key = invocation), '{}')
-$$;
+    || coalesce((select r.temp from holdfast.runs r where r.session_id = s.id and r.run_key = invocation), '{}');
+end $$;
 
-create function holdfast.settle_open_calls_1(session text, run text, of_step int, calls json, error text)
-returns void language sql as $$
+create function holdfast.settle_open_calls_1(session text, run text, of_step int, keys text[], ids text[],
+  tools text[], error text) returns void language plpgsql as $$
+begin
   insert into holdfast.ledger as l
     (session_id, key, kind, run_key, step, idx, call_id, tool, status, response, failed, actions, settled_at)
-  select session, c.value ->> 0, 'call', run, of_step, (c.ordinality - 1)::int, c.value ->> 1, c.value ->> 2,
+  select session, c.key, 'call', run, of_step, (c.n - 1)::int, c.call_id, c.tool,
     'settled', json_build_object('error', error), true, '{}', clock_timestamp()
-  from json_array_elements(calls) with ordinality c
-  order by c.value ->> 0
-  on conflict (session_id, key) do update set
+  from unnest(keys, ids, tools) with ordinality c (key, call_id, tool, n)
+  order by c.key
+  on conflict on constraint ledger_pkey do update set
     status = 'settled', response = excluded.response, failed = true, actions = '{}', settled_at = excluded.settled_at
-    where l.status <> 'settled'
-$$;
+    where l.status <> 'settled';
+end $$;
 
-create function holdfast.merged_actions_1(session text, calls json) returns jsonb
-language plpgsql stable as $$
+create function holdfast.merged_actions_1(of_calls jsonb[]) returns jsonb
+language plpgsql immutable as $$
 declare
-  settled record;
+  actions jsonb;
   delta jsonb := '{}';
   artifacts jsonb := '{}';
   flags jsonb := '{}';
 begin
-  for settled in
-    select l.actions from json_array_elements(calls) with ordinality c
-    join holdfast.ledger l on l.session_id = session and l.key = c.value ->> 0
-    where l.actions is not null and l.actions <> '{}' order by c.ordinality
-  loop
-    if settled.actions ? 'stateDelta' then
-      delta := holdfast.merge_deltas_1(delta, settled.actions -> 'stateDelta');
+  foreach actions in array coalesce(of_calls, '{}') loop
+    if actions ? 'stateDelta' then
+      delta := holdfast.merge_deltas_1(delta, actions -> 'stateDelta');
     end if;
-    if settled.actions ? 'artifactDelta' then
+    if actions ? 'artifactDelta' then
       artifacts := artifacts || coalesce((
         select jsonb_object_agg(a.key, greatest(a.value::numeric, (artifacts ->> a.key)::numeric))
-        from jsonb_each_text(settled.actions -> 'artifactDelta') a
+        from jsonb_each_text(actions -> 'artifactDelta') a
       ), '{}');
     end if;
-    if settled.actions -> 'skipSummarization' = 'true' then
+    if actions -> 'skipSummarization' = 'true' then
       flags := flags || '{"skipSummarization":true}';
     end if;
-    if settled.actions -> 'escalate' = 'true' then
+    if actions -> 'escalate' = 'true' then
       flags := flags || '{"escalate":true}';
     end if;
-    if coalesce(settled.actions ->> 'transferToAgent', '') <> '' then
-      flags := flags || jsonb_build_object('transferToAgent', settled.actions -> 'transferToAgent');
+    if coalesce(actions ->> 'transferToAgent', '') <> '' then
+      flags := flags || jsonb_build_object('transferToAgent', actions -> 'transferToAgent');
     end if;
   end loop;
   return jsonb_build_object('stateDelta', delta, 'artifactDelta', artifacts) || flags;
@@ -102,14 +100,14 @@ returns jsonb language plpgsql as $$
 declare
   step_key text := run || '.' || of_step;
   step_row record;
-  model_event record;
+  event_branch text;
   answered record;
   actions jsonb;
 begin
-  select l.calls, l.agent, r.invocation_id into step_row
-    from holdfast.ledger l join holdfast.runs r on r.session_id = l.session_id and r.run_key = l.run_key
+  select l.call_keys, l.call_ids, l.call_tools, l.agent, r.invocation_id into step_row
+    from holdfast.ledger l join holdfast.runs r on r.session_id = session and r.run_key = run
     where l.session_id = session and l.key = step_key;
-  if step_row.calls is null then
+  if step_row.call_keys is null then
     return null;
   end if;
   if exists (select from holdfast.events e
@@ -117,26 +115,32 @@ begin
     return null;
   end if;
   if cut_off is not null then
-    perform holdfast.settle_open_calls_1(session, run, of_step, step_row.calls, cut_off);
+    perform holdfast.settle_open_calls_1(session, run, of_step, step_row.call_keys, step_row.call_ids,
+      step_row.call_tools, cut_off);
   end if;
-  select string_agg('{"functionResponse":{"id":' || to_json(c.value ->> 1) || ',"name":' || to_json(c.value ->> 2)
-           || ',"response":' || l.response || '}}', ',' order by c.ordinality) as parts,
-         string_agg(c.value ->> 0, ', ' order by c.ordinality) filter (where l.status is distinct from 'settled')
-           as unsettled
+  -- One look-up per call: a join may read all rows of the session.
+  select string_agg('{"functionResponse":{"id":' || to_json(c.call_id) || ',"name":' || to_json(c.tool)
+           || ',"response":' || l.response || '}}', ',' order by c.n) as parts,
+         string_agg(c.key, ', ' order by c.n) filter (where l.status is distinct from 'settled') as unsettled,
+         array_agg(l.actions order by c.n) filter (where l.actions <> '{}') as actions
     into answered
-    from json_array_elements(step_row.calls) with ordinality c
-    left join holdfast.ledger l on l.session_id = session and l.key = c.value ->> 0;
+    from unnest(step_row.call_keys, step_row.call_ids, step_row.call_tools)
+      with ordinality c (key, call_id, tool, n)
+    left join lateral (
+      select t.status, t.response, t.actions from holdfast.ledger t
+      where t.session_id = session and t.key = c.key offset 0
+    ) l on true;
   if answered.unsettled is not null then
     raise exception using errcode = 'HF003', message = 'calls without an outcome: ' || answered.unsettled;
   end if;
-  select e.branch into model_event from holdfast.events e
+  select e.branch into event_branch from holdfast.events e
     where e.session_id = session and e.dedupe_key = 'model:' || step_key;
-  actions := holdfast.merged_actions_1(session, step_row.calls);
+  actions := holdfast.merged_actions_1(answered.actions);
   insert into holdfast.events
     (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
-  values (session, at_seq, step_row.invocation_id, run, of_step, 'responses', step_row.agent, model_event.branch,
+  values (session, at_seq, step_row.invocation_id, run, of_step, 'responses', step_row.agent, event_branch,
     ('{"invocationId":' || to_json(step_row.invocation_id) || ',"author":' || to_json(step_row.agent)
-      || coalesce(',"branch":' || to_json(model_event.branch), '')
+      || coalesce(',"branch":' || to_json(event_branch), '')
       || ',"content":{"role":"user","parts":[' || answered.parts || ']},"actions":'
       || (actions || jsonb_build_object(
            'stateDelta', (select coalesce(jsonb_object_agg(d.key, d.value), '{}')

@@ -20,7 +20,7 @@ begin
     for of_step in
       select l.step from holdfast.ledger l
       where l.session_id = s.id and l.key >= broken.run_key || '.' and l.key < broken.run_key || '/'
-        and l.kind = 'step' and l.calls is not null
+        and l.kind = 'step' and l.call_keys is not null
       order by l.step
     loop
       delta := holdfast.append_responses_1(s.id, broken.run_key, of_step, s.last_seq + 1,
@@ -65,11 +65,12 @@ begin
   end if;
 end $$;
 
-create function holdfast.save_session_1(s holdfast.sessions) returns void language sql as $$
+create function holdfast.save_session_1(s holdfast.sessions) returns void language plpgsql as $$
+begin
   update holdfast.sessions set last_seq = s.last_seq, state = s.state, last_agent = s.last_agent,
     fence_started_at = s.fence_started_at, fence_invocation = s.fence_invocation, updated_at = clock_timestamp()
-  where id = s.id
-$$;
+  where id = s.id;
+end $$;
 
 create function holdfast.open_step_1(
   session text, name_key text, app_key text, user_key text, app text, user_id text, name text, message_id text,
@@ -170,7 +171,8 @@ end $$;
 
 create function holdfast.commit_step_1(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, agent text,
-  kinds text[], authors text[], branches text[], bodies json[], deltas jsonb[], calls json,
+  kinds text[], authors text[], branches text[], bodies json[], deltas jsonb[],
+  call_keys text[], call_ids text[], call_tools text[],
   row_keys text[], row_indexes int[], row_call_ids text[], row_tools text[], row_args json[], row_responses json[],
   usage json, outcome json, ending_status text, ending json
 ) returns table (head json) language plpgsql as $$
@@ -229,7 +231,8 @@ begin
       u (key, idx, call_id, tool, args, response)
     order by u.key
     on conflict on constraint ledger_pkey do nothing;
-  update holdfast.ledger l set status = 'settled', agent = agent, calls = calls, outcome = outcome,
+  update holdfast.ledger l set status = 'settled', agent = agent, call_keys = call_keys,
+      call_ids = call_ids, call_tools = call_tools, outcome = outcome,
       usage = usage, seq = s.last_seq, settled_at = clock_timestamp()
     where l.session_id = session and l.key = step_key;
   update holdfast.runs t set

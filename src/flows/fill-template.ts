@@ -1,0 +1,34 @@
+const PLACEHOLDER = /\{+[^{}]*\}+/g;
+const NAME = /^((app|user|temp):)?[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
+
+/** A placeholder of an instruction names a key that the state doesn't have. */
+export class MissingTemplateValue extends Error {
+  readonly code = 'HOLDFAST_TEMPLATE_VALUE';
+  override readonly name = 'MissingTemplateValue';
+  readonly retryable = false;
+}
+
+/**
+ * Fills the placeholders of an instruction from the state: `{key}`, `{app:key}`, `{user:key}`, `{temp:key}`; with `?`
+ * behind the key it may be missing. What is no such name stays as it is. Objects are written as JSON. Semantics:
+ * `injectSessionState` of `@google/adk` 2.0.0.
+ *
+ * @throws MissingTemplateValue
+ */
+export function fillTemplate(template: string, state: Readonly<Record<string, unknown>>): string {
+  return template.replace(PLACEHOLDER, (placeholder) => {
+    const inside = placeholder.replace(/^\{+|\}+$/g, '').trim();
+    const optional = inside.endsWith('?');
+    const key = optional ? inside.slice(0, -1) : inside;
+    if (!NAME.test(key)) return placeholder;
+    if (Object.hasOwn(state, key)) return textOf(state[key]);
+    if (optional) return '';
+    throw new MissingTemplateValue(
+      `Context variable not found: \`${key}\`. Set it in the state, or write {${key}?} in the instruction.`,
+    );
+  });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,90 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import { PGlite } from '@electric-sql/pglite';
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+
+/** What the thread is told at its start. */
+export interface PgliteThreadData {
+  folder: string;
+  /** Unix socket or named pipe. */
+  socket: string;
+}
+
+/** What the thread tells: it serves, or why it doesn't. */
+export type PgliteThreadMessage =
+  | { type: 'initialising' }
+  | { type: 'ready' }
+  | { type: 'in use' }
+  | { type: 'closed' };
+
+const SQLITE_BUSY = 5;
+
+const { folder, socket } = workerData as PgliteThreadData;
+const port = parentPort ?? crash(new Error('pglite-thread runs as a worker thread only'));
+
+await serve();
+
+async function serve(): Promise<void> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const release = hold(join(folder, 'store.lock'));
+  if (release === undefined) {
+    tell({ type: 'in use' });
+    port.close();
+    return;
+  }
+  const database = await openDatabase();
+  const server = new PGLiteSocketServer({ db: database, path: socket, maxConnections: 2 });
+  await server.start();
+  port.on('message', async () => {
+    await server.stop();
+    await database.close();
+    release();
+    tell({ type: 'closed' });
+    port.close();
+  });
+  tell({ type: 'ready' });
+}
+
+/** PGlite doesn't notice a second process in its data. The operating system frees this lock on death. */
+function hold(file: string): (() => void) | undefined {
+  const lock = new DatabaseSync(file);
+  try {
+    lock.exec('begin exclusive');
+    return () => lock.close();
+  } catch (error) {
+    lock.close();
+    if ((error as { errcode?: unknown }).errcode === SQLITE_BUSY) return undefined;
+    throw error;
+  }
+}
+
+/** A first initialisation takes seconds: it counts once its folder has its name. */
+async function openDatabase(): Promise<PGlite> {
+  const data = join(folder, 'store');
+  if (!existsSync(data)) {
+    tell({ type: 'initialising' });
+    const draft = join(folder, 'store.new');
+    rmSync(draft, { recursive: true, force: true });
+    const created = await PGlite.create(draft);
+    await created.close();
+    renameSync(draft, data);
+  }
+  const database = await PGlite.create(data);
+  const execute = database.execProtocolRawStream.bind(database);
+  // SQL errors are answers; what is thrown is the end of the WebAssembly instance.
+  database.execProtocolRawStream = (message, options) => execute(message, options).catch(crash);
+  return database;
+}
+
+function tell(message: PgliteThreadMessage): void {
+  port.postMessage(message);
+}
+
+function crash(error: unknown): never {
+  setImmediate(() => {
+    throw error;
+  });
+  throw error;
+}

@@ -1,0 +1,171 @@
+import type { Kysely } from 'kysely';
+import type pg from 'pg';
+import { stepKeyOf } from '../protocol/identity.ts';
+import { CallLedger } from './call-ledger.ts';
+import { Database, type DatabaseOptions } from './database.ts';
+import { recordFailure, recordOnce } from './ledger-notes.ts';
+import { migrate } from './migrate.ts';
+import { Notices } from './notices.ts';
+import { findInvocation, findSession, readEvents, readReference } from './reads.ts';
+import { commitStep, openStep, settleStep } from './step-writes.ts';
+import type {
+  BeginCall,
+  BegunCall,
+  CommitStep,
+  CommittedStep,
+  OpenedStep,
+  OpenStep,
+  ReadEvents,
+  RecordedInvocation,
+  SessionNames,
+  SettleCall,
+  SettledCall,
+  SettledStep,
+  SettleStep,
+  Store,
+  StoredEvent,
+  StoreNotice,
+} from './store.ts';
+import type { Tables } from './tables.ts';
+
+export interface PostgresStoreOptions extends DatabaseOptions {
+  onProgress?: (line: string) => void;
+  /** Runs after the pool has ended. */
+  onClose?: () => Promise<void>;
+}
+
+/**
+ * The store over a pool of PostgreSQL connections, embedded or not. Statements are unnamed and each call is one of
+ * them, so that PgBouncer's transaction mode works.
+ */
+export class PostgresStore implements Store {
+  /** Queries on the store's own pool. Its tables are read at one's own risk: they change between releases. */
+  readonly db: Kysely<Tables>;
+  readonly #database: Database;
+  readonly #ledger: CallLedger;
+  readonly #notices = new Notices();
+  readonly #onClose: () => Promise<void>;
+  #closing: Promise<void> | undefined;
+
+  private constructor(database: Database, onClose: () => Promise<void>) {
+    this.db = database.db;
+    this.#database = database;
+    this.#ledger = new CallLedger(database);
+    this.#onClose = onClose;
+  }
+
+  /**
+   * Migrates the pool's database where it is behind. The store ends the pool when it is closed, not when this fails.
+   *
+   * @throws StoreUnavailable
+   */
+  static async open(pool: pg.Pool, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+    const { onProgress = () => undefined, onClose = async () => undefined, ...rest } = options;
+    const database = new Database(pool, rest);
+    await migrate(database, onProgress);
+    return new PostgresStore(database, onClose);
+  }
+
+  async openStep(step: OpenStep): Promise<OpenedStep> {
+    const { opened, appended } = await openStep(this.#database, step);
+    if (appended) this.#notices.tell({ type: 'appended', session: opened.session, seq: opened.seq });
+    return opened;
+  }
+
+  async commitStep(step: CommitStep): Promise<CommittedStep> {
+    const committed = await commitStep(this.#database, step);
+    if (committed.kind === 'committed' && step.events.length > 0) {
+      this.#notices.tell({ type: 'appended', session: step.session, seq: committed.seq });
+    }
+    return committed;
+  }
+
+  recordStepFailure(step: { session: string; runKey: string; step: number; error: string }): Promise<number> {
+    const { session, runKey, step: number, error } = step;
+    return recordFailure(this.#database, { session, key: stepKeyOf(runKey, number), error, counts: true });
+  }
+
+  async beginCall(call: BeginCall): Promise<BegunCall> {
+    const begun = await this.#ledger.begin(call);
+    if (begun.kind === 'started') {
+      const { session, runKey, callKey, tool } = call;
+      this.#notices.tell({
+        type: 'call started',
+        session,
+        runKey,
+        callKey,
+        tool,
+        attempt: begun.attempt,
+      });
+    }
+    return begun;
+  }
+
+  async settleCall(call: SettleCall): Promise<SettledCall> {
+    const { settled, runKey, tool } = await this.#ledger.settle(call);
+    if (settled.first) {
+      const { session, callKey } = call;
+      this.#notices.tell({ type: 'call settled', session, runKey, callKey, tool, failed: settled.failed });
+    }
+    return settled;
+  }
+
+  recordCallFailure(call: {
+    session: string;
+    callKey: string;
+    error: string;
+    counts?: boolean;
+  }): Promise<number> {
+    const { session, callKey: key, error, counts = true } = call;
+    return recordFailure(this.#database, { session, key, error, counts });
+  }
+
+  recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown> {
+    return recordOnce(this.#database, call);
+  }
+
+  async settleStep(step: SettleStep): Promise<SettledStep> {
+    const { settled, appended, calls } = await settleStep(this.#database, step);
+    const { session, runKey } = step;
+    for (const [callKey, tool] of calls) {
+      this.#notices.tell({ type: 'call settled', session, runKey, callKey, tool, failed: true });
+    }
+    if (appended) this.#notices.tell({ type: 'appended', session, seq: settled.seq });
+    return settled;
+  }
+
+  findSession(
+    names: SessionNames,
+  ): Promise<{ session: string; seq: number; lastAgent: string | undefined } | undefined> {
+    return findSession(this.#database, names);
+  }
+
+  findInvocation(names: SessionNames, invocationId: string): Promise<RecordedInvocation | undefined> {
+    return findInvocation(this.#database, names, invocationId);
+  }
+
+  readEvents(read: ReadEvents): Promise<StoredEvent[]> {
+    return readEvents(this.#database, read);
+  }
+
+  readReference(names: SessionNames, key: string): Promise<unknown> {
+    return readReference(this.#database, names, key);
+  }
+
+  onNotice(listener: (notice: StoreNotice) => void): () => void {
+    return this.#notices.listen(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.#database.close();
+    } finally {
+      await this.#onClose();
+    }
+  }
+}

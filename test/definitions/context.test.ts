@@ -1,0 +1,152 @@
+import { describe, expect, test, vi } from 'vitest';
+import { createEventActions } from '../../src/events/event-actions.ts';
+import { Context } from '../../src/tools/context.ts';
+import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
+
+const init: ContextInit = {
+  appName: 'shop',
+  userId: 'ada',
+  sessionId: 's1',
+  invocationId: 'e-1',
+  agentName: 'support',
+  state: { city: 'Graz' },
+  userContent: { role: 'user', parts: [{ text: 'hi' }] },
+};
+
+/** Records as the ledger keeps them: JSON, over attempts. */
+function call(records = new Map<string, string>(), attempt = 1): CallInit {
+  return {
+    callId: 'call_0',
+    callKey: 'e-1.1.0',
+    attempt,
+    heartbeat: () => {},
+    once: {
+      get: (key) => (records.has(key) ? JSON.parse(records.get(key) ?? '') : undefined),
+      put: async (key, value) => {
+        records.set(key, JSON.stringify(value));
+      },
+    },
+  };
+}
+
+describe('Context', () => {
+  test('tells who, where and which call', () => {
+    const { signal } = new AbortController();
+    const context = new Context({ ...init, abortSignal: signal, call: call(undefined, 3) });
+    expect(context).toMatchObject({
+      appName: 'shop',
+      userId: 'ada',
+      sessionId: 's1',
+      invocationId: 'e-1',
+      agentName: 'support',
+      userContent: { parts: [{ text: 'hi' }] },
+      functionCallId: 'call_0',
+      callKey: 'e-1.1.0',
+      idempotencyKey: 'e-1.1.0',
+      attempt: 3,
+    });
+    expect(context.abortSignal).toBe(signal);
+  });
+
+  test('state and actions are one', () => {
+    const eventActions = createEventActions();
+    const context = new Context({ ...init, eventActions });
+    context.state.set('city', 'Wien');
+    context.actions.skipSummarization = true;
+    expect(context.state.get('city')).toBe('Wien');
+    expect(eventActions).toMatchObject({ stateDelta: { city: 'Wien' }, skipSummarization: true });
+    expect(init.state).toEqual({ city: 'Graz' });
+    expect(new Context(init).state.get('city')).toBe('Graz');
+  });
+
+  test('outside of a call there is no call key', async () => {
+    const context = new Context(init);
+    expect(context.functionCallId).toBeUndefined();
+    expect(context.attempt).toBe(1);
+    expect(() => context.callKey).toThrow('context.callKey is there in tool calls only');
+    await expect(context.once('x', () => 1)).rejects.toMatchObject({ code: 'HOLDFAST_NO_CALL' });
+    context.heartbeat('fine');
+  });
+
+  test('heartbeat hands on its details', () => {
+    const heartbeat = vi.fn();
+    new Context({ ...init, call: { ...call(), heartbeat } }).heartbeat({ done: 3 });
+    expect(heartbeat).toHaveBeenCalledWith({ done: 3 });
+  });
+});
+
+describe('once', () => {
+  test('runs in one attempt only, and gives both the same', async () => {
+    const records = new Map<string, string>();
+    const charge = vi.fn(() => ({ id: 'ch_1', at: new Date(0), note: undefined }));
+    const first = await new Context({ ...init, call: call(records) }).once('charge', charge);
+    const second = await new Context({ ...init, call: call(records, 2) }).once('charge', charge);
+    expect(charge).toHaveBeenCalledTimes(1);
+    expect(first).toEqual({ id: 'ch_1', at: '1970-01-01T00:00:00.000Z' });
+    expect(second).toEqual(first);
+  });
+
+  test.each([[undefined], [null], [0], [''], [false], [[]]])('records %s', async (value) => {
+    const records = new Map<string, string>();
+    const action = vi.fn(() => value);
+    expect(await new Context({ ...init, call: call(records) }).once('k', action)).toEqual(value);
+    expect(await new Context({ ...init, call: call(records) }).once('k', action)).toEqual(value);
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  test('a failed action is not recorded', async () => {
+    const context = new Context({ ...init, call: call() });
+    const action = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValueOnce('up');
+    await expect(context.once('k', action)).rejects.toThrow('down');
+    expect(await context.once('k', action)).toBe('up');
+    expect(await context.once('k', action)).toBe('up');
+    expect(action).toHaveBeenCalledTimes(2);
+  });
+
+  test('at the same time runs once, keys apart', async () => {
+    const context = new Context({ ...init, call: call() });
+    const action = vi.fn(async () => ({}));
+    const [one, two] = await Promise.all([context.once('k', action), context.once('k', action)]);
+    expect(one).toBe(two);
+    await context.once('other', action);
+    expect(action).toHaveBeenCalledTimes(2);
+  });
+
+  test('does not depend on the store seeing its own writes at once', async () => {
+    const put = vi.fn(async () => {});
+    const context = new Context({ ...init, call: { ...call(), once: { get: () => undefined, put } } });
+    const action = vi.fn(() => 1);
+    await context.once('k', action);
+    await context.once('k', action);
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  test('a result that JSON lacks ends the attempts, because the action has happened', async () => {
+    const context = new Context({ ...init, call: call() });
+    await expect(context.once('k', () => ({ n: 1n }))).rejects.toMatchObject({
+      message: `once("k"): the result can't be recorded: n: JSON has no bigint; give a number or a string`,
+      code: 'HOLDFAST_ONCE_RESULT',
+      retryable: false,
+    });
+  });
+
+  test('a store that fails fails the action', async () => {
+    const once = { get: () => undefined, put: () => Promise.reject(new Error('store down')) };
+    await expect(new Context({ ...init, call: { ...call(), once } }).once('k', () => 1)).rejects.toThrow('store down');
+  });
+
+  test('bad keys and actions', async () => {
+    const context = new Context({ ...init, call: call() });
+    await expect(context.once('', () => 1)).rejects.toThrow('once: key must be a string of 1 to 200 characters');
+    await expect(context.once('x'.repeat(201), () => 1)).rejects.toThrow('key must be');
+    await expect(context.once('k', 1 as never)).rejects.toThrow('once("k"): action must be a function');
+  });
+});
+
+test('ReadonlyContext: state is read-only', () => {
+  const context = new ReadonlyContext(init);
+  expect(context.state.get('city')).toBe('Graz');
+  expect(() => (context.state as { set(key: string, value: unknown): void }).set('city', 'Wien')).toThrow('read-only');
+  expect(context.agentName).toBe('support');
+});
