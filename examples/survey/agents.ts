@@ -17,7 +17,7 @@ const listFiles = tool({
   name: 'list_files',
   description: 'Lists the TypeScript files of a folder of this project.',
   parameters: z.object({ folder: z.string().describe('path from the root of the project') }),
-  summary: ({ folder }) => folder,
+  summary: ({ folder }) => String(folder),
   execute: async ({ folder }) => {
     const entries = await readdir(insideProject(folder), { recursive: true });
     return {
@@ -30,7 +30,7 @@ const countLines = tool({
   name: 'count_lines',
   description: 'Counts the lines of one file of this project.',
   parameters: z.object({ file: z.string().describe('path from the root of the project') }),
-  summary: ({ file }) => file,
+  summary: ({ file }) => String(file),
   execute: async ({ file }) => {
     const content = await readFile(insideProject(file), 'utf8');
     return { file, lines: content.split('\n').length - 1 };

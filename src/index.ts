@@ -1,0 +1,57 @@
+export { BaseAgent, type BaseAgentConfig, isBaseAgent } from './agents/base-agent.ts';
+export {
+  type AgentDurableOptions,
+  type InstructionProvider,
+  isLlmAgent,
+  LlmAgent,
+  type LlmAgentConfig,
+} from './agents/llm-agent.ts';
+export type {
+  Content,
+  FunctionCall,
+  FunctionDeclaration,
+  FunctionResponse,
+  Part,
+} from './events/content.ts';
+export {
+  type CreateEventParams,
+  createEvent,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  isEvent,
+  isFinalResponse,
+  stringifyContent,
+} from './events/event.ts';
+export { createEventActions, type EventActions } from './events/event-actions.ts';
+export { BaseLlm, isBaseLlm } from './models/base-llm.ts';
+export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
+export { type BaseLlmType, LLMRegistry, UnknownModelError } from './models/llm-registry.ts';
+export { appendInstructions, appendTools, type LlmRequest } from './models/llm-request.ts';
+export { createLlmResponse, type LlmResponse } from './models/llm-response.ts';
+export {
+  ModelError,
+  type ModelErrorCode,
+  type ModelErrorKind,
+  type ModelErrorParams,
+} from './models/model-errors.ts';
+export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage } from './protocol/turn.ts';
+export { DefinitionError } from './schema/definition-error.ts';
+export { type OpenStoreOptions, openStore } from './store/open-store.ts';
+export type { Store, StoredEvent } from './store/store.ts';
+export { Fenced, InvalidStoreUrl, StoreBehindHistory, StoreUnavailable } from './store/store-errors.ts';
+export { BaseTool, type BaseToolParams, isBaseTool, type RunAsyncToolRequest } from './tools/base-tool.ts';
+export { Context, Context as CallbackContext, Context as ToolContext } from './tools/context.ts';
+export type { DurableOptions } from './tools/durable-options.ts';
+export { FunctionTool, isFunctionTool } from './tools/function-tool.ts';
+export { ReadonlyContext } from './tools/readonly-context.ts';
+export type { RetryOptions } from './tools/retry-options.ts';
+export { State } from './tools/state.ts';
+export { tool } from './tools/tool.ts';
+export { isToolError, ToolError, type ToolErrorOptions } from './tools/tool-error.ts';
+export type {
+  ToolExecuteArgument,
+  ToolExecuteFunction,
+  ToolInputParameters,
+  ToolOptions,
+} from './tools/tool-types.ts';

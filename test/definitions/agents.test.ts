@@ -1,0 +1,191 @@
+import * as adk from '@google/adk';
+import { describe, expect, test } from 'vitest';
+import { BaseAgent, isBaseAgent } from '../../src/agents/base-agent.ts';
+import { isLlmAgent, LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
+import { BaseLlm } from '../../src/models/base-llm.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { refusal } from './refusal.ts';
+
+const named = (name: string) => tool({ name, description: '', execute: () => 1 });
+
+class Model extends BaseLlm {
+  override async *generateContentAsync() {}
+}
+
+class Group extends BaseAgent {
+  constructor(name: string, subAgents: BaseAgent[] = []) {
+    super({ name }, subAgents);
+  }
+}
+
+describe('LlmAgent', () => {
+  test('defaults', () => {
+    const agent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });
+    expect(agent).toMatchObject({
+      name: 'support',
+      description: '',
+      model: 'gemini-2.5-flash',
+      instruction: '',
+      tools: [],
+      generateContentConfig: {},
+      subAgents: [],
+      durable: {
+        modelTimeout: 600_000,
+        modelRetry: { maximumAttempts: 3, initialInterval: 1_000, maximumInterval: 30_000, backoffCoefficient: 2 },
+        maxParallelCalls: 32,
+      },
+    });
+    expect(agent.outputKey).toBeUndefined();
+    expect(agent.rootAgent).toBe(agent);
+    expect(agent.parentAgent).toBeUndefined();
+  });
+
+  test('keeps what it is given', () => {
+    const model = new Model({ model: 'm' });
+    const instruction = () => 'x';
+    const tools = [named('a'), named('b')];
+    const agent = new LlmAgent({
+      name: 'support',
+      description: 'd',
+      model,
+      instruction,
+      tools,
+      generateContentConfig: { temperature: 0.2 },
+      outputKey: 'user:answer',
+      modelTimeout: '1m',
+      modelRetry: { maximumAttempts: 5 },
+      maxParallelCalls: 1,
+    });
+    expect(agent).toMatchObject({
+      description: 'd',
+      outputKey: 'user:answer',
+      generateContentConfig: { temperature: 0.2 },
+      durable: { modelTimeout: 60_000, modelRetry: { maximumAttempts: 5 }, maxParallelCalls: 1 },
+    });
+    expect(agent.model).toBe(model);
+    expect(agent.instruction).toBe(instruction);
+    tools.push(named('a'));
+    expect(agent.tools.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test.each<[string, object, string]>([
+    ['nothing', undefined as never, 'LlmAgent: expected an object, got undefined'],
+    ['no name', { model: 'm' }, 'LlmAgent: name: required'],
+    ['no text', { name: 5 }, 'LlmAgent: name: expected a string, got number'],
+    ['no identifier', { name: 'my agent' }, 'LlmAgent: name: Agent name must be a valid identifier.'],
+    ['digits first', { name: '1st' }, 'LlmAgent: name: Agent name must be a valid identifier.'],
+    ['user', { name: 'user' }, `LlmAgent: name: Agent name cannot be 'user'.`],
+    ['a long name', { name: 'x'.repeat(129) }, 'LlmAgent: name: must have at most 128 characters, has 129'],
+    ['description', { description: 1 }, 'LlmAgent "support": description: expected a string, got number'],
+    ['no model', { model: undefined }, `LlmAgent "support": model: required: the name of a model`],
+    ['empty model', { model: ' ' }, 'LlmAgent "support": model: must not be empty'],
+    ['odd model', { model: {} }, 'LlmAgent "support": model: expected the name of a model or a BaseLlm, got object'],
+    ['instruction', { instruction: 1 }, 'LlmAgent "support": instruction: expected a string or a function'],
+    ['no list', { tools: named('a') }, 'LlmAgent "support": tools: expected a list of tools, got object'],
+    ['no tool', { tools: [named('a'), () => 1] }, 'LlmAgent "support": tools[1]: expected a tool, got function'],
+    ['a hole', { tools: Array(1) }, 'LlmAgent "support": tools[0]: expected a tool, got undefined'],
+    [
+      'options',
+      { tools: [{ name: 'a', description: '', execute: () => 1 }] },
+      'LlmAgent "support": tools[0]: options of a tool; write tool({…}) or new FunctionTool({…})',
+    ],
+    [
+      "ADK's tool",
+      { tools: [new adk.FunctionTool({ name: 'a', description: '', execute: () => 1 })] },
+      `LlmAgent "support": tools[0]: a tool of @google/adk; import its class from 'holdfast' instead`,
+    ],
+    [
+      'two of a name',
+      { tools: [named('a'), named('b'), named('a')] },
+      'LlmAgent "support": tools[2]: duplicate tool: "a", which is tools[0] too',
+    ],
+    ['config', { generateContentConfig: 1 }, 'LlmAgent "support": generateContentConfig: expected an object, got number'],
+    [
+      'tools in the config',
+      { generateContentConfig: { tools: [] } },
+      'LlmAgent "support": generateContentConfig.tools: All tools must be set via LlmAgent.tools.',
+    ],
+    [
+      'instruction in the config',
+      { generateContentConfig: { systemInstruction: 'x' } },
+      'LlmAgent "support": generateContentConfig.systemInstruction: System instruction must be set via LlmAgent.instruction.',
+    ],
+    [
+      'schema in the config',
+      { generateContentConfig: { responseSchema: {} } },
+      'LlmAgent "support": generateContentConfig.responseSchema: Response schema must be set via LlmAgent.outputSchema.',
+    ],
+    ['schema in the config', { generateContentConfig: { responseJsonSchema: {} } }, 'generateContentConfig.responseJsonSchema:'],
+    ['signal', { generateContentConfig: { abortSignal: AbortSignal.abort() } }, 'generateContentConfig.abortSignal:'],
+    ['calling', { generateContentConfig: { automaticFunctionCalling: {} } }, 'generateContentConfig.automaticFunctionCalling:'],
+    ['key', { outputKey: '' }, 'LlmAgent "support": outputKey: must not be empty'],
+    ['key', { outputKey: 1 }, 'LlmAgent "support": outputKey: expected a string, got number'],
+    ['timeout', { modelTimeout: 0 }, 'LlmAgent "support": modelTimeout: must be longer than 0'],
+    ['retry', { modelRetry: { initialInterval: 'x' } }, 'LlmAgent "support": modelRetry.initialInterval: expected milliseconds'],
+    ['calls', { maxParallelCalls: 0 }, 'LlmAgent "support": maxParallelCalls: expected a whole number, 1 or more'],
+    ['typo', { instructions: 'x' }, 'LlmAgent "support": instructions: unknown option; did you mean "instruction"?'],
+    ['later', { subAgents: [] }, 'LlmAgent "support": subAgents: an option of ADK that this release of Holdfast does not have'],
+    ['later', { beforeToolCallback: () => undefined }, 'LlmAgent "support": beforeToolCallback: an option of ADK'],
+  ])('refuses %s: %j', (_, config, message) => {
+    const whole = config === undefined ? config : { name: 'support', model: 'm', ...config };
+    if (config !== undefined && 'model' in config && message === 'LlmAgent: name: required') {
+      expect(refusal(() => new LlmAgent(config as LlmAgentConfig)).message).toContain(message);
+      return;
+    }
+    expect(refusal(() => new LlmAgent(whole as LlmAgentConfig)).message).toContain(message);
+  });
+
+  test('names that ADK takes', () => {
+    for (const name of ['a', '_x', '$x', 'über-agent', 'Agent2']) expect(new Group(name).name).toBe(name);
+  });
+
+  test('is known across copies of the package', () => {
+    const copy = { [Symbol.for('holdfast.baseAgent')]: true, [Symbol.for('holdfast.llmAgent')]: true };
+    expect(isBaseAgent(copy) && isLlmAgent(copy)).toBe(true);
+    expect(isLlmAgent(new Group('g'))).toBe(false);
+    expect([null, 1, {}].some(isBaseAgent)).toBe(false);
+  });
+});
+
+describe('the tree of agents', () => {
+  test('parents, roots, names', () => {
+    const leaf = new Group('leaf');
+    const middle = new Group('middle', [leaf]);
+    const root = new Group('root', [middle, new Group('other')]);
+    expect(leaf.parentAgent).toBe(middle);
+    expect(leaf.rootAgent).toBe(root);
+    expect(root.findAgent('leaf')).toBe(leaf);
+    expect(root.findAgent('root')).toBe(root);
+    expect(root.findSubAgent('root')).toBeUndefined();
+    expect(middle.findAgent('other')).toBeUndefined();
+  });
+
+  test('an agent has one parent', () => {
+    const leaf = new Group('leaf');
+    new Group('one', [leaf]);
+    expect(refusal(() => new Group('two', [leaf])).message).toBe(
+      'Group "two": subAgents[0]: Agent "leaf" already has a parent agent, current parent: "one", trying to add: "two"',
+    );
+  });
+
+  test.each([
+    ['of the parent', () => new Group('a', [new Group('a')])],
+    ['of a sibling', () => new Group('a', [new Group('b'), new Group('b')])],
+    ['further down', () => new Group('a', [new Group('b', [new Group('c')]), new Group('c')])],
+  ])('a name %s is refused, and the refused agents stay free', (_, make) => {
+    expect(refusal(make).message).toMatch(/subAgents\[\d\]: duplicate agent name/);
+  });
+
+  test('a refused parent takes no agents', () => {
+    const free = new Group('free');
+    refusal(() => new Group('a', [free, new Group('a')]));
+    expect(free.parentAgent).toBeUndefined();
+    expect(new Group('b', [free]).subAgents).toEqual([free]);
+  });
+
+  test('what is no agent is refused', () => {
+    expect(refusal(() => new Group('a', [{} as BaseAgent])).message).toBe(
+      'Group "a": subAgents[0]: expected an agent, got object',
+    );
+  });
+});
