@@ -14,6 +14,8 @@ const LONGEST_MESSAGE = 1_000;
 export interface Attempt {
   /** Fires on cancellation, on the loss of the attempt, and when the worker shuts down. */
   signal: AbortSignal;
+  /** What an aborted attempt throws: cancelled by the workflow, or to be tried again because this worker goes away. */
+  aborted(): Error;
   heartbeat(details?: unknown): void;
 }
 
@@ -33,6 +35,7 @@ export async function attempt<T>(body: (attempt: Attempt) => Promise<T>): Promis
   try {
     return await body({
       signal: context.cancellationSignal,
+      aborted: () => abortOf(context.cancellationDetails),
       heartbeat(given) {
         details = given;
         beat();
@@ -43,21 +46,6 @@ export async function attempt<T>(body: (attempt: Attempt) => Promise<T>): Promis
   } finally {
     clearInterval(timer);
   }
-}
-
-/** Thrown where this worker goes away: another one takes the task up. */
-export function retryAfterShutdown(): ApplicationFailure {
-  return retryLater('WorkerShutdown', 'the worker is shutting down; another attempt follows', {
-    benign: true,
-  });
-}
-
-/** Cancellation that the workflow asked for, told from a worker that goes away. */
-export function abortFailure(): Error {
-  const { cancellationDetails } = ActivityContext.current();
-  if (cancellationDetails?.workerShutdown && !cancellationDetails.cancelRequested)
-    return retryAfterShutdown();
-  return new CancelledFailure('CANCELLED');
 }
 
 export function retryLater(
@@ -73,6 +61,13 @@ export function retryLater(
       ...(options.benign ? { category: ApplicationFailureCategory.BENIGN } : {}),
     }),
   );
+}
+
+function abortOf(details: ActivityContext['cancellationDetails']): Error {
+  if (!details?.workerShutdown || details.cancelRequested) return new CancelledFailure('CANCELLED');
+  return retryLater('WorkerShutdown', 'the worker is shutting down; another attempt follows', {
+    benign: true,
+  });
 }
 
 /** Milliseconds since the task was first scheduled, over all its attempts. */

@@ -10,7 +10,7 @@ import type { LlmResponse } from '../src/models/llm-response.ts';
 import { ModelError, toModelError } from '../src/models/model-errors.ts';
 import type { CallModelInput, StepOutcome } from '../src/protocol/step.ts';
 import type { OpenedStep, StoredEvent } from '../src/store/store.ts';
-import { type Attempt, abortFailure, attempt, retryLater, waitedSoFar } from './attempt.ts';
+import { type Attempt, attempt, retryLater, waitedSoFar } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf } from './deployment.ts';
 import { NOT_DEPLOYED_PATIENCE, NotDeployedHere } from './not-deployed-here.ts';
@@ -72,7 +72,7 @@ async function runStep(
     });
     response = await askModel(agent, request, input.runConfig?.streamingMode === 'sse', current);
   } catch (error) {
-    if (current.signal.aborted) throw abortFailure();
+    if (current.signal.aborted) throw current.aborted();
     return await failStep(dependencies, asked, agent, opened, toModelError(error));
   }
   return stepFromResponse(asked, agent, response, callIdsOf(transcript));

@@ -9,7 +9,7 @@ import type { BegunCall, CallActions, SettledCall } from '../src/store/store.ts'
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { Context } from '../src/tools/context.ts';
 import { toFunctionResponse } from '../src/tools/function-response.ts';
-import { type Attempt, abortFailure, attempt, retryLater, waitedSoFar } from './attempt.ts';
+import { type Attempt, attempt, retryLater, waitedSoFar } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf } from './deployment.ts';
 import { NOT_DEPLOYED_PATIENCE, NotDeployedHere } from './not-deployed-here.ts';
@@ -102,12 +102,12 @@ async function runOnce(
   let response: Record<string, unknown>;
   try {
     const value = await whicheverComesFirst(tool.runAsync({ args: structuredClone(args), toolContext }), [
-      [current.signal, abortFailure],
+      [current.signal, current.aborted],
       [timeout, () => new ToolTimeout(tool)],
     ]);
     response = toFunctionResponse(value);
   } catch (error) {
-    if (current.signal.aborted) throw abortFailure();
+    if (current.signal.aborted) throw current.aborted();
     return await failCall(dependencies, input, tool, begun, error);
   }
   return await settle(dependencies, input, response, false, actionsOf(actions));
@@ -148,9 +148,13 @@ async function failCall(
       ...(stack ? { stack } : {}),
     });
     if (failures < tool.durable.retry.maximumAttempts) {
-      throw retryLater('ToolFailed', tool.durable.sensitive ? `Error in tool '${tool.name}'` : message, {
-        delay: delayOf(tool, begun.failures),
-      });
+      throw retryLater(
+        'ToolFailed',
+        tool.durable.sensitive === false ? message : `Error in tool '${tool.name}'`,
+        {
+          delay: delayOf(tool, begun.failures),
+        },
+      );
     }
   }
   return await settle(dependencies, input, { error: message }, true, {}, stack);

@@ -14,16 +14,23 @@ export type {
   Part,
 } from './events/content.ts';
 export {
+  AF_FUNCTION_CALL_ID_PREFIX,
   type CreateEventParams,
   createEvent,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
+  hasTrailingCodeExecutionResult,
   isEvent,
   isFinalResponse,
   stringifyContent,
 } from './events/event.ts';
-export { createEventActions, type EventActions } from './events/event-actions.ts';
+export {
+  type AuthConfig,
+  createEventActions,
+  type EventActions,
+  type ToolConfirmation,
+} from './events/event-actions.ts';
 export { BaseLlm, isBaseLlm } from './models/base-llm.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
 export { type BaseLlmType, LLMRegistry, UnknownModelError } from './models/llm-registry.ts';
@@ -41,17 +48,26 @@ export { type OpenStoreOptions, openStore } from './store/open-store.ts';
 export type { Store, StoredEvent } from './store/store.ts';
 export { Fenced, InvalidStoreUrl, StoreBehindHistory, StoreUnavailable } from './store/store-errors.ts';
 export { BaseTool, type BaseToolParams, isBaseTool, type RunAsyncToolRequest } from './tools/base-tool.ts';
-export { Context, Context as CallbackContext, Context as ToolContext } from './tools/context.ts';
-export type { DurableOptions } from './tools/durable-options.ts';
+export { Context, Context as CallbackContext, Context as ToolContext, NoCallError } from './tools/context.ts';
+export type { DurableOptions, ResolvedDurableOptions } from './tools/durable-options.ts';
 export { FunctionTool, isFunctionTool } from './tools/function-tool.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';
 export type { RetryOptions } from './tools/retry-options.ts';
 export { State } from './tools/state.ts';
 export { tool } from './tools/tool.ts';
-export { isToolError, ToolError, type ToolErrorOptions } from './tools/tool-error.ts';
+export {
+  InvalidArgumentsError,
+  InvalidResultError,
+  isToolError,
+  ToolError,
+  type ToolErrorOptions,
+  ToolExecutionError,
+} from './tools/tool-error.ts';
 export type {
   ToolExecuteArgument,
   ToolExecuteFunction,
+  ToolExecuteResult,
   ToolInputParameters,
   ToolOptions,
+  ToolOutputSchema,
 } from './tools/tool-types.ts';

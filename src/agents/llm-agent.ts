@@ -1,8 +1,8 @@
 import type { GenerateContentConfig } from '@google/genai';
-import type { Duration } from '@temporalio/common';
 import type { BaseLlm } from '../models/base-llm.ts';
 import { isBaseLlm } from '../models/base-llm.ts';
 import { LLMRegistry } from '../models/llm-registry.ts';
+import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';

@@ -1,13 +1,22 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  makeTelemetryFilterString,
+  NativeConnection,
+  Runtime,
+  type Worker,
+} from '@temporalio/worker';
 import { acquireFolder, createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
+
+/** Somebody has pressed Ctrl-C and waits: running tools get a moment, and another attempt later. */
+const SHUTDOWN_GRACE_TIME = '1s';
 
 export interface Environment {
   store: Store;
@@ -38,7 +47,11 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     for (const end of opened.splice(0).reverse()) await end();
   };
   try {
-    Runtime.install({ logger: fileLogger(join(folder, 'worker.log')) });
+    Runtime.install({
+      logger: fileLogger(join(folder, 'worker.log')),
+      // The SDK's native part writes to standard output by itself unless it is forwarded.
+      telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) } },
+    });
     const url = env.HOLDFAST_STORE;
     const storing = openStore({ folder, onProgress, ...(url ? { url } : {}) });
     storing.then(
@@ -61,6 +74,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       namespace: temporal.namespace,
       taskQueue,
       searchAttributes,
+      shutdownGraceTime: SHUTDOWN_GRACE_TIME,
     });
     const running = worker.run();
     opened.push(async () => {

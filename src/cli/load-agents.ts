@@ -24,10 +24,11 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   if (statSync(path).isDirectory())
     throw new CliError(`${file} is a folder; name a file that exports your agents`);
   const exported = await importFile(file, path);
+  const names = 'module.exports' in exported ? [] : Object.keys(exported);
   const agents = [...new Set(Object.values(exported).filter(isLlmAgent))];
   if (agents.length === 0) {
     throw new CliError(
-      `${file} exports no agent (it exports ${Object.keys(exported).join(', ') || 'nothing'}): ` +
+      `${file} exports no agent (it exports ${names.join(', ') || 'nothing'}): ` +
         'write "export const rootAgent = new LlmAgent({ … })"',
     );
   }
@@ -89,7 +90,13 @@ function reasonOf(error: unknown): string {
   if (code === 'ERR_MODULE_NOT_FOUND') return `${error.message}\nInstall the package, or correct the import.`;
   if (error instanceof SyntaxError) return `${error.message}${placeOf(error)}`;
   if ('code' in error && String(code).startsWith('HOLDFAST_')) return error.message;
-  return error.stack ?? error.message;
+  return stackOfUser(error);
+}
+
+/** The stack down to where Node loads the file. */
+function stackOfUser(error: Error): string {
+  const lines = (error.stack ?? error.message).split('\n');
+  return lines.filter((line) => !/^\s+at .*\(?node:internal/.test(line)).join('\n');
 }
 
 /** Node prints a syntax error's place at the head of its stack. */

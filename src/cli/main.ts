@@ -49,19 +49,26 @@ function program(exit: (code: number) => void): Command {
   return holdfast;
 }
 
-/** The `holdfast` command. Sets the process's exit code: 0, 1 for a failure, 2 for a wrong command line. */
-export async function main(args: readonly string[]): Promise<void> {
+/** The `holdfast` command. Ends the process: 0, 1 for a failure, 2 for a wrong command line, 130 where interrupted. */
+export async function main(args: readonly string[]): Promise<never> {
+  const code = await exitCodeOf(args);
+  for (const stream of [process.stdout, process.stderr])
+    await new Promise((written) => stream.write('', written));
+  // A tool that doesn't heed its signal, or a server that doesn't answer, must not hold the terminal.
+  process.exit(code);
+}
+
+async function exitCodeOf(args: readonly string[]): Promise<number> {
+  let code = 0;
   try {
-    await program((code) => {
-      process.exitCode = code;
+    await program((given) => {
+      code = given;
     }).parseAsync(args, { from: 'user' });
+    return code;
   } catch (error) {
-    if (error instanceof CommanderError) {
-      process.exitCode = error.exitCode === 0 ? 0 : 2;
-      return;
-    }
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     process.stderr.write(`holdfast: ${describeError(error)}\n`);
-    process.exitCode = error instanceof CliError ? error.exitCode : 1;
+    return error instanceof CliError ? error.exitCode : 1;
   }
 }
 

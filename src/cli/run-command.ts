@@ -76,7 +76,7 @@ async function runTurn(
       printer,
       ended: Promise.resolve(),
     });
-    return await withContent(recorded.outcome);
+    return recorded.outcome;
   }
   const known = recorded === undefined ? await store.findSession(names) : undefined;
   const handle = await client.startTurn(turn);
@@ -86,13 +86,7 @@ async function runTurn(
   const result = handle.result();
   const after = recorded === undefined ? (known?.seq ?? 0) : recorded.from - 1;
   await followInvocation({ store, names, invocationId, after, printer, ended: result });
-  return await withContent(await result);
-
-  async function withContent(outcome: InvocationOutcome): Promise<InvocationOutcome> {
-    if (outcome.text === undefined || 'value' in outcome.text) return outcome;
-    const text = await store.readReference(names, outcome.text.ref.key);
-    return { ...outcome, text: { value: String(text) } };
-  }
+  return await result;
 }
 
 function onInterrupt(environment: () => Environment | undefined, printer: Printer, resumeCommand: string) {

@@ -1,10 +1,6 @@
 export type {
-  Blob,
   CitationMetadata,
-  CodeExecutionResult,
   Content,
-  ExecutableCode,
-  FileData,
   FinishReason,
   FunctionCall,
   FunctionDeclaration,

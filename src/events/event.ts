@@ -13,10 +13,10 @@ import { createEventActions, type EventActions } from './event-actions.ts';
 /** Function call ids that start like this are ours and are taken off before the model sees the call. */
 export const AF_FUNCTION_CALL_ID_PREFIX = 'adk-';
 
-export type RouteKey = string | number | boolean;
+type RouteKey = string | number | boolean;
 
 /** Which node of a workflow an event comes from. */
-export interface NodeInfo {
+interface NodeInfo {
   path?: string;
   outputFor?: string[];
   messageAsOutput?: boolean;
@@ -87,7 +87,7 @@ export function createEvent(params: CreateEventParams = {}): Event {
   };
 }
 
-export function createNewEventId(): string {
+function createNewEventId(): string {
   return globalThis.crypto.randomUUID();
 }
 

@@ -55,7 +55,7 @@ export function planCalls(
       plan.rows.push({ callKey, index, callId, tool: name, response: { error: refusal ?? '' } });
       return;
     }
-    let carried: Carried<Record<string, unknown>> = carry(callKey, args, sensitiveArguments(tool));
+    let carried: Carried<Record<string, unknown>> = carry(callKey, args, sensitiveArguments(tool, args));
     const summary = summaryOf(tool, args);
     const size = Buffer.byteLength(JSON.stringify([callKey, callId, name, carried, summary]));
     if ('value' in carried && bytes + size > PLAN_LIMIT - (functionCalls.length - index) * 400) {
@@ -69,17 +69,16 @@ export function planCalls(
   return plan;
 }
 
-function sensitiveArguments({ durable }: BaseTool): boolean {
-  return (
-    durable.sensitive === true ||
-    (Array.isArray(durable.sensitive) && durable.sensitive.some((n) => n !== 'result'))
-  );
+/** A list hides all arguments: the model may misspell the name of the secret one. */
+function sensitiveArguments({ durable: { sensitive } }: BaseTool, args: Record<string, unknown>): boolean {
+  if (typeof sensitive === 'boolean') return sensitive;
+  return sensitive.some((name) => name !== 'result' || Object.hasOwn(args, 'result'));
 }
 
 /** By default the argument names: values may be anything, names are the tool author's own. */
 function summaryOf(tool: BaseTool, args: Record<string, unknown>): string {
   const names = Object.keys(args).slice(0, 8).join(', ');
-  if (tool.durable.summary === undefined || sensitiveArguments(tool)) return names;
+  if (tool.durable.summary === undefined || sensitiveArguments(tool, args)) return names;
   try {
     const summary: unknown = tool.durable.summary(args);
     return typeof summary === 'string' ? summary.toWellFormed().slice(0, 200) : names;

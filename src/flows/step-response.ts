@@ -2,6 +2,7 @@ import type { LlmAgent } from '../agents/llm-agent.ts';
 import type { Event } from '../events/event.ts';
 import { createEventActions } from '../events/event-actions.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
+import type { Reference } from '../protocol/carried.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { StepOutcome } from '../protocol/step.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
@@ -58,7 +59,7 @@ export function stepFromResponse(
   if (calls.length === 0) {
     const ending: InvocationOutcome = failed
       ? { status: 'failed', error: errorOf(response), usage: total }
-      : { status: 'completed', text: carry(stepKeyOf(asked.runKey, asked.step), text), usage: total };
+      : { status: 'completed', text: textOf(asked, text), usage: total };
     return {
       ...ended(asked, failed ? 'failed' : 'final', ending),
       events: [{ kind: failed && parts.length === 0 ? 'error' : 'model', event }],
@@ -139,6 +140,12 @@ function ended(
     },
     ending,
   };
+}
+
+/** The size rule of results, whose text is plain while it is small. */
+function textOf({ runKey, step }: AskedStep, text: string): string | Reference {
+  const carried = carry(stepKeyOf(runKey, step), text);
+  return 'value' in carried ? carried.value : carried.ref;
 }
 
 function errorOf({ errorCode, errorMessage }: LlmResponse): { code: string; message: string } {

@@ -1,5 +1,5 @@
 import type { Content } from '../events/content.ts';
-import type { Carried } from './carried.ts';
+import type { Reference } from './carried.ts';
 
 /** Settings of one turn that travel with its message. */
 export interface TurnRunConfig {
@@ -43,8 +43,8 @@ export type InvocationStatus = 'running' | 'completed' | 'failed' | 'interrupted
 /** What one invocation came to, without its place in the transcript. */
 export interface InvocationOutcome {
   status: Exclude<InvocationStatus, 'running'>;
-  text?: Carried<string>;
-  output?: Carried;
+  /** The final answer; a reference where it is over 4 KiB. */
+  text?: string | Reference;
   error?: TurnError;
   usage: TurnUsage;
 }

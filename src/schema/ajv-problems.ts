@@ -45,7 +45,8 @@ function isToldByValues({ keyword, instancePath }: ErrorObject, errors: readonly
   return (
     keyword === 'type' &&
     errors.some(
-      (other) => (other.keyword === 'enum' || other.keyword === 'const') && other.instancePath === instancePath,
+      (other) =>
+        (other.keyword === 'enum' || other.keyword === 'const') && other.instancePath === instancePath,
     )
   );
 }

@@ -4,6 +4,7 @@ import { readJsonSchema } from './json-schema.ts';
 import { isRecord, kindOf } from './kind-of.ts';
 import { rootOf, withObjectRoot } from './object-root.ts';
 import { formatPath } from './path.ts';
+import { assertRequiredExist } from './required-properties.ts';
 import { SchemaError } from './schema-error.ts';
 import { isZod3Schema, validateWithZod3, zod3ToJsonSchema } from './zod3-schema.ts';
 import { isZod4Schema, validateWithZod4, zod4ToJsonSchema } from './zod4-schema.ts';
@@ -15,30 +16,40 @@ import { isZod4Schema, validateWithZod4, zod4ToJsonSchema } from './zod4-schema.
  * @throws DefinitionError naming the place in the schema.
  */
 export function compileSchema(schema: unknown, site: SchemaSite): CompiledSchema {
-  try {
+  return atSite(site, () => {
     const { jsonSchema, validate } = read(schema, site.side);
     return { jsonSchema: frozen(jsonSchema), validate };
-  } catch (error) {
-    if (!(error instanceof SchemaError)) throw error;
-    const field = formatPath([site.field, ...error.path]);
-    throw new DefinitionError({ owner: site.owner, field, problem: error.message }, { cause: error });
-  }
+  });
 }
 
 /**
  * {@link compileSchema} for the parameters of a function, which are always an object.
  *
- * @throws DefinitionError also for a schema that other values than objects fit.
+ * @throws DefinitionError also for a schema that other values than objects fit, or that requires unknown properties.
  */
 export function compileObjectSchema(schema: unknown, site: SchemaSite): CompiledSchema {
   const compiled = compileSchema(schema, site);
-  const jsonSchema = withObjectRoot(compiled.jsonSchema);
-  if (jsonSchema !== undefined) return { ...compiled, jsonSchema: frozen(jsonSchema) };
-  throw new DefinitionError({
-    owner: site.owner,
-    field: site.field,
-    problem: `the root must be an object (z.object({…}), or type: 'object'), got ${rootOf(compiled.jsonSchema)}`,
+  return atSite(site, () => {
+    const jsonSchema = withObjectRoot(compiled.jsonSchema);
+    if (jsonSchema === undefined) {
+      throw new SchemaError(
+        [],
+        `the root must be an object (z.object({…}), or type: 'object'), got ${rootOf(compiled.jsonSchema)}`,
+      );
+    }
+    assertRequiredExist(jsonSchema);
+    return { ...compiled, jsonSchema: frozen(jsonSchema) };
   });
+}
+
+function atSite<T>(site: SchemaSite, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
+    const field = formatPath([site.field, ...error.path]);
+    throw new DefinitionError({ owner: site.owner, field, problem: error.message }, { cause: error });
+  }
 }
 
 function read(schema: unknown, side: SchemaSite['side']): CompiledSchema {

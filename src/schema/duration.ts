@@ -1,5 +1,45 @@
-import { type Duration, msToNumber } from '@temporalio/common';
+import { msToNumber } from '@temporalio/common';
 import { kindOf } from './kind-of.ts';
+
+type Unit =
+  | 'Milliseconds'
+  | 'Millisecond'
+  | 'Msecs'
+  | 'Msec'
+  | 'Ms'
+  | 'Seconds'
+  | 'Second'
+  | 'Secs'
+  | 'Sec'
+  | 'S'
+  | 'Minutes'
+  | 'Minute'
+  | 'Mins'
+  | 'Min'
+  | 'M'
+  | 'Hours'
+  | 'Hour'
+  | 'Hrs'
+  | 'Hr'
+  | 'H'
+  | 'Days'
+  | 'Day'
+  | 'D'
+  | 'Weeks'
+  | 'Week'
+  | 'W'
+  | 'Years'
+  | 'Year'
+  | 'Yrs'
+  | 'Yr'
+  | 'Y';
+type UnitOfAnyCase = Unit | Uppercase<Unit> | Lowercase<Unit>;
+
+/**
+ * Milliseconds, or text like `'30s'`, `'5 minutes'`: what Temporal calls a `Duration`, whose own type is `any` to
+ * ESM programs, because the package `ms` keeps its declarations from them.
+ */
+export type Duration = number | `${number}` | `${number}${UnitOfAnyCase}` | `${number} ${UnitOfAnyCase}`;
 
 const LONGEST = 10 * 365 * 86_400_000;
 
@@ -21,7 +61,7 @@ export function readDuration(value: unknown): { ms: number } | { problem: string
 
 function parsed(text: string): number | undefined {
   try {
-    return msToNumber(text as Duration);
+    return msToNumber(text);
   } catch {
     // It throws for every text that it can't read, and its message repeats the text.
     return undefined;

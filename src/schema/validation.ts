@@ -11,7 +11,9 @@ export type Validation =
     };
 
 export function refused(problems: readonly Problem[]): Validation {
-  const ofKind = new Set(problems.filter(({ expectedKinds }) => expectedKinds).map(({ path }) => formatPath(path)));
+  const ofKind = new Set(
+    problems.filter(({ expectedKinds }) => expectedKinds).map(({ path }) => formatPath(path)),
+  );
   // Of a value of the wrong kind nothing else is worth saying; zod checks the length of a list where text is wanted.
   const told = problems.filter(({ path, expectedKinds }) => expectedKinds || !ofKind.has(formatPath(path)));
   const found = told.length > 0 ? told : [{ path: [], text: 'is not valid' }];

@@ -27,6 +27,7 @@ function problemsOf(issue: z.ZodIssue, root: unknown): Problem[] {
   if (issue.message !== NO_MESSAGE) return [{ path, text: issue.message }];
   switch (issue.code) {
     case 'invalid_type':
+      if (issue.expected === 'never') return [{ path, text: 'is not allowed' }];
       return [
         issue.expected.startsWith("'")
           ? notOneOf(root, path, valuesIn(issue.expected))

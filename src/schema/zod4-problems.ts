@@ -39,6 +39,7 @@ function problemsOf(issue: z.core.$ZodIssue, root: unknown, path: Path): Problem
   if (issue.message !== NO_MESSAGE) return [{ path, text: issue.message }];
   switch (issue.code) {
     case 'invalid_type':
+      if (issue.expected === 'never') return [{ path, text: 'is not allowed' }];
       return [wrongKind(root, path, [KINDS[issue.expected] ?? issue.expected])];
     case 'invalid_value':
       return [notOneOf(root, path, issue.values)];
@@ -71,6 +72,7 @@ function formatProblem(issue: z.core.$ZodIssueInvalidStringFormat, path: Path): 
   const details = issue as z.core.$ZodIssueInvalidStringFormat & Record<string, unknown>;
   switch (issue.format) {
     case 'regex':
+    case 'template_literal':
       return { path, text: `must match pattern ${withoutSlashes(issue.pattern ?? '')}` };
     case 'starts_with':
       return { path, text: `must start with ${JSON.stringify(details.prefix)}` };

@@ -4,7 +4,7 @@ import type { Event } from '../events/event.ts';
 import { Batch } from './batch.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
-import { jsonText, storableText } from './json-text.ts';
+import { jsonArray, jsonText, storableText } from './json-text.ts';
 import type { BeginCall, BegunCall, CallActions, SessionNames, SettleCall, SettledCall } from './store.ts';
 import { StoreBehindHistory, StoreUnavailable } from './store-errors.ts';
 
@@ -188,9 +188,9 @@ export class CallLedger {
       column(({ callKey }) => placeOfCall(callKey).runKey),
       column(({ callKey }) => placeOfCall(callKey).step),
       column(({ callKey }) => placeOfCall(callKey).index),
-      items.map(({ response }) => response),
+      jsonArray(items.map(({ response }) => response)),
       column(({ failed }) => failed),
-      items.map(({ actions }) => actions),
+      jsonArray(items.map(({ actions }) => actions)),
       column(({ stack }) => (stack === undefined ? null : storableText(stack))),
       items.map(({ token }) => token),
     ]);

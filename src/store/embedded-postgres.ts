@@ -5,6 +5,9 @@ import type { PgliteThreadData, PgliteThreadMessage } from './pglite-thread.ts';
 import { makePrivateSocket } from './private-socket.ts';
 import { StoreInUse, StoreUnavailable } from './store-errors.ts';
 
+/** Milliseconds that a clean shutdown may take. What was acknowledged survives an unclean one. */
+const LONGEST_CLOSE = 10_000;
+
 /** PGlite in a worker thread, behind a socket that only this user can open. */
 export interface EmbeddedPostgres {
   /** A connection to be, for pg's `stream`. */
@@ -56,7 +59,9 @@ export async function startEmbeddedPostgres(
     gone: () => gone,
     close: async () => {
       if (gone === undefined) thread.postMessage('close');
+      const stuck = setTimeout(() => void thread.terminate(), LONGEST_CLOSE);
       await exited;
+      clearTimeout(stuck);
     },
   };
 }

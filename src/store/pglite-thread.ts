@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
-import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { servePglite } from './pglite-server.ts';
 
 /** What the thread is told at its start. */
 export interface PgliteThreadData {
@@ -35,10 +35,9 @@ async function serve(): Promise<void> {
     return;
   }
   const database = await openDatabase();
-  const server = new PGLiteSocketServer({ db: database, path: socket, maxConnections: 2 });
-  await server.start();
+  const stop = await servePglite(database, socket, crash);
   port.on('message', async () => {
-    await server.stop();
+    await stop();
     await database.close();
     release();
     tell({ type: 'closed' });
@@ -71,11 +70,7 @@ async function openDatabase(): Promise<PGlite> {
     await created.close();
     renameSync(draft, data);
   }
-  const database = await PGlite.create(data);
-  const execute = database.execProtocolRawStream.bind(database);
-  // SQL errors are answers; what is thrown is the end of the WebAssembly instance.
-  database.execProtocolRawStream = (message, options) => execute(message, options).catch(crash);
-  return database;
+  return await PGlite.create(data);
 }
 
 function tell(message: PgliteThreadMessage): void {
@@ -83,6 +78,7 @@ function tell(message: PgliteThreadMessage): void {
 }
 
 function crash(error: unknown): never {
+  // Thrown outside of any promise it ends the thread, which tells it to the process.
   setImmediate(() => {
     throw error;
   });

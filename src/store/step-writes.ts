@@ -2,7 +2,7 @@ import type { StepOutcome } from '../protocol/step.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
-import { jsonText, storableText } from './json-text.ts';
+import { jsonArray, jsonText, storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import type {
   CommitStep,
@@ -120,8 +120,8 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
     events.map(({ kind }) => kind),
     events.map(({ author }) => author),
     events.map(({ branch }) => branch),
-    events.map(({ body }) => body),
-    events.map(({ delta }) => delta),
+    jsonArray(events.map(({ body }) => body)),
+    jsonArray(events.map(({ delta }) => delta)),
     ...(calls.length === 0
       ? [null, null, null]
       : [
@@ -133,8 +133,8 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
     rows.map(({ index }) => index),
     rows.map(({ callId }) => storableText(callId)),
     rows.map(({ tool }) => storableText(tool)),
-    rows.map(({ args }) => (args === undefined ? null : jsonText(args))),
-    rows.map(({ response }) => (response === undefined ? null : jsonText(response))),
+    jsonArray(rows.map(({ args }) => jsonText(args))),
+    jsonArray(rows.map(({ response }) => jsonText(response))),
     JSON.stringify(step.usage),
     jsonText(step.outcome),
     step.ending?.status,

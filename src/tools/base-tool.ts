@@ -1,4 +1,6 @@
 import type { FunctionDeclaration } from '../events/content.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { Context } from './context.ts';
@@ -62,9 +64,12 @@ export abstract class BaseTool {
 
   constructor(params: BaseToolParams) {
     const kind = new.target.name || 'BaseTool';
-    assertKnownFields(kind, params, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
+    if (!isRecord(params)) {
+      throw new DefinitionError({ owner: kind, problem: `expected an object, got ${kindOf(params)}` });
+    }
     assertToolName(kind, params.name);
     const owner = toolOwner(kind, params.name);
+    assertKnownFields(owner, params, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
     const read = new OptionReader(owner, params);
     this.name = params.name;
     this.description = read.text('description');

@@ -1,5 +1,4 @@
-import type { Duration } from '@temporalio/common';
-import { formatDuration } from '../schema/duration.ts';
+import { type Duration, formatDuration } from '../schema/duration.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { type ResolvedRetryOptions, type RetryOptions, resolveRetryOptions } from './retry-options.ts';

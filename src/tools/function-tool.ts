@@ -56,10 +56,13 @@ export class FunctionTool<
 
   constructor(options: ToolOptions<TParameters, TOutput>) {
     const kind = new.target.name || 'FunctionTool';
-    assertKnownFields(kind, options, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
+    if (!isRecord(options)) {
+      throw new DefinitionError({ owner: kind, problem: `expected an object, got ${kindOf(options)}` });
+    }
     const { parameters, outputSchema, execute, ...params } = options;
     const name = nameOf(kind, params.name, execute);
     const owner = toolOwner(kind, name);
+    assertKnownFields(owner, options, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
     if (typeof execute !== 'function') {
       throw new DefinitionError({
         owner,

@@ -1,4 +1,4 @@
-import type { Duration } from '@temporalio/common';
+import type { Duration } from '../schema/duration.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 

@@ -21,7 +21,9 @@ function messageOf(thrown: unknown): string {
 /** Those of an `AggregateError`. */
 function innerErrors(thrown: object): unknown[] {
   const errors = read(thrown, 'errors');
-  return Array.isArray(errors) ? errors.slice(0, 5).filter((inner) => typeof read(Object(inner), 'errors') !== 'object') : [];
+  return Array.isArray(errors)
+    ? errors.slice(0, 5).filter((inner) => typeof read(Object(inner), 'errors') !== 'object')
+    : [];
 }
 
 function textOf(thrown: object, field: string): string | undefined {

@@ -31,7 +31,12 @@ describe('LlmAgent', () => {
       subAgents: [],
       durable: {
         modelTimeout: 600_000,
-        modelRetry: { maximumAttempts: 3, initialInterval: 1_000, maximumInterval: 30_000, backoffCoefficient: 2 },
+        modelRetry: {
+          maximumAttempts: 3,
+          initialInterval: 1_000,
+          maximumInterval: 30_000,
+          backoffCoefficient: 2,
+        },
         maxParallelCalls: 32,
       },
     });
@@ -79,10 +84,18 @@ describe('LlmAgent', () => {
     ['description', { description: 1 }, 'LlmAgent "support": description: expected a string, got number'],
     ['no model', { model: undefined }, `LlmAgent "support": model: required: the name of a model`],
     ['empty model', { model: ' ' }, 'LlmAgent "support": model: must not be empty'],
-    ['odd model', { model: {} }, 'LlmAgent "support": model: expected the name of a model or a BaseLlm, got object'],
+    [
+      'odd model',
+      { model: {} },
+      'LlmAgent "support": model: expected the name of a model or a BaseLlm, got object',
+    ],
     ['instruction', { instruction: 1 }, 'LlmAgent "support": instruction: expected a string or a function'],
     ['no list', { tools: named('a') }, 'LlmAgent "support": tools: expected a list of tools, got object'],
-    ['no tool', { tools: [named('a'), () => 1] }, 'LlmAgent "support": tools[1]: expected a tool, got function'],
+    [
+      'no tool',
+      { tools: [named('a'), () => 1] },
+      'LlmAgent "support": tools[1]: expected a tool, got function',
+    ],
     ['a hole', { tools: Array(1) }, 'LlmAgent "support": tools[0]: expected a tool, got undefined'],
     [
       'options',
@@ -99,7 +112,11 @@ describe('LlmAgent', () => {
       { tools: [named('a'), named('b'), named('a')] },
       'LlmAgent "support": tools[2]: duplicate tool: "a", which is tools[0] too',
     ],
-    ['config', { generateContentConfig: 1 }, 'LlmAgent "support": generateContentConfig: expected an object, got number'],
+    [
+      'config',
+      { generateContentConfig: 1 },
+      'LlmAgent "support": generateContentConfig: expected an object, got number',
+    ],
     [
       'tools in the config',
       { generateContentConfig: { tools: [] } },
@@ -115,17 +132,49 @@ describe('LlmAgent', () => {
       { generateContentConfig: { responseSchema: {} } },
       'LlmAgent "support": generateContentConfig.responseSchema: Response schema must be set via LlmAgent.outputSchema.',
     ],
-    ['schema in the config', { generateContentConfig: { responseJsonSchema: {} } }, 'generateContentConfig.responseJsonSchema:'],
-    ['signal', { generateContentConfig: { abortSignal: AbortSignal.abort() } }, 'generateContentConfig.abortSignal:'],
-    ['calling', { generateContentConfig: { automaticFunctionCalling: {} } }, 'generateContentConfig.automaticFunctionCalling:'],
+    [
+      'schema in the config',
+      { generateContentConfig: { responseJsonSchema: {} } },
+      'generateContentConfig.responseJsonSchema:',
+    ],
+    [
+      'signal',
+      { generateContentConfig: { abortSignal: AbortSignal.abort() } },
+      'generateContentConfig.abortSignal:',
+    ],
+    [
+      'calling',
+      { generateContentConfig: { automaticFunctionCalling: {} } },
+      'generateContentConfig.automaticFunctionCalling:',
+    ],
     ['key', { outputKey: '' }, 'LlmAgent "support": outputKey: must not be empty'],
     ['key', { outputKey: 1 }, 'LlmAgent "support": outputKey: expected a string, got number'],
     ['timeout', { modelTimeout: 0 }, 'LlmAgent "support": modelTimeout: must be longer than 0'],
-    ['retry', { modelRetry: { initialInterval: 'x' } }, 'LlmAgent "support": modelRetry.initialInterval: expected milliseconds'],
-    ['calls', { maxParallelCalls: 0 }, 'LlmAgent "support": maxParallelCalls: expected a whole number, 1 or more'],
-    ['typo', { instructions: 'x' }, 'LlmAgent "support": instructions: unknown option; did you mean "instruction"?'],
-    ['later', { subAgents: [] }, 'LlmAgent "support": subAgents: an option of ADK that this release of Holdfast does not have'],
-    ['later', { beforeToolCallback: () => undefined }, 'LlmAgent "support": beforeToolCallback: an option of ADK'],
+    [
+      'retry',
+      { modelRetry: { initialInterval: 'x' } },
+      'LlmAgent "support": modelRetry.initialInterval: expected milliseconds',
+    ],
+    [
+      'calls',
+      { maxParallelCalls: 0 },
+      'LlmAgent "support": maxParallelCalls: expected a whole number, 1 or more',
+    ],
+    [
+      'typo',
+      { instructions: 'x' },
+      'LlmAgent "support": instructions: unknown option; did you mean "instruction"?',
+    ],
+    [
+      'later',
+      { subAgents: [] },
+      'LlmAgent "support": subAgents: an option of ADK that this release of Holdfast does not have',
+    ],
+    [
+      'later',
+      { beforeToolCallback: () => undefined },
+      'LlmAgent "support": beforeToolCallback: an option of ADK',
+    ],
   ])('refuses %s: %j', (_, config, message) => {
     const whole = config === undefined ? config : { name: 'support', model: 'm', ...config };
     if (config !== undefined && 'model' in config && message === 'LlmAgent: name: required') {

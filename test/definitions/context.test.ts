@@ -133,12 +133,16 @@ describe('once', () => {
 
   test('a store that fails fails the action', async () => {
     const once = { get: () => undefined, put: () => Promise.reject(new Error('store down')) };
-    await expect(new Context({ ...init, call: { ...call(), once } }).once('k', () => 1)).rejects.toThrow('store down');
+    await expect(new Context({ ...init, call: { ...call(), once } }).once('k', () => 1)).rejects.toThrow(
+      'store down',
+    );
   });
 
   test('bad keys and actions', async () => {
     const context = new Context({ ...init, call: call() });
-    await expect(context.once('', () => 1)).rejects.toThrow('once: key must be a string of 1 to 200 characters');
+    await expect(context.once('', () => 1)).rejects.toThrow(
+      'once: key must be a string of 1 to 200 characters',
+    );
     await expect(context.once('x'.repeat(201), () => 1)).rejects.toThrow('key must be');
     await expect(context.once('k', 1 as never)).rejects.toThrow('once("k"): action must be a function');
   });
@@ -147,6 +151,8 @@ describe('once', () => {
 test('ReadonlyContext: state is read-only', () => {
   const context = new ReadonlyContext(init);
   expect(context.state.get('city')).toBe('Graz');
-  expect(() => (context.state as { set(key: string, value: unknown): void }).set('city', 'Wien')).toThrow('read-only');
+  expect(() => (context.state as { set(key: string, value: unknown): void }).set('city', 'Wien')).toThrow(
+    'read-only',
+  );
   expect(context.agentName).toBe('support');
 });

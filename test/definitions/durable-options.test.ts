@@ -21,7 +21,10 @@ test('defaults', () => {
 
 test.each<[DurableOptions, object]>([
   [{ timeout: 1500 }, { timeout: 1500 }],
-  [{ timeout: '90s', totalTimeout: '2 hours' }, { timeout: 90_000, totalTimeout: 7_200_000 }],
+  [
+    { timeout: '90s', totalTimeout: '2 hours' },
+    { timeout: 90_000, totalTimeout: 7_200_000 },
+  ],
   [{ timeout: '0.4ms' }, { timeout: 1 }],
   [{ timeout: 1000, totalTimeout: 1000 }, { totalTimeout: 1000 }],
   [{ heartbeatTimeout: '1m' }, { heartbeatTimeout: 60_000 }],
@@ -34,7 +37,10 @@ test.each<[DurableOptions, object]>([
   [{ retry: { initialInterval: '1m' } }, { retry: { initialInterval: 60_000, maximumInterval: 60_000 } }],
   [{ retry: { maximumInterval: 200 } }, { retry: { initialInterval: 200, maximumInterval: 200 } }],
   [{ retry: { backoffCoefficient: 1 } }, { retry: { backoffCoefficient: 1 } }],
-  [{ timeout: undefined, retry: undefined, sensitive: undefined }, { timeout: 300_000, sensitive: false }],
+  [
+    { timeout: undefined, retry: undefined, sensitive: undefined },
+    { timeout: 300_000, sensitive: false },
+  ],
 ])('%j', (options, resolved) => expect(resolveDurableOptions(options)).toMatchObject(resolved));
 
 describe('refuses, naming the field', () => {
@@ -49,12 +55,20 @@ describe('refuses, naming the field', () => {
     [{ timeout: null }, 'timeout', `expected milliseconds or a duration like '30s' or '5 minutes', got null`],
     [{ timeout: {} }, 'timeout', `expected milliseconds or a duration like '30s' or '5 minutes', got object`],
     [{ timeout: '2h' }, 'totalTimeout', '1 h (the default) is shorter than the timeout of one attempt, 2 h'],
-    [{ timeout: '90s', totalTimeout: 500 }, 'totalTimeout', '500 ms is shorter than the timeout of one attempt, 90 s'],
+    [
+      { timeout: '90s', totalTimeout: 500 },
+      'totalTimeout',
+      '500 ms is shorter than the timeout of one attempt, 90 s',
+    ],
     [{ heartbeatTimeout: 0 }, 'heartbeatTimeout', 'must be longer than 0'],
     [{ retry: 3 }, 'retry', 'expected an object, got number'],
     [{ retry: { maximumAttempts: 0 } }, 'retry.maximumAttempts', 'expected a whole number, 1 or more'],
     [{ retry: { maximumAttempts: 1.5 } }, 'retry.maximumAttempts', 'expected a whole number, 1 or more'],
-    [{ retry: { maximumAttempts: '3' } }, 'retry.maximumAttempts', 'expected a whole number, 1 or more, got string'],
+    [
+      { retry: { maximumAttempts: '3' } },
+      'retry.maximumAttempts',
+      'expected a whole number, 1 or more, got string',
+    ],
     [{ retry: { initialInterval: 0 } }, 'retry.initialInterval', 'must be longer than 0'],
     [
       { retry: { initialInterval: 100, maximumInterval: 10 } },
@@ -84,7 +98,11 @@ describe('refuses, naming the field', () => {
       'heartbeatTimeout',
       `a tool with execution: 'local' has no heartbeats; leave it out, or use 'activity'`,
     ],
-    [{ execution: 'local', isLongRunning: true }, 'execution', `a long-running tool can't run locally; use 'activity'`],
+    [
+      { execution: 'local', isLongRunning: true },
+      'execution',
+      `a long-running tool can't run locally; use 'activity'`,
+    ],
     [{ summary: 'pays' }, 'summary', 'expected a function of the arguments, got string'],
     [{ sensitive: 'card' }, 'sensitive', 'expected true, false or a list of argument names, got string'],
     [{ sensitive: ['', 1] }, 'sensitive[0]', `expected the name of an argument, or 'result', got ''`],

@@ -6,7 +6,12 @@ import { BaseTool, isBaseTool, type RunAsyncToolRequest } from '../../src/tools/
 import { Context } from '../../src/tools/context.ts';
 import { FunctionTool, isFunctionTool } from '../../src/tools/function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { InvalidArgumentsError, InvalidResultError, ToolError, ToolExecutionError } from '../../src/tools/tool-error.ts';
+import {
+  InvalidArgumentsError,
+  InvalidResultError,
+  ToolError,
+  ToolExecutionError,
+} from '../../src/tools/tool-error.ts';
 import { refusal } from './refusal.ts';
 
 const toolContext = new Context({
@@ -18,7 +23,8 @@ const toolContext = new Context({
   state: {},
 });
 
-const run = (of: BaseTool, args: unknown = {}) => of.runAsync({ args: args as Record<string, unknown>, toolContext });
+const run = (of: BaseTool, args: unknown = {}) =>
+  of.runAsync({ args: args as Record<string, unknown>, toolContext });
 
 async function failure(of: BaseTool, args: unknown = {}): Promise<ToolError> {
   return run(of, args).then(
@@ -61,7 +67,12 @@ describe('declaration', () => {
   });
 
   test('results that are no objects are declared as they are sent', () => {
-    const list = tool({ name: 'l', description: '', outputSchema: z.array(z.string()), execute: () => ['a'] });
+    const list = tool({
+      name: 'l',
+      description: '',
+      outputSchema: z.array(z.string()),
+      execute: () => ['a'],
+    });
     expect(list._getDeclaration().responseJsonSchema).toEqual({
       type: 'object',
       properties: { result: { type: 'array', items: { type: 'string' } } },
@@ -104,7 +115,8 @@ describe.each<[string, FunctionTool<never, never>]>(
     }) as never,
   ]),
 )('arguments by %s', (_, double) => {
-  test('valid ones reach the function', async () => expect(await run(double, { n: 4 })).toEqual({ twice: 8 }));
+  test('valid ones reach the function', async () =>
+    expect(await run(double, { n: 4 })).toEqual({ twice: 8 }));
 
   test('wrong ones do not', async () => {
     const error = await failure(double, { n: 's3cret' });
@@ -122,7 +134,7 @@ describe.each<[string, FunctionTool<never, never>]>(
     );
   });
 
-  test.each([[null], [[]], ['n'], [undefined]])('%j is no object', async (args) => {
+  test.each([[null], [[]], ['n'], [7]])('%j is no object', async (args) => {
     expect((await failure(double, args)).message).toContain('invalid arguments: expected object, got');
   });
 });
@@ -130,7 +142,9 @@ describe.each<[string, FunctionTool<never, never>]>(
 describe('running', () => {
   test('the function gets what the schema makes of the arguments, and the context', async () => {
     const execute = vi.fn();
-    await run(tool({ name: 't', description: '', parameters: z.object({ n: z.number().default(3) }), execute }));
+    await run(
+      tool({ name: 't', description: '', parameters: z.object({ n: z.number().default(3) }), execute }),
+    );
     expect(execute).toHaveBeenCalledWith({ n: 3 }, toolContext);
   });
 
@@ -166,7 +180,9 @@ describe('running', () => {
         throw new Error('database down');
       }),
     });
-    const error = await failure(tool({ name: 't', description: '', parameters, execute: () => 1 }), { id: 'x' });
+    const error = await failure(tool({ name: 't', description: '', parameters, execute: () => 1 }), {
+      id: 'x',
+    });
     expect(error).toMatchObject({ message: `Error in tool 't': database down`, retryable: true });
   });
 });
@@ -185,7 +201,12 @@ describe('results', () => {
 
   test('are what zod makes of them', async () => {
     const outputSchema = z.object({ at: z.date(), n: z.number().default(1) });
-    const clock = tool({ name: 't', description: '', outputSchema, execute: () => ({ at: new Date(0), more: 1 }) });
+    const clock = tool({
+      name: 't',
+      description: '',
+      outputSchema,
+      execute: () => ({ at: new Date(0), more: 1 }),
+    });
     expect(await run(clock)).toEqual({ at: new Date(0), n: 1 });
   });
 
@@ -202,7 +223,9 @@ describe('results', () => {
   test('nothing where something is wanted', async () => {
     const outputSchema = z.object({ a: z.string() });
     const nothing = tool({ name: 't', description: '', outputSchema, execute: () => undefined as never });
-    expect((await failure(nothing)).message).toContain(`doesn't match outputSchema: expected object, got undefined`);
+    expect((await failure(nothing)).message).toContain(
+      `doesn't match outputSchema: expected object, got undefined`,
+    );
   });
 });
 
@@ -213,25 +236,67 @@ describe('refuses, naming the field', () => {
     ['a list', [] as never, 'FunctionTool: expected an object, got array'],
     [
       'no name',
-      { description: '', execute: (() => () => 1)() },
+      {
+        description: '',
+        execute: (
+          () => () =>
+            1
+        )(),
+      },
       'FunctionTool: name: Tool name cannot be empty. Either name the `execute` function or provide a `name`.',
     ],
     ['an empty name', { ...good, name: '' }, 'FunctionTool: name: Tool name cannot be empty.'],
     ['no name of text', { ...good, name: 7 }, 'FunctionTool: name: expected a string, got number'],
-    ['spaces in it', { ...good, name: 'pay out' }, 'FunctionTool: name: must start with a letter or an underscore'],
-    ['a digit first', { ...good, name: '1pay' }, 'FunctionTool: name: must start with a letter or an underscore'],
-    ['a long name', { ...good, name: 'x'.repeat(129) }, 'FunctionTool: name: must have at most 128 characters, has 129'],
+    [
+      'spaces in it',
+      { ...good, name: 'pay out' },
+      'FunctionTool: name: must start with a letter or an underscore',
+    ],
+    [
+      'a digit first',
+      { ...good, name: '1pay' },
+      'FunctionTool: name: must start with a letter or an underscore',
+    ],
+    [
+      'a long name',
+      { ...good, name: 'x'.repeat(129) },
+      'FunctionTool: name: must have at most 128 characters, has 129',
+    ],
     ['ours', { ...good, name: 'holdfast.callModel' }, 'FunctionTool: name: must not start with "holdfast."'],
     ["Temporal's", { ...good, name: '__temporal_x' }, 'FunctionTool: name: must not start with "__temporal"'],
-    ["ADK's", { ...good, name: 'adk_request_input' }, 'FunctionTool: name: must not start with "adk_request_"'],
+    [
+      "ADK's",
+      { ...good, name: 'adk_request_input' },
+      'FunctionTool: name: must not start with "adk_request_"',
+    ],
     ['__proto__', { ...good, name: '__proto__' }, 'FunctionTool: name: JavaScript gives this name a meaning'],
     ['no description', { name: 'pay', execute: () => 1 }, 'FunctionTool "pay": description: required'],
-    ['no text', { ...good, description: 1 }, 'FunctionTool "pay": description: expected a string, got number'],
-    ['no function', { name: 'pay', description: '' }, 'FunctionTool "pay": execute: expected a function, got undefined'],
-    ['no flag', { ...good, isLongRunning: 'x' }, 'FunctionTool "pay": isLongRunning: expected true or false, got string'],
-    ['other options', { ...good, parameter: {} }, 'FunctionTool "pay": parameter: unknown option; did you mean "parameters"?'],
+    [
+      'no text',
+      { ...good, description: 1 },
+      'FunctionTool "pay": description: expected a string, got number',
+    ],
+    [
+      'no function',
+      { name: 'pay', description: '' },
+      'FunctionTool "pay": execute: expected a function, got undefined',
+    ],
+    [
+      'no flag',
+      { ...good, isLongRunning: 'x' },
+      'FunctionTool "pay": isLongRunning: expected true or false, got string',
+    ],
+    [
+      'other options',
+      { ...good, parameter: {} },
+      'FunctionTool "pay": parameter: unknown option; did you mean "parameters"?',
+    ],
     ['no schema', { ...good, parameters: 'x' }, 'FunctionTool "pay": parameters: expected a schema'],
-    ['no object', { ...good, parameters: z.string() }, 'FunctionTool "pay": parameters: the root must be an object'],
+    [
+      'no object',
+      { ...good, parameters: z.string() },
+      'FunctionTool "pay": parameters: the root must be an object',
+    ],
     ['no schema', { ...good, outputSchema: [] }, 'FunctionTool "pay": outputSchema: expected a schema'],
     [
       'sensitive arguments that are none',
@@ -239,11 +304,19 @@ describe('refuses, naming the field', () => {
       'FunctionTool "pay": sensitive[1]: no argument has the name "crad"; did you mean "card"?',
     ],
   ])('%s', (_, options, message) => {
-    expect(refusal(() => new FunctionTool(options as never)).message.replace('FunctionTool: parameter:', 'FunctionTool "pay": parameter:')).toContain(message);
+    expect(refusal(() => new FunctionTool(options as never)).message).toContain(message);
   });
 
   test('names that are fine', () => {
-    for (const name of ['default', 'a', '_x', 'Shop.pay-out:v2', 'constructor', 'x'.repeat(128), 'holdfast']) {
+    for (const name of [
+      'default',
+      'a',
+      '_x',
+      'Shop.pay-out:v2',
+      'constructor',
+      'x'.repeat(128),
+      'holdfast',
+    ]) {
       expect(tool({ ...good, name }).name).toBe(name);
     }
   });
@@ -274,7 +347,9 @@ describe('BaseTool', () => {
 
   test('errors name the class', () => {
     expect(refusal(() => new Clock({ name: 'holdfast.x' })).message).toMatch(/^Clock: name: /);
-    expect(refusal(() => new Clock({ timeout: 0 })).message).toBe('Clock "clock": timeout: must be longer than 0');
+    expect(refusal(() => new Clock({ timeout: 0 })).message).toBe(
+      'Clock "clock": timeout: must be longer than 0',
+    );
   });
 
   test('is known across copies of the package', () => {

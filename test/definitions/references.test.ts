@@ -41,7 +41,10 @@ const zod4Node = z.object({
     return z.array(zod4Node);
   },
 });
-const zod3Node: z3.ZodType<Node> = z3.object({ value: z3.string(), children: z3.lazy(() => z3.array(zod3Node)) });
+const zod3Node: z3.ZodType<Node> = z3.object({
+  value: z3.string(),
+  children: z3.lazy(() => z3.array(zod3Node)),
+});
 
 const ofJson = {
   type: 'object',
@@ -61,8 +64,12 @@ test.each([
     required: ['value', 'children'],
   };
   expect(jsonSchema).toEqual({ ...node, $defs: { root: node } });
-  expect(await validate({ value: 'a', children: [{ value: 'b', children: [] }] })).toMatchObject({ ok: true });
-  expect(await validate({ value: 'a', children: [{ value: 'b', children: [{ value: 3, children: [] }] }] })).toMatchObject({
+  expect(await validate({ value: 'a', children: [{ value: 'b', children: [] }] })).toMatchObject({
+    ok: true,
+  });
+  expect(
+    await validate({ value: 'a', children: [{ value: 'b', children: [{ value: 3, children: [] }] }] }),
+  ).toMatchObject({
     message: 'children[0].children[0].value: expected string, got number',
   });
 });
@@ -95,7 +102,9 @@ test('references that would grow without end stay references', async () => {
   }
   const { jsonSchema, validate } = compile({ $ref: '#/$defs/d30', $defs });
   expect(JSON.stringify(jsonSchema).length).toBeLessThan(5_000);
-  expect(await validate({ left: { right: 1 } })).toMatchObject({ message: 'left.right: expected object, got number' });
+  expect(await validate({ left: { right: 1 } })).toMatchObject({
+    message: 'left.right: expected object, got number',
+  });
 });
 
 test('what only looks like a reference is data', () => {

@@ -1,10 +1,10 @@
-import { buildBundle } from '../../scripts/build-bundle.ts';
+import { build } from '../../scripts/build.ts';
 import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
 import { obtainExecutable } from '../../worker/temporal/install.ts';
 
-/** Everything that takes long and that tests share: the workflow bundle and a Temporal server's executable. */
+/** What tests share: the built package, its workflow bundle, and a Temporal server's executable. */
 export default async function setup(): Promise<void> {
-  await buildBundle();
+  await build();
   const { path } = await obtainExecutable({
     configured: process.env.HOLDFAST_TEMPORAL_CLI,
     cacheFolder: defaultCacheFolder(process.env),

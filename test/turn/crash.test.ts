@@ -84,7 +84,7 @@ describe('SIGKILL of the worker', () => {
     await gemini.waitForRequests(1);
     await worker?.kill();
     await startWorker();
-    expect(await handle.result()).toMatchObject({ status: 'completed', text: { value: 'done' } });
+    expect(await handle.result()).toMatchObject({ status: 'completed', text: 'done' });
     expect(gemini.requests).toHaveLength(2);
     const events = await transcript(names);
     expect(events.map(({ seq, kind }) => [seq, kind])).toEqual([

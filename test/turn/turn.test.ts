@@ -102,6 +102,14 @@ const local = tool({
   execution: 'local',
   execute: ({ a }) => ({ sum: a + 1 }),
 });
+const waits = tool({
+  name: 'waits',
+  description: 'waits until it is cancelled',
+  execute: (_args, context) =>
+    new Promise((_resolve, reject) =>
+      context?.abortSignal?.addEventListener('abort', () => reject(new Error('cancelled'))),
+    ),
+});
 const secretive = tool({
   name: 'secretive',
   description: 'sees and says secrets',
@@ -126,6 +134,7 @@ const config: LlmAgentConfig = {
     identity,
     local,
     secretive,
+    waits,
   ],
   outputKey: 'answer',
   modelRetry: { initialInterval: 1, maximumInterval: 10 },
@@ -151,7 +160,7 @@ describe('a turn', () => {
     expect(turn.result).toMatchObject({
       v: 1,
       status: 'completed',
-      text: { value: 'hello' },
+      text: 'hello',
       events: { from: 1, to: 2 },
       usage: { modelCalls: 1 },
     });
@@ -344,7 +353,7 @@ describe('a turn', () => {
       text('at last'),
     ]);
     const turn = await environment.run({ message: 'go' });
-    expect(turn.result).toMatchObject({ status: 'completed', text: { value: 'at last' } });
+    expect(turn.result).toMatchObject({ status: 'completed', text: 'at last' });
     environment.gemini.reset(() => error(503, 'down'));
     const failed = await environment.run({ message: 'go' });
     expect(failed.result).toMatchObject({ status: 'failed', error: { code: 'HOLDFAST_MODEL_UNAVAILABLE' } });
@@ -367,7 +376,7 @@ describe('a turn', () => {
     });
     environment.gemini.reset([stopped('MAX_TOKENS', 'half an ans')]);
     const cut = await environment.run({ message: 'go' });
-    expect(cut.result).toMatchObject({ status: 'completed', text: { value: 'half an ans' } });
+    expect(cut.result).toMatchObject({ status: 'completed', text: 'half an ans' });
     expect(cut.events[1]?.event.finishReason).toBe('MAX_TOKENS');
   });
 
@@ -377,7 +386,7 @@ describe('a turn', () => {
       text('The sum of one and one is two.'),
     ]);
     const turn = await environment.run({ message: 'go', runConfig: { streamingMode: 'sse' } });
-    expect(turn.result).toMatchObject({ text: { value: 'The sum of one and one is two.' } });
+    expect(turn.result).toMatchObject({ text: 'The sum of one and one is two.' });
     expect(environment.gemini.requests.map(({ streaming }) => streaming)).toEqual([true, true]);
     expect(turn.events.map(({ kind }) => kind)).toEqual(['message', 'model', 'responses', 'model']);
   });
@@ -433,6 +442,31 @@ describe('a turn', () => {
         )
         .toBe(1);
     }
+  });
+
+  test('a cancelled turn leaves a session that the next turn continues [turn.cancel]', async () => {
+    environment.gemini.reset(stepCalls([[{ name: 'waits' }, { name: 'add', args: { a: 1, b: 1 } }]]));
+    const names = { app: 'test', userId: 'ada', sessionId: 'cancelled' };
+    const waiting = Promise.withResolvers<void>();
+    const stop = environment.store.onNotice((notice) => {
+      if (notice.type === 'call started' && notice.tool === 'waits') waiting.resolve();
+    });
+    const handle = await environment.client.startTurn({ ...names, message: 'go' });
+    await waiting.promise;
+    stop();
+    await environment.temporal.workflow.getHandle(handle.workflowId).cancel();
+    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+    expect(await environment.store.findInvocation(names, handle.invocationId)).toMatchObject({
+      status: 'interrupted',
+    });
+
+    environment.gemini.reset([text('still here')]);
+    const next = await environment.run({ ...names, message: 'are you there?' });
+    expect(next.result).toMatchObject({ status: 'completed', text: 'still here' });
+    const [waits, sum] = responses(next) as { error?: string }[];
+    expect(waits?.error).toMatch(/cut off/);
+    expect(sum).toEqual({ sum: 2 });
+    expect(environment.gemini.refusals).toEqual([]);
   });
 
   test('arguments that disagree with the workflow id fail the run with a typed error [turn.start]', async () => {

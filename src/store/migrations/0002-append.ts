@@ -1,13 +1,14 @@
 /** State and the merged responses of a step. A function's name ends in its version: older workers keep calling theirs. */
 export const append = `
-create function holdfast.merge_deltas_1(older jsonb, newer jsonb) returns jsonb
+-- Objects merge, anything else is replaced: at 100 levels objects too, since recursion has an end.
+create function holdfast.merge_deltas_1(older jsonb, newer jsonb, level int) returns jsonb
 language plpgsql immutable parallel safe as $$
 begin
-  if jsonb_typeof(older) is distinct from 'object' or jsonb_typeof(newer) is distinct from 'object' then
+  if level = 100 or jsonb_typeof(older) <> 'object' or jsonb_typeof(newer) <> 'object' then
     return newer;
   end if;
   return older || newer || coalesce((
-    select jsonb_object_agg(n.key, holdfast.merge_deltas_1(older -> n.key, n.value))
+    select jsonb_object_agg(n.key, holdfast.merge_deltas_1(older -> n.key, n.value, level + 1))
     from jsonb_each(newer) n
     where jsonb_typeof(n.value) = 'object' and jsonb_typeof(older -> n.key) = 'object'
   ), '{}');
@@ -72,7 +73,7 @@ declare
 begin
   foreach actions in array coalesce(of_calls, '{}') loop
     if actions ? 'stateDelta' then
-      delta := holdfast.merge_deltas_1(delta, actions -> 'stateDelta');
+      delta := holdfast.merge_deltas_1(delta, actions -> 'stateDelta', 0);
     end if;
     if actions ? 'artifactDelta' then
       artifacts := artifacts || coalesce((

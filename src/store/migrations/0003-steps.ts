@@ -171,9 +171,9 @@ end $$;
 
 create function holdfast.commit_step_1(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, agent text,
-  kinds text[], authors text[], branches text[], bodies json[], deltas jsonb[],
+  kinds text[], authors text[], branches text[], bodies json, deltas jsonb,
   call_keys text[], call_ids text[], call_tools text[],
-  row_keys text[], row_indexes int[], row_call_ids text[], row_tools text[], row_args json[], row_responses json[],
+  row_keys text[], row_indexes int[], row_call_ids text[], row_tools text[], row_args json, row_responses json,
   usage json, outcome json, ending_status text, ending json
 ) returns table (head json) language plpgsql as $$
 #variable_conflict use_variable
@@ -182,6 +182,7 @@ declare
   r holdfast.runs;
   step_row record;
   step_key text := run || '.' || at_step;
+  delta jsonb;
 begin
   select * into s from holdfast.sessions t where t.id = session for update;
   select * into r from holdfast.runs t where t.session_id = session and t.run_key = run;
@@ -208,11 +209,12 @@ begin
     select session, s.last_seq + e.n, invocation, run, at_step, e.kind, e.author, e.branch, e.body,
       e.kind || ':' || step_key || case when e.nth = 1 then '' else '.' || e.nth end
     from (select u.*, row_number() over (partition by u.kind order by u.n) as nth
-      from unnest(kinds, authors, branches, bodies) with ordinality u (kind, author, branch, body, n)) e;
+      from rows from (unnest(kinds, authors, branches), json_array_elements(bodies))
+        with ordinality u (kind, author, branch, body, n)) e;
   s.last_seq := s.last_seq + coalesce(cardinality(kinds), 0);
-  for i in 1 .. coalesce(cardinality(deltas), 0) loop
-    if deltas[i] is not null then
-      s.state := s.state || holdfast.apply_delta_1(s, invocation, deltas[i]);
+  for delta in select d.value from jsonb_array_elements(deltas) d loop
+    if delta <> 'null' then
+      s.state := s.state || holdfast.apply_delta_1(s, invocation, delta);
     end if;
   end loop;
   if run = invocation then
@@ -224,11 +226,17 @@ begin
       failed, actions, settled_at)
     select session, u.key, 'call', run, at_step, u.idx, u.call_id, u.tool,
       case when u.response is null then 'planned' else 'settled' end, u.args, u.response,
-      case when u.response is not null then u.response -> 'error' is not null end,
+      u.response -> 'error' is not null,
       case when u.response is not null then '{}'::jsonb end,
       case when u.response is not null then clock_timestamp() end
-    from unnest(row_keys, row_indexes, row_call_ids, row_tools, row_args, row_responses)
-      u (key, idx, call_id, tool, args, response)
+    from (
+      select t.key, t.idx, t.call_id, t.tool,
+        case when json_typeof(t.args) <> 'null' then t.args end as args,
+        case when json_typeof(t.response) <> 'null' then t.response end as response
+      from rows from (unnest(row_keys, row_indexes, row_call_ids, row_tools),
+        json_array_elements(row_args), json_array_elements(row_responses))
+        t (key, idx, call_id, tool, args, response)
+    ) u
     order by u.key
     on conflict on constraint ledger_pkey do nothing;
   update holdfast.ledger l set status = 'settled', agent = agent, call_keys = call_keys,

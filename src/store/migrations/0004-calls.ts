@@ -54,21 +54,23 @@ end $$;
 
 -- The first outcome wins; any other is answered with it.
 create function holdfast.settle_calls_1(
-  sessions text[], keys text[], runs text[], steps int[], indexes int[], responses json[], failures boolean[],
-  call_actions jsonb[], stacks text[], tokens uuid[]
+  sessions text[], keys text[], runs text[], steps int[], indexes int[], responses json, failures boolean[],
+  call_actions json, stacks text[], tokens uuid[]
 ) returns table (n int, first boolean, tool text, response json, failed boolean, actions json)
 language plpgsql as $$
 #variable_conflict use_column
 begin
   return query with wanted as (
-    select u.* from unnest(sessions, keys, runs, steps, indexes, responses, failures, call_actions, stacks, tokens)
-      with ordinality u (session_id, key, run_key, step, idx, response, failed, actions, stack, token, n)
+    select u.* from rows from (
+        unnest(sessions, keys, runs, steps, indexes, failures, stacks, tokens),
+        json_array_elements(responses), json_array_elements(call_actions)
+      ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, response, actions, n)
     where exists (select from holdfast.runs r where r.session_id = u.session_id and r.run_key = u.run_key)
   ), settled as (
     insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
         failed, actions, stack, settled_by, settled_at)
       select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, p.call_id, p.tool, 'settled', w.response,
-        w.failed, w.actions, w.stack, w.token, clock_timestamp()
+        w.failed, w.actions::jsonb, w.stack, w.token, clock_timestamp()
       from wanted w
       left join lateral (
         select s.call_ids[w.idx + 1] as call_id, s.call_tools[w.idx + 1] as tool from holdfast.ledger s

@@ -1,0 +1,72 @@
+import { createServer, type Socket } from 'node:net';
+import type { PGlite } from '@electric-sql/pglite';
+import { MessageBuffer } from './postgres-messages.ts';
+
+const NO_SSL = Buffer.from('N');
+
+/**
+ * Speaks PostgreSQL's protocol for a PGlite over one Unix socket or named pipe. PGlite is one backend: a client that
+ * connects takes the place of the one before, whose open transaction is rolled back.
+ *
+ * Messages up to a Sync go to PGlite in one piece: in the way of `@electric-sql/pglite-socket`, one by one, a statement
+ * takes 0.28 ms instead of 0.08, one of 16 MB 740 ms instead of 110, and a client that dies halfway leaves half of it.
+ *
+ * @param onCrash is told when PGlite has broken down. SQL errors are answers.
+ */
+export function servePglite(
+  database: PGlite,
+  path: string,
+  onCrash: (error: unknown) => void,
+): Promise<() => Promise<void>> {
+  let client: Socket | undefined;
+  let work: Promise<void> = Promise.resolve();
+  const queue = (task: () => Promise<unknown>) => {
+    work = work.then(task).then(() => undefined, onCrash);
+  };
+  const leave = (socket: Socket) => {
+    if (client !== socket) return;
+    client = undefined;
+    socket.destroy();
+    queue(async () => {
+      if (database.isInTransaction()) await database.exec('rollback');
+    });
+  };
+  const server = createServer((socket) => {
+    if (client) leave(client);
+    client = socket;
+    const messages = new MessageBuffer();
+    let answered = 0;
+    const answer = (bytes: Uint8Array) => {
+      answered += bytes.length;
+      if (socket.writable) socket.write(Buffer.from(bytes));
+    };
+    socket.on('data', (chunk) => {
+      for (const message of messages.add(chunk)) {
+        if (message.type === 'ssl request') socket.write(NO_SSL);
+        if (message.type === 'terminate') socket.end();
+        if (message.type !== 'work') continue;
+        queue(async () => {
+          if (client !== socket) return;
+          answered = 0;
+          await database.runExclusive(() =>
+            database.execProtocolRawStream(message.bytes, { onRawData: answer }),
+          );
+          // An overflow of its stack ends a statement without a word, and leaves its transaction behind.
+          if (answered === 0) throw new Error('PGlite gave no answer to a statement');
+        });
+      }
+    });
+    socket.on('error', () => leave(socket));
+    socket.on('close', () => leave(socket));
+  });
+  return new Promise((served, failed) => {
+    server.once('error', failed);
+    server.listen(path, () =>
+      served(async () => {
+        if (client) leave(client);
+        await new Promise((closed) => server.close(closed));
+        await work;
+      }),
+    );
+  });
+}

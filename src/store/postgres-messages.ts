@@ -1,0 +1,91 @@
+/** Length and code: SSLRequest, CancelRequest, and the startup message that begins like them, have no type. */
+const UNTYPED_HEADER = 8;
+const TYPED_HEADER = 5;
+const SSL_REQUEST = 80877103;
+const GSS_REQUEST = 80877104;
+const CANCEL_REQUEST = 80877102;
+
+const SYNC = 'S'.charCodeAt(0);
+const QUERY = 'Q'.charCodeAt(0);
+const FLUSH = 'H'.charCodeAt(0);
+const PASSWORD = 'p'.charCodeAt(0);
+const TERMINATE = 'X'.charCodeAt(0);
+
+export type ClientMessage =
+  | { type: 'ssl request' }
+  | { type: 'terminate' }
+  /** One or more whole messages that the backend answers together. */
+  | { type: 'work'; bytes: Uint8Array };
+
+/** Cuts what a client of PostgreSQL sends into what its backend answers in one go. */
+export class MessageBuffer {
+  #chunks: Buffer[] = [];
+  #length = 0;
+  /** Bytes that have to be there before there is anything to do. */
+  #needed = UNTYPED_HEADER;
+  #started = false;
+  /** Length of the whole messages at the start that wait for their Sync. */
+  #whole = 0;
+
+  add(chunk: Buffer): ClientMessage[] {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    const found: ClientMessage[] = [];
+    while (this.#length >= this.#needed) {
+      const message = this.#started ? this.#typed() : this.#untyped();
+      if (message) found.push(message);
+    }
+    return found;
+  }
+
+  #untyped(): ClientMessage | undefined {
+    const bytes = this.#bytes();
+    const length = bytes.readInt32BE(0);
+    const code = bytes.readInt32BE(4);
+    if (this.#length < length) {
+      this.#needed = length;
+      return undefined;
+    }
+    const message = this.#take(length);
+    this.#needed = UNTYPED_HEADER;
+    if (code === SSL_REQUEST || code === GSS_REQUEST) return { type: 'ssl request' };
+    if (code === CANCEL_REQUEST) return { type: 'terminate' };
+    this.#started = true;
+    this.#needed = TYPED_HEADER;
+    return { type: 'work', bytes: message };
+  }
+
+  #typed(): ClientMessage | undefined {
+    const bytes = this.#bytes();
+    const type = bytes[this.#whole];
+    const end = this.#whole + 1 + bytes.readInt32BE(this.#whole + 1);
+    if (this.#length < end) {
+      this.#needed = end;
+      return undefined;
+    }
+    if (type === SYNC || type === QUERY || type === FLUSH || type === PASSWORD || type === TERMINATE) {
+      this.#whole = 0;
+      this.#needed = TYPED_HEADER;
+      const message = this.#take(end);
+      return type === TERMINATE ? { type: 'terminate' } : { type: 'work', bytes: message };
+    }
+    this.#whole = end;
+    this.#needed = end + TYPED_HEADER;
+    return undefined;
+  }
+
+  #bytes(): Buffer {
+    const [first] = this.#chunks;
+    if (this.#chunks.length === 1 && first) return first;
+    const joined = Buffer.concat(this.#chunks);
+    this.#chunks = [joined];
+    return joined;
+  }
+
+  #take(length: number): Uint8Array {
+    const bytes = this.#bytes();
+    this.#chunks = [bytes.subarray(length)];
+    this.#length -= length;
+    return new Uint8Array(bytes.subarray(0, length));
+  }
+}

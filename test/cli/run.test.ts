@@ -1,0 +1,278 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Event } from '../../src/events/event.ts';
+import { HoldfastProcess, holdfast } from './holdfast-process.ts';
+
+const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+describe('holdfast run', () => {
+  const work = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
+  const folder = join(work, '.holdfast');
+  const run = (...args: string[]) => holdfast(['run', agents, '--folder', folder, ...args], { cwd: work });
+
+  afterAll(async () => {
+    await holdfast(['stop', '--folder', folder], { cwd: work });
+    rmSync(work, { recursive: true, force: true });
+  });
+
+  function jsonLines(stdout: string): Event[] {
+    return stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  }
+
+  test('--json: one ADK event per line on standard output, everything else on standard error [cli.json]', async () => {
+    const { code, stdout, stderr } = await run(
+      '--message',
+      'where is A-1?',
+      '--session',
+      's1',
+      '--message-id',
+      'm1',
+      '--json',
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const events = jsonLines(stdout);
+    expect(events.map(({ author, content }) => [author, content?.role])).toEqual([
+      ['user', 'user'],
+      ['orders', 'model'],
+      ['orders', 'user'],
+      ['orders', 'model'],
+    ]);
+    expect(events.at(-1)?.content?.parts).toEqual([{ text: 'Order A-1 is shipped.' }]);
+    expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1);
+    expect(stderr).toContain('GEMINI_API_KEY is not set');
+    expect(stderr).toMatch(
+      /Temporal UI: http:\/\/127\.0\.0\.1:\d+\/namespaces\/default\/workflows\/orders%2Fuser%2Fs1/,
+    );
+    expect(stderr).toContain('look_up started');
+    expect(stderr).toContain('look_up settled');
+  });
+
+  test('for people: what was said, called and answered [cli.run]', async () => {
+    const { code, stdout } = await run('--message', 'and A-1?', '--session', 's1');
+    expect(code).toBe(0);
+    expect(stdout.split('\n')).toEqual([
+      'you  and A-1?',
+      'orders  → look_up({"id":"A-1"})',
+      'orders  ← look_up {"id":"A-1","status":"shipped"}',
+      'orders  Order A-1 is shipped.',
+      '',
+    ]);
+  });
+
+  test('a message that was answered is not asked again: its events are printed [cli.attach]', async () => {
+    const first = await run('--message', 'where is A-1?', '--session', 's1', '--message-id', 'm1', '--json');
+    expect(first.code).toBe(0);
+    expect(first.stderr).toContain('answered before');
+    expect(jsonLines(first.stdout)).toHaveLength(4);
+  });
+
+  test('killed during a tool and run again: the turn finishes, events whole [cli.crash]', async () => {
+    const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate') };
+    const args = [
+      'run',
+      agents,
+      '--folder',
+      folder,
+      '--message',
+      'go',
+      '--session',
+      's2',
+      '--message-id',
+      'm2',
+      '--json',
+    ];
+    const first = new HoldfastProcess(args, { cwd: work, env: files });
+    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    first.kill('SIGKILL');
+    await first.finished();
+    writeFileSync(files.GATE, '');
+    const second = await holdfast(args, { cwd: work, env: files });
+    expect(second).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('message m2 is under way; following it'),
+    });
+    expect(jsonLines(second.stdout).map(({ content }) => content?.role)).toEqual([
+      'user',
+      'model',
+      'user',
+      'model',
+    ]);
+    expect(readFileSync(files.EFFECTS, 'utf8')).toBe('A-1\nA-1\n');
+  });
+
+  test('interrupted by Ctrl-C: it says how to go on, and the turn does [cli.interrupt]', async () => {
+    const files = { EFFECTS: join(work, 'effects3'), GATE: join(work, 'gate3') };
+    const args = [
+      'run',
+      agents,
+      '--folder',
+      folder,
+      '--message',
+      'go',
+      '--session',
+      's3',
+      '--message-id',
+      'm3',
+    ];
+    const first = new HoldfastProcess(args, { cwd: work, env: files });
+    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    first.kill('SIGINT');
+    const interrupted = await first.finished();
+    expect(interrupted).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('--session s3 --message-id m3'),
+    });
+    writeFileSync(files.GATE, '');
+    expect(await holdfast(args, { cwd: work, env: files })).toMatchObject({ code: 0 });
+  });
+
+  test('a failed turn exits with 1 and keeps its events [cli.failed]', async () => {
+    const { code, stdout, stderr } = await run('--message', 'fail', '--json');
+    expect(code).toBe(1);
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ errorCode: 'HOLDFAST_MODEL_BAD_REQUEST' });
+    expect(stderr).toContain('failed: HOLDFAST_MODEL_BAD_REQUEST');
+  });
+
+  test('a second owner of the folder is refused, with what to do [cli.owner]', async () => {
+    const files = { EFFECTS: join(work, 'effects4'), GATE: join(work, 'gate4') };
+    const first = new HoldfastProcess(['run', agents, '--folder', folder, '--message', 'go'], {
+      cwd: work,
+      env: files,
+    });
+    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    const second = await run('--message', 'go');
+    expect(second).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/is in use by process \d+ since .*HOLDFAST_FOLDER_IN_USE/s),
+    });
+    writeFileSync(files.GATE, '');
+    expect(await first.finished()).toMatchObject({ code: 0 });
+  });
+});
+
+describe('bad input of holdfast run', () => {
+  const work = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
+  afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+  const file = (name: string, content: string) => {
+    writeFileSync(join(work, name), content);
+    return name;
+  };
+  const message = ['--message', 'hi'];
+
+  test.each([
+    [
+      'an unknown agent, with near names',
+      [agents, '--agent', 'order', ...message],
+      2,
+      /has no agent "order"; did you mean "orders"\?.*It has .*helper/s,
+    ],
+    ['an empty message', [agents, '--message', '  '], 2, /--message is empty/],
+    ['no message', [agents], 2, /required option '--message <text>' not specified/],
+    ['an unknown option', [agents, ...message, '--jsn'], 2, /unknown option '--jsn'.*--json/s],
+    ['no such file', ['nowhere.ts', ...message], 1, /nowhere\.ts: no such file/],
+    ['a folder', [tmpdir(), ...message], 1, /is a folder/],
+    [
+      'a file that throws',
+      [file('throws.ts', 'throw new Error("no database");'), ...message],
+      1,
+      /throws\.ts can't be loaded: .*no database/s,
+    ],
+    [
+      'a file that exports nothing',
+      [file('empty.ts', 'const a = 1;'), ...message],
+      1,
+      /empty\.ts exports no agent \(it exports nothing\)/,
+    ],
+    [
+      'a file that exports no agent',
+      [file('none.ts', 'export const a = 1;'), ...message],
+      1,
+      /none\.ts exports no agent \(it exports a\)/,
+    ],
+    [
+      'a syntax error',
+      [file('syntax.ts', 'export const = 1;'), ...message],
+      1,
+      /syntax\.ts can't be loaded: /,
+    ],
+    [
+      'an enum',
+      [file('enum.ts', 'export enum A { b }'), ...message],
+      1,
+      /write enums, .* as plain JavaScript/,
+    ],
+    [
+      'a missing package',
+      [file('missing.ts', "import 'no-such-package';"), ...message],
+      1,
+      /Cannot find package 'no-such-package'.*Install/s,
+    ],
+  ])('%s: a clear error and nothing half-written [cli.input]', async (_name, args, code, problem) => {
+    const result = await holdfast(['run', ...args], { cwd: work });
+    expect(result.stderr).toMatch(problem);
+    expect(result).toMatchObject({ code, stdout: '' });
+    expect(result.stderr).not.toMatch(/node:internal|dist\/src\/cli/);
+    expect(existsSync(join(work, '.holdfast'))).toBe(false);
+  });
+
+  test('an unknown command [cli.input]', async () => {
+    const result = await holdfast(['rum'], { cwd: work });
+    expect(result).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/unknown command 'rum'.*run/s),
+    });
+  });
+
+  test('a Temporal server that is down [cli.server]', async () => {
+    const result = await holdfast(['run', agents, ...message], {
+      cwd: work,
+      env: { TEMPORAL_ADDRESS: '127.0.0.1:9' },
+    });
+    expect(result).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/127\.0\.0\.1:9.*HOLDFAST_TEMPORAL_UNREACHABLE/s),
+    });
+  });
+
+  test('a store that is down: its password is not shown [cli.store]', async () => {
+    const result = await holdfast(['run', agents, '--stop-server', ...message], {
+      cwd: work,
+      env: { HOLDFAST_STORE: 'postgres://ada:secret-word@127.0.0.1:9/shop' },
+    });
+    expect(result).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/127\.0\.0\.1.*HOLDFAST_STORE_UNAVAILABLE/s),
+    });
+    expect(result.stderr).not.toContain('secret-word');
+  });
+
+  test('a Node that is too old: it says so [cli.node]', async () => {
+    const script =
+      'Object.defineProperty(process.versions, "node", { value: "20.1.0" }); require(process.argv[1]);';
+    const child = spawn(process.execPath, ['-e', script, join(root, 'bin/holdfast.js')], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.on('data', (data) => {
+      stderr += data;
+    });
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^holdfast needs Node 22\.18 or newer; this is Node 20\.1\.0/),
+    });
+  });
+});

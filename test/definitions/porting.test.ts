@@ -1,0 +1,33 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+
+const PROGRAMS = ['weather', 'orders', 'echo-model'];
+
+const source = (name: string) => readFile(new URL(`../types/programs/${name}.ts`, import.meta.url), 'utf8');
+
+// The compiler checks both; this checks that they are one program.
+test.each(PROGRAMS)('%s: an ADK program is ported by changing the import', async (name) => {
+  const [adk, holdfast] = await Promise.all([source(`${name}.adk`), source(`${name}.holdfast`)]);
+  expect(layoutless(holdfast)).toBe(layoutless(adk.replace(`'@google/adk'`, `'../../../src/index.ts'`)));
+});
+
+test('the ported programs run', async () => {
+  const { rootAgent: weather } = await import('../types/programs/weather.holdfast.ts');
+  expect(weather.tools.map(({ name }) => name)).toEqual(['get_weather', 'get_time']);
+  const { rootAgent: orders } = await import('../types/programs/orders.holdfast.ts');
+  expect(orders.tools.map(({ name }) => name)).toEqual(['find_order', 'add_note', 'close_order']);
+  const { inspect } = await import('../types/programs/echo-model.holdfast.ts');
+  expect(inspect(weather)).toBe('weather_agent Answers questions about the weather. 2 weather_agent');
+});
+
+/** Linters sort and break imports by what stands in them. */
+function layoutless(text: string): string {
+  const [imports, ...rest] = text.split(/^(?=(?:const|interface|function|export))/m);
+  return [
+    imports
+      ?.split(/[\s,;]+/)
+      .sort()
+      .join(' '),
+    ...rest,
+  ].join('');
+}

@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest';
+import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import type { StoreNotice } from '../../../src/store/store.ts';
+import { type Begun, newNames, Turn, USAGE } from './turn.ts';
+
+export function callSuite(store: () => PostgresStore): void {
+  async function turnWithCalls(calls: number): Promise<Turn> {
+    const turn = new Turn(store());
+    await turn.opened(1, { stateDelta: { cart: 1, 'temp:t': 2, 'app:a': 3, 'user:u': 4 } });
+    await turn.commit(1, calls);
+    return turn;
+  }
+
+  test('a call that begins learns its session, state and attempt', async () => {
+    const turn = await turnWithCalls(1);
+    const begun = await turn.begin(1, 0);
+    expect(begun).toEqual({
+      kind: 'started',
+      names: turn.names,
+      invocationId: turn.invocationId,
+      userContent: { role: 'user', parts: [{ text: 'hi' }] },
+      state: { cart: 1, 'temp:t': 2, 'app:a': 3, 'user:u': 4 },
+      attempt: 1,
+      failures: 0,
+      unknown: false,
+      once: {},
+    });
+    const again = (await turn.begin(1, 0)) as Begun;
+    expect(again).toEqual({ ...begun, attempt: 2, unknown: true });
+    again.state.cart = 'changed';
+    expect(((await turn.begin(1, 0)) as Begun).state.cart).toBe(1);
+  });
+
+  test('an attempt with a recorded failure leaves no unknown outcome', async () => {
+    const turn = await turnWithCalls(1);
+    const call = { session: turn.session, callKey: turn.callKey(1, 0), error: 'no' };
+    await turn.begin(1, 0);
+    expect(await store().recordCallFailure(call)).toBe(1);
+    expect(await store().recordCallFailure(call)).toBe(1);
+    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 2, failures: 1, unknown: false });
+    expect(await store().recordCallFailure({ ...call, counts: false })).toBe(1);
+    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 3, failures: 1, unknown: false });
+    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 4, failures: 1, unknown: true });
+  });
+
+  test('the first outcome wins, and a call that has one is not begun again', async () => {
+    const turn = await turnWithCalls(1);
+    await turn.begin(1, 0);
+    const actions = { stateDelta: { b: 1 }, transferToAgent: 'x' };
+    expect(await turn.settle(1, 0, { b: 1, a: [2] }, actions)).toEqual({
+      first: true,
+      response: { b: 1, a: [2] },
+      failed: false,
+      actions,
+    });
+    expect(await turn.settle(1, 0, { error: 'late' })).toEqual({
+      first: false,
+      response: { b: 1, a: [2] },
+      failed: false,
+      actions,
+    });
+    expect(await turn.begin(1, 0)).toEqual({
+      kind: 'settled',
+      response: { b: 1, a: [2] },
+      failed: false,
+      actions,
+    });
+  });
+
+  test('a call that never began can be settled', async () => {
+    const turn = await turnWithCalls(1);
+    const heard: StoreNotice[] = [];
+    const stop = store().onNotice((notice) => heard.push(notice));
+    await turn.settle(1, 0, { error: 'unknown tool' });
+    stop();
+    expect(heard).toEqual([
+      {
+        type: 'call settled',
+        session: turn.session,
+        runKey: turn.invocationId,
+        callKey: turn.callKey(1, 0),
+        tool: 'pay',
+        failed: true,
+      },
+    ]);
+    expect((await turn.opened(2)).events.at(-1)?.event.content?.parts).toEqual([
+      { functionResponse: { id: 'call_0', name: 'pay', response: { error: 'unknown tool' } } },
+    ]);
+  });
+
+  test('planned rows keep arguments, and answers of calls that never run', async () => {
+    const turn = new Turn(store());
+    await turn.opened(1);
+    const row = (index: number) => ({
+      callKey: turn.callKey(1, index),
+      index,
+      callId: `call_${index}`,
+      tool: 'pay',
+    });
+    await turn.commit(1, 3, {
+      rows: [
+        { ...row(0), args: { z: 1, a: { y: 2, b: 3 } } },
+        { ...row(1), response: { error: 'unknown tool' } },
+        { ...row(2), args: {}, response: { ok: true } },
+      ],
+    });
+    expect(JSON.stringify(((await turn.begin(1, 0, true)) as Begun).args)).toBe('{"z":1,"a":{"y":2,"b":3}}');
+    expect(await turn.begin(1, 1)).toMatchObject({
+      kind: 'settled',
+      response: { error: 'unknown tool' },
+      failed: true,
+    });
+    expect(await turn.begin(1, 2)).toMatchObject({ kind: 'settled', response: { ok: true }, failed: false });
+    expect(await store().readReference(turn.names, turn.callKey(1, 0))).toEqual({
+      z: 1,
+      a: { y: 2, b: 3 },
+    });
+  });
+
+  test('arguments that the ledger should keep and does not are a store that is behind', async () => {
+    const turn = await turnWithCalls(1);
+    await expect(turn.begin(1, 0, true)).rejects.toMatchObject({ code: 'HOLDFAST_STORE_BEHIND_HISTORY' });
+  });
+
+  test('a once result is the first one recorded, and comes back with the next attempt', async () => {
+    const turn = await turnWithCalls(1);
+    await turn.begin(1, 0);
+    const once = { session: turn.session, callKey: turn.callKey(1, 0), key: 'charge' };
+    expect(await store().recordOnce({ ...once, value: { id: 'ch_1' } })).toEqual({ id: 'ch_1' });
+    expect(await store().recordOnce({ ...once, value: { id: 'ch_2' } })).toEqual({ id: 'ch_1' });
+    expect(await store().recordOnce({ ...once, key: 'nothing', value: undefined })).toBeNull();
+    expect(((await turn.begin(1, 0)) as Begun).once).toEqual({ charge: { id: 'ch_1' }, nothing: null });
+  });
+
+  test('references: a response, arguments until there is one, the text of a final step', async () => {
+    const turn = await turnWithCalls(1);
+    await turn.settle(1, 0, { big: 'result' });
+    await turn.opened(2);
+    await turn.commit(2, 0, { text: 'a long answer' });
+    expect(await store().readReference(turn.names, turn.callKey(1, 0))).toEqual({ big: 'result' });
+    expect(await store().readReference(turn.names, `${turn.invocationId}.2`)).toBe('a long answer');
+    expect(await store().readReference(turn.names, 'e-none.1.0')).toBeUndefined();
+    expect(await store().readReference(newNames(), turn.callKey(1, 0))).toBeUndefined();
+  });
+
+  test('a key that is no call key is refused by name', async () => {
+    const turn = await turnWithCalls(0);
+    await expect(
+      store().settleCall({ session: turn.session, callKey: 'x', response: {}, failed: false, actions: {} }),
+    ).rejects.toThrow('callKey');
+  });
+
+  test('followers hear what was written, in order, and a listener that leaves hears nothing', async () => {
+    const turn = new Turn(store());
+    const heard: string[] = [];
+    const stop = store().onNotice((notice) => {
+      heard.push(notice.type === 'appended' ? `appended ${notice.seq}` : `${notice.type} ${notice.tool}`);
+    });
+    await turn.opened(1);
+    await turn.commit(1, 2);
+    await turn.begin(1, 0);
+    await turn.settle(1, 0, { ok: true });
+    await turn.settle(1, 0, { ok: true });
+    await turn.end(1, [{ index: 1, error: 'gone' }], { status: 'interrupted', usage: USAGE });
+    stop();
+    await new Turn(store()).opened(1);
+    expect(heard).toEqual([
+      'appended 1',
+      'appended 2',
+      'call started pay',
+      'call settled pay',
+      'call settled pay',
+      'appended 3',
+    ]);
+  });
+}

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { callSuite } from './calls.ts';
+import { concurrencySuite } from './concurrency.ts';
+import { contentSuite } from './content.ts';
+import { healingSuite } from './healing.ts';
+import { stateSuite } from './state.ts';
+import { stepSuite } from './steps.ts';
+
+/** What every store promises, whichever PostgreSQL is behind it. */
+export function storeSuite(name: string, open: () => Promise<PostgresStore>): void {
+  describe(name, () => {
+    let opened: PostgresStore;
+    beforeAll(async () => {
+      opened = await open();
+    }, 60_000);
+    afterAll(() => opened.close());
+    const store = () => opened;
+
+    describe('steps', () => stepSuite(store));
+    describe('calls', () => callSuite(store));
+    describe('healing', () => healingSuite(store));
+    describe('state', () => stateSuite(store));
+    describe('content', () => contentSuite(store));
+    describe('concurrency', () => concurrencySuite(store));
+  });
+}

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { createEventActions, type EventActions } from '../../../src/events/event-actions.ts';
+import { callKeyOf, invocationIdOf } from '../../../src/protocol/identity.ts';
+import type { ChainFence, StepOutcome } from '../../../src/protocol/step.ts';
+import type { InvocationOutcome } from '../../../src/protocol/turn.ts';
+import type {
+  BegunCall,
+  CallActions,
+  CommittedStep,
+  OpenedStep,
+  PlannedRow,
+  SessionNames,
+  SettledCall,
+  SettledStep,
+  Store,
+} from '../../../src/store/store.ts';
+
+export type Opened = Extract<OpenedStep, { kind: 'open' }>;
+export type Begun = Extract<BegunCall, { kind: 'started' }>;
+
+export const USAGE = { modelCalls: 1, promptTokens: 10, outputTokens: 5, totalTokens: 15 };
+const COMPLETED: InvocationOutcome = { status: 'completed', text: 'done', usage: USAGE };
+
+let startedAt = 0;
+
+export function newNames(): SessionNames {
+  return { app: `app-${randomUUID()}`, userId: 'ada', sessionId: 's1' };
+}
+
+/** A later chain of runs than all before it. */
+export function nextFence(): ChainFence {
+  startedAt += 1;
+  return { startedAt, invocation: 1 };
+}
+
+export interface TurnSettings {
+  names?: SessionNames;
+  messageId?: string;
+  fence?: ChainFence;
+}
+
+/** The calls that a workflow's activities make to the store, for one invocation. */
+export class Turn {
+  readonly store: Store;
+  readonly names: SessionNames;
+  readonly messageId: string;
+  readonly invocationId: string;
+  fence: ChainFence;
+  session = '';
+  seq = 0;
+
+  constructor(store: Store, { names = newNames(), messageId = randomUUID(), fence }: TurnSettings = {}) {
+    this.store = store;
+    this.names = names;
+    this.messageId = messageId;
+    this.invocationId = invocationIdOf(names.app, names.userId, names.sessionId, messageId);
+    this.fence = fence ?? nextFence();
+  }
+
+  callKey(step: number, index: number): string {
+    return callKeyOf(this.invocationId, step, index);
+  }
+
+  async open(step: number, { text = 'hi', stateDelta = {} as Record<string, unknown>, knownSeq = 0 } = {}) {
+    const opened = await this.store.openStep({
+      ...(step === 1
+        ? {
+            identity: { ...this.names, messageId: this.messageId },
+            message: {
+              invocationId: this.invocationId,
+              author: 'user',
+              content: { role: 'user', parts: [{ text }] },
+              actions: createEventActions({ stateDelta }),
+            },
+          }
+        : { session: this.session }),
+      invocationId: this.invocationId,
+      runKey: this.invocationId,
+      step,
+      fence: this.fence,
+      seq: this.seq,
+      knownSeq,
+    });
+    this.session = opened.session;
+    this.seq = opened.seq;
+    return opened;
+  }
+
+  async opened(step: number, input: Parameters<Turn['open']>[1] = {}): Promise<Opened> {
+    const opened = await this.open(step, input);
+    expect(opened.kind).toBe('open');
+    return opened as Opened;
+  }
+
+  async commit(
+    step: number,
+    calls: number,
+    {
+      agent = 'clerk',
+      text = 'done',
+      tool = 'pay',
+      rows = [] as PlannedRow[],
+      actions = {} as Partial<EventActions>,
+      branch = undefined as string | undefined,
+    } = {},
+  ): Promise<CommittedStep> {
+    const planned = Array.from({ length: calls }, (_, index) => ({
+      callKey: this.callKey(step, index),
+      callId: `call_${index}`,
+      tool,
+    }));
+    const committed = await this.store.commitStep({
+      session: this.session,
+      invocationId: this.invocationId,
+      runKey: this.invocationId,
+      step,
+      fence: this.fence,
+      agent,
+      events: [
+        {
+          kind: 'model',
+          event: {
+            invocationId: this.invocationId,
+            author: agent,
+            content: {
+              role: 'model',
+              parts:
+                calls === 0
+                  ? [{ text }]
+                  : planned.map(({ callId }) => ({ functionCall: { id: callId, name: tool, args: {} } })),
+            },
+            actions: createEventActions(actions),
+            ...(branch === undefined ? {} : { branch }),
+          },
+        },
+      ],
+      calls: planned,
+      rows,
+      usage: USAGE,
+      outcome: outcomeOf(calls, agent),
+      ...(calls === 0 ? { ending: COMPLETED } : {}),
+    });
+    this.seq = committed.seq;
+    return committed;
+  }
+
+  begin(step: number, index: number, wantArgs = false): Promise<BegunCall> {
+    return this.store.beginCall({
+      session: this.session,
+      runKey: this.invocationId,
+      callKey: this.callKey(step, index),
+      callId: `call_${index}`,
+      tool: 'pay',
+      argsDigest: 'digest',
+      wantArgs,
+    });
+  }
+
+  settle(
+    step: number,
+    index: number,
+    response: Record<string, unknown>,
+    actions: CallActions = {},
+  ): Promise<SettledCall> {
+    return this.store.settleCall({
+      session: this.session,
+      callKey: this.callKey(step, index),
+      response,
+      failed: 'error' in response,
+      actions,
+    });
+  }
+
+  end(step: number, unsettled: { index: number; error: string }[], ending?: InvocationOutcome) {
+    return this.store.settleStep({
+      session: this.session,
+      invocationId: this.invocationId,
+      runKey: this.invocationId,
+      step,
+      fence: this.fence,
+      agent: 'clerk',
+      unsettled: unsettled.map(({ index, error }) => ({
+        callKey: this.callKey(step, index),
+        callId: `call_${index}`,
+        tool: 'pay',
+        error,
+      })),
+      ...(ending === undefined ? {} : { ending: { outcome: ending, ...errorEventOf(this, ending) } }),
+    }) satisfies Promise<SettledStep>;
+  }
+
+  events() {
+    return this.store.readEvents(this.names);
+  }
+}
+
+function outcomeOf(calls: number, agent: string): StepOutcome {
+  const place = { v: 1, session: '', seq: 0, agent, model: 'gemini' };
+  if (calls === 0) return { ...place, kind: 'final', from: 0, outcome: COMPLETED };
+  return { ...place, kind: 'calls', calls: [], schedules: {}, maxParallelCalls: 32, usage: USAGE };
+}
+
+function errorEventOf(turn: Turn, { error }: InvocationOutcome) {
+  if (error === undefined) return {};
+  return {
+    errorEvent: {
+      invocationId: turn.invocationId,
+      author: 'clerk',
+      errorCode: error.code,
+      errorMessage: error.message,
+      actions: createEventActions(),
+    },
+  };
+}

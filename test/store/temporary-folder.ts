@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+
+/** A folder that is removed after the tests of the file; call it outside of tests or in a hook. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { beforeAll, expect, test } from 'vitest';
+import { bundlePath } from '../../worker/bundle.ts';
+import { TURN_KINDS } from '../setup/turn-kinds.ts';
+
+const folder = fileURLToPath(new URL('../histories/', import.meta.url));
+const recorded = readdirSync(folder).filter((file) => file.endsWith('.json'));
+
+async function* histories() {
+  for (const file of recorded) yield JSON.parse(readFileSync(join(folder, file), 'utf8'));
+}
+
+async function replay(codePath: string): Promise<Record<string, string | undefined>> {
+  const errors: Record<string, string | undefined> = {};
+  for await (const { workflowId, error } of Worker.runReplayHistories(
+    { workflowBundle: { codePath } },
+    histories(),
+  )) {
+    errors[workflowId] = error?.message;
+  }
+  return errors;
+}
+
+beforeAll(() => {
+  Runtime.install({
+    logger: new DefaultLogger('ERROR', () => undefined),
+    telemetryOptions: { logging: { forward: {}, filter: 'OFF' } },
+  });
+});
+
+test('there is a history of every kind of turn [replay]', () => {
+  const names = recorded.map((file) => file.replace(/\.json$/, ''));
+  expect(names).toEqual(expect.arrayContaining(Object.keys(TURN_KINDS)));
+});
+
+test('every recorded history replays on the current bundle [replay]', async () => {
+  const errors = await replay(bundlePath());
+  expect(Object.keys(errors)).toHaveLength(recorded.length);
+  expect(Object.values(errors).filter((error) => error !== undefined)).toEqual([]);
+});
+
+test('a bundle that does something else is found out [replay]', async () => {
+  const changed = join(tmpdir(), `holdfast-changed-bundle-${process.pid}.js`);
+  writeFileSync(
+    changed,
+    readFileSync(bundlePath(), 'utf8').replaceAll('holdfast.callModel', 'holdfast.askModel'),
+  );
+  try {
+    const errors = await replay(changed);
+    expect(Object.values(errors).filter((error) => error === undefined)).toEqual([]);
+  } finally {
+    rmSync(changed);
+  }
+});

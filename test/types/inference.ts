@@ -1,0 +1,169 @@
+/** What the compiler makes of definitions. Compiled, never run. */
+import { Type } from '@google/genai';
+import { expectTypeOf } from 'vitest';
+import { z } from 'zod';
+import { z as z3 } from 'zod/v3';
+import { type Context, FunctionTool, LlmAgent, tool } from '../../src/index.ts';
+
+const base = { name: 't', description: '' };
+
+// zod 4: what comes out of the schema.
+tool({
+  ...base,
+  parameters: z.object({
+    city: z.string(),
+    days: z.number().default(1),
+    at: z.coerce.date(),
+    tags: z.array(z.enum(['a', 'b'])).optional(),
+  }),
+  execute: (input, context) => {
+    expectTypeOf(input).toEqualTypeOf<{
+      city: string;
+      days: number;
+      at: Date;
+      tags?: ('a' | 'b')[] | undefined;
+    }>();
+    expectTypeOf(context).toEqualTypeOf<Context>();
+    expectTypeOf(context.once('k', async () => 3)).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(context.idempotencyKey).toBeString();
+    // @ts-expect-error no such argument
+    input.town;
+  },
+});
+
+// Unions and other schemas of objects.
+tool({
+  ...base,
+  parameters: z.discriminatedUnion('t', [
+    z.object({ t: z.literal('a'), n: z.number() }),
+    z.object({ t: z.literal('b') }),
+  ]),
+  execute: (input) => {
+    if (input.t === 'a') expectTypeOf(input.n).toBeNumber();
+  },
+});
+tool({
+  ...base,
+  parameters: z.record(z.string(), z.number()),
+  execute: (input) => expectTypeOf(input).toEqualTypeOf<Record<string, number>>(),
+});
+
+// zod 3.
+new FunctionTool({
+  ...base,
+  parameters: z3.object({
+    city: z3.string(),
+    days: z3.number().default(1),
+    n: z3.string().transform(Number),
+  }),
+  execute: (input) => expectTypeOf(input).toEqualTypeOf<{ city: string; days: number; n: number }>(),
+});
+
+// JSON Schema written in place.
+tool({
+  ...base,
+  parameters: {
+    type: 'object',
+    properties: {
+      city: { type: 'string', description: 'where' },
+      unit: { enum: ['c', 'f'] },
+      days: { type: ['integer', 'null'] },
+      stops: {
+        type: 'array',
+        items: { type: 'object', properties: { at: { type: 'number' } }, required: ['at'] },
+      },
+      any: {},
+      either: { anyOf: [{ type: 'string' }, { type: 'boolean' }] },
+      labels: { type: 'object', additionalProperties: { type: 'string' } },
+    },
+    required: ['city', 'days'],
+    additionalProperties: false,
+  },
+  execute: (input) =>
+    expectTypeOf(input).toEqualTypeOf<{
+      city: string;
+      days: number | null;
+      unit?: 'c' | 'f';
+      stops?: { at: number }[];
+      any?: unknown;
+      either?: string | boolean;
+      labels?: Record<string, string>;
+    }>(),
+});
+
+// The provider's Schema written in place.
+tool({
+  ...base,
+  parameters: {
+    type: Type.OBJECT,
+    properties: { city: { type: Type.STRING, nullable: true }, n: { type: 'INTEGER' } },
+    required: ['city'],
+  },
+  execute: (input) => expectTypeOf(input).toEqualTypeOf<{ city: string | null; n?: number }>(),
+});
+
+// Schemas that the compiler knows nothing of, and none at all.
+declare const someSchema: Record<string, unknown>;
+declare const widened: { type: string; properties: Record<string, { type: string }> };
+tool({
+  ...base,
+  parameters: someSchema,
+  execute: (input) => expectTypeOf(input).toEqualTypeOf<Record<string, unknown>>(),
+});
+tool({
+  ...base,
+  parameters: widened,
+  execute: (input) => expectTypeOf(input).toEqualTypeOf<Record<string, unknown>>(),
+});
+tool({ ...base, execute: (input) => expectTypeOf(input).toEqualTypeOf<Record<string, unknown>>() });
+
+// Results.
+tool({ ...base, outputSchema: z.object({ celsius: z.number() }), execute: async () => ({ celsius: 21 }) });
+tool({ ...base, outputSchema: { type: 'array', items: { type: 'string' } }, execute: () => ['a'] });
+tool({ ...base, outputSchema: z.object({ n: z.number().default(1) }), execute: () => ({}) });
+// @ts-expect-error the result doesn't match
+tool({ ...base, outputSchema: z.object({ celsius: z.number() }), execute: () => ({ celsius: '21' }) });
+// @ts-expect-error nor does this promise
+tool({ ...base, outputSchema: z3.object({ celsius: z3.number() }), execute: async () => ({ kelvin: 1 }) });
+
+// What is no schema of an object.
+// @ts-expect-error
+tool({ ...base, parameters: z.string(), execute: () => 1 });
+// @ts-expect-error
+tool({ ...base, parameters: z3.number(), execute: () => 1 });
+// @ts-expect-error
+tool({ ...base, parameters: 'object', execute: () => 1 });
+
+// Options.
+tool({
+  ...base,
+  timeout: '90s',
+  totalTimeout: 7_200_000,
+  retry: { initialInterval: '2 seconds' },
+  execute: () => 1,
+});
+// @ts-expect-error no duration
+tool({ ...base, timeout: 'soon', execute: () => 1 });
+// @ts-expect-error misspelt
+tool({ ...base, timeouts: 5, execute: () => 1 });
+// @ts-expect-error not in this release
+tool({ ...base, onUnknownOutcome: 'ask', execute: () => 1 });
+// @ts-expect-error no description
+tool({ name: 't', execute: () => 1 });
+
+// Agents.
+const agent = new LlmAgent({
+  name: 'a',
+  model: 'm',
+  tools: [
+    tool({ ...base, parameters: z.object({ a: z.string() }), execute: () => 1 }),
+    new FunctionTool({ ...base, execute: () => 1 }),
+  ],
+  modelTimeout: '10m',
+  instruction: async (context) => context.state.get<string>('plan') ?? '',
+});
+expectTypeOf(agent.durable.modelTimeout).toBeNumber();
+// @ts-expect-error options are no tool
+new LlmAgent({ name: 'a', model: 'm', tools: [{ ...base, execute: () => 1 }] });
+// @ts-expect-error not in this release
+new LlmAgent({ name: 'a', model: 'm', subAgents: [] });
