@@ -10,8 +10,6 @@ import {
 } from './store-errors.ts';
 import type { Tables } from './tables.ts';
 
-const TRIES = 3;
-
 /** SQLSTATEs of the store's own SQL functions. */
 const OWN_STATES: Record<string, new (message: string, options?: ErrorOptions) => StoreError> = {
   HF001: Fenced,
@@ -40,12 +38,15 @@ export class Database {
   readonly #pool: pg.Pool;
   readonly #place: string;
   readonly #gone: () => Error | undefined;
+  readonly #tries: number;
   #closed = false;
 
   constructor(pool: pg.Pool, options: DatabaseOptions = {}) {
     this.db = new Kysely({ dialect: new PostgresDialect({ pool }) });
     this.#pool = pool;
     this.#place = options.place ?? placeOf(pool);
+    // All idle connections can be dead, and each is noticed when it is used.
+    this.#tries = pool.options.max + 2;
     this.#gone = options.gone ?? (() => undefined);
     // A connection that drops is told to its query, or to nobody while idle: the pool opens another one.
     pool.on('error', () => undefined);
@@ -61,7 +62,7 @@ export class Database {
     for (let tried = 1; ; tried += 1) {
       const outcome = await this.#try<Row>(text, values);
       if ('rows' in outcome) return outcome.rows;
-      if (!outcome.repeatable || tried === TRIES) throw this.#translated(outcome.error);
+      if (!outcome.repeatable || tried === this.#tries) throw this.#translated(outcome.error);
     }
   }
 

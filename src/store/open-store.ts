@@ -7,7 +7,7 @@ import { InvalidStoreUrl } from './store-errors.ts';
 const DEFAULT_FOLDER = '.holdfast';
 const DEFAULT_POOL_SIZE = 10;
 const APPLICATION_NAME = 'holdfast';
-const CONNECT_TIMEOUT = 30_000;
+const CONNECT_TIMEOUT = 15_000;
 const QUERY_TIMEOUT = 60_000;
 
 export type OpenedStore = PostgresStore;

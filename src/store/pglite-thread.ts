@@ -1,9 +1,11 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { servePglite } from './pglite-server.ts';
+import { SOCKET_FOLDER_PREFIX } from './private-socket.ts';
 
 /** What the thread is told at its start. */
 export interface PgliteThreadData {
@@ -34,6 +36,7 @@ async function serve(): Promise<void> {
     port.close();
     return;
   }
+  removeSocketOfTheDead();
   const database = await openDatabase();
   const stop = await servePglite(database, socket, crash);
   port.on('message', async () => {
@@ -57,6 +60,19 @@ function hold(file: string): (() => void) | undefined {
     if ((error as { errcode?: unknown }).errcode === SQLITE_BUSY) return undefined;
     throw error;
   }
+}
+
+/** A process that was killed leaves its socket's folder; this one's lock says that it is dead. */
+function removeSocketOfTheDead(): void {
+  const note = join(folder, 'store.socket');
+  if (existsSync(note)) {
+    const left = dirname(readFileSync(note, 'utf8'));
+    // Only what this program makes: the note could come from elsewhere, with the folder.
+    if (dirname(left) === tmpdir() && basename(left).startsWith(SOCKET_FOLDER_PREFIX)) {
+      rmSync(left, { recursive: true, force: true });
+    }
+  }
+  writeFileSync(note, socket);
 }
 
 /** A first initialisation takes seconds: it counts once its folder has its name. */

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 /** A Unix socket's path, its end mark included, is at most 104 bytes long on macOS and 108 on Linux. */
 const LONGEST_PATH = 103;
 
+export const SOCKET_FOLDER_PREFIX = 'holdfast-store-';
+
 /** A place for a socket that no other user can open: a folder of mode 0700 of its own, or a pipe of a random name. */
 export interface PrivateSocket {
   path: string;
@@ -22,7 +24,7 @@ export function makePrivateSocket(): PrivateSocket {
     return { path, connection: () => new PathSocket(path), remove: () => undefined };
   }
   // mkdtemp makes its folder with mode 0700.
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-'));
+  const folder = mkdtempSync(join(tmpdir(), SOCKET_FOLDER_PREFIX));
   const path = join(folder, 's');
   const remove = () => rmSync(folder, { recursive: true, force: true });
   if (Buffer.byteLength(path) > LONGEST_PATH) {

@@ -1,6 +1,9 @@
 /**
- * Keys lead with the session's id and there are no foreign keys across sessions, so that `events` and `ledger` can be
+ * Keys hold the session's id and there are no foreign keys across sessions, so that `events` and `ledger` can be
  * hash-partitioned. Names of any length are indexed by their SHA-256: a B-tree refuses entries over 2.7 kB.
+ *
+ * No two indexes that serve one statement begin with the session's id: while tables are small PostgreSQL may choose the one that
+ * reads the whole session, and keep that plan for as long as the connection lives.
  */
 export const tables = `
 create table holdfast.sessions (
@@ -36,7 +39,7 @@ create table holdfast.events (
   dedupe_key text collate "C" not null,
   created_at timestamptz not null default clock_timestamp(),
   primary key (session_id, seq),
-  unique (session_id, dedupe_key)
+  unique (dedupe_key, session_id)
 );
 
 create table holdfast.runs (
@@ -50,6 +53,7 @@ create table holdfast.runs (
   status text collate "C" not null default 'running',
   outcome json,
   agent text,
+  message_seq bigint,
   first_seq bigint not null,
   last_seq bigint not null,
   temp jsonb not null default '{}',
@@ -61,8 +65,7 @@ create table holdfast.runs (
   ended_at timestamptz,
   primary key (session_id, run_key)
 ) with (fillfactor = 70);
-create index runs_of_invocation on holdfast.runs (session_id, invocation_id);
-create index runs_running on holdfast.runs (session_id) where status = 'running';
+create index runs_running on holdfast.runs (session_id, first_seq, run_key) where status = 'running';
 
 create table holdfast.ledger (
   session_id text collate "C" not null,
@@ -73,6 +76,7 @@ create table holdfast.ledger (
   idx int,
   status text collate "C" not null,
   agent text,
+  branch text,
   call_id text,
   tool text,
   args json,
@@ -86,6 +90,7 @@ create table holdfast.ledger (
   call_tools text[],
   usage json,
   seq bigint,
+  answered_seq bigint,
   attempts int not null default 0,
   ended int not null default 0,
   failures int not null default 0,

@@ -101,18 +101,14 @@ returns jsonb language plpgsql as $$
 declare
   step_key text := run || '.' || of_step;
   step_row record;
-  event_branch text;
   answered record;
   actions jsonb;
 begin
-  select l.call_keys, l.call_ids, l.call_tools, l.agent, r.invocation_id into step_row
+  select l.call_keys, l.call_ids, l.call_tools, l.agent, l.branch, l.answered_seq, r.invocation_id
+    into step_row
     from holdfast.ledger l join holdfast.runs r on r.session_id = session and r.run_key = run
     where l.session_id = session and l.key = step_key;
-  if step_row.call_keys is null then
-    return null;
-  end if;
-  if exists (select from holdfast.events e
-      where e.session_id = session and e.dedupe_key = 'responses:' || step_key) then
+  if step_row.call_keys is null or step_row.answered_seq is not null then
     return null;
   end if;
   if cut_off is not null then
@@ -134,14 +130,12 @@ begin
   if answered.unsettled is not null then
     raise exception using errcode = 'HF003', message = 'calls without an outcome: ' || answered.unsettled;
   end if;
-  select e.branch into event_branch from holdfast.events e
-    where e.session_id = session and e.dedupe_key = 'model:' || step_key;
   actions := holdfast.merged_actions_1(answered.actions);
   insert into holdfast.events
     (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
-  values (session, at_seq, step_row.invocation_id, run, of_step, 'responses', step_row.agent, event_branch,
+  values (session, at_seq, step_row.invocation_id, run, of_step, 'responses', step_row.agent, step_row.branch,
     ('{"invocationId":' || to_json(step_row.invocation_id) || ',"author":' || to_json(step_row.agent)
-      || coalesce(',"branch":' || to_json(event_branch), '')
+      || coalesce(',"branch":' || to_json(step_row.branch), '')
       || ',"content":{"role":"user","parts":[' || answered.parts || ']},"actions":'
       || (actions || jsonb_build_object(
            'stateDelta', (select coalesce(jsonb_object_agg(d.key, d.value), '{}')
@@ -149,6 +143,7 @@ begin
            'requestedAuthConfigs', '{}'::jsonb, 'requestedToolConfirmations', '{}'::jsonb))
       || '}')::json,
     'responses:' || step_key);
+  update holdfast.ledger l set answered_seq = at_seq where l.session_id = session and l.key = step_key;
   return actions -> 'stateDelta';
 end $$;
 `;

@@ -1,9 +1,10 @@
 /** A step's two round trips, and its end without a model call. */
 export const steps = `
-create function holdfast.outcome_of_1(r holdfast.runs) returns json language sql immutable as $$
-  select json_build_object('status', r.status, 'usage', json_build_object('modelCalls', r.model_calls,
-    'promptTokens', r.prompt_tokens, 'outputTokens', r.output_tokens, 'totalTokens', r.total_tokens))
-$$;
+create function holdfast.usage_of_1(r holdfast.runs) returns json language plpgsql immutable as $$
+begin
+  return json_build_object('modelCalls', coalesce(r.model_calls, 0), 'promptTokens', coalesce(r.prompt_tokens, 0),
+    'outputTokens', coalesce(r.output_tokens, 0), 'totalTokens', coalesce(r.total_tokens, 0));
+end $$;
 
 -- Ends what other invocations left running: their open calls get a response that says so.
 create function holdfast.heal_1(inout s holdfast.sessions, invocation text) language plpgsql as $$
@@ -34,7 +35,7 @@ begin
     end loop;
     update holdfast.runs r set status = 'interrupted', last_seq = s.last_seq, temp = '{}',
         ended_at = clock_timestamp(),
-        outcome = json_build_object('status', 'interrupted', 'usage', holdfast.outcome_of_1(r) -> 'usage')
+        outcome = json_build_object('status', 'interrupted', 'usage', holdfast.usage_of_1(r))
       where r.session_id = s.id and r.run_key = broken.run_key;
   end loop;
 end $$;
@@ -83,7 +84,7 @@ declare
   r holdfast.runs;
   step_row record;
   carried jsonb;
-  usage record;
+  from_seq bigint;
 begin
   if name_key is null then
     select * into s from holdfast.sessions t where t.id = session for update;
@@ -127,6 +128,7 @@ begin
     on conflict on constraint runs_pkey do update set fence_started_at = excluded.fence_started_at,
       fence_invocation = excluded.fence_invocation, step = excluded.step
     returning * into r;
+  from_seq := r.first_seq;
 
   if at_step > 1 then
     perform from holdfast.ledger l
@@ -136,8 +138,8 @@ begin
         at_step - 1, run);
     end if;
     carried := holdfast.append_responses_1(s.id, run, at_step - 1, s.last_seq + 1, null);
-  elsif message is not null and not exists (select from holdfast.events e
-      where e.session_id = s.id and e.dedupe_key = 'msg:' || run) then
+  elsif message is not null and r.message_seq is null then
+    update holdfast.runs t set message_seq = s.last_seq + 1 where t.session_id = s.id and t.run_key = run;
     insert into holdfast.events
       (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
       values (s.id, s.last_seq + 1, invocation, run, at_step, 'message', author, branch, message, 'msg:' || run);
@@ -155,18 +157,27 @@ begin
     values (s.id, run || '.' || at_step, 'step', run, at_step, 'started', 1, clock_timestamp())
     on conflict on constraint ledger_pkey do update set attempts = l.attempts + 1
     returning l.attempts, l.failures into step_row;
-  select sum(t.model_calls) as model_calls, sum(t.prompt_tokens) as prompt_tokens,
-         sum(t.output_tokens) as output_tokens, sum(t.total_tokens) as total_tokens
-    into usage from holdfast.runs t where t.session_id = s.id and t.invocation_id = invocation;
+  if run <> invocation then
+    select * into r from holdfast.runs t where t.session_id = s.id and t.run_key = invocation;
+  end if;
   head := json_build_object('kind', 'open', 'session', s.id,
     'names', json_build_object('app', s.app, 'userId', s.user_id, 'sessionId', s.name),
-    'seq', s.last_seq, 'from', r.first_seq, 'appended', carried is not null, 'lastAgent', s.last_agent,
+    'seq', s.last_seq, 'from', from_seq, 'appended', carried is not null, 'lastAgent', s.last_agent,
     'attempt', step_row.attempts, 'failures', step_row.failures,
-    'usage', json_build_object('modelCalls', usage.model_calls, 'promptTokens', usage.prompt_tokens,
-      'outputTokens', usage.output_tokens, 'totalTokens', usage.total_tokens));
+    'usage', holdfast.usage_of_1(r));
   state := holdfast.state_of_1(s, s.state, invocation);
   events := holdfast.events_of_1(s.id, case when known_session = s.id then known_seq else 0 end, null);
   return next;
+end $$;
+
+create function holdfast.add_usage_1(session text, run text, usage json) returns void language plpgsql as $$
+begin
+  update holdfast.runs r set
+      model_calls = r.model_calls + (usage ->> 'modelCalls')::bigint,
+      prompt_tokens = r.prompt_tokens + (usage ->> 'promptTokens')::bigint,
+      output_tokens = r.output_tokens + (usage ->> 'outputTokens')::bigint,
+      total_tokens = r.total_tokens + (usage ->> 'totalTokens')::bigint
+    where r.session_id = session and r.run_key = run;
 end $$;
 
 create function holdfast.commit_step_1(
@@ -239,19 +250,19 @@ begin
     ) u
     order by u.key
     on conflict on constraint ledger_pkey do nothing;
-  update holdfast.ledger l set status = 'settled', agent = agent, call_keys = call_keys,
+  update holdfast.ledger l set status = 'settled', agent = agent, branch = branches[1], call_keys = call_keys,
       call_ids = call_ids, call_tools = call_tools, outcome = outcome,
       usage = usage, seq = s.last_seq, settled_at = clock_timestamp()
     where l.session_id = session and l.key = step_key;
-  update holdfast.runs t set
-      model_calls = t.model_calls + (usage ->> 'modelCalls')::bigint,
-      prompt_tokens = t.prompt_tokens + (usage ->> 'promptTokens')::bigint,
-      output_tokens = t.output_tokens + (usage ->> 'outputTokens')::bigint,
-      total_tokens = t.total_tokens + (usage ->> 'totalTokens')::bigint,
-      agent = agent, last_seq = s.last_seq, status = coalesce(ending_status, t.status), outcome = ending,
-      temp = case when ending_status is null then t.temp else '{}' end,
+  update holdfast.runs t set agent = agent, last_seq = s.last_seq, status = coalesce(ending_status, t.status),
+      outcome = ending, temp = case when ending_status is null then t.temp else '{}' end,
       ended_at = case when ending_status is not null then clock_timestamp() end
     where t.session_id = session and t.run_key = run;
+  perform holdfast.add_usage_1(session, run, usage);
+  if run <> invocation then
+    -- Budgets are the invocation's.
+    perform holdfast.add_usage_1(session, invocation, usage);
+  end if;
   head := json_build_object('kind', 'committed', 'seq', s.last_seq, 'from', r.first_seq);
   return next;
 end $$;

@@ -44,8 +44,9 @@ language plpgsql stable as $$
 begin
   return query select u.n::int, s.app, s.user_id, s.name, r.invocation_id,
     case when u.want_content then (
-      select e.body -> 'content' from holdfast.events e
-      where e.session_id = s.id and e.dedupe_key = 'msg:' || r.invocation_id) end,
+      select e.body -> 'content' from holdfast.runs o
+      join holdfast.events e on e.session_id = s.id and e.seq = o.message_seq
+      where o.session_id = s.id and o.run_key = r.invocation_id) end,
     holdfast.state_of_1(s, s.state, r.invocation_id)::text
   from unnest(sessions, runs, want_content) with ordinality u (session_id, run_key, want_content, n)
   join holdfast.sessions s on s.id = u.session_id

@@ -131,5 +131,8 @@ export function healingSuite(store: () => PostgresStore): void {
       [6, 'message', next.invocationId],
     ]);
     expect(lastAgent).toBe('clerk');
+    // What a child used counts for the invocation too.
+    const doubled = Object.fromEntries(Object.entries(USAGE).map(([key, value]) => [key, 2 * value]));
+    expect((await store().findInvocation(names, root.invocationId))?.outcome?.usage).toEqual(doubled);
   });
 }

@@ -4,6 +4,7 @@ import { callSuite } from './calls.ts';
 import { concurrencySuite } from './concurrency.ts';
 import { contentSuite } from './content.ts';
 import { healingSuite } from './healing.ts';
+import { schemaSuite } from './schema.ts';
 import { stateSuite } from './state.ts';
 import { stepSuite } from './steps.ts';
 
@@ -17,6 +18,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     afterAll(() => opened.close());
     const store = () => opened;
 
+    describe('schema', () => schemaSuite(store));
     describe('steps', () => stepSuite(store));
     describe('calls', () => callSuite(store));
     describe('healing', () => healingSuite(store));

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { Client, WorkflowFailedError } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { HoldfastClient, SessionBusy, type TurnHandle } from '../../src/client/holdfast-client.ts';
+import { invocationIdOf } from '../../src/protocol/identity.ts';
+import type { AgentTurnStart, TurnStatus } from '../../src/protocol/turn.ts';
+import { error, text } from '../../src/testing/gemini-reply.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+
+/** Holds a turn until the test lets it go on. */
+let gate = Promise.withResolvers<void>();
+let waiting = Promise.withResolvers<void>();
+const wait = tool({
+  name: 'wait',
+  description: 'waits for the test',
+  execute: async () => {
+    waiting.resolve();
+    await gate.promise;
+    return {};
+  },
+});
+
+describe('HoldfastClient', () => {
+  let environment: TurnEnvironment;
+  let session: Pick<AgentTurnStart, 'app' | 'userId' | 'sessionId'>;
+
+  beforeAll(async () => {
+    environment = await openTurnEnvironment({
+      agents: [
+        new LlmAgent({ name: 'client', model: 'gemini-2.5-flash', tools: [wait], modelRetry: { maximumAttempts: 1 } }),
+      ],
+    });
+  });
+  afterAll(() => environment.close());
+
+  beforeEach(() => {
+    gate = Promise.withResolvers();
+    waiting = Promise.withResolvers();
+    session = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  });
+
+  async function startWaitingTurn(messageId: string): Promise<TurnHandle> {
+    environment.gemini.reset(stepCalls([[{ name: 'wait' }]], `answer to ${messageId}`));
+    const handle = await environment.client.startTurn({ ...session, message: 'go', messageId });
+    await waiting.promise;
+    return handle;
+  }
+
+  test('a message that is under way is attached to, not started again [client.attach]', async () => {
+    const first = await startWaitingTurn('m1');
+    const second = await environment.client.startTurn({ ...session, message: 'go', messageId: 'm1' });
+    expect(first.attached).toBe(false);
+    expect(second).toMatchObject({ attached: true, runId: first.runId, invocationId: first.invocationId });
+    gate.resolve();
+    const result = await first.result();
+    expect(result).toMatchObject({ status: 'completed', text: 'answer to m1' });
+    expect(await second.result()).toEqual(result);
+    expect(environment.gemini.requests).toHaveLength(2);
+  });
+
+  test('a handle that attached gives the result of its own turn, also when the next has begun [client.attach]', async () => {
+    const first = await startWaitingTurn('m1');
+    const attached = await environment.client.startTurn({ ...session, message: 'go', messageId: 'm1' });
+    gate.resolve();
+    const result = await first.result();
+    environment.gemini.reset([text('answer to m2')]);
+    await (await environment.client.startTurn({ ...session, message: 'next', messageId: 'm2' })).result();
+    expect(await attached.result()).toEqual(result);
+    expect(await first.result()).toEqual(result);
+  });
+
+  test('another message meanwhile is refused, with what to do [client.busy]', async () => {
+    const first = await startWaitingTurn('m1');
+    const busy = environment.client.startTurn({ ...session, message: 'also', messageId: 'm2' });
+    await expect(busy).rejects.toThrow(SessionBusy);
+    await expect(busy).rejects.toMatchObject({
+      code: 'HOLDFAST_SESSION_BUSY',
+      message: expect.stringMatching(/is answering another message: wait for its end, or attach/),
+    });
+    gate.resolve();
+    await first.result();
+    environment.gemini.reset([text('answer to m2')]);
+    const second = await environment.client.startTurn({ ...session, message: 'also', messageId: 'm2' });
+    expect(await second.result()).toMatchObject({ text: 'answer to m2' });
+  });
+
+  test('a turn that ends just then makes no session busy: the message is started [client.busy]', async () => {
+    const first = await startWaitingTurn('m1');
+    const client = new HoldfastClient({
+      temporal: new Client({
+        connection: environment.temporal.connection,
+        interceptors: {
+          workflow: [
+            {
+              // Between the refused start and the look at who is running.
+              async describe(input, next) {
+                gate.resolve();
+                await first.result();
+                return await next(input);
+              },
+            },
+          ],
+        },
+      }),
+    });
+    const second = await client.startTurn({ ...session, message: 'next', messageId: 'm2' });
+    expect(second.attached).toBe(false);
+    expect(await second.result()).toMatchObject({ status: 'completed' });
+  });
+
+  test('a turn that a plain client started is attached to by its message id [client.attach]', async () => {
+    environment.gemini.reset(stepCalls([[{ name: 'wait' }]], 'plain'));
+    const start = { ...session, message: 'go', messageId: 'm1' };
+    await environment.temporal.workflow.start('agentTurn', {
+      workflowId: `test/ada/${session.sessionId}`,
+      taskQueue: 'holdfast',
+      args: [start],
+    });
+    await waiting.promise;
+    const handle = await environment.client.startTurn(start);
+    expect(handle.attached).toBe(true);
+    await expect(environment.client.startTurn({ ...start, messageId: 'm2' })).rejects.toThrow(SessionBusy);
+    gate.resolve();
+    expect(await handle.result()).toMatchObject({ text: 'plain' });
+  });
+
+  test('a failed turn is a result, its events kept [client.failed]', async () => {
+    environment.gemini.reset([error(400, 'no such thing')]);
+    const handle = await environment.client.startTurn({ ...session, message: 'go' });
+    const result = await handle.result();
+    expect(result).toMatchObject({
+      v: 1,
+      status: 'failed',
+      invocationId: handle.invocationId,
+      error: { code: 'HOLDFAST_MODEL_BAD_REQUEST' },
+      events: { from: 1, to: 2 },
+    });
+    const events = await environment.store.readEvents(session);
+    expect(events.map(({ kind }) => kind)).toEqual(['message', 'error']);
+  });
+
+  test('a turn that was terminated has no result, and leaves a session that goes on [client.failed]', async () => {
+    const handle = await startWaitingTurn('m1');
+    await environment.temporal.workflow.getHandle(handle.workflowId).terminate('by an operator');
+    await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
+    gate.resolve();
+    environment.gemini.reset([text('still here')]);
+    const next = await environment.client.startTurn({ ...session, message: 'and now?' });
+    expect(await next.result()).toMatchObject({ text: 'still here' });
+    expect(environment.gemini.refusals).toEqual([]);
+  });
+
+  test('names the turn by its message id; without one, by a new one each time [turn.identity]', async () => {
+    environment.gemini.reset(() => text('hi'));
+    const named = await environment.client.startTurn({ ...session, message: 'hi', messageId: 'm1' });
+    expect(named).toMatchObject({
+      workflowId: `test/ada/${session.sessionId}`,
+      messageId: 'm1',
+      invocationId: invocationIdOf('test', 'ada', session.sessionId, 'm1'),
+    });
+    await named.result();
+    const one = await environment.client.startTurn({ ...session, message: 'hi' });
+    await one.result();
+    const other = await environment.client.startTurn({ ...session, message: 'hi' });
+    expect(new Set([named, one, other].map(({ invocationId }) => invocationId)).size).toBe(3);
+    expect(await other.result()).toMatchObject({ invocationId: other.invocationId, events: { from: 5, to: 6 } });
+  });
+
+  test('the query status and the current details say what runs [turn.status]', async () => {
+    const turn = await startWaitingTurn('m1');
+    const handle = environment.temporal.workflow.getHandle(turn.workflowId);
+    const status = await handle.query<TurnStatus>('status');
+    expect(status).toEqual({
+      v: 1,
+      status: 'running',
+      agent: 'client',
+      step: 2,
+      invocationId: turn.invocationId,
+      running: [{ callKey: `${turn.invocationId}.1.0`, tool: 'wait', since: expect.any(Number) }],
+      usage: { modelCalls: 1, promptTokens: expect.any(Number), outputTokens: expect.any(Number), totalTokens: expect.any(Number) },
+    });
+    const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+    expect(metadata.currentDetails).toMatch(/\*\*client\*\*, step 1 +\nrunning `wait` +\n1 model calls, \d+ tokens so far/);
+    gate.resolve();
+    await turn.result();
+  });
+});

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test, vi } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const SCRIPT = fileURLToPath(new URL('./appending-process.ts', import.meta.url));
+const children = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Lines that a process printed until it was killed, by SIGKILL, at the line that `enough` picks. */
+async function runUntilKilled(
+  folder: string,
+  enough: (lines: readonly string[]) => boolean,
+  delay = 0,
+): Promise<string[]> {
+  const child = spawn(process.execPath, [SCRIPT, folder, '4'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.add(child);
+  const lines: string[] = [];
+  const output = createInterface({ input: child.stdout });
+  output.on('line', (line) => {
+    lines.push(line);
+    if (enough(lines)) setTimeout(() => child.kill('SIGKILL'), delay);
+  });
+  const [[code, signal]] = await Promise.all([once(child, 'exit'), once(output, 'close')]);
+  children.delete(child);
+  expect([code, signal]).toEqual([null, 'SIGKILL']);
+  return lines;
+}
+
+const folder = temporaryFolder();
+
+test('nothing acknowledged is lost in five SIGKILLs, and seq stays gapless', async () => {
+  const acknowledged: string[] = [];
+  vi.stubEnv('TMPDIR', temporaryFolder());
+  for (const events of [10, 60, 150, 300, 120]) {
+    const lines = await runUntilKilled(
+      folder,
+      (printed) => printed.filter((line) => line.startsWith('seq')).length >= events,
+    );
+    acknowledged.push(...lines.filter((line) => line.startsWith('seq')));
+  }
+  const store = await openStore({ folder });
+  const recorded = new Set<string>();
+  for (const sessionId of ['s0', 's1', 's2', 's3']) {
+    const names = { app: 'kill', userId: 'ada', sessionId };
+    const events = await store.readEvents({ ...names, limit: 100_000 });
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect((await store.findSession(names))?.seq).toBe(events.length);
+    for (const { seq, kind, runKey } of events) recorded.add(`seq ${sessionId} ${seq} ${kind} ${runKey}`);
+  }
+  expect(readdirSync(tmpdir())).toHaveLength(1);
+  await store.close();
+  vi.unstubAllEnvs();
+  expect(acknowledged.length).toBeGreaterThan(600);
+  expect(acknowledged.filter((line) => !recorded.has(line))).toEqual([]);
+}, 60_000);
+
+test.each([0, 300, 900, 1_500])(
+  'a SIGKILL %i ms into the first initialisation leaves no trace',
+  async (delay) => {
+    const fresh = temporaryFolder();
+    await runUntilKilled(fresh, (lines) => lines.length === 1, delay);
+    const store = await openStore({ folder: fresh });
+    expect(await store.readEvents({ app: 'kill', userId: 'ada', sessionId: 's9' })).toEqual([]);
+    await store.close();
+  },
+  60_000,
+);

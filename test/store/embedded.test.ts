@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { expect, test, vi } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
+import { StoreUnavailable } from '../../src/store/store-errors.ts';
+import { Turn } from './suite/turn.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+test('a store is made once, keeps what it has, and is open in one place at a time', async () => {
+  const folder = temporaryFolder();
+  const progress: string[] = [];
+  const started = performance.now();
+  const first = await openStore({ folder, onProgress: (line) => progress.push(line) });
+  console.log(`first initialisation: ${(performance.now() - started).toFixed(0)} ms`);
+  expect(progress).toEqual([expect.stringContaining('initialising'), expect.stringContaining('creating')]);
+  const turn = new Turn(first);
+  await turn.opened(1);
+  await expect(openStore({ folder })).rejects.toMatchObject({
+    code: 'HOLDFAST_STORE_IN_USE',
+    message: expect.stringContaining(folder),
+  });
+  await turn.commit(1, 0);
+  await first.close();
+  await first.close();
+  await expect(turn.open(1)).rejects.toMatchObject({ code: 'HOLDFAST_STORE_UNAVAILABLE' });
+
+  const reopening = performance.now();
+  const second = await openStore({ folder, onProgress: (line) => progress.push(line) });
+  console.log(`reopened: ${(performance.now() - reopening).toFixed(0)} ms`);
+  expect(progress).toHaveLength(2);
+  expect(await second.readEvents(turn.names)).toHaveLength(2);
+  await second.close();
+});
+
+test('the socket is this user’s alone, and goes with the store', async () => {
+  const home = temporaryFolder();
+  vi.stubEnv('TMPDIR', temporaryFolder());
+  const store = await openStore({ folder: home });
+  const folders = readdirSync(tmpdir());
+  expect(folders).toHaveLength(1);
+  const [folder = ''] = folders;
+  if (process.platform !== 'win32') {
+    expect(statSync(join(tmpdir(), folder)).mode & 0o777).toBe(0o700);
+    expect(statSync(join(tmpdir(), folder, 's')).isSocket()).toBe(true);
+  }
+  if (process.platform === 'linux') {
+    const inodes = execFileSync('sh', ['-c', `ls -l /proc/${process.pid}/fd`], { encoding: 'utf8' });
+    const listening = execFileSync('cat', ['/proc/net/tcp', '/proc/net/tcp6'], { encoding: 'utf8' })
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, , , state, , , , , , inode]) => state === '0A' && inodes.includes(`socket:[${inode}]`));
+    expect(listening).toEqual([]);
+  }
+  await store.close();
+  expect(readdirSync(tmpdir())).toEqual([]);
+  vi.unstubAllEnvs();
+});
+
+test('a folder for temporary files that is too deep for a socket is named', async () => {
+  const deep = join(temporaryFolder(), 'd'.repeat(90));
+  mkdirSync(deep);
+  const home = temporaryFolder();
+  vi.stubEnv('TMPDIR', deep);
+  await expect(openStore({ folder: home })).rejects.toThrow('TMPDIR');
+  vi.unstubAllEnvs();
+});
+
+test('a crash of its thread is told with its cause by every call, and the store opens again', async () => {
+  const folder = temporaryFolder();
+  const store = await openStore({ folder });
+  const turn = new Turn(store);
+  await turn.opened(1);
+  // Overflows the stack of the WebAssembly instance.
+  const crash = sql`select (repeat('[', 3000000) || repeat(']', 3000000))::jsonb`.execute(store.db);
+  await expect(crash).rejects.toThrow();
+  for (const call of [() => turn.commit(1, 0), () => turn.begin(1, 0), () => turn.events()]) {
+    const error = await call().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(error).toMatchObject({ retryable: true, cause: { message: expect.stringContaining('PGlite') } });
+    expect((error as Error).message).toContain(folder);
+  }
+  await store.close();
+  const again = await openStore({ folder });
+  expect(await again.readEvents(turn.names)).toHaveLength(1);
+  await again.close();
+});
+
+test('a folder that can not hold a store is named, and nothing is left behind', async () => {
+  const parent = temporaryFolder();
+  const file = join(parent, 'file');
+  writeFileSync(file, '');
+  const error = await openStore({ folder: file }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toMatchObject({ code: 'HOLDFAST_STORE_UNAVAILABLE' });
+  expect((error as Error).message).toContain(file);
+
+  const damaged = temporaryFolder();
+  mkdirSync(join(damaged, 'store'));
+  writeFileSync(join(damaged, 'store', 'PG_VERSION'), 'nonsense');
+  await expect(openStore({ folder: damaged })).rejects.toMatchObject({ code: 'HOLDFAST_STORE_UNAVAILABLE' });
+});
