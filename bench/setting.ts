@@ -50,7 +50,8 @@ export async function openSetting(): Promise<Setting> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-bench-')));
   const temporal = await openTemporal({ folder, onProgress: (line) => console.error(line) });
-  const store = await openStore({ folder });
+  const url = process.env.HOLDFAST_STORE;
+  const store = await openStore({ folder, ...(url ? { url } : {}) });
   await sql`create table if not exists bench_writes (id bigserial primary key, body text)`.execute(store.db);
   const connection = await Connection.connect({
     ...temporal.connectionOptions,
@@ -81,12 +82,12 @@ export async function openSetting(): Promise<Setting> {
     store,
     connection: native,
     taskQueue: HOLDFAST_QUEUE,
-    searchAttributes: true,
+    searchAttributes: !process.env.NOSA,
   });
   const running = [bare.run(), ours.run()];
   return {
     temporal: client,
-    client: new HoldfastClient({ temporal: client, taskQueue: HOLDFAST_QUEUE, searchAttributes: true }),
+    client: new HoldfastClient({ temporal: client, taskQueue: HOLDFAST_QUEUE, searchAttributes: !process.env.NOSA }),
     store,
     async close() {
       bare.shutdown();

@@ -30,7 +30,12 @@ describe('HoldfastClient', () => {
   beforeAll(async () => {
     environment = await openTurnEnvironment({
       agents: [
-        new LlmAgent({ name: 'client', model: 'gemini-2.5-flash', tools: [wait], modelRetry: { maximumAttempts: 1 } }),
+        new LlmAgent({
+          name: 'client',
+          model: 'gemini-2.5-flash',
+          tools: [wait],
+          modelRetry: { maximumAttempts: 1 },
+        }),
       ],
     });
   });
@@ -166,7 +171,10 @@ describe('HoldfastClient', () => {
     await one.result();
     const other = await environment.client.startTurn({ ...session, message: 'hi' });
     expect(new Set([named, one, other].map(({ invocationId }) => invocationId)).size).toBe(3);
-    expect(await other.result()).toMatchObject({ invocationId: other.invocationId, events: { from: 5, to: 6 } });
+    expect(await other.result()).toMatchObject({
+      invocationId: other.invocationId,
+      events: { from: 5, to: 6 },
+    });
   });
 
   test('the query status and the current details say what runs [turn.status]', async () => {
@@ -177,13 +185,20 @@ describe('HoldfastClient', () => {
       v: 1,
       status: 'running',
       agent: 'client',
-      step: 2,
+      step: 1,
       invocationId: turn.invocationId,
       running: [{ callKey: `${turn.invocationId}.1.0`, tool: 'wait', since: expect.any(Number) }],
-      usage: { modelCalls: 1, promptTokens: expect.any(Number), outputTokens: expect.any(Number), totalTokens: expect.any(Number) },
+      usage: {
+        modelCalls: 1,
+        promptTokens: expect.any(Number),
+        outputTokens: expect.any(Number),
+        totalTokens: expect.any(Number),
+      },
     });
     const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    expect(metadata.currentDetails).toMatch(/\*\*client\*\*, step 1 +\nrunning `wait` +\n1 model calls, \d+ tokens so far/);
+    expect(metadata.currentDetails).toMatch(
+      /\*\*client\*\*, step 1 +\nrunning `wait` +\n1 model calls, \d+ tokens so far/,
+    );
     gate.resolve();
     await turn.result();
   });

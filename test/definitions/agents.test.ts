@@ -18,7 +18,7 @@ class Group extends BaseAgent {
   }
 }
 
-describe('LlmAgent', () => {
+describe('LlmAgent [agent.define]', () => {
   test('defaults', () => {
     const agent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });
     expect(agent).toMatchObject({
@@ -175,7 +175,7 @@ describe('LlmAgent', () => {
       { beforeToolCallback: () => undefined },
       'LlmAgent "support": beforeToolCallback: an option of ADK',
     ],
-  ])('refuses %s: %j', (_, config, message) => {
+  ])('refuses %s: %j [define.refuse]', (_, config, message) => {
     const whole = config === undefined ? config : { name: 'support', model: 'm', ...config };
     if (config !== undefined && 'model' in config && message === 'LlmAgent: name: required') {
       expect(refusal(() => new LlmAgent(config as LlmAgentConfig)).message).toContain(message);
@@ -196,7 +196,7 @@ describe('LlmAgent', () => {
   });
 });
 
-describe('the tree of agents', () => {
+describe('the tree of agents [agent.names]', () => {
   test('parents, roots, names', () => {
     const leaf = new Group('leaf');
     const middle = new Group('middle', [leaf]);

@@ -30,7 +30,7 @@ function call(records = new Map<string, string>(), attempt = 1): CallInit {
   };
 }
 
-describe('Context', () => {
+describe('Context [tool.context]', () => {
   test('tells who, where and which call', () => {
     const { signal } = new AbortController();
     const context = new Context({ ...init, abortSignal: signal, call: call(undefined, 3) });
@@ -76,7 +76,7 @@ describe('Context', () => {
   });
 });
 
-describe('once', () => {
+describe('once [turn.once]', () => {
   test('runs in one attempt only, and gives both the same', async () => {
     const records = new Map<string, string>();
     const charge = vi.fn(() => ({ id: 'ch_1', at: new Date(0), note: undefined }));
@@ -148,7 +148,7 @@ describe('once', () => {
   });
 });
 
-test('ReadonlyContext: state is read-only', () => {
+test('ReadonlyContext: state is read-only [tool.context]', () => {
   const context = new ReadonlyContext(init);
   expect(context.state.get('city')).toBe('Graz');
   expect(() => (context.state as { set(key: string, value: unknown): void }).set('city', 'Wien')).toThrow(

@@ -5,7 +5,7 @@ import { refusal } from './refusal.ts';
 
 const pay = (options: object) => tool({ name: 'pay', description: '', execute: () => 1, ...options }).durable;
 
-test('defaults', () => {
+test('defaults [tool.durable]', () => {
   expect(resolveDurableOptions({})).toEqual({
     timeout: 300_000,
     totalTimeout: 3_600_000,
@@ -43,7 +43,7 @@ test.each<[DurableOptions, object]>([
   ],
 ])('%j', (options, resolved) => expect(resolveDurableOptions(options)).toMatchObject(resolved));
 
-describe('refuses, naming the field', () => {
+describe('refuses, naming the field [define.refuse]', () => {
   test.each<[object, string, string]>([
     [{ timeout: 0 }, 'timeout', 'must be longer than 0'],
     [{ timeout: -1 }, 'timeout', 'must be longer than 0'],
@@ -122,7 +122,7 @@ describe('refuses, naming the field', () => {
   });
 });
 
-test('the resolved options are frozen', () => {
+test('the resolved options are frozen [tool.durable]', () => {
   const durable = resolveDurableOptions({ sensitive: ['a'] });
   expect([durable, durable.retry, durable.sensitive].every(Object.isFrozen)).toBe(true);
 });

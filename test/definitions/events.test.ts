@@ -59,7 +59,7 @@ const WIRE: Record<string, object> = {
   'no parts': { ...base, content: { role: 'model' } },
 };
 
-describe('reads events as @google/adk does', () => {
+describe('reads events as @google/adk does [event.wire]', () => {
   test.each(Object.entries(WIRE))('%s', (_, json) => {
     const event = json as Event;
     const theirs = json as unknown as adk.Event;
@@ -70,11 +70,11 @@ describe('reads events as @google/adk does', () => {
   });
 });
 
-test('an event of another ADK may lack actions', () => {
+test('an event of another ADK may lack actions [event.wire]', () => {
   expect(isFinalResponse({ id: '7', invocationId: '', timestamp: 1 } as Event)).toBe(true);
 });
 
-test('createEvent fills in what is missing and keeps what is given', () => {
+test('createEvent fills in what is missing and keeps what is given [event.wire]', () => {
   const given = createEvent({ id: 'x', timestamp: 7, author: 'user', actions: { escalate: true } });
   expect(given).toEqual({
     id: 'x',

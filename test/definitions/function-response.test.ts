@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 
-test('a JSON object is the response, anything else is its result', () => {
+test('a JSON object is the response, anything else is its result [tool.result]', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const response = toFunctionResponse(value);
@@ -30,7 +30,7 @@ test('the response is a copy', () => {
   expect(response).toEqual({ items: [{ a: 1 }] });
 });
 
-test('what JSON has no form of is an error that names the path and is not retried', () => {
+test('what JSON has no form of is an error that names the path and is not retried [tool.result]', () => {
   expect(() => toFunctionResponse({ rows: [{ id: 1n }] })).toThrow(
     "the result can't be sent as JSON at rows[0].id: JSON has no bigint; give a number or a string",
   );

@@ -35,7 +35,7 @@ async function failure(of: BaseTool, args: unknown = {}): Promise<ToolError> {
   );
 }
 
-describe('declaration', () => {
+describe('declaration [tool.declare]', () => {
   test('parameters and result as JSON Schema', () => {
     const weather = tool({
       name: 'weather',
@@ -114,7 +114,7 @@ describe.each<[string, FunctionTool<never, never>]>(
       execute: (args) => ({ twice: (args as { n: number }).n * 2 }),
     }) as never,
   ]),
-)('arguments by %s', (_, double) => {
+)('arguments by %s [tool.arguments]', (_, double) => {
   test('valid ones reach the function', async () =>
     expect(await run(double, { n: 4 })).toEqual({ twice: 8 }));
 
@@ -139,7 +139,7 @@ describe.each<[string, FunctionTool<never, never>]>(
   });
 });
 
-describe('running', () => {
+describe('running [tool.infer]', () => {
   test('the function gets what the schema makes of the arguments, and the context', async () => {
     const execute = vi.fn();
     await run(
@@ -161,7 +161,7 @@ describe('running', () => {
     ['object', { code: 7 }, 'object without a message'],
     ['tool error', new ToolError('declined', { retryable: false, code: 'DECLINED' }), 'declined'],
   ];
-  test.each(failures)('a thrown %s', async (_, thrown, text) => {
+  test.each(failures)('a thrown %s [tool.throws]', async (_, thrown, text) => {
     const execute = () => {
       throw thrown;
     };
@@ -187,7 +187,7 @@ describe('running', () => {
   });
 });
 
-describe('results', () => {
+describe('results [tool.output]', () => {
   test('are checked against the output schema', async () => {
     const execute = () => ({ items: [{ qty: 's3cret' as unknown as number }] });
     const outputSchema = z.object({ items: z.array(z.object({ qty: z.number() })) });
@@ -229,7 +229,7 @@ describe('results', () => {
   });
 });
 
-describe('refuses, naming the field', () => {
+describe('refuses, naming the field [define.refuse]', () => {
   const good = { name: 'pay', description: 'Pays.', execute: () => 1 };
   test.each<[string, object, string]>([
     ['no options', undefined as never, 'FunctionTool: expected an object, got undefined'],
@@ -328,7 +328,7 @@ describe('refuses, naming the field', () => {
   });
 });
 
-describe('BaseTool', () => {
+describe('BaseTool [tool.base]', () => {
   class Clock extends BaseTool {
     constructor(params: object = {}) {
       super({ name: 'clock', description: 'Tells the time.', ...params });

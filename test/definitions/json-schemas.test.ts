@@ -5,7 +5,7 @@ import { refusal } from './refusal.ts';
 const site = { owner: 'FunctionTool "t"', field: 'parameters', side: 'input' } as const;
 const compile = (schema: unknown) => compileObjectSchema(schema, site);
 
-describe('JSON Schema', () => {
+describe('JSON Schema [tool.schemas]', () => {
   test('draft-07 and 2020-12 side by side, unknown formats and keywords, the same $id twice', async () => {
     const old = { $schema: 'http://json-schema.org/draft-07/schema#', $id: 'x', type: 'object' };
     const tuple = {
@@ -58,7 +58,7 @@ describe('JSON Schema', () => {
   });
 });
 
-describe("the provider's Schema", () => {
+describe("the provider's Schema [tool.schemas]", () => {
   test('everything in it is translated', () => {
     const schema = {
       type: 'OBJECT',

@@ -12,7 +12,7 @@ function problem(value: unknown): string {
   throw new Error('nothing was refused');
 }
 
-describe('takes values as JSON.stringify does', () => {
+describe('takes values as JSON.stringify does [tool.result]', () => {
   const roundTrip = (value: unknown) => JSON.parse(JSON.stringify(value));
 
   test('any JSON value', () => {
@@ -69,7 +69,7 @@ describe('takes values as JSON.stringify does', () => {
   test('undefined', () => expect(toJsonValue(undefined)).toBeUndefined());
 });
 
-describe('refuses what JSON would lose, naming the path', () => {
+describe('refuses what JSON would lose, naming the path [tool.result]', () => {
   const cyclic: Record<string, unknown> = { items: [{}] };
   cyclic.items = [{ back: cyclic }];
   const getter = {

@@ -10,6 +10,6 @@ test.each<[string, string | undefined]>([
   ['r', undefined],
   ['something else', undefined],
   ['', undefined],
-])('%s: %s', (name, nearest) => {
+])('%s: %s [cli.input]', (name, nearest) => {
   expect(nearestName(name, ['timeout', 'retry', 'summary'])).toBe(nearest);
 });

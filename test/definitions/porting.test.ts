@@ -6,12 +6,12 @@ const PROGRAMS = ['weather', 'orders', 'echo-model'];
 const source = (name: string) => readFile(new URL(`../types/programs/${name}.ts`, import.meta.url), 'utf8');
 
 // The compiler checks both; this checks that they are one program.
-test.each(PROGRAMS)('%s: an ADK program is ported by changing the import', async (name) => {
+test.each(PROGRAMS)('%s: an ADK program is ported by changing the import [types.adk]', async (name) => {
   const [adk, holdfast] = await Promise.all([source(`${name}.adk`), source(`${name}.holdfast`)]);
   expect(layoutless(holdfast)).toBe(layoutless(adk.replace(`'@google/adk'`, `'../../../src/index.ts'`)));
 });
 
-test('the ported programs run', async () => {
+test('the ported programs run [types.adk]', async () => {
   const { rootAgent: weather } = await import('../types/programs/weather.holdfast.ts');
   expect(weather.tools.map(({ name }) => name)).toEqual(['get_weather', 'get_time']);
   const { rootAgent: orders } = await import('../types/programs/orders.holdfast.ts');

@@ -6,7 +6,7 @@ import { compileObjectSchema } from '../../src/schema/compile-schema.ts';
 const compile = (schema: unknown) =>
   compileObjectSchema(schema, { owner: 'FunctionTool "t"', field: 'parameters', side: 'input' });
 
-test('references are written out, with what stands beside them', () => {
+test('references are written out, with what stands beside them [tool.schemas]', () => {
   const { jsonSchema } = compile({
     $ref: '#/definitions/order',
     definitions: {

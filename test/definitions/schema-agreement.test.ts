@@ -75,7 +75,7 @@ async function complaints(schema: CompiledSchema, value: unknown): Promise<strin
 describe.each([
   ['zod 4', zod4],
   ['zod 3', zod3],
-])('%s and the JSON Schema that the model is shown', (_, zod) => {
+])('%s and the JSON Schema that the model is shown [tool.schemas]', (_, zod) => {
   const json = compile(zod.jsonSchema);
 
   test('both take valid values', async () => {
@@ -100,7 +100,7 @@ describe.each([
   });
 });
 
-test('messages never contain what the model sent', async () => {
+test('messages never contain what the model sent [tool.sensitive]', async () => {
   const secret = 'hunter2-hunter2';
   const secrets = fc.dictionary(
     fc.constantFrom(...fields),

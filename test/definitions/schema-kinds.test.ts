@@ -82,7 +82,7 @@ describe.each(Object.entries(KINDS))('%s', (_, schema) => {
     return validation.ok ? undefined : validation.message;
   };
 
-  test('takes what fits', async () => {
+  test('takes what fits [tool.schemas]', async () => {
     const value = { orderId: 'A1', items: [{ qty: 2, sku: 'ab' }], size: 'S', price: null, when: 3 };
     expect(await compiled.validate(value)).toEqual({ ok: true, value });
     expect(await message({ orderId: '' })).toBeUndefined();
@@ -128,7 +128,7 @@ describe.each(Object.entries(KINDS))('%s', (_, schema) => {
   });
 });
 
-describe('zod', () => {
+describe('zod [tool.schemas]', () => {
   test.each([
     [
       '4',

@@ -23,7 +23,7 @@ describe('refuses', () => {
     ['anything', {}, 'got no type'],
     ["provider's string", { type: 'STRING' }, 'got type "string"'],
     ['map of properties', { city: { type: 'string' } }, 'got no type'],
-  ])('a root that is no object: %s', (_, schema, got) => {
+  ])('a root that is no object: %s [tool.root]', (_, schema, got) => {
     const error = refusal(() => compile(schema));
     expect(error.message).toBe(
       `FunctionTool "t": parameters: the root must be an object (z.object({…}), or type: 'object'), ${got}`,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { State } from '../../src/tools/state.ts';
 
-describe('State', () => {
+describe('State [turn.state]', () => {
   test('reads what was there, under what was written', () => {
     const delta = {};
     const state = new State({ a: 1, 'user:plan': 'free' }, delta);

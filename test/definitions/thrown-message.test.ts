@@ -37,7 +37,7 @@ test.each<[string, unknown, string]>([
   expect(thrownMessage(thrown)).toBe(message);
 });
 
-test('subclasses, proxies, endless messages', () => {
+test('subclasses, proxies, endless messages [tool.throws]', () => {
   expect(thrownMessage(new Refused('x'))).toBe('x');
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();

@@ -7,7 +7,7 @@ import {
   ToolExecutionError,
 } from '../../src/tools/tool-error.ts';
 
-test('ToolError: a failure that is tried again unless it says otherwise', () => {
+test('ToolError: a failure that is tried again unless it says otherwise [tool.permanent]', () => {
   expect(new ToolError('x')).toMatchObject({ name: 'ToolError', code: 'TOOL_ERROR', retryable: true });
   const cause = new Error('why');
   expect(new ToolError('x', { code: 'DECLINED', retryable: false, cause })).toMatchObject({
@@ -17,7 +17,7 @@ test('ToolError: a failure that is tried again unless it says otherwise', () => 
   });
 });
 
-test('invalid arguments and results are not tried again', () => {
+test('invalid arguments and results are not tried again [tool.permanent]', () => {
   expect(new InvalidArgumentsError('x')).toMatchObject({
     code: 'HOLDFAST_INVALID_ARGUMENTS',
     retryable: false,
@@ -25,7 +25,7 @@ test('invalid arguments and results are not tried again', () => {
   expect(new InvalidResultError('x')).toMatchObject({ code: 'HOLDFAST_INVALID_RESULT', retryable: false });
 });
 
-test('ToolExecutionError is as retryable as what was thrown', () => {
+test('ToolExecutionError is as retryable as what was thrown [tool.permanent]', () => {
   const declined = new ToolError('no', { code: 'DECLINED', retryable: false });
   expect(new ToolExecutionError('x', declined)).toMatchObject({
     code: 'DECLINED',

@@ -61,7 +61,9 @@ describe('a request', () => {
     ]);
     expect(request.config).toMatchObject({ temperature: 0.2, systemInstruction: 'You help Ada.' });
     expect(request.config?.tools).toHaveLength(1);
-    expect(request.config?.tools?.[0]).toMatchObject({ functionDeclarations: [{ name: 'add' }, { name: 'drop' }] });
+    expect(request.config?.tools?.[0]).toMatchObject({
+      functionDeclarations: [{ name: 'add' }, { name: 'drop' }],
+    });
     expect(request.toolsDict).toEqual({ add, drop });
   });
 
@@ -86,7 +88,10 @@ describe('a request', () => {
     const seen: unknown[] = [];
     const instruction = async (given: ReadonlyContext) => {
       const { appName, userId, sessionId, invocationId, agentName, userContent } = given;
-      seen.push({ appName, userId, sessionId, invocationId, agentName, userContent }, given.state.get('user:name'));
+      seen.push(
+        { appName, userId, sessionId, invocationId, agentName, userContent },
+        given.state.get('user:name'),
+      );
       return 'Say {missing}.';
     };
     const request = await buildRequest(new LlmAgent({ ...config, instruction }), transcript, context);

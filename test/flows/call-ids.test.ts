@@ -37,7 +37,10 @@ describe('ids of function calls', () => {
         for (const [step, given] of responses.entries()) {
           const { parts: named, callIds } = nameCalls(given, RUN, step + 1, taken);
           expect(named.flatMap((part) => (part.functionCall ? [idOf(part)] : []))).toEqual(callIds);
-          for (const [index, own] of given.filter((part) => part.functionCall).map(idOf).entries()) {
+          for (const [index, own] of given
+            .filter((part) => part.functionCall)
+            .map(idOf)
+            .entries()) {
             const isFirst = own && !own.startsWith('adk-') && !taken.has(own);
             expect(callIds[index]).toBe(isFirst ? own : `adk-${RUN}.${step + 1}.${index}`);
             expect(taken).not.toContain(callIds[index]);

@@ -70,7 +70,15 @@ function transcriptOf(given: readonly Turn[]): TranscriptEvent[] {
           content: user(
             parts.flatMap(({ functionCall }) =>
               functionCall
-                ? [{ functionResponse: { id: functionCall.id, name: functionCall.name, response: functionCall.args } }]
+                ? [
+                    {
+                      functionResponse: {
+                        id: functionCall.id,
+                        name: functionCall.name,
+                        response: functionCall.args,
+                      },
+                    },
+                  ]
                 : [],
             ) as Part[],
           ),
@@ -112,7 +120,11 @@ describe('the contents of a request', () => {
           ...transcriptOf(given),
           { kind: 'message', runKey: 'now', step: 1, event: { content: user([{ text: 'go on' }]) } },
         ]);
-        checkRequest('gemini-2.5-flash', JSON.parse(JSON.stringify({ contents })), new ThoughtSignatures(undefined));
+        checkRequest(
+          'gemini-2.5-flash',
+          JSON.parse(JSON.stringify({ contents })),
+          new ThoughtSignatures(undefined),
+        );
       }),
     );
   });
@@ -125,7 +137,9 @@ describe('the contents of a request', () => {
           events.some((event) => event.kind === 'responses' && event.runKey === runKey && event.step === at);
         const expected = events.filter(({ kind, runKey, step: at, event }) => {
           const parts = event.content?.parts ?? [];
-          return parts.length > 0 && (kind !== 'model' || !parts.at(-1)?.functionCall || answered(runKey, at));
+          return (
+            parts.length > 0 && (kind !== 'model' || !parts.at(-1)?.functionCall || answered(runKey, at))
+          );
         });
         expect(contentsOf(events).map(withoutIds)).toEqual(
           expected.map(({ event }) => withoutIds(event.content ?? {})),
@@ -174,6 +188,8 @@ test('the ids of calls are those of every call event, answered or not [call.ids]
 function withoutIds({ role, parts }: Content) {
   return {
     role,
-    parts: (parts ?? []).map((part) => JSON.parse(JSON.stringify(part, (key, value) => (key === 'id' ? undefined : value)))),
+    parts: (parts ?? []).map((part) =>
+      JSON.parse(JSON.stringify(part, (key, value) => (key === 'id' ? undefined : value))),
+    ),
   };
 }

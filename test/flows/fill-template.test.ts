@@ -1,7 +1,8 @@
+import type { ReadonlyContext } from '@google/adk';
+import { injectSessionState } from '@google/adk/dist/web/agents/instructions.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fillTemplate, MissingTemplateValue } from '../../src/flows/fill-template.ts';
-import { injectSessionState } from '../../node_modules/@google/adk/dist/esm/agents/instructions.js';
 
 describe('an instruction', () => {
   const state = {
@@ -24,7 +25,7 @@ describe('an instruction', () => {
     ['{ name }', 'Ada'],
     ['{order} {list}', '{"id":7,"lines":[1]} [1,"two"]'],
     ['{nothing}|{empty}|{no}', 'null||false'],
-    ['[{missing?}] [{app:missing?}] [{name?}]', '[] [] Ada'.replace('Ada', '[Ada]')],
+    ['[{missing?}] [{app:missing?}] [{name?}]', '[] [] [Ada]'],
     ['{money}', '$& $1 {name}'],
     ['{}', '{}'],
     ['{a-b} {1x} {x:y} {app:user:x} {name??}', '{a-b} {1x} {x:y} {app:user:x} {name??}'],
@@ -43,11 +44,28 @@ describe('an instruction', () => {
       expect(fill).toThrow(`Context variable not found: \`${key}\`.`);
       expect(fill).toThrow(`{${key}?}`);
     }
-    expect(new MissingTemplateValue('m')).toMatchObject({ code: 'HOLDFAST_TEMPLATE_VALUE', retryable: false });
+    expect(new MissingTemplateValue('m')).toMatchObject({
+      code: 'HOLDFAST_TEMPLATE_VALUE',
+      retryable: false,
+    });
   });
 
   test('is filled as by @google/adk 2.0.0 [instruction.template]', async () => {
-    const key = fc.constantFrom('a', 'b_1', '_c', 'app:a', 'user:a', 'temp:a', 'x:a', 'a-b', '1a', 'é', '$a', 'a.b', '');
+    const key = fc.constantFrom(
+      'a',
+      'b_1',
+      '_c',
+      'app:a',
+      'user:a',
+      'temp:a',
+      'x:a',
+      'a-b',
+      '1a',
+      'é',
+      '$a',
+      'a.b',
+      '',
+    );
     const placeholder = fc
       .tuple(
         fc.constantFrom('{', '{{', '{ ', '{{{'),
@@ -67,7 +85,9 @@ describe('an instruction', () => {
       fc.asyncProperty(template, values, async (text, given) => {
         const plain = { ...given };
         const theirs = await outcome(() =>
-          injectSessionState(text, { invocationContext: { session: { state: plain } } }),
+          injectSessionState(text, {
+            invocationContext: { session: { state: plain } },
+          } as unknown as ReadonlyContext),
         );
         const ours = await outcome(async () => fillTemplate(text, plain));
         expect(ours).toBe(theirs);

@@ -119,11 +119,19 @@ describe('the plan of a step', () => {
     ['of 128 tools with long names', many.map((each, n) => ({ callId: `c${n}`, name: each.name, args: {} }))],
     [
       'with 128 summaries of wide characters',
-      Array.from({ length: 128 }, (_, n) => ({ callId: `c${n}`, name: 'summed', args: { text: '字'.repeat(900) } })),
+      Array.from({ length: 128 }, (_, n) => ({
+        callId: `c${n}`,
+        name: 'summed',
+        args: { text: '字'.repeat(900) },
+      })),
     ],
     [
       'with argument names that the model made up, 2 KB each',
-      Array.from({ length: 128 }, (_, n) => ({ callId: `c${n}`, name: 'plain', args: { ['n'.repeat(2000)]: n } })),
+      Array.from({ length: 128 }, (_, n) => ({
+        callId: `c${n}`,
+        name: 'plain',
+        args: { ['n'.repeat(2000)]: n },
+      })),
     ],
     [
       'with call ids of 1 KB from the provider',
@@ -226,7 +234,9 @@ describe('the plan of a step', () => {
         index: 0,
         callId: 'a',
         tool: 'plane',
-        response: { error: expect.stringMatching(/^tool 'plane' not found\.\nAvailable tools: plain, secret, pin/) },
+        response: {
+          error: expect.stringMatching(/^tool 'plane' not found\.\nAvailable tools: plain, secret, pin/),
+        },
       },
     ]);
   });

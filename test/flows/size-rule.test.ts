@@ -10,7 +10,9 @@ const text = fc.oneof(fc.string({ maxLength: 6000 }), fc.string({ unit: 'graphem
 const value = fc.oneof(
   fc.jsonValue(),
   fc.record({ data: text }),
-  fc.integer({ min: INLINE_LIMIT - 20, max: INLINE_LIMIT + 20 }).map((length) => ({ data: 'x'.repeat(length) })),
+  fc
+    .integer({ min: INLINE_LIMIT - 20, max: INLINE_LIMIT + 20 })
+    .map((length) => ({ data: 'x'.repeat(length) })),
 );
 
 describe('what the history carries', () => {

@@ -38,7 +38,12 @@ describe('a response', () => {
     const answer = step(saying({ text: 'hm', thought: true }, { text: 'It is ' }, { text: 'shipped.' }));
     expect(answer.ending).toEqual({ status: 'completed', text: 'It is shipped.', usage: total });
     expect(answer.usage).toEqual(used);
-    expect(answer.outcome).toMatchObject({ v: 1, kind: 'final', session: 'session-1', outcome: answer.ending });
+    expect(answer.outcome).toMatchObject({
+      v: 1,
+      kind: 'final',
+      session: 'session-1',
+      outcome: answer.ending,
+    });
     expect(answer.events).toMatchObject([
       { kind: 'model', event: { author: 'support', invocationId: RUN, content: { role: 'model' } } },
     ]);
@@ -47,7 +52,10 @@ describe('a response', () => {
 
   test('of more than 4 KiB stays in the store, its reference names the step [size.text]', () => {
     const text = 'é'.repeat(INLINE_LIMIT);
-    expect(step(saying({ text })).ending?.text).toMatchObject({ key: `${RUN}.2`, bytes: 2 * INLINE_LIMIT + 2 });
+    expect(step(saying({ text })).ending?.text).toMatchObject({
+      key: `${RUN}.2`,
+      bytes: 2 * INLINE_LIMIT + 2,
+    });
   });
 
   test('with calls goes on, whatever else it says: each by its key, in order [turn.calls]', () => {
@@ -59,7 +67,12 @@ describe('a response', () => {
       ),
     );
     expect(calling.ending).toBeUndefined();
-    expect(calling.outcome).toMatchObject({ kind: 'calls', agent: 'support', maxParallelCalls: 7, usage: total });
+    expect(calling.outcome).toMatchObject({
+      kind: 'calls',
+      agent: 'support',
+      maxParallelCalls: 7,
+      usage: total,
+    });
     expect(calling.calls).toEqual([
       { callKey: `${RUN}.2.0`, callId: `adk-${RUN}.2.0`, tool: 'pay' },
       { callKey: `${RUN}.2.1`, callId: 'call_0', tool: 'pay' },
@@ -79,16 +92,24 @@ describe('a response', () => {
 
   test.each<[string, LlmResponse, 'error' | 'model', string]>([
     ['no content', { errorCode: 'SAFETY', errorMessage: 'blocked', usageMetadata }, 'error', 'blocked'],
-    ['half an answer', { ...saying({ text: 'I am' }), errorCode: 'MAX_TOKENS' }, 'model', 'the model stopped with MAX_TOKENS'],
-  ])('with an error and %s fails the turn, its event is kept [model.safety]', (_name, response, kind, message) => {
-    const failed = step(response);
-    expect(failed.ending).toEqual({
-      status: 'failed',
-      error: { code: response.errorCode, message },
-      usage: total,
-    });
-    expect(failed.events).toMatchObject([{ kind, event: { errorCode: response.errorCode } }]);
-  });
+    [
+      'half an answer',
+      { ...saying({ text: 'I am' }), errorCode: 'MAX_TOKENS' },
+      'model',
+      'the model stopped with MAX_TOKENS',
+    ],
+  ])(
+    'with an error and %s fails the turn, its event is kept [model.safety]',
+    (_name, response, kind, message) => {
+      const failed = step(response);
+      expect(failed.ending).toEqual({
+        status: 'failed',
+        error: { code: response.errorCode, message },
+        usage: total,
+      });
+      expect(failed.events).toMatchObject([{ kind, event: { errorCode: response.errorCode } }]);
+    },
+  );
 
   test('keeps what the provider says beside the content [model.fields]', () => {
     const response: LlmResponse = {
@@ -121,7 +142,9 @@ describe('a response', () => {
   test('calls without name or arguments are answered, not run [tool.unknown]', () => {
     const { rows, outcome } = step(saying({ functionCall: {} }));
     expect(outcome).toMatchObject({ kind: 'calls', calls: [] });
-    expect(rows).toMatchObject([{ tool: '', response: { error: expect.stringContaining("tool '' not found") } }]);
+    expect(rows).toMatchObject([
+      { tool: '', response: { error: expect.stringContaining("tool '' not found") } },
+    ]);
   });
 });
 
@@ -134,7 +157,10 @@ test('an error ends the turn as failed, counts as a model call, and is kept as a
   });
   expect(failed.outcome).toMatchObject({ kind: 'failed', outcome: failed.ending });
   expect(failed.events).toMatchObject([
-    { kind: 'error', event: { author: 'support', errorCode: 'HOLDFAST_MODEL_BAD_REQUEST', errorMessage: 'bad' } },
+    {
+      kind: 'error',
+      event: { author: 'support', errorCode: 'HOLDFAST_MODEL_BAD_REQUEST', errorMessage: 'bad' },
+    },
   ]);
 });
 
@@ -146,7 +172,9 @@ test('the final text is that of all text parts but thoughts, nothing between the
   );
   fc.assert(
     fc.property(fc.array(part), (parts) => {
-      const said = parts.flatMap((each) => ('text' in each && !('thought' in each && each.thought) ? [each.text] : []));
+      const said = parts.flatMap((each) =>
+        'text' in each && !('thought' in each && each.thought) ? [each.text] : [],
+      );
       expect(finalTextOf({ role: 'model', parts })).toBe(said.join(''));
     }),
   );

@@ -45,32 +45,44 @@ function read(cache: TranscriptCache, sessions: Sessions, session: string, known
 
 const session = fc.constantFrom('s1', 's2', 's3');
 const action = fc.oneof(
-  fc.record({ type: fc.constant('append' as const), session, texts: fc.array(fc.string({ maxLength: 200 }), { maxLength: 4 }) }),
+  fc.record({
+    type: fc.constant('append' as const),
+    session,
+    texts: fc.array(fc.string({ maxLength: 200 }), { maxLength: 4 }),
+  }),
   fc.record({ type: fc.constant('read' as const), session }),
   // Another step of the session reads between the look at the cache and the answer of the store.
-  fc.record({ type: fc.constant('raced read' as const), session, texts: fc.array(fc.string({ maxLength: 200 }), { maxLength: 4 }) }),
+  fc.record({
+    type: fc.constant('raced read' as const),
+    session,
+    texts: fc.array(fc.string({ maxLength: 200 }), { maxLength: 4 }),
+  }),
 );
 
 describe('the cache of transcripts', () => {
   test('any sequence of steps reads what reading everything gives, however small it is [store.cache]', () => {
     fc.assert(
-      fc.property(fc.array(action, { maxLength: 40 }), fc.integer({ min: 1, max: 4000 }), (actions, maxBytes) => {
-        const cache = new TranscriptCache(maxBytes);
-        const sessions = new Sessions();
-        for (const each of actions) {
-          if (each.type === 'append') {
-            sessions.append(each.session, each.texts);
-            continue;
+      fc.property(
+        fc.array(action, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 4000 }),
+        (actions, maxBytes) => {
+          const cache = new TranscriptCache(maxBytes);
+          const sessions = new Sessions();
+          for (const each of actions) {
+            if (each.type === 'append') {
+              sessions.append(each.session, each.texts);
+              continue;
+            }
+            const knownSeq = cache.knownSeq(each.session);
+            expect(knownSeq).toBeLessThanOrEqual(sessions.after(each.session, 0).length);
+            if (each.type === 'raced read') {
+              sessions.append(each.session, each.texts);
+              read(cache, sessions, each.session, cache.knownSeq(each.session));
+            }
+            expect(read(cache, sessions, each.session, knownSeq)).toEqual(sessions.after(each.session, 0));
           }
-          const knownSeq = cache.knownSeq(each.session);
-          expect(knownSeq).toBeLessThanOrEqual(sessions.after(each.session, 0).length);
-          if (each.type === 'raced read') {
-            sessions.append(each.session, each.texts);
-            read(cache, sessions, each.session, cache.knownSeq(each.session));
-          }
-          expect(read(cache, sessions, each.session, knownSeq)).toEqual(sessions.after(each.session, 0));
-        }
-      }),
+        },
+      ),
     );
   });
 
@@ -95,7 +107,9 @@ describe('the cache of transcripts', () => {
     const kilobyte = 'x'.repeat(1024);
     const cache = new TranscriptCache(10 * 1024);
     for (let index = 0; index < 50; index += 1) cache.extend(`s${index}`, 0, [stored(1, kilobyte)]);
-    const kept = Array.from({ length: 50 }, (_, index) => cache.knownSeq(`s${index}`)).filter((seq) => seq > 0);
+    const kept = Array.from({ length: 50 }, (_, index) => cache.knownSeq(`s${index}`)).filter(
+      (seq) => seq > 0,
+    );
     expect(kept.length).toBeGreaterThan(4);
     expect(kept.length).toBeLessThan(10);
     expect(cache.knownSeq('s49')).toBe(1);

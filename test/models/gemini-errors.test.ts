@@ -19,7 +19,7 @@ test.each<[number, string, boolean, boolean]>([
   [502, 'unavailable', true, true],
   [503, 'unavailable', true, true],
   [504, 'timeout', true, true],
-])('%i is %s, retryable %s, counts %s', async (status, kind, retryable, countsAsFailure) => {
+])('%i is %s, retryable %s, counts %s [model.errors]', async (status, kind, retryable, countsAsFailure) => {
   await using gemini = await startGeminiStandIn({ script: [error(status, 'What the provider says.')] });
 
   const { error: failed, responses } = await failure(geminiAt(gemini.url));
@@ -46,7 +46,7 @@ test('a wrong key is a matter of credentials, though Gemini answers 400', async 
   expect(failed.message).toContain('GEMINI_API_KEY');
 });
 
-test('takes the wait from the details of the error', async () => {
+test('takes the wait from the details of the error [model.retryAfter]', async () => {
   await using gemini = await startGeminiStandIn({ script: [error(429, 'Quota.', { retryAfterMs: 13_000 })] });
 
   const { error: failed } = await failure(geminiAt(gemini.url));
@@ -67,7 +67,7 @@ test.each<[string, Record<string, string>, unknown[], number | undefined]>([
   ['no wait', { 'retry-after': '0' }, [], undefined],
   ['a date that is past', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, [], undefined],
   ['nonsense', { 'retry-after': 'soon 5', 'retry-after-ms': '-4' }, [{ retryDelay: '3s' }], undefined],
-])('Retry-After: %s', async (_, headers, details, expected) => {
+])('Retry-After: %s [model.retryAfter]', async (_, headers, details, expected) => {
   await using server = await startRawServer((response) =>
     sendJson(response, 503, { error: { code: 503, message: 'Later.', details } }, headers),
   );
@@ -77,7 +77,7 @@ test.each<[string, Record<string, string>, unknown[], number | undefined]>([
   expect(failed.retryAfterMs).toBe(expected);
 });
 
-test('Retry-After: an HTTP date', async () => {
+test('Retry-After: an HTTP date [model.retryAfter]', async () => {
   const date = new Date(Date.now() + 90_000).toUTCString();
   await using server = await startRawServer((response) =>
     sendJson(response, 429, {}, { 'retry-after': date }),
@@ -89,7 +89,7 @@ test('Retry-After: an HTTP date', async () => {
   expect(failed.retryAfterMs).toBeLessThanOrEqual(90_000);
 });
 
-test('keeps the waits of concurrent calls apart', async () => {
+test('keeps the waits of concurrent calls apart [model.retryAfter]', async () => {
   await using server = await startRawServer((response, { body }) => {
     const wait = JSON.stringify(body.contents).includes('short') ? '1' : '60';
     sendJson(response, 429, {}, { 'retry-after': wait });
@@ -149,7 +149,7 @@ test('an answer that is no JSON or breaks off is a failure of the connection', a
   }
 });
 
-test('a provider that cannot be reached is retryable', async () => {
+test('a provider that cannot be reached is retryable [model.errors]', async () => {
   await using gemini = await startGeminiStandIn({ script: [] });
   await gemini.close();
 
@@ -176,7 +176,7 @@ test('what the SDK refuses before it sends is a bad request', async () => {
   expect(failed.message).toContain('audioTimestamp');
 });
 
-test('an abort closes the connection and is no failure', async () => {
+test('an abort closes the connection and is no failure [model.abort]', async () => {
   await using gemini = await startGeminiStandIn({ script: () => hang() });
   const controller = new AbortController();
   const outcome = failure(geminiAt(gemini.url), request(), { signal: controller.signal });
@@ -188,7 +188,7 @@ test('an abort closes the connection and is no failure', async () => {
   await expect.poll(() => recorded?.aborted).toBe(true);
 });
 
-test('an abort before the call sends nothing', async () => {
+test('an abort before the call sends nothing [model.abort]', async () => {
   await using gemini = await startGeminiStandIn({ script: [] });
 
   const { error: failed } = await failure(geminiAt(gemini.url), request(), { signal: AbortSignal.abort() });
@@ -197,7 +197,7 @@ test('an abort before the call sends nothing', async () => {
   expect(gemini.requests).toHaveLength(0);
 });
 
-test('timeouts of the SDK and of the signal are retryable', async () => {
+test('timeouts of the SDK and of the signal are retryable [model.errors]', async () => {
   await using gemini = await startGeminiStandIn({ script: () => hang() });
 
   const ofSdk = await failure(geminiAt(gemini.url, { httpOptions: { timeout: 20 } }));
@@ -227,7 +227,7 @@ test.each<[string, number, string, string]>([
   ['a URL', 500, 'text/html', `GET https://x/v1?key=${encodeURIComponent(KEY)}&a=1 and Bearer ${TOKEN}`],
   ['a long text', 500, 'text/plain', `${'x'.repeat(2040)}${KEY}`],
   ['an answer that is no JSON', 200, 'application/json', `${KEY} ${TOKEN}`],
-])('shows no key that the provider repeats in %s', async (_, status, type, body) => {
+])('shows no key that the provider repeats in %s [model.secrets]', async (_, status, type, body) => {
   await using server = await startRawServer((response) => {
     response.writeHead(status, { 'content-type': type });
     response.end(body);
@@ -240,7 +240,7 @@ test.each<[string, number, string, string]>([
   }
 });
 
-test('shows no key that cannot be sent, nor one in the base URL or the request', async () => {
+test('shows no key that cannot be sent, nor one in the base URL or the request [model.secrets]', async () => {
   const withNewline = await failure(geminiAt('http://127.0.0.1:1', { apiKey: 'planted\n-key-3' }));
   const inUrl = await failure(geminiAt('http://ada:planted-4@127.0.0.1:1'));
   const headers = { 'x-api-token': 'planted\n-key-5' };

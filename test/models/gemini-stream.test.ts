@@ -14,7 +14,7 @@ function texts(responses: Array<{ content?: { parts?: Part[] } }>): unknown[] {
   return responses.map((response) => response.content?.parts);
 }
 
-test('streams thoughts and text apart, and ends with the whole', async () => {
+test('streams thoughts and text apart, and ends with the whole [model.streaming]', async () => {
   await using gemini = await startGeminiStandIn({
     script: [
       reply([thought('I wonder about it.'), text('Hello there my dear old friend.')], {
@@ -41,7 +41,7 @@ test('streams thoughts and text apart, and ends with the whole', async () => {
   expect(gemini.requests[0]?.path).toContain(':streamGenerateContent');
 });
 
-test('keeps signatures on their parts and calls in order', async () => {
+test('keeps signatures on their parts and calls in order [model.verbatim]', async () => {
   const parts = [
     { text: 'Let me ', thought: true },
     { text: 'see.', thought: true },
@@ -70,7 +70,7 @@ test('keeps signatures on their parts and calls in order', async () => {
   ]);
 });
 
-test('gives the same whole for any cut into chunks', async () => {
+test('gives the same whole for any cut into chunks [model.streaming]', async () => {
   const part = fc.oneof(
     fc.record({ text: fc.string({ maxLength: 3 }) }),
     fc.record({ text: fc.string({ maxLength: 3 }), thought: fc.constant(true) }),
@@ -100,7 +100,7 @@ function cut<T>(items: T[], sizes: number[]): T[][] {
   return [...pieces, rest];
 }
 
-test('says why there is no answer', async () => {
+test('says why there is no answer [model.safety]', async () => {
   await using gemini = await startGeminiStandIn({ script: [blocked('SAFETY')] });
 
   const responses = await ask(geminiAt(gemini.url), request(), { stream: true });
@@ -144,7 +144,7 @@ test('continues a response that the provider interrupts', async () => {
   });
 });
 
-test('a stream that breaks yields nothing final and is retryable', async () => {
+test('a stream that breaks yields nothing final and is retryable [model.streaming]', async () => {
   await using gemini = await startGeminiStandIn({
     script: [
       disconnect(text('one two three four five six seven eight nine ten'), { afterChunks: 2 }),
@@ -219,7 +219,7 @@ test('a reader that stops early closes the connection', async () => {
   await server.hangUp;
 });
 
-test('an abort in the middle closes the connection', async () => {
+test('an abort in the middle closes the connection [model.abort]', async () => {
   await using server = await startRawServer((response) =>
     sendEvents(response, [chunk([{ text: 'a' }])], false),
   );

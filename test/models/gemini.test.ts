@@ -35,7 +35,7 @@ const ANSWER = {
   candidates: [{ content: { role: 'model', parts: [{ text: 'ok' }] }, finishReason: 'STOP' }],
 };
 
-test('asks once and gives the answer with usage, finish reason and model version', async () => {
+test('asks once and gives the answer with usage, finish reason and model version [model.answer]', async () => {
   await using gemini = await startGeminiStandIn({
     script: [reply(text('Hello.'), { usage: { promptTokenCount: 5, candidatesTokenCount: 2 } })],
   });
@@ -55,7 +55,7 @@ test('asks once and gives the answer with usage, finish reason and model version
   expect(gemini.refusals).toEqual([]);
 });
 
-test('gives parallel calls in order and sends signed parts back unchanged', async () => {
+test('gives parallel calls in order and sends signed parts back unchanged [model.verbatim]', async () => {
   await using gemini = await startGeminiStandIn({
     script: [
       calls([
@@ -84,7 +84,7 @@ test('gives parallel calls in order and sends signed parts back unchanged', asyn
   expect(gemini.refusals).toEqual([]);
 });
 
-test('sends generateContentConfig, and leaves the request as it was', async () => {
+test('sends generateContentConfig, and leaves the request as it was [model.config]', async () => {
   await using server = await startRawServer((response) => sendJson(response, 200, ANSWER));
   const declaration = { name: 'pay', parameters: { type: 'object', properties: {} } as never };
   const config = {
@@ -111,7 +111,7 @@ test('sends generateContentConfig, and leaves the request as it was', async () =
   expect(server.requests[0]?.headers).toMatchObject({ 'x-app': 'shop', 'x-trace': '7' });
 });
 
-test('sends fields of parts back that the SDK does not know', async () => {
+test('sends fields of parts back that the SDK does not know [model.verbatim]', async () => {
   await using server = await startRawServer((response) => sendJson(response, 200, ANSWER));
   const modelParts = [
     { functionCall: { id: 'c1', name: 'pay', args: {}, approvalToken: 'abc' }, futureSignature: 'xyz' },
@@ -162,7 +162,7 @@ test('keeps parts that it does not know', async () => {
   expect(response?.content?.parts).toEqual(parts);
 });
 
-test('says why there is no answer', async () => {
+test('says why there is no answer [model.safety]', async () => {
   await using gemini = await startGeminiStandIn({
     script: [blocked('PROHIBITED_CONTENT'), stopped('SAFETY'), stopped('MAX_TOKENS', 'The first')],
   });
@@ -179,7 +179,7 @@ test('says why there is no answer', async () => {
   expect(cut?.errorCode).toBeUndefined();
 });
 
-test('makes no second request after a failure, whatever retry options say', async () => {
+test('makes no second request after a failure, whatever retry options say [model.errors]', async () => {
   await using server = await startRawServer((response) => sendJson(response, 503, {}));
   const retryOptions = { attempts: 4, initialDelay: 0.001 };
   const model = geminiAt(server.url, { httpOptions: { retryOptions } });
@@ -189,7 +189,7 @@ test('makes no second request after a failure, whatever retry options say', asyn
   expect(server.requests).toHaveLength(1);
 });
 
-test('reads key and base URL from the environment of the SDK and of ADK, at the first call', async () => {
+test('reads key and base URL from the environment of the SDK and of ADK, at the first call [model.environment]', async () => {
   await using gemini = await startGeminiStandIn({ script: () => text('ok'), apiKey: 'key-from-env' });
   for (const name of ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY']) {
     onlyEnvironment({});
@@ -202,7 +202,7 @@ test('reads key and base URL from the environment of the SDK and of ADK, at the 
   }
 });
 
-test('reaches Vertex AI by parameters and by environment', async () => {
+test('reaches Vertex AI by parameters and by environment [model.environment]', async () => {
   await using server = await startRawServer((response) => sendJson(response, 200, ANSWER));
   const path = '/v1beta1/projects/shop/locations/europe-west4/publishers/google/models/gemini-2.5-flash';
   const httpOptions = { baseUrl: server.url };
@@ -226,7 +226,7 @@ test('reaches Vertex AI by parameters and by environment', async () => {
   ]);
 });
 
-test('says what to do where there are no credentials', async () => {
+test('says what to do where there are no credentials [model.environment]', async () => {
   onlyEnvironment({});
   const { error } = await failure(new Gemini());
   const vertex = await failure(new Gemini({ vertexai: true }));
@@ -258,7 +258,7 @@ test.each<[unknown, string]>([
   expect(make).toThrow(message);
 });
 
-test('shows no key when it is logged', async () => {
+test('shows no key when it is logged [model.secrets]', async () => {
   await using gemini = await startGeminiStandIn({ script: () => text('ok') });
   const model = geminiAt(gemini.url, {
     apiKey: 'planted-key-1',

@@ -17,12 +17,12 @@ test.each([
   'gemini-2.5-flash',
   'projects/p/locations/l/endpoints/123',
   'projects/p/locations/l/publishers/google/models/gemini-2.5-pro',
-])('%s is Gemini', (model) => {
+])('%s is Gemini [model.registry]', (model) => {
   expect(LLMRegistry.resolve(model)).toBe(Gemini);
   expect(LLMRegistry.newLlm(model)).toMatchObject({ model });
 });
 
-test('an unknown model is refused with what is known', () => {
+test('an unknown model is refused with what is known [model.registry]', () => {
   const resolve = () => LLMRegistry.newLlm('gpt-9');
 
   expect(resolve).toThrow(UnknownModelError);
@@ -30,7 +30,7 @@ test('an unknown model is refused with what is known', () => {
   expect(() => LLMRegistry.resolve('my-gemini-2.5-flash')).toThrow(UnknownModelError);
 });
 
-test('a class that is registered later goes first, and matches whole names only', async () => {
+test('a class that is registered later goes first, and matches whole names only [model.registry]', async () => {
   LLMRegistry.register(Echo);
   LLMRegistry.register(Echo);
 

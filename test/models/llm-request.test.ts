@@ -26,7 +26,7 @@ class PassiveTool extends DeclaredTool {
   override _getDeclaration(): undefined {}
 }
 
-test('appends instructions with a blank line between them', () => {
+test('appends instructions with a blank line between them [request.build]', () => {
   const llmRequest = request();
 
   appendInstructions(llmRequest, ['One.', 'Two.']);
@@ -53,7 +53,7 @@ test.each([
   expect(systemInstruction).toEqual(before);
 });
 
-test('declares all functions in one entry beside the tools of the provider', () => {
+test('declares all functions in one entry beside the tools of the provider [request.build]', () => {
   const googleSearch = { googleSearch: {} };
   const llmRequest = request({ config: { tools: [googleSearch] } });
   const [a, b, c] = [new DeclaredTool('a'), new DeclaredTool('b'), new DeclaredTool('c')];
@@ -81,7 +81,7 @@ test.each<[string, BaseTool[], string]>([
   ['a name twice', [new DeclaredTool('a'), new DeclaredTool('a')], 'tool "a": name: another tool'],
   ['a declaration without a name', [new DeclaredTool('a', {})], 'the declaration has no name (undefined)'],
   ['another name', [new DeclaredTool('a', { name: 'b' })], 'tool "a": name: declares itself as "b"'],
-])('refuses %s, and adds nothing', (_, tools, message) => {
+])('refuses %s, and adds nothing [define.refuse]', (_, tools, message) => {
   const llmRequest = request();
   const append = () => appendTools(llmRequest, [new DeclaredTool('first'), ...tools]);
 

@@ -33,7 +33,7 @@ test.each<[string, object, object]>([
     { candidates: [{}] },
     { errorCode: 'UNKNOWN_ERROR', errorMessage: 'The model stopped without an answer (UNKNOWN_ERROR).' },
   ],
-])('reads %s', (_, value, expected) => {
+])('reads %s [model.answer]', (_, value, expected) => {
   expect(createLlmResponse(response({ ...value, usageMetadata: USAGE }))).toStrictEqual({
     ...expected,
     usageMetadata: USAGE,
@@ -52,7 +52,7 @@ test('a normal stop without a part is an answer without content', () => {
   expect(createLlmResponse(response(value))).toEqual({ finishReason: 'STOP', usageMetadata: USAGE });
 });
 
-test('names the harm categories where the provider says nothing', () => {
+test('names the harm categories where the provider says nothing [model.safety]', () => {
   const safetyRatings = [
     { category: 'HARM_CATEGORY_HARASSMENT', blocked: false },
     { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', blocked: true },

@@ -14,7 +14,7 @@ test.each([
   'EPIPE',
   'UND_ERR_SOCKET',
   'UND_ERR_CONNECT_TIMEOUT',
-])('%s below "fetch failed" is a retryable failure of the network', (code) => {
+])('%s below "fetch failed" is a retryable failure of the network [model.errors]', (code) => {
   const error = toModelError(new TypeError('fetch failed', { cause: withCode(code) }));
 
   expect(error).toMatchObject({ code: 'HOLDFAST_MODEL_NETWORK', kind: 'network', retryable: true });
@@ -50,7 +50,7 @@ test('sign-in errors of Google are matters of credentials, unless Google itself 
 });
 
 test.each([[new Error('odd')], ['a string'], [undefined], [null], [{ status: 'no' }]])(
-  '%o is unknown and not retryable',
+  '%o is unknown and not retryable [model.errors]',
   (thrown) => {
     expect(toModelError(thrown)).toMatchObject({ code: 'HOLDFAST_MODEL_UNKNOWN', retryable: false });
   },
@@ -77,7 +77,7 @@ test('keeps no cause: it may hold the key', () => {
   expect(error.message).toContain('outer: inner');
 });
 
-test('shows no key of the environment and nothing that looks like one', () => {
+test('shows no key of the environment and nothing that looks like one [model.secrets]', () => {
   vi.stubEnv('GEMINI_API_KEY', 'planted-env-key');
   const texts = [
     'key planted-env-key',
@@ -92,7 +92,7 @@ test('shows no key of the environment and nothing that looks like one', () => {
   vi.unstubAllEnvs();
 });
 
-test('shows no given secret, also where it stands encoded', () => {
+test('shows no given secret, also where it stands encoded [model.secrets]', () => {
   const secret = 'planted/"key"';
   const text = `plain ${secret}, JSON ${JSON.stringify(secret)}, URL /v1/${encodeURIComponent(secret)}`;
 

@@ -36,7 +36,7 @@ async function runUntilKilled(
 
 const folder = temporaryFolder();
 
-test('nothing acknowledged is lost in five SIGKILLs, and seq stays gapless', async () => {
+test('nothing acknowledged is lost in five SIGKILLs, and seq stays gapless [store.durable]', async () => {
   const acknowledged: string[] = [];
   vi.stubEnv('TMPDIR', temporaryFolder());
   for (const events of [10, 60, 150, 300, 120]) {

@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../../src/store/store-errors.ts';
 import { Turn } from './suite/turn.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-test('a store is made once, keeps what it has, and is open in one place at a time', async () => {
+test('a store is made once, keeps what it has, and is open in one place at a time [store.embedded]', async () => {
   const folder = temporaryFolder();
   const progress: string[] = [];
   const started = performance.now();
@@ -35,7 +35,7 @@ test('a store is made once, keeps what it has, and is open in one place at a tim
   await second.close();
 });
 
-test('the socket is this user’s alone, and goes with the store', async () => {
+test('the socket is this user’s alone, and goes with the store [store.embedded]', async () => {
   const home = temporaryFolder();
   vi.stubEnv('TMPDIR', temporaryFolder());
   const store = await openStore({ folder: home });
@@ -68,7 +68,7 @@ test('a folder for temporary files that is too deep for a socket is named', asyn
   vi.unstubAllEnvs();
 });
 
-test('a crash of its thread is told with its cause by every call, and the store opens again', async () => {
+test('a crash of its thread is told with its cause by every call, and the store opens again [store.unavailable]', async () => {
   const folder = temporaryFolder();
   const store = await openStore({ folder });
   const turn = new Turn(store);
@@ -91,7 +91,7 @@ test('a crash of its thread is told with its cause by every call, and the store 
   await again.close();
 });
 
-test('a folder that can not hold a store is named, and nothing is left behind', async () => {
+test('a folder that can not hold a store is named, and nothing is left behind [store.unavailable]', async () => {
   const parent = temporaryFolder();
   const file = join(parent, 'file');
   writeFileSync(file, '');

@@ -49,7 +49,7 @@ test('a connection that the server drops while it is idle is replaced', async ()
   expect(await turn.events()).toHaveLength(2);
 });
 
-test('a connection that drops during a call costs nothing: the call is sent again, and counts once', async () => {
+test('a connection that drops during a call costs nothing: the call is sent again, and counts once [store.reconnect]', async () => {
   const turn = new Turn(store);
   for (const [step, cut] of [
     [1, 0],
@@ -88,7 +88,7 @@ test('a transaction whose client goes away is rolled back', async () => {
   expect(rows).toEqual([]);
 });
 
-test('a server that is gone is unavailable, and comes back', async () => {
+test('a server that is gone is unavailable, and comes back [store.reconnect]', async () => {
   await stop();
   const turn = new Turn(store);
   await expect(turn.open(1)).rejects.toMatchObject({

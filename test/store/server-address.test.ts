@@ -25,7 +25,7 @@ test.each([
   expect(inspect(error, { depth: 9 })).not.toContain(SECRET);
 });
 
-test('a server that is down is named by host and database, never by its password', async () => {
+test('a server that is down is named by host and database, never by its password [store.unavailable]', async () => {
   const port = await freePort();
   const error = await failureOf(`postgres://ada:${SECRET}@127.0.0.1:${port}/shop`);
   expect(error).toMatchObject({ code: 'HOLDFAST_STORE_UNAVAILABLE', retryable: true });

@@ -19,7 +19,7 @@ async function start(options: Partial<GeminiStandInOptions> = {}) {
   return { gemini, post };
 }
 
-test('takes snake_case, as the documentation writes it', async () => {
+test('takes snake_case, as the documentation writes it [standin.calls]', async () => {
   const { gemini, post } = await start();
   const answer = await post({
     contents: [

@@ -11,7 +11,7 @@ import { startProgram, temporaryFolder } from './temporal-fixture.ts';
 
 const posix = process.platform !== 'win32';
 
-describe('the owner of a folder', () => {
+describe('the owner of a folder [folder.owner]', () => {
   test('makes it for this user only, is named in it, and releases it once', () => {
     const folder = join(temporaryFolder(), 'new', '.holdfast');
     const ownership = acquireFolder(folder);
@@ -67,7 +67,7 @@ describe('the owner of a folder', () => {
   });
 });
 
-describe('dev.json', () => {
+describe('dev.json [folder.file]', () => {
   const schema = z.object({ address: z.string() });
 
   test('keeps what it does not know, whole and private', () => {

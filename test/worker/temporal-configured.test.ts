@@ -58,7 +58,9 @@ describe('a configured server', () => {
 
   afterAll(() => endServer(foreign.server));
 
-  test('gets the search attributes and takes them at once', { timeout: 100_000 }, async () => {
+  test('gets the search attributes and takes them at once [temporal.attributes]', {
+    timeout: 100_000,
+  }, async () => {
     const lines: string[] = [];
     const target = await openTemporal({
       folder: unusedFolder,
@@ -91,7 +93,7 @@ describe('a configured server', () => {
       .toBe(1);
   });
 
-  test('is found through a profile', async () => {
+  test('is found through a profile [temporal.configured]', async () => {
     const file = join(temporaryFolder(), 'temporal.toml');
     writeFileSync(file, `[profile.staging]\naddress = "${foreign.address}"\nnamespace = "team"\n`);
     const env = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'staging' };
@@ -101,7 +103,7 @@ describe('a configured server', () => {
     });
   });
 
-  test('without the namespace is an error that says how to make it', async () => {
+  test('without the namespace is an error that says how to make it [temporal.unreachable]', async () => {
     const env = { TEMPORAL_ADDRESS: foreign.address, TEMPORAL_NAMESPACE: 'absent' };
     const failure = await openTemporal({ folder: unusedFolder, env }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(TemporalUnreachable);
@@ -109,7 +111,7 @@ describe('a configured server', () => {
     expect(String(failure)).toContain('temporal operator namespace create --namespace absent');
   });
 
-  test('that takes no more attributes is used without them, with one warning', {
+  test('that takes no more attributes is used without them, with one warning [temporal.attributes]', {
     timeout: 30_000,
   }, async () => {
     const taken = Array.from({ length: 8 }, (_, index) => [
@@ -131,7 +133,9 @@ describe('a configured server', () => {
     );
   });
 
-  test('where an attribute has another type is used without them', { timeout: 30_000 }, async () => {
+  test('where an attribute has another type is used without them [temporal.attributes]', {
+    timeout: 30_000,
+  }, async () => {
     const { address, server } = await startForeignServer('--search-attribute', 'HoldfastApp=Int');
     onTestFinished(() => endServer(server));
     const warnings: string[] = [];
@@ -145,7 +149,9 @@ describe('a configured server', () => {
     expect(warnings).toEqual([expect.stringContaining('HoldfastApp exist with a type other than Keyword')]);
   });
 
-  test('that is down is an error after 5 s, without the key', { timeout: 15_000 }, async () => {
+  test('that is down is an error after 5 s, without the key [temporal.unreachable]', {
+    timeout: 15_000,
+  }, async () => {
     const { grpc } = await choosePorts(undefined);
     const env = { TEMPORAL_ADDRESS: `127.0.0.1:${grpc}`, TEMPORAL_API_KEY: SECRET };
     const started = Date.now();
@@ -158,7 +164,7 @@ describe('a configured server', () => {
   });
 });
 
-describe('the configuration', () => {
+describe('the configuration [temporal.configured]', () => {
   function failureOf(env: NodeJS.ProcessEnv): unknown {
     try {
       return configuredServer(env);
@@ -226,7 +232,7 @@ describe('the configuration', () => {
   });
 });
 
-describe('links into the UI', () => {
+describe('links into the UI [temporal.link]', () => {
   test('percent-encode every part', () => {
     const target = { namespace: 'team/1', uiUrl: 'http://ui' };
     expect(workflowUrl(target, 'a/b?/c%')).toBe('http://ui/namespaces/team%2F1/workflows/a%2Fb%3F%2Fc%25');

@@ -66,7 +66,9 @@ function occupy(port: number): Promise<boolean> {
   return promise;
 }
 
-test('starts with its UI and search attributes, at once usable', { timeout: 30_000 }, async () => {
+test('starts with its UI and search attributes, at once usable [temporal.start]', {
+  timeout: 30_000,
+}, async () => {
   const folder = holdfastFolder();
   const target = await open(folder);
   expect(target).toMatchObject({ kind: 'embedded', startedHere: true, searchAttributes: 'registered' });
@@ -100,7 +102,9 @@ test('starts with its UI and search attributes, at once usable', { timeout: 30_0
     .toMatchObject({ workflowExecutionInfo: { execution: { workflowId: WORKFLOW_ID, runId } } });
 });
 
-test('outlives its starter by SIGKILL and is adopted by the next', { timeout: 30_000 }, async () => {
+test('outlives its starter by SIGKILL and is adopted by the next [temporal.adopt]', {
+  timeout: 30_000,
+}, async () => {
   const folder = holdfastFolder();
   const starter = startProgram('temporal-owner-program.ts', [folder, executable]);
   const started = JSON.parse(await starter.line());
@@ -126,7 +130,9 @@ test('is adopted when its starter died before it could note the process id', {
   expect(existsSync(join(folder, 'temporal.incomplete'))).toBe(false);
 });
 
-test('is replaced after its death, on the same ports and database', { timeout: 30_000 }, async () => {
+test('is replaced after its death, on the same ports and database [temporal.adopt]', {
+  timeout: 30_000,
+}, async () => {
   const folder = holdfastFolder();
   const first = await open(folder);
   const runId = await withClient(first, async (client) => {
@@ -140,7 +146,9 @@ test('is replaced after its death, on the same ports and database', { timeout: 3
   expect(found).toMatchObject({ runId, status: { name: 'RUNNING' } });
 });
 
-test('takes other ports when someone has taken the old ones', { timeout: 30_000 }, async () => {
+test('takes other ports when someone has taken the old ones [temporal.start]', {
+  timeout: 30_000,
+}, async () => {
   const folder = holdfastFolder();
   const first = await open(folder);
   await killServer(folder);
@@ -163,7 +171,9 @@ test('is stopped, and the other entries of dev.json stay', { timeout: 30_000 }, 
   expect(await stopEmbedded(join(folder, 'absent'))).toBe(false);
 });
 
-test('is the only one on its database, also when dev.json was deleted', { timeout: 30_000 }, async () => {
+test('is the only one on its database, also when dev.json was deleted [temporal.adopt]', {
+  timeout: 30_000,
+}, async () => {
   const folder = holdfastFolder();
   await open(folder);
   const before = await findServers(folder);
@@ -199,7 +209,9 @@ test('a start that was killed while it made its database is made good', { timeou
   expect(existsSync(join(folder, 'temporal.incomplete'))).toBe(false);
 });
 
-test('a server that ends at once is an error with the end of its log', { timeout: 30_000 }, async () => {
+test('a server that ends at once is an error with the end of its log [temporal.failed]', {
+  timeout: 30_000,
+}, async () => {
   const folder = holdfastFolder();
   writeFileSync(
     join(folder, 'temporal.db'),
@@ -215,7 +227,7 @@ test('a server that ends at once is an error with the end of its log', { timeout
   expect(devFile(folder).temporal).toBeUndefined();
 });
 
-test('an abort ends a start and leaves no server', { timeout: 30_000 }, async () => {
+test('an abort ends a start and leaves no server [temporal.failed]', { timeout: 30_000 }, async () => {
   const folder = holdfastFolder();
   const abort = new AbortController();
   const opening = open(folder, abort.signal, (line) => {

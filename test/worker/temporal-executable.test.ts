@@ -39,7 +39,7 @@ function putIntoCache(cacheFolder: string, slot: 'download' | 'build'): string {
   return file;
 }
 
-describe('the search', () => {
+describe('the search [temporal.executable]', () => {
   test('takes the configured path, else PATH, else the cache', async () => {
     const cacheFolder = temporaryFolder();
     const bin = temporaryFolder();
@@ -97,7 +97,7 @@ describe('the search', () => {
 });
 
 describe('the installation', () => {
-  test('that fails in every way is one error with each attempt and what to do', {
+  test('that fails in every way is one error with each attempt and what to do [temporal.failed]', {
     timeout: 30_000,
   }, async () => {
     const cacheFolder = temporaryFolder();
@@ -122,7 +122,7 @@ describe('the installation', () => {
     expect(readdirSync(cacheFolder).filter((name) => name.includes('.tmp-'))).toEqual([]);
   });
 
-  test('by Go shows progress; a second process waits for it and builds nothing', {
+  test('by Go shows progress; a second process waits for it and builds nothing [temporal.install]', {
     timeout: 60_000,
   }, async () => {
     const [cacheFolder, bin] = [temporaryFolder(), temporaryFolder()];
@@ -157,7 +157,9 @@ describe('the installation', () => {
     expect(readdirSync(cacheFolder).filter((name) => name.includes('.tmp-'))).toEqual([]);
   });
 
-  test('goes on in the second process when the first one is killed', { timeout: 60_000 }, async () => {
+  test('goes on in the second process when the first one is killed [temporal.install]', {
+    timeout: 60_000,
+  }, async () => {
     const [cacheFolder, bin] = [temporaryFolder(), temporaryFolder()];
     const gate = join(bin, 'gate');
     script(

@@ -31,7 +31,7 @@ export function callSuite(store: () => PostgresStore): void {
     expect(((await turn.begin(1, 0)) as Begun).state.cart).toBe(1);
   });
 
-  test('an attempt with a recorded failure leaves no unknown outcome', async () => {
+  test('an attempt with a recorded failure leaves no unknown outcome [store.calls]', async () => {
     const turn = await turnWithCalls(1);
     const call = { session: turn.session, callKey: turn.callKey(1, 0), error: 'no' };
     await turn.begin(1, 0);
@@ -43,7 +43,7 @@ export function callSuite(store: () => PostgresStore): void {
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 4, failures: 1, unknown: true });
   });
 
-  test('the first outcome wins, and a call that has one is not begun again', async () => {
+  test('the first outcome wins, and a call that has one is not begun again [store.calls]', async () => {
     const turn = await turnWithCalls(1);
     await turn.begin(1, 0);
     const actions = { stateDelta: { b: 1 }, transferToAgent: 'x' };
@@ -67,7 +67,7 @@ export function callSuite(store: () => PostgresStore): void {
     });
   });
 
-  test('a call that never began can be settled', async () => {
+  test('a call that never began can be settled [store.calls]', async () => {
     const turn = await turnWithCalls(1);
     const heard: StoreNotice[] = [];
     const stop = store().onNotice((notice) => heard.push(notice));
@@ -122,7 +122,7 @@ export function callSuite(store: () => PostgresStore): void {
     await expect(turn.begin(1, 0, true)).rejects.toMatchObject({ code: 'HOLDFAST_STORE_BEHIND_HISTORY' });
   });
 
-  test('a once result is the first one recorded, and comes back with the next attempt', async () => {
+  test('a once result is the first one recorded, and comes back with the next attempt [turn.once]', async () => {
     const turn = await turnWithCalls(1);
     await turn.begin(1, 0);
     const once = { session: turn.session, callKey: turn.callKey(1, 0), key: 'charge' };
@@ -132,7 +132,7 @@ export function callSuite(store: () => PostgresStore): void {
     expect(((await turn.begin(1, 0)) as Begun).once).toEqual({ charge: { id: 'ch_1' }, nothing: null });
   });
 
-  test('references: a response, arguments until there is one, the text of a final step', async () => {
+  test('references: a response, arguments until there is one, the text of a final step [store.references]', async () => {
     const turn = await turnWithCalls(1);
     await turn.settle(1, 0, { big: 'result' });
     await turn.opened(2);
@@ -150,7 +150,7 @@ export function callSuite(store: () => PostgresStore): void {
     ).rejects.toThrow('callKey');
   });
 
-  test('followers hear what was written, in order, and a listener that leaves hears nothing', async () => {
+  test('followers hear what was written, in order, and a listener that leaves hears nothing [store.notices]', async () => {
     const turn = new Turn(store());
     const heard: string[] = [];
     const stop = store().onNotice((notice) => {

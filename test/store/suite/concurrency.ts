@@ -4,7 +4,7 @@ import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import { newNames, nextFence, Turn } from './turn.ts';
 
 export function concurrencySuite(store: () => PostgresStore): void {
-  test('50 turns at once in 5 sessions: seq is gapless, every turn has one place', async () => {
+  test('50 turns at once in 5 sessions: seq is gapless, every turn has one place [store.append]', async () => {
     const sessions = Array.from({ length: 5 }, newNames);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, async (_, index) => {
@@ -28,7 +28,7 @@ export function concurrencySuite(store: () => PostgresStore): void {
     }
   });
 
-  test('20 starts of one message at once are one message and one outcome', async () => {
+  test('20 starts of one message at once are one message and one outcome [turn.messageId]', async () => {
     const names = newNames();
     const fence = nextFence();
     const attempts = Array.from({ length: 20 }, () => new Turn(store(), { names, messageId: 'm', fence }));
@@ -43,7 +43,7 @@ export function concurrencySuite(store: () => PostgresStore): void {
     expect(await store().readEvents(names)).toHaveLength(2);
   });
 
-  test('200 calls begin and settle at once, each twice: one attempt is one, one outcome counts', async () => {
+  test('200 calls begin and settle at once, each twice: one attempt is one, one outcome counts [store.calls]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     await turn.commit(1, 200);
@@ -92,7 +92,7 @@ export function concurrencySuite(store: () => PostgresStore): void {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  test('a transcript of 2,000 events is read whole, and in pieces', async () => {
+  test('a transcript of 2,000 events is read whole, and in pieces [store.read]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     await sql`

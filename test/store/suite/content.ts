@@ -4,7 +4,7 @@ import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import { type Begun, Turn } from './turn.ts';
 
 export function contentSuite(store: () => PostgresStore): void {
-  test('characters that PostgreSQL can not hold become U+FFFD wherever they stand', async () => {
+  test('characters that PostgreSQL can not hold become U+FFFD wherever they stand [store.content]', async () => {
     const bad = 'a\0b\ud83dc\udc00d';
     const good = 'a\ufffdb\ufffdc\ufffdd';
     const turn = new Turn(store());
@@ -30,7 +30,7 @@ export function contentSuite(store: () => PostgresStore): void {
     expect(await store().readReference(turn.names, `${turn.invocationId}.2`)).toBe(good);
   });
 
-  test('parts come back as they were, the order of their keys too', async () => {
+  test('parts come back as they were, the order of their keys too [store.content]', async () => {
     const parts = fc.array(
       fc.record({ text: fc.string({ unit: 'grapheme' }), thoughtSignature: fc.base64String(), x: fc.json() }),
       { maxLength: 4 },
@@ -54,7 +54,7 @@ export function contentSuite(store: () => PostgresStore): void {
     );
   });
 
-  test('what the database refuses, and what is no JSON, fails its own call only', async () => {
+  test('what the database refuses, and what is no JSON, fails its own call only [store.content]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     await turn.commit(1, 3);
@@ -80,7 +80,7 @@ export function contentSuite(store: () => PostgresStore): void {
     }
   });
 
-  test('large content: 40 calls with arguments of 200 KiB and results of 64 KiB', async () => {
+  test('large content: 40 calls with arguments of 200 KiB and results of 64 KiB [store.content]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     const args = { text: 'x"\\é'.repeat(50 * 1024) };

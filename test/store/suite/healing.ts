@@ -5,7 +5,7 @@ import { newNames, Turn, USAGE } from './turn.ts';
 const CUT_OFF = { error: 'this call was cut off by the end of its turn; it may have run' };
 
 export function healingSuite(store: () => PostgresStore): void {
-  test('the first step of an invocation answers every call that an earlier one left open', async () => {
+  test('the first step of an invocation answers every call that an earlier one left open [store.heal]', async () => {
     const names = newNames();
     const broken = new Turn(store(), { names });
     await broken.opened(1, { stateDelta: { 'temp:note': 1 } });
@@ -69,7 +69,7 @@ export function healingSuite(store: () => PostgresStore): void {
     ]);
   });
 
-  test('several broken turns are healed in their order', async () => {
+  test('several broken turns are healed in their order [store.heal]', async () => {
     const names = newNames();
     const root = new Turn(store(), { names });
     await root.opened(1);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 
 export function schemaSuite(store: () => PostgresStore): void {
-  test.each(['events', 'ledger'])('%s can be hash-partitioned by session', async (table) => {
+  test.each(['events', 'ledger'])('%s can be hash-partitioned by session [store.schema]', async (table) => {
     const copy = `${table}_partitioned`;
     await sql
       .raw(
@@ -28,7 +28,7 @@ export function schemaSuite(store: () => PostgresStore): void {
     ]);
   });
 
-  test('the migrations are recorded', async () => {
+  test('the migrations are recorded [store.schema]', async () => {
     const { rows } = await sql<{ name: string }>`
       select name from holdfast.migrations order by version`.execute(store().db);
     expect(rows.map(({ name }) => name)).toEqual(['tables', 'append', 'steps', 'calls']);

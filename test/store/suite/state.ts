@@ -7,7 +7,7 @@ import { newNames, Turn } from './turn.ts';
 type Json = Record<string, unknown>;
 
 export function stateSuite(store: () => PostgresStore): void {
-  test('app and user state is shared by sessions, session state is not, and all come back with prefixes', async () => {
+  test('app and user state is shared by sessions, session state is not, and all come back with prefixes [turn.state]', async () => {
     const names = newNames();
     const one = new Turn(store(), { names });
     await one.opened(1, { stateDelta: { own: 1, 'app:a': { x: 1 }, 'user:u': [1], 'app:gone': 1 } });
@@ -26,7 +26,7 @@ export function stateSuite(store: () => PostgresStore): void {
     expect((await new Turn(store()).opened(1)).state).toEqual({});
   });
 
-  test('temp state crosses steps, is in no event, and ends with its invocation', async () => {
+  test('temp state crosses steps, is in no event, and ends with its invocation [turn.state]', async () => {
     const turn = new Turn(store());
     await turn.opened(1, { stateDelta: { 'temp:a': 1, kept: 1 } });
     await turn.commit(1, 1, { actions: { stateDelta: { 'temp:b': { c: 2 } } } });
@@ -62,7 +62,7 @@ export function stateSuite(store: () => PostgresStore): void {
     }
   });
 
-  test('the actions of a step merge in call order, as in the model', async () => {
+  test('the actions of a step merge in call order, as in the model [turn.actions]', async () => {
     const key = fc.constantFrom('a', 'b', 'c');
     const leaf = fc.oneof(
       fc.integer(),

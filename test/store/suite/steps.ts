@@ -63,7 +63,7 @@ export function stepSuite(store: () => PostgresStore): void {
     });
   });
 
-  test('only new events are returned, and all of a session that was not known', async () => {
+  test('only new events are returned, and all of a session that was not known [store.read]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     await turn.commit(1, 1);
@@ -100,7 +100,7 @@ export function stepSuite(store: () => PostgresStore): void {
     expect([kind, events]).toEqual(['open', []]);
   });
 
-  test('a message is appended once, however often its step is opened', async () => {
+  test('a message is appended once, however often its step is opened [store.append]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     const again = await turn.opened(1);
@@ -108,7 +108,7 @@ export function stepSuite(store: () => PostgresStore): void {
     expect(again.events).toHaveLength(1);
   });
 
-  test('a committed step gives its recorded outcome back, and a second commit too', async () => {
+  test('a committed step gives its recorded outcome back, and a second commit too [store.steps]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     const zombie = new Turn(store(), turn);
@@ -126,7 +126,7 @@ export function stepSuite(store: () => PostgresStore): void {
     expect(await turn.events()).toHaveLength(2);
   });
 
-  test('a finished invocation gives its outcome back for ever', async () => {
+  test('a finished invocation gives its outcome back for ever [turn.messageId]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     await turn.commit(1, 0);
@@ -144,7 +144,7 @@ export function stepSuite(store: () => PostgresStore): void {
     expect(await turn.events()).toHaveLength(4);
   });
 
-  test('fences: an older turn can neither open, commit nor settle a step', async () => {
+  test('fences: an older turn can neither open, commit nor settle a step [store.fence]', async () => {
     const names = newNames();
     const old = new Turn(store(), { names });
     await old.opened(1);
@@ -162,7 +162,7 @@ export function stepSuite(store: () => PostgresStore): void {
     expect(await old.events()).toEqual(before);
   });
 
-  test('fences: a late attempt of an older step can not append, recorded steps are read again', async () => {
+  test('fences: a late attempt of an older step can not append, recorded steps are read again [store.fence]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     await turn.commit(1, 1);
@@ -222,7 +222,7 @@ export function stepSuite(store: () => PostgresStore): void {
     await expect(turn.commit(2, 0)).rejects.toBeInstanceOf(Fenced);
   });
 
-  test('a store that is behind the turn says so', async () => {
+  test('a store that is behind the turn says so [store.behind]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     await turn.commit(1, 1);
@@ -265,7 +265,7 @@ export function stepSuite(store: () => PostgresStore): void {
     expect(await turn.events()).toHaveLength(2);
   });
 
-  test('failures of a step are counted, at most one for each attempt', async () => {
+  test('failures of a step are counted, at most one for each attempt [model.retry]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     const failed = { session: turn.session, runKey: turn.invocationId, step: 1, error: 'overloaded' };
@@ -275,7 +275,7 @@ export function stepSuite(store: () => PostgresStore): void {
     expect(await store().recordStepFailure(failed)).toBe(2);
   });
 
-  test('settling a step settles what is left, appends its responses and the error event, and ends the run', async () => {
+  test('settling a step settles what is left, appends its responses and the error event, and ends the run [store.steps]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
     await turn.commit(1, 2);

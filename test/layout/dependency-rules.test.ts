@@ -1,0 +1,133 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const ROOMS = ['src', 'workflows', 'activities', 'worker'];
+
+interface Violation {
+  rule: { name: string };
+  from: string;
+  to: string;
+  /** A circle is told once, from any of its files. */
+  cycle?: { name: string }[];
+}
+
+/** For each rule: a file that breaks it, and no other. */
+const BREACHES: Record<string, { path: string; content: string }> = {
+  'no-circular': {
+    path: 'src/flows/planted-circle.ts',
+    content:
+      "import { other } from './planted-circle-other.ts';\nexport const one: number = 1;\nexport const two = () => other;\n",
+  },
+  'events-depend-on-nothing': {
+    path: 'src/events/planted.ts',
+    content:
+      "import { shortDigest } from '../protocol/identity.ts';\nexport const planted = shortDigest('');\n",
+  },
+  'protocol-is-plain': {
+    path: 'src/protocol/planted.ts',
+    content: "import type { BaseTool } from '../tools/base-tool.ts';\nexport type Planted = BaseTool;\n",
+  },
+  'workflows-see-protocol-and-events-only': {
+    path: 'workflows/planted.ts',
+    content:
+      "import { canonicalJson } from '../src/flows/canonical-json.ts';\nexport const planted = canonicalJson(1);\n",
+  },
+  'definitions-do-no-io': {
+    path: 'src/tools/planted.ts',
+    content: "import type { Store } from '../store/store.ts';\nexport type Planted = Store;\n",
+  },
+  'models-know-no-runtime': {
+    path: 'src/models/planted.ts',
+    content:
+      "import { finalTextOf } from '../flows/final-text.ts';\nexport const planted = finalTextOf(undefined);\n",
+  },
+  'store-knows-no-agents': {
+    path: 'src/store/planted.ts',
+    content: "import { tool } from '../tools/tool.ts';\nexport const planted = tool;\n",
+  },
+  'workflows-are-only-bundled': {
+    path: 'activities/planted.ts',
+    content: "import { agentTurn } from '../workflows/index.ts';\nexport const planted = agentTurn;\n",
+  },
+  'worker-is-imported-by-cli-and-testing-only': {
+    path: 'src/client/planted.ts',
+    content:
+      "import type { WorkerOptions } from '../../worker/create-worker.ts';\nexport type Planted = WorkerOptions;\n",
+  },
+  'activities-do-not-know-their-worker': {
+    path: 'activities/planted-worker.ts',
+    content: "import { deploy } from '../worker/deploy.ts';\nexport const planted = deploy;\n",
+  },
+  'library-loads-without-the-worker': {
+    path: 'src/client/planted-package.ts',
+    content: "import { Worker } from '@temporalio/worker';\nexport const planted = Worker;\n",
+  },
+  'only-the-cli-and-tests-know-the-stand-in': {
+    path: 'src/flows/planted-stand-in.ts',
+    content: "import { text } from '../testing/gemini-reply.ts';\nexport const planted = text('');\n",
+  },
+};
+
+describe('the dependency rules', { timeout: 120_000 }, () => {
+  const copy = mkdtempSync(join(tmpdir(), 'holdfast-layout-'));
+  let clean: Violation[];
+  let planted: Violation[];
+
+  beforeAll(() => {
+    for (const room of ROOMS) cpSync(join(root, room), join(copy, room), { recursive: true });
+    for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(copy, file));
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
+    const rules = join(root, '.dependency-cruiser.cjs');
+    // In the copy, packages stand behind a link.
+    writeFileSync(
+      join(copy, '.dependency-cruiser.cjs'),
+      `const rules = require(${JSON.stringify(rules)});
+module.exports = { ...rules, options: { ...rules.options, preserveSymlinks: true } };\n`,
+    );
+    clean = violations();
+    for (const { path, content } of Object.values(BREACHES)) writeFileSync(join(copy, path), content);
+    writeFileSync(
+      join(copy, 'src/flows/planted-circle-other.ts'),
+      "import { one } from './planted-circle.ts';\nexport const other = () => one;\n",
+    );
+    planted = violations();
+  }, 120_000);
+  afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+  function violations(): Violation[] {
+    const cruiser = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
+    const { stdout, stderr } = spawnSync(process.execPath, [cruiser, '--output-type', 'json', ...ROOMS], {
+      cwd: copy,
+      encoding: 'utf8',
+      maxBuffer: 256 * 1024 * 1024,
+    });
+    if (stdout === '') throw new Error(`dependency-cruiser: ${stderr}`);
+    return JSON.parse(stdout).summary.violations;
+  }
+
+  test('hold [layout.rules]', () => {
+    expect(clean).toEqual([]);
+  });
+
+  test('are all tried out here [layout.rules]', () => {
+    const { forbidden } = createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs'));
+    expect(forbidden.map(({ name }: { name: string }) => name).sort()).toEqual(Object.keys(BREACHES).sort());
+    expect(readFileSync(join(root, 'package.json'), 'utf8')).toContain(`depcruise ${ROOMS.join(' ')}`);
+  });
+
+  test.each(Object.entries(BREACHES))(
+    '%s: a file that breaks it is found [layout.rules]',
+    (rule, { path }) => {
+      const broken = planted.filter(({ from, cycle = [] }) =>
+        [from, ...cycle.map(({ name }) => name)].includes(path),
+      );
+      expect(broken.map((violation) => violation.rule.name)).toContain(rule);
+    },
+  );
+});

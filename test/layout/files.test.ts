@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const ROOMS = ['src', 'workflows', 'activities', 'worker'];
+const LONGEST = 400;
+
+function pathsOf(...folders: string[]): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+      join(folder, path).replaceAll('\\', '/'),
+    ),
+  );
+}
+
+const sources = pathsOf(...ROOMS).filter((path) => path.endsWith('.ts'));
+
+test('there are sources in every room [layout.files]', () => {
+  for (const room of ROOMS) expect(sources.some((path) => path.startsWith(`${room}/`))).toBe(true);
+});
+
+test(`no source has more than ${LONGEST} lines [layout.files]`, () => {
+  const long = sources
+    .map((path) => ({ path, lines: readFileSync(join(root, path), 'utf8').split('\n').length - 1 }))
+    .filter(({ lines }) => lines > LONGEST);
+  expect(long).toEqual([]);
+});
+
+test('no file or folder is a drawer for everything, and names are in kebab-case [layout.files]', () => {
+  const paths = pathsOf(...ROOMS, 'test', 'bench', 'examples', 'scripts');
+  const drawers = paths.filter((path) => /^(utils?|helpers?|common|misc|shared)(\.|$)/.test(basename(path)));
+  expect(drawers).toEqual([]);
+  const named = paths.filter((path) => path.endsWith('.ts') && !path.includes('/migrations/'));
+  expect(named.filter((path) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.ts$/.test(basename(path)))).toEqual([]);
+});
+
+test('only the public entry points and the bundle re-export [layout.files]', () => {
+  const barrels = sources.filter((path) => {
+    const statements = readFileSync(join(root, path), 'utf8')
+      .replace(/\/\*.*?\*\/|\/\/.*$/gms, '')
+      .trim();
+    return statements !== '' && /^(export (type )?(\{[^}]*\}|\*) from '\.[^']+';\s*)+$/.test(statements);
+  });
+  expect(barrels.sort()).toEqual(
+    [
+      'src/client/index.ts',
+      'src/index.ts',
+      'src/testing/index.ts',
+      'worker/index.ts',
+      'workflows/index.ts',
+    ].sort(),
+  );
+});
+
+test('nothing is left undone in the sources [layout.files]', () => {
+  const undone = sources.filter((path) =>
+    /\b(TODO|FIXME|XXX|HACK)\b/.test(readFileSync(join(root, path), 'utf8')),
+  );
+  expect(undone).toEqual([]);
+});

@@ -1,0 +1,246 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Finished {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Nothing of this folder's `node_modules/.bin`, nor of a key for Gemini, reaches a consumer. */
+function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Finished> {
+  const {
+    GEMINI_API_KEY: _gemini,
+    GOOGLE_API_KEY: _google,
+    NODE_OPTIONS: _options,
+    ...inherited
+  } = process.env;
+  return new Promise((resolve) => {
+    execFile(
+      command,
+      args,
+      {
+        cwd,
+        env: { ...inherited, NO_COLOR: '1', ...env },
+        maxBuffer: 64 * 1024 * 1024,
+        shell: process.platform === 'win32',
+      },
+      (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+    );
+  });
+}
+
+async function npm(args: readonly string[], cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await run('npm', [...args, '--no-audit', '--no-fund'], cwd);
+  if (code !== 0) throw new Error(`npm ${args[0]} failed with ${code}:\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+const AGENTS = `import { LlmAgent, tool } from 'holdfast';
+import { call, type GeminiScript, text } from 'holdfast/testing';
+
+const double = tool({
+  name: 'double',
+  description: 'doubles a number',
+  parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+  execute: ({ n }) => ({ doubled: Number(n) * 2 }),
+});
+
+export const rootAgent = new LlmAgent({ name: 'doubler', model: 'gemini-2.5-flash', tools: [double] });
+export const geminiScript: GeminiScript = [call('double', { n: 21 }), text('It is 42.')];
+`;
+
+const CONSUMER = `import { FunctionTool, LlmAgent, tool, type ToolContext } from 'holdfast';
+import { HoldfastClient, SessionBusy, type TurnResult } from 'holdfast/client';
+import { type GeminiStandIn, startGeminiStandIn, text } from 'holdfast/testing';
+import { createWorker, type WorkerOptions } from 'holdfast/worker';
+import { z } from 'zod';
+
+const look = tool({
+  name: 'look',
+  description: 'looks',
+  parameters: z.object({ city: z.string(), days: z.number().default(1) }),
+  execute: ({ city, days }, context) => {
+    const callKey: string | undefined = context?.callKey;
+    return \`\${city.toUpperCase()} \${days.toFixed(0)} \${callKey}\`;
+  },
+});
+new FunctionTool({
+  name: 'wrong',
+  description: 'takes a number',
+  parameters: z.object({ n: z.number() }),
+  // @ts-expect-error: n is a number.
+  execute: ({ n }) => n.toUpperCase(),
+});
+// @ts-expect-error: an agent has a name.
+new LlmAgent({ model: 'gemini-2.5-flash', tools: [look] });
+
+export async function main(options: WorkerOptions, client: HoldfastClient, context: ToolContext): Promise<string> {
+  const worker = await createWorker(options);
+  const standIn: GeminiStandIn = await startGeminiStandIn({ script: [text('hi')] });
+  try {
+    const turn = await client.startTurn({ app: 'a', userId: context.userId, sessionId: 's', message: 'hi' });
+    const result: TurnResult = await turn.result();
+    // @ts-expect-error: there is no such status.
+    if (result.status === 'done') return '';
+    return result.invocationId;
+  } catch (error) {
+    if (error instanceof SessionBusy) return error.code;
+    throw error;
+  } finally {
+    worker.shutdown();
+    await standIn.close();
+  }
+}
+`;
+
+/** Prints the packages that importing an entry point loads, by import and by require alike. */
+const LOADED = `import { registerHooks } from 'node:module';
+const packages = new Set();
+registerHooks({
+  load(url, context, nextLoad) {
+    const path = url.split('/node_modules/').at(-1).split('/');
+    if (url.includes('/node_modules/')) packages.add(path.slice(0, path[0].startsWith('@') ? 2 : 1).join('/'));
+    return nextLoad(url, context);
+  },
+});
+await import(process.argv[2]);
+console.log(JSON.stringify([...packages].sort()));
+`;
+
+describe('the packed tarball, installed in an empty folder', { timeout: 300_000 }, () => {
+  let work: string;
+  let packed: string[];
+
+  beforeAll(async () => {
+    work = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-package-')));
+    const [tarball] = JSON.parse(
+      await npm(['pack', '--json', '--ignore-scripts', '--pack-destination', work], root),
+    );
+    packed = tarball.files.map(({ path }: { path: string }) => path);
+    writeFileSync(
+      join(work, 'package.json'),
+      JSON.stringify({ name: 'consumer', private: true, type: 'module' }),
+    );
+    await npm(['install', '--prefer-offline', join(work, tarball.filename)], work);
+    writeFileSync(join(work, 'agents.ts'), AGENTS);
+    writeFileSync(join(work, 'consumer.ts'), CONSUMER);
+    writeFileSync(join(work, 'loaded.mjs'), LOADED);
+  }, 300_000);
+  afterAll(async () => {
+    await run(process.execPath, [join(root, 'bin/holdfast.js'), 'stop'], work);
+    rmSync(work, { recursive: true, force: true });
+  });
+
+  test('holds what runs and what is read, and nothing else [package.contents]', () => {
+    const needed = [
+      'package.json',
+      'LICENSE',
+      'README.md',
+      'CHANGELOG.md',
+      'ARCHITECTURE.md',
+      'bin/holdfast.js',
+      'dist/workflow-bundle.js',
+      'dist/src/index.js',
+      'dist/src/index.d.ts',
+      'dist/src/client/index.js',
+      'dist/src/testing/index.js',
+      'dist/worker/index.js',
+      'dist/src/cli/main.js',
+    ];
+    expect(needed.filter((path) => !packed.includes(path))).toEqual([]);
+    const known = /^(bin|dist|src|workflows|activities|worker)\/|^(package\.json|LICENSE|[A-Z]+\.md)$/;
+    expect(packed.filter((path) => !known.test(path))).toEqual([]);
+    expect(
+      packed.filter((path) => /(^|\/)(test|\.env|\.holdfast|node_modules)(\/|$)|\.test\./.test(path)),
+    ).toEqual([]);
+  });
+
+  test('runs a turn of an agents file that imports it [package.run]', async () => {
+    const { code, stdout, stderr } = await run(
+      process.execPath,
+      [
+        'node_modules/holdfast/bin/holdfast.js',
+        'run',
+        'agents.ts',
+        '--message',
+        'hi',
+        '--json',
+        '--stop-server',
+      ],
+      work,
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.map(({ author, content }) => [author, content.role])).toEqual([
+      ['user', 'user'],
+      ['doubler', 'model'],
+      ['doubler', 'user'],
+      ['doubler', 'model'],
+    ]);
+    expect(events[2].content.parts[0].functionResponse.response).toEqual({ doubled: 42 });
+    expect(events[3].content.parts).toEqual([{ text: 'It is 42.' }]);
+  });
+
+  test('has the command holdfast, which says its version [package.run]', async () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const command = join('node_modules', '.bin', process.platform === 'win32' ? 'holdfast.cmd' : 'holdfast');
+    expect(await run(join(work, command), ['--version'], work)).toMatchObject({
+      code: 0,
+      stdout: `${version}\n`,
+    });
+  });
+
+  const loaded = async (entry: string): Promise<string[]> => {
+    const { code, stdout, stderr } = await run(process.execPath, ['loaded.mjs', entry], work);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout);
+  };
+  const OF_WORKERS = [
+    '@temporalio/worker',
+    '@temporalio/core-bridge',
+    '@temporalio/activity',
+    '@temporalio/workflow',
+  ];
+
+  test.each(['holdfast', 'holdfast/client', 'holdfast/testing'])(
+    '%s loads without the Temporal worker [package.light]',
+    async (entry) => {
+      const packages = await loaded(entry);
+      expect(packages).toContain('holdfast');
+      expect(packages.filter((name) => OF_WORKERS.includes(name))).toEqual([]);
+    },
+  );
+
+  test('holdfast/worker does load it: the check can fail [package.light]', async () => {
+    expect(await loaded('holdfast/worker')).toEqual(
+      expect.arrayContaining(['holdfast', '@temporalio/worker']),
+    );
+  });
+
+  test('has types for a consumer, arguments of tools inferred [package.types]', async () => {
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    const types = ['--typeRoots', join(root, 'node_modules', '@types')];
+    const compile = (...more: string[]) =>
+      run(process.execPath, [compiler, ...options, ...types, ...more, 'consumer.ts', 'agents.ts'], work);
+    expect(await compile('--skipLibCheck')).toMatchObject({ code: 0, stdout: '' });
+    const { stdout } = await compile('--exactOptionalPropertyTypes');
+    expect(stdout.split('\n').filter((line) => /^node_modules\/holdfast\/|^\w+\.ts/.test(line))).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { requirementProblems, titlesOf } from './requirements/requirement-problems.ts';
+import { SOURCES } from './requirements/row.ts';
+import { DELIVERED, REQUIREMENTS } from './requirements.ts';
+
+const folder = import.meta.dirname;
+/** Tests, and the suites that they share. */
+const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => /\.test\.ts$|\/suite\/.*\.ts$/.test(path) && path !== 'requirements.test.ts');
+const titles = files.flatMap((file) => titlesOf(file, readFileSync(join(folder, file), 'utf8')));
+
+describe('the manifest', () => {
+  test('every delivered promise is shown by a test, and every id has a row', () => {
+    expect(requirementProblems(REQUIREMENTS, titles, DELIVERED)).toEqual([]);
+  });
+
+  test('every row names a source that is known', () => {
+    const unknown = REQUIREMENTS.filter(({ source }) => !Object.hasOwn(SOURCES, source.split(': ')[0] ?? ''));
+    expect(unknown).toEqual([]);
+  });
+
+  test('the titles of all folders were read', () => {
+    for (const room of ['turn', 'cli', 'definitions', 'models', 'store', 'testing', 'worker', 'flows']) {
+      expect(titles.some(({ file }) => file.startsWith(`${room}/`))).toBe(true);
+    }
+  });
+});
+
+describe('the check of the manifest', () => {
+  const row = (id: string, part: 1 | 2 | 'later' = 1) => ({ id, part, behaviour: 'It works.' });
+  const shown = (...ids: string[]) => [{ file: 'a.test.ts', ids }];
+
+  test('passes rows that tests show, and rows of parts that are not delivered', () => {
+    expect(requirementProblems([row('a.b'), row('c', 2), row('d', 'later')], shown('a.b'), 1)).toEqual([]);
+  });
+
+  test.each<[string, Parameters<typeof requirementProblems>, string]>([
+    ['an id without a row', [[row('a')], shown('a', 'b'), 1], 'a.test.ts: no row has the id b'],
+    [
+      'a delivered row without a test',
+      [[row('a'), row('b')], shown('a'), 1],
+      'b: part 1 is delivered, and no test names it',
+    ],
+    [
+      'a row of a part that has just been delivered',
+      [[row('a', 2)], [], 2],
+      'a: part 2 is delivered, and no test names it',
+    ],
+    ['two rows of one id', [[row('a'), row('a', 2)], shown('a'), 1], 'a: two rows have this id'],
+    ['an odd id', [[row('a-b')], shown('a-b'), 1], 'a-b: ids are words with dots between'],
+    [
+      'no sentence',
+      [[{ ...row('a'), behaviour: 'works' }], shown('a'), 1],
+      'a: the behaviour is no sentence',
+    ],
+  ])('finds %s', (_name, args, problem) => {
+    expect(requirementProblems(...args)).toEqual([problem]);
+  });
+
+  const b = '[a.b]';
+  test.each<[string, string, string[][]]>([
+    ['one id', `test('does it ${b}', () => {});`, [['a.b']]],
+    ['several ids', `test("it's done [c] ${b}", async () => {});`, [['c', 'a.b']]],
+    [
+      'a title on a line of its own',
+      `test.each([1])(\n  'does %s ${b}',\n  { timeout: 1 },\n  () => {});`,
+      [['a.b']],
+    ],
+    ['a group', `describe('group ${b}', () => {});`, [['a.b']]],
+    ['conditional tests', `test.skipIf(windows)('does it ${b}', () => {});`, [['a.b']]],
+    [
+      'no tests that never run',
+      `test.skip('does it ${b}', () => {});\ntest.todo('later ${b}', () => {});`,
+      [],
+    ],
+    ['no brackets elsewhere', `test('gives ${b} back', () => {});\nexpect(list).toEqual(['x ${b}', 1]);`, []],
+    ['no list in a title', `test('wraps [1,2]', () => {});`, []],
+  ])('reads %s', (_name, source, ids) => {
+    expect(titlesOf('a.test.ts', source).map((title) => title.ids)).toEqual(ids);
+  });
+});

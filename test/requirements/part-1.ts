@@ -1,0 +1,357 @@
+import type { Rows } from './row.ts';
+
+/** One durable turn, the whole path. */
+export const PART_1: Rows = {
+  // Package
+  'package.contents': ['holdfast', 'The tarball holds what runs and what is read, and nothing else.'],
+  'package.run': [
+    'holdfast',
+    'The tarball, installed in an empty folder, runs a turn from the command line.',
+  ],
+  'package.light': [
+    'holdfast',
+    '`holdfast`, `holdfast/client` and `holdfast/testing` load without the Temporal worker.',
+  ],
+  'package.types': [
+    'holdfast',
+    "A consumer's types resolve; the arguments of a tool's function are inferred.",
+  ],
+  'package.example': [
+    'holdfast',
+    'One command runs an example to its answer, without a key, and links to the Temporal UI.',
+  ],
+  'layout.files': ['holdfast', 'Files are small, named for one idea, and not drawers for everything.'],
+  'layout.rules': ['holdfast', 'The dependency rules of the layout hold, and each finds what breaks it.'],
+
+  // Temporal without set-up
+  'temporal.configured': [
+    'temporal: envconfig',
+    'A server that the environment or a profile names is used: address, namespace, TLS, API key.',
+  ],
+  'temporal.unreachable': [
+    'holdfast',
+    'A configured server that is down, or lacks the namespace, is an error soon, without secrets.',
+  ],
+  'temporal.executable': [
+    'holdfast',
+    "The server's executable is the configured one, else that of PATH, else that of the cache.",
+  ],
+  'temporal.install': [
+    'holdfast',
+    'Without an executable it is downloaded or built by Go, with progress; a second process waits.',
+  ],
+  'temporal.failed': [
+    'holdfast',
+    'Where nothing leads to a server, one error lists each attempt and what to do.',
+  ],
+  'temporal.start': [
+    'holdfast',
+    'The embedded server starts on free ports with its UI and our search attributes, at once usable.',
+  ],
+  'temporal.adopt': [
+    'holdfast',
+    'The next start adopts a live server of the folder and replaces a dead one.',
+  ],
+  'temporal.attributes': [
+    'holdfast',
+    'Search attributes are registered where permitted, else left out with one warning.',
+  ],
+  'temporal.link': ['holdfast', 'A run has a link into the Temporal UI.'],
+  'folder.owner': ['holdfast', 'A folder has one owner, and none right after its death.'],
+  'folder.file': ['holdfast', '`.holdfast/dev.json` is whole and private, and keeps what it does not know.'],
+
+  // Store
+  'store.embedded': [
+    'holdfast',
+    'A store is made without set-up, for this user only, and keeps what it has.',
+  ],
+  'store.schema': ['holdfast', 'Migrations are recorded; events and ledger can be partitioned by session.'],
+  'store.append': [
+    'adk-python: #4506',
+    'Events of a session are gapless; what was appended is not appended again.',
+  ],
+  'store.read': ['holdfast', 'Reading behind a seq gives what is new, all of it, in order.'],
+  'store.content': [
+    'holdfast',
+    'Any content comes back as it was, of any size; what cannot be stored fails its own call only.',
+  ],
+  'store.steps': ['holdfast', 'A recorded model step gives its recorded outcome back.'],
+  'store.calls': [
+    'holdfast',
+    'The first settled outcome of a call counts, however often it is begun or settled.',
+  ],
+  'store.fence': ['adk-python: #4751', 'Late attempts of an older step or turn cannot append.'],
+  'store.heal': ['adk-python: #2309', 'A turn answers every call that an earlier one left open.'],
+  'store.behind': [
+    'holdfast',
+    'A store that is behind the turn says so; the turn never goes on with a shorter transcript.',
+  ],
+  'store.references': ['holdfast', 'What the history names by reference can be read from the store.'],
+  'store.notices': ['holdfast', 'Followers hear of events and calls, in order.'],
+  'store.durable': ['adk-python: #5466', 'Nothing acknowledged is lost when the process is killed.'],
+  'store.reconnect': ['holdfast', 'A dropped connection costs nothing; a server that went away comes back.'],
+  'store.unavailable': [
+    'holdfast',
+    'A store that cannot be opened is an error that names it, never its password.',
+  ],
+  'store.cache': [
+    'holdfast',
+    'A worker keeps transcripts within its bytes; everything is correct without them.',
+  ],
+
+  // Definitions
+  'define.refuse': ['holdfast', 'A wrong definition throws when it is made, naming the field.'],
+  'types.adk': ['adk-js', 'An ADK program is ported by changing the import.'],
+  'agent.define': [
+    'adk-js: LlmAgent',
+    'Agents have the fields and defaults of `LlmAgent`, and our durable options.',
+  ],
+  'agent.names': ['adk-js: BaseAgent', 'Names in a tree of agents are unique, and an agent has one parent.'],
+  'agent.outputKey': [
+    'adk-js: outputKey',
+    'The text of a final answer, without thoughts, is the state of the output key.',
+  ],
+  'tool.base': [
+    'adk-go: Tool',
+    'A tool is a name, a description and a function; any subclass of `BaseTool` is one.',
+  ],
+  'tool.declare': [
+    'adk-go: FunctionDeclaration',
+    'A tool is declared by the JSON Schema of its parameters and result.',
+  ],
+  'tool.schemas': [
+    'adk-js: FunctionTool',
+    'Parameters are zod 4, zod 3, JSON Schema or the Schema of the provider; what is shown is what is checked.',
+  ],
+  'tool.root': ['adk-go: functiontool', 'A parameter schema whose root is no object is refused.'],
+  'tool.infer': [
+    'adk-go: Input/Output Marshaling',
+    'The function gets what the schema makes of the arguments, and a context.',
+  ],
+  'tool.output': [
+    'adk-go: OutputSchema',
+    'A result that does not match the output schema is an error that names the path.',
+  ],
+  'tool.durable': ['holdfast', 'Durable options have the documented defaults.'],
+  'tool.context': ['adk-go: Context', 'A tool knows who asked, where, and by which call.'],
+  'event.wire': ['adk-js: Event', "Events are those of ADK's wire, as any ADK writes them."],
+
+  // Model
+  'model.answer': ['adk-js: Gemini', 'An answer has content, usage, finish reason and model version.'],
+  'model.config': ['adk-js: generateContentConfig', 'An agent sets temperature, safety and the like.'],
+  'model.streaming': ['gemini: streaming', 'A streamed answer is the same whole as one that came at once.'],
+  'model.verbatim': [
+    'gemini: thought signatures',
+    'Parts go back to the model as it sent them, unknown fields and signatures too.',
+  ],
+  'model.safety': ['gemini: safety', 'A blocked prompt and a stopped answer keep their reasons.'],
+  'model.fields': [
+    'adk-go: LLMResponse',
+    'What the provider says beside the content is kept with the event.',
+  ],
+  'model.errors': [
+    'gemini: errors',
+    '408, 409, 429, 5xx and the network are retryable, the rest is not; the SDK does not retry by itself.',
+  ],
+  'model.retryAfter': ['gemini: rate limits', "The provider's wait is the delay before the next attempt."],
+  'model.retry': [
+    'holdfast',
+    'The third failure of a model call ends the turn; being told to wait does not count.',
+  ],
+  'model.permanent': ['holdfast', 'What the model will never answer ends the turn at once, its event kept.'],
+  'model.environment': ['gemini: SDK', "The SDK's own variables work: keys, base URL, Vertex AI."],
+  'model.abort': ['holdfast', 'An aborted model call closes its connection.'],
+  'model.secrets': ['holdfast', 'Keys are in no error, log or inspection.'],
+  'model.registry': [
+    'adk-js: LLMRegistry',
+    'A model is found by its name; own models are registered by class.',
+  ],
+
+  // Requests
+  'request.build': [
+    'adk-go: Declaration Packing',
+    'A request is transcript, instructions, settings, and all declarations in one entry.',
+  ],
+  'instruction.template': [
+    'adk-js: injectSessionState',
+    '`{key}`, `{key?}` and prefixes in an instruction are filled from the state; a missing key fails.',
+  ],
+  'instruction.provider': [
+    'adk-js: InstructionProvider',
+    'A function writes the instruction; it is not filled in.',
+  ],
+  'contents.pairs': [
+    'adk-python: #2309',
+    'Each call that the model sees has exactly one response, right behind it.',
+  ],
+  'contents.verbatim': [
+    'gemini: thought signatures',
+    'The parts of a transcript go into the request unchanged.',
+  ],
+
+  // Turn
+  'turn.answer': ['holdfast', 'A turn is a workflow from a message to its final answer.'],
+  'turn.start': [
+    'holdfast',
+    'Any SDK starts a turn by plain arguments; those that disagree with the workflow id fail it with a typed error.',
+  ],
+  'turn.identity': [
+    'holdfast',
+    'The workflow id of a session is readable, unique and short, whatever the names.',
+  ],
+  'turn.messageId': ['adk-python: #4506', 'One message id is one turn, for ever.'],
+  'turn.calls': [
+    'adk-go: Parallel Tool Calls',
+    'Each call is an activity named after its tool; responses are merged in call order.',
+  ],
+  'turn.parallel': [
+    'holdfast',
+    'Calls run at once up to `maxParallelCalls`; those that are not safe together one after another.',
+  ],
+  'turn.actions': [
+    'adk-python: #1938',
+    "The actions of a step's calls are merged, nested state recursively.",
+  ],
+  'turn.state': [
+    'adk-js: State',
+    'State is written by tools, merged, and read back with its prefixes; `temp:` is in no event.',
+  ],
+  'turn.skipSummarization': [
+    'adk-rs: skip_summarization',
+    'A tool that skips the summary ends the turn with its response.',
+  ],
+  'turn.maxLlmCalls': [
+    'adk-js: RunConfig',
+    'An exhausted budget of model calls ends the turn as failed, its events kept.',
+  ],
+  'turn.cancel': [
+    'temporal: cancellation',
+    'A cancelled turn reaches its tools and leaves a session that the next turn continues.',
+  ],
+  'turn.status': ['holdfast', 'The query `status` and the current details say what runs.'],
+  'turn.searchAttributes': [
+    'temporal: visibility',
+    'Turns are found by app, user, session, agent and status.',
+  ],
+  'turn.once': [
+    'holdfast',
+    'What stands in `once` happens in one attempt, and every attempt gets its result.',
+  ],
+  'turn.crash.model': [
+    'adk-python: #5466',
+    'Killed during a model call, the turn completes after a restart.',
+  ],
+  'turn.crash.tool': ['adk-python: #1851', 'Killed during a tool, the call runs again under its own key.'],
+  'turn.crash.unknown': [
+    'adk-python: #6732',
+    'Killed during a tool that is not idempotent, it is not repeated and the model is told.',
+  ],
+  'turn.crash.boundary': [
+    'holdfast',
+    'Killed between any two writes, nothing recorded is asked or run again; events are gapless, none doubled.',
+  ],
+  'session.continue': ['holdfast', 'The next turn of a session sees the last one.'],
+  'call.ids': [
+    'adk-js: function call ids',
+    'Repeated, missing or made-up call ids: each call runs once and gets its own response.',
+  ],
+  'call.keys': ['holdfast', 'A call has a key that no other call will ever have.'],
+  'tool.result': [
+    'adk-go: Uniform result type',
+    'A JSON object is the response; anything else is wrapped; what JSON lacks is an error that names the path.',
+  ],
+  'tool.arguments': [
+    'adk-go: Input/Output Marshaling',
+    "Arguments that do not fit are answered with ADK's texts before the function runs.",
+  ],
+  'tool.unknown': [
+    'adk-python: #2309',
+    "An unknown tool is an answer with ADK's text; its siblings keep their results.",
+  ],
+  'tool.retry': ['holdfast', "A tool's failures are tried again; the third is the answer."],
+  'tool.permanent': [
+    'holdfast',
+    'A failure that says so, and arguments or results that do not fit, are not tried again.',
+  ],
+  'tool.throws': [
+    'adk-go: Panic Recovery',
+    'A tool that throws anything at all answers with an error, never with its stack.',
+  ],
+  'tool.schedule': [
+    'temporal: activity options',
+    'Timeouts, heartbeats and back-off of a tool are those of its activity.',
+  ],
+  'tool.local': [
+    'temporal: local activities',
+    'A local tool runs in the worker of the turn and counts the same.',
+  ],
+  'tool.sensitive': ['holdfast', 'Sensitive arguments and results are in no history, summary or log.'],
+  'size.inline': [
+    'holdfast',
+    'Content up to 4 KiB is in the history, more is named by reference, digest and size.',
+  ],
+  'size.digest': ['holdfast', 'Equal content has an equal digest, whatever the order of keys.'],
+  'size.plan': [
+    'holdfast',
+    'The plan of a step fits one payload, whatever the number and size of its calls.',
+  ],
+  'size.results': [
+    'holdfast',
+    '100 calls with results of 64 KiB: no payload over 64 KiB, no workflow task over 1 MiB.',
+  ],
+  'size.arguments': [
+    'holdfast',
+    '40 calls with arguments of 200 KiB: no payload over 64 KiB, no workflow task over 1 MiB.',
+  ],
+  'size.calls': ['holdfast', 'Calls beyond what one plan holds are answered, not run.'],
+  'size.text': ['holdfast', 'A long answer stays in the store, its reference is in the result.'],
+  'size.history': [
+    'holdfast',
+    'History grows with the steps of a turn, not with the length of the conversation.',
+  ],
+  replay: ['temporal: replay', 'Recorded histories of every kind of turn replay on the current bundle.'],
+
+  // Worker and client
+  'worker.stamp': ['holdfast', 'A worker refuses a bundle of another SDK or protocol, naming both.'],
+  'worker.bundle': [
+    'temporal: bundling',
+    'The bundle is prebuilt, with its source map and without schema libraries.',
+  ],
+  'worker.agents': [
+    'holdfast',
+    'A worker refuses no agents, twins and an unknown root, and runs the agent that is named.',
+  ],
+  'worker.heartbeat': ['temporal: heartbeats', 'A silent tool keeps its attempt: Holdfast beats by itself.'],
+  'client.attach': [
+    'adk-python: #192',
+    'A message that is under way is attached to, and gives its own result.',
+  ],
+  'client.busy': ['holdfast', 'Another message while a turn runs is refused, and only then.'],
+  'client.failed': ['holdfast', 'A failed turn is a result; one that was ended from outside is an error.'],
+
+  // Command
+  'cli.run': ['holdfast', '`holdfast run` shows people what was said, called and answered.'],
+  'cli.json': ['holdfast', '`--json` prints one ADK event per line, everything else on standard error.'],
+  'cli.attach': ['holdfast', 'A message that was answered is printed, not asked again.'],
+  'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.'],
+  'cli.interrupt': ['holdfast', 'Interrupted, it says how to go on.'],
+  'cli.failed': ['holdfast', 'A failed turn exits with 1 and keeps its events.'],
+  'cli.input': ['holdfast', 'Bad input is a clear error and a non-zero exit, nothing half-written.'],
+  'cli.owner': ['holdfast', 'A second owner of the folder is refused, with what to do.'],
+  'cli.server': ['holdfast', 'A server that is down is a clear error.'],
+  'cli.store': ['holdfast', 'A store that is down is a clear error, without its password.'],
+  'cli.node': ['holdfast', 'A Node that is too old is told, with what to do.'],
+
+  // Stand-in
+  'standin.calls': ['gemini: generateContent', 'The stand-in speaks both calls of the Gemini API.'],
+  'standin.script': ['holdfast', 'A function or a list scripts it.'],
+  'standin.errors': ['gemini: errors', 'It fails as the API does: errors, broken streams, cut connections.'],
+  'standin.pace': ['holdfast', 'It waits before the first byte and between chunks.'],
+  'standin.records': ['holdfast', 'It records requests, without credentials.'],
+  'standin.refuses': [
+    'gemini: function calling',
+    'It refuses wrong roles, and calls that are unanswered or answered twice.',
+  ],
+  'standin.declarations': ['gemini: function calling', 'It refuses invalid declarations.'],
+  'standin.signatures': ['gemini: thought signatures', 'It refuses lost and moved thought signatures.'],
+};

@@ -1,0 +1,126 @@
+import type { Rows } from './row.ts';
+
+/** Nothing is lost, nothing counts twice. */
+export const PART_2: Rows = {
+  'store.postgres': [
+    'holdfast',
+    'A PostgreSQL by URL is a store: the same SQL and the same suite, behind PgBouncer too.',
+  ],
+  'store.migrate': ['holdfast', 'Migrations are forward-only, and made once by workers that start together.'],
+  'store.full': ['holdfast', 'A full disk is a clear error, and nothing is corrupt.'],
+  'session.create': ['adk-js: SessionService', 'A session is created once; a second of its name is refused.'],
+  'session.get': [
+    'adk-js: getSession',
+    'A session is read whole, by its last events, or after a time; sessions of others never.',
+  ],
+  'session.list': ['adk-js: listSessions', 'The sessions of a user, or of an app, are listed.'],
+  'session.delete': [
+    'adk-js: deleteSession',
+    'A deleted session leaves audit rows without content; refused while a turn runs.',
+  ],
+  'session.fork': ['holdfast', 'A fork reads what came before it and copies nothing.'],
+  'session.rewind': [
+    'adk-python: rewind_async',
+    "Rewinding appends ADK's marker and hides what came from that invocation on.",
+  ],
+  'session.retry': [
+    'holdfast',
+    'A turn is retried from a call under new call keys; settled siblings keep their outcomes.',
+  ],
+  'session.retention': ['holdfast', 'Sessions are deleted by age where an app says so.'],
+  'message.enqueue': ['holdfast', 'A message while a turn runs is queued, in order, within a bound.'],
+  'message.interrupt': ['holdfast', 'A message can interrupt the turn that runs, or be refused.'],
+  'message.acknowledged': [
+    'holdfast',
+    'An acknowledged message is answered once, whatever fails, cancels or terminates the turn.',
+  ],
+  'message.offline': ['holdfast', 'A message is taken with no worker up, and says so.'],
+  'message.large': [
+    'holdfast',
+    'A message over 64 KiB goes to the store first; a plain start over the limit is refused.',
+  ],
+  'message.python': ['temporal: SDKs', 'A turn is started from Python by the plain SDK.'],
+  'message.follow': ['adk-python: #4029', 'Events are followed from a seq; a dropped follower ends no turn.'],
+  'resume.days': [
+    'adk-python: #192',
+    'A turn goes on after days, deploys and restarts, without a new message.',
+  ],
+  'steer.cancelCall': ['hector: CancellableTool', 'One call is cancelled while the turn goes on.'],
+  'steer.interrupt': ['holdfast', 'A turn is stopped politely.'],
+  'steer.reset': ['temporal: reset', 'A reset re-reads recorded outcomes and repeats no effects.'],
+  'app.settings': ['adk-js: App', 'An app brings its agents, plugins and durable settings.'],
+  'budget.limits': [
+    'holdfast',
+    'A turn or session that has used up calls, tokens, cost or time fails, its events kept.',
+  ],
+  'turn.continueAsNew': [
+    'temporal: continue-as-new',
+    'A long turn continues as new between steps and loses nothing.',
+  ],
+  'store.restored': ['holdfast', 'A store that was restored from a backup stops its turns visibly.'],
+  'upgrade.versions': [
+    'temporal: versioning',
+    'Whatever crosses Temporal carries its version, and every version since 1.0 is read.',
+  ],
+  'upgrade.notDeployed': [
+    'holdfast',
+    'A worker without the agent or tool leaves the task to others for a minute.',
+  ],
+  'upgrade.changedTool': ['holdfast', 'A pending call whose tool changed is an answer that says so.'],
+  'worker.options': [
+    'temporal: workers',
+    'Data converter, interceptors, plugins, tuner, identity and logger are passed through.',
+  ],
+  'worker.codec': [
+    'temporal: data converter',
+    'With a codec no secret is in the database, logs or traces of Temporal.',
+  ],
+  'worker.shutdown': ['temporal: workers', 'A worker that shuts down lets its activities finish.'],
+  'worker.logs': ['holdfast', 'Logs are structured: app, session, invocation, call key.'],
+  'crash.soak': [
+    'holdfast',
+    '200 kills of worker, server and store over 100 turns: nothing lost, nothing doubled.',
+  ],
+};
+
+/** The shell around it: develop, deploy, look. */
+export const PART_3: Rows = {
+  'cli.dev': ['holdfast', '`holdfast dev` runs everything, reloads on change and drains the old worker.'],
+  'cli.worker': ['holdfast', '`holdfast worker` runs a worker in production.'],
+  'cli.sessions': [
+    'holdfast',
+    'Sessions are listed, shown, forked, rewound, retried and deleted from the command line.',
+  ],
+  'cli.init': ['holdfast', '`holdfast init` makes a project that runs, with a test.'],
+  'cli.doctor': ['holdfast', '`holdfast doctor` finds what is missing and says what to do.'],
+  'cli.replay': ['temporal: replay', '`holdfast replay` replays a history.'],
+  'cli.graph': ['holdfast', '`holdfast graph` draws agents and tools.'],
+  'gateway.turns': ['holdfast', 'Turns are started, awaited and followed over HTTP.'],
+  'gateway.events': [
+    'adk-python: #4216',
+    'Events come as server-sent events that resume and end explicitly.',
+  ],
+  'gateway.local': [
+    'holdfast',
+    'Without authentication only this machine is served, with a token, against foreign origins.',
+  ],
+  'gateway.document': ['holdfast', 'The gateway describes itself in OpenAPI.'],
+  'stream.text': [
+    'adk-js: streamingMode',
+    'Partial text reaches terminal and followers, never the history or the store.',
+  ],
+  'stream.retry': ['holdfast', 'Followers drop the partial text of a failed attempt.'],
+  'stream.slow': ['adk-python: #4029', 'A slow or dropped follower holds up no turn.'],
+  'testing.environment': [
+    'holdfast',
+    '`createTestEnvironment` brings server, store, stand-in and worker in one call.',
+  ],
+  'metrics.prometheus': ['holdfast', 'Turns, steps, calls, tokens, cost, waiting and failures are counted.'],
+  'traces.genai': ['holdfast', 'One trace spans client, workflow and activities, contents off by default.'],
+  'deploy.compose': ['holdfast', 'One composition runs Postgres, Temporal, UI, worker and gateway.'],
+  'docs.configuration': ['holdfast', 'Options and variables stand in one table, made from the code.'],
+  'example.support': [
+    'holdfast',
+    'A support desk over real-looking orders runs from the first command of the README.',
+  ],
+};

@@ -1,0 +1,121 @@
+import type { Rows } from './row.ts';
+
+/** ADK semantics: requests, tools, callbacks, Runner. */
+export const PART_4: Rows = {
+  'request.processors': [
+    'adk-go: RequestProcessor',
+    'Tools and processors change the request before it is sent.',
+  ],
+  'request.toolOnly': ['adk-rs: declaration', 'A tool without a declaration only processes the request.'],
+  'request.metadata': ['hector: Request', 'Processors pass metadata on with the request.'],
+  'request.duplicates': ['adk-go: PackTool', 'Duplicate and nameless tools are refused at request time too.'],
+  'instruction.global': [
+    'adk-js: globalInstruction',
+    "The root's instruction comes before the agent's; a static one is sent as it is.",
+  ],
+  'instruction.identity': ['adk-js: identity instruction', 'An agent is told its name and description.'],
+  'instruction.artifact': [
+    'adk-js: injectSessionState',
+    '`{artifact.name}` in an instruction is the text of the artifact.',
+  ],
+  'contents.include': [
+    'adk-js: includeContents',
+    "`'none'` sends what came since the latest user or other agent's event.",
+  ],
+  'contents.others': ['adk-js: contents', 'What other agents said and called is retold as context.'],
+  'contents.branch': ['adk-js: branch', 'An agent sees the events of its own branch.'],
+  'contents.late': ['adk-js: long-running tools', 'A late response replaces the earlier one of its call.'],
+  'contents.reserved': ['adk-js: contents', 'Requests to people are no contents of a model.'],
+  'request.schema': ['adk-js: responseJsonSchema', 'A response schema is sent with the request.'],
+  'toolset.resolve': [
+    'adk-go: Toolset',
+    'Toolsets are asked for their tools at every request, and closed with the worker.',
+  ],
+  'toolset.static': ['adk-rs: StaticToolset', 'A fixed list of tools is a toolset.'],
+  'toolset.filter': ['adk-go: Predicate & FilterToolset', 'Predicates and names filter a toolset.'],
+  'toolset.fails': ['adk-go: Toolset', 'A toolset that fails is a clear error.'],
+  'registry.collision': [
+    'adk tools page: Collision policy',
+    'A second tool of a name is refused; merging asks the incoming tool.',
+  ],
+  'registry.turn': [
+    'adk tools page: Per-turn lifecycle',
+    "Changes to a turn's tools never change the agent's.",
+  ],
+  'registry.ephemeral': [
+    'adk tools page: ephemeral pruning',
+    'Ephemeral tools go when the invocation completes.',
+  ],
+  'registry.describe': [
+    'adk tools page: describe()',
+    'A tool describes itself, and converts to a definition.',
+  ],
+  'callback.model': [
+    'adk-go: Tool Callbacks',
+    'Callbacks before, after and on errors of a model call: the first answer wins.',
+  ],
+  'callback.tool': [
+    'adk-go: Tool Callbacks',
+    'Callbacks before, after and on errors of a call rewrite, answer or recover.',
+  ],
+  'callback.agent': [
+    'adk-js: beforeAgentCallback',
+    'Callbacks before and after an agent run once for each of its runs.',
+  ],
+  'plugin.hooks': [
+    'adk-js: BasePlugin',
+    "Plugins see messages, runs, events, agents, models and tools before the agent's callbacks.",
+  ],
+  'plugin.reflect': [
+    'adk-go: RetryAndReflect',
+    'A failing tool is reflected on, its counters survive restarts.',
+  ],
+  'plugin.logging': ['adk-js: LoggingPlugin', 'A plugin logs what happens.'],
+  'plugin.globalInstruction': [
+    'adk-python: GlobalInstructionPlugin',
+    'A plugin gives all agents an instruction.',
+  ],
+  'plugin.saveFiles': ['adk-python: SaveFilesAsArtifactsPlugin', 'A plugin keeps files of messages.'],
+  'agent.outputSchema': [
+    'adk-js: outputSchema',
+    'An agent answers by a schema, natively or through `set_model_response`.',
+  ],
+  'agent.inputSchema': ['adk-js: inputSchema', 'The input of an agent is checked by a schema.'],
+  'agent.maxIterations': ['adk-rs: max_iterations', 'An agent is bounded in its own iterations.'],
+  'agent.planner': ['adk-js: planner', 'Agents plan by thinking or by tags.'],
+  'agent.codeExecutor': ['adk-js: codeExecutor', 'Code of the model runs as a call with its own key.'],
+  'tool.longRunningNote': ['adk-go: functiontool', 'The description of a long-running tool says so.'],
+  'tool.readOnly': ['adk-rs: is_read_only', 'A tool says that it only reads.'],
+  'tool.turnCalls': [
+    'adk tools page: ToolCall records',
+    'Completed calls of the turn are seen, never run again: guards and audits stand on them.',
+  ],
+  'tool.media': [
+    'adk tools page: What a Tool is',
+    'Bytes and media as a result are sent as parts behind the response.',
+  ],
+  'tool.streaming': [
+    'hector: StreamingTool',
+    'A tool yields chunks; followers see them, the model gets the result.',
+  ],
+  'tool.cancellable': [
+    'hector: CancellableTool',
+    'A running call is cancelled by its id, and tells its own.',
+  ],
+  'tool.trusted': ['adk tools page: Trust on the tool', 'A tool says whether its results are trusted.'],
+  'builtin.exitLoop': ['adk-go: exitlooptool', '`exit_loop` escalates and skips the summary.'],
+  'builtin.control': ['hector: controltool', 'Escalate and transfer are tools with a reason.'],
+  'builtin.gemini': ['adk-go: geminitool', 'Tools of Gemini itself are configured, not called.'],
+  'context.services': ['adk-go: Context', "Artifacts and memory without a service throw ADK's error."],
+  'runner.run': ['adk-js: Runner', 'An ADK program with its Runner runs after its import is changed.'],
+  'runner.config': ['adk-js: RunConfig', "A run's configuration is ADK's."],
+  'adk.exports': [
+    'adk-js',
+    'Every export of ADK is the same, ours, not yet, or never, as the documents say.',
+  ],
+  'adk.differential': [
+    'adk-js',
+    'The same agents and scripts give the same requests and events on ADK and on Holdfast.',
+  ],
+  'cli.content': ['holdfast', 'The command sends contents and state deltas.'],
+};

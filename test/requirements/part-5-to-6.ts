@@ -1,0 +1,83 @@
+import type { Rows } from './row.ts';
+
+/** Human in the loop: gates, signals, votes, audit. */
+export const PART_5: Rows = {
+  'confirm.require': [
+    'adk-go: Human-in-the-Loop Confirmation',
+    'A flag, predicate or provider gates a call; a provider overrides the flag.',
+  ],
+  'confirm.inside': ['adk-go: RequestConfirmation', 'A tool asks from inside, and goes on with the answer.'],
+  'confirm.toolset': ['adk-go: WithConfirmation', 'A toolset is gated as a whole.'],
+  'confirm.hint': ['adk-rs: confirmation_hint', 'A request has a hint, by default naming the tool.'],
+  'confirm.approval': [
+    'hector: RequiresApproval',
+    '`requiresApproval` and an approval tool are the same gate.',
+  ],
+  'confirm.events': [
+    'adk-js: adk_request_confirmation',
+    'A request is an event with the original call, without placeholder responses.',
+  ],
+  'confirm.reply': ['adk-js: adk_request_confirmation', "ADK's reply forms decide; malformed ones deny."],
+  'confirm.original': ['adk-go: OriginalCallFrom', 'The original call is read from a request, typed or raw.'],
+  'confirm.rejected': ['adk-js: tool confirmation', "A rejection is the tool's response."],
+  'confirm.siblings': ['adk-python: #6732', 'Siblings run meanwhile and keep their results.'],
+  'confirm.many': ['adk-python: #3018', 'Several requests wait at once and are answered in any order.'],
+  'confirm.once': ['adk-python: #6198', 'An approval is bound to call and arguments, and consumed once.'],
+  'confirm.default': ['adk-python: #7148', 'Any tool that is gated waits; none runs after a rejection.'],
+  'confirm.callbacks': [
+    'adk-js: beforeToolCallback',
+    'Callbacks of a gated call run once, before the gate; the approver sees what will run.',
+  ],
+  'confirm.reserved': ['adk-js: RESERVED names', 'Calls with reserved names from outside are refused.'],
+  'confirm.signal': ['temporal: signals', 'An operator decides by a plain signal or an update that answers.'],
+  'confirm.answered': ['adk-python: #3506', 'A request that was answered is not shown as open again.'],
+  'approval.approvers': [
+    'holdfast',
+    'Only attested decisions of approvers count; the requester can be barred.',
+  ],
+  'approval.quorum': ['holdfast', 'A quorum is of different people.'],
+  'approval.expiry': ['holdfast', 'Requests expire, escalate, reject or approve by policy.'],
+  'approval.edit': ['holdfast', 'Edited arguments are validated and recorded as before and after.'],
+  'approval.audit': ['holdfast', 'Every request, vote, edit and expiry is a row of a hash chain.'],
+  'approval.list': ['holdfast', 'Approvals are listed, shown and decided from the command line.'],
+  'approval.notify': ['holdfast', 'People are notified without blocking the request.'],
+  'input.request': [
+    'adk-js: adk_request_input',
+    'A model or tool asks a person for input, checked by a schema.',
+  ],
+  'input.choice': ['adk-python: get_user_choice', 'A person chooses from what is offered.'],
+  'credential.request': [
+    'adk-rs: auth_config',
+    'A tool that needs a credential waits for it: confirmation, credential, run.',
+  ],
+  'credential.secret': ['temporal: sdk-typescript#2120', 'A secret reaches the tool and no history.'],
+  'run.noWait': ['holdfast', 'The command asks at a gate, waits, or exits with 3.'],
+};
+
+/** Long-running jobs as async activities with job ids. */
+export const PART_6: Rows = {
+  'job.park': [
+    'hector: IsLongRunning',
+    'A long-running tool that returns nothing parks the turn until its job completes.',
+  ],
+  'job.detach': [
+    'adk-js: LongRunningFunctionTool',
+    'One that returns a value is told to the model; its result comes as a late response.',
+  ],
+  'job.updates': [
+    'adk-js: long-running tools',
+    'Any number of updates replace each other; the tool never runs again.',
+  ],
+  'job.pause': ['adk-rs: will_continue', "`pauseOnReturn` gives adk-rs's behaviour."],
+  'job.message': ['adk-js: LongRunningFunctionTool', "A message with the call's response finishes the job."],
+  'job.callback': ['holdfast', 'A callback finishes a job; late and doubled ones get the recorded outcome.'],
+  'job.poll': ['hector: Async Tool', 'A job is polled for weeks without a growing history.'],
+  'job.inProcess': ['temporal: heartbeats', 'A job in the worker goes on elsewhere from its last details.'],
+  'job.cancel': ['hector: CancellableTool', 'A job is cancelled from anywhere, and its tool told.'],
+  'job.progress': ['adk-rs: emit_progress', 'Progress reaches details, status and followers.'],
+  'job.timeouts': ['temporal: async activities', 'Jobs have timeouts to start, beat and end.'],
+  'job.token': ['holdfast', "A job's token is good for that job only."],
+  'job.sequence': ['adk-python: #5349', 'A second long-running call of a turn resumes as the first.'],
+  'limit.model': ['gemini: rate limits', 'A rate limit makes all workers wait.'],
+  'limit.fairness': ['temporal: priority and fairness', 'Apps and users have quotas and fair shares.'],
+};

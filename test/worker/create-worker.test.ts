@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { NativeConnection } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { DefinitionError } from '../../src/schema/definition-error.ts';
+import type { Store } from '../../src/store/store.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { currentStamp, formatStamp } from '../../worker/bundle.ts';
+import { createWorker } from '../../worker/create-worker.ts';
+import { deploy } from '../../worker/deploy.ts';
+import { payloadSizes, scheduledActivities } from '../setup/history-facts.ts';
+import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+
+const agent = (name: string) => new LlmAgent({ name, model: 'gemini-2.5-flash' });
+
+describe('createWorker refuses', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-worker-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Refused before either is used. */
+  const unused = { store: {} as Store, connection: {} as NativeConnection };
+  const twin = agent('twin');
+
+  test('a bundle that was built for another SDK, naming both [worker.stamp]', async () => {
+    const path = join(folder, 'bundle.js');
+    writeFileSync(path, `${formatStamp({ sdk: '1.2.3', protocol: 1 })}\n`);
+    await expect(
+      createWorker({ ...unused, agents: [agent('a')], workflowBundlePath: path }),
+    ).rejects.toMatchObject({
+      code: 'HOLDFAST_BUNDLE_MISMATCH',
+      message: expect.stringMatching(new RegExp(`Temporal SDK 1\\.2\\.3 .* SDK ${currentStamp().sdk} `)),
+    });
+  });
+
+  test.each([
+    ['no agents', { agents: [] }, 'createWorker: agents: expected at least one agent'],
+    [
+      'two agents of one name',
+      { agents: [twin, agent('twin')] },
+      'createWorker: agents: two agents are named "twin"',
+    ],
+    [
+      'an unknown root agent',
+      { agents: [twin], rootAgent: 'twn' },
+      'createWorker: rootAgent: no agent is named "twn"',
+    ],
+    ['what is no agent', { agents: [{ name: 'x' } as LlmAgent] }, /createWorker: agents/],
+    ['agents that are no list', { agents: twin as unknown as LlmAgent[] }, /createWorker: agents/],
+  ])('%s [worker.agents]', async (_name, options, problem) => {
+    const refused = createWorker({ ...unused, ...options });
+    await expect(refused).rejects.toThrow(DefinitionError);
+    await expect(refused).rejects.toThrow(problem);
+  });
+});
+
+test('the root agent is the first where none is named; the same agent twice is one [worker.agents]', () => {
+  const [first, second] = [agent('first'), agent('second')];
+  expect(deploy([first, second, first])).toEqual({
+    rootAgent: 'first',
+    agents: new Map([
+      ['first', first],
+      ['second', second],
+    ]),
+  });
+  expect(deploy([first, second], 'second').rootAgent).toBe('second');
+});
+
+describe('a worker', () => {
+  let environment: TurnEnvironment;
+  let running = 0;
+  let most = 0;
+
+  const sleepy = tool({
+    name: 'sleepy',
+    description: 'is silent for longer than its heartbeat timeout',
+    heartbeatTimeout: '1s',
+    execute: async (_args, context) => {
+      await setTimeout(3_000, undefined, { signal: context?.abortSignal });
+      return { attempt: context?.attempt };
+    },
+  });
+  const overlapping = (name: string, isConcurrencySafe: boolean) =>
+    tool({
+      name,
+      description: 'notes how many run at once',
+      isConcurrencySafe,
+      execute: async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await setTimeout(20);
+        running -= 1;
+        return {};
+      },
+    });
+  const chosen = new LlmAgent({
+    name: 'chosen',
+    model: 'gemini-2.5-flash',
+    maxParallelCalls: 3,
+    tools: [sleepy, overlapping('together', true), overlapping('alone', false)],
+  });
+
+  beforeAll(async () => {
+    environment = await openTurnEnvironment({ agents: [agent('first'), chosen] });
+  });
+  afterAll(() => environment.close());
+
+  test('beats for a tool that is silent: one attempt [worker.heartbeat]', async () => {
+    environment.gemini.reset(stepCalls([[{ name: 'sleepy' }]]));
+    const { result, events } = await environment.run({ message: 'go', agent: 'chosen' });
+    expect(result.status).toBe('completed');
+    expect(events[2]?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({ attempt: 1 });
+  });
+
+  test.each([
+    ['at most maxParallelCalls at a time', 'together', 3],
+    ['one after another where they say so', 'alone', 1],
+  ])('runs calls %s [turn.parallel]', async (_how, name, limit) => {
+    most = 0;
+    environment.gemini.reset(stepCalls([Array.from({ length: 8 }, () => ({ name }))]));
+    const { result, history } = await environment.run({ message: 'go', agent: 'chosen' });
+    expect(result.status).toBe('completed');
+    expect(scheduledActivities(history).filter(({ type }) => type === name)).toHaveLength(8);
+    expect(most).toBe(limit);
+  });
+
+  test('runs the root agent, the one that is named, or the one that answered last [worker.agents]', async () => {
+    const names = { sessionId: 'agents' };
+    const authors = async (turn: object) => {
+      environment.gemini.reset(stepCalls([]));
+      const { events } = await environment.run({ ...names, message: 'hi', ...turn });
+      return events.at(-1)?.event.author;
+    };
+    expect(await authors({})).toBe('first');
+    expect(await authors({ agent: 'chosen' })).toBe('chosen');
+    expect(await authors({})).toBe('chosen');
+  });
+
+  test('keeps the history of a turn small: no conversation in it [size.history]', async () => {
+    const message = 'long '.repeat(5_000);
+    environment.gemini.reset(
+      stepCalls([[{ name: 'together' }], [{ name: 'together' }], [{ name: 'together' }]]),
+    );
+    const { history } = await environment.run({ message, agent: 'chosen' });
+    const bytes = payloadSizes(history).reduce((sum, size) => sum + size, 0);
+    // The message stands in the start and in the first step's input, then no more.
+    expect(bytes).toBeLessThan(2 * message.length + 10_000);
+  });
+});
