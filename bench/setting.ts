@@ -87,7 +87,11 @@ export async function openSetting(): Promise<Setting> {
   const running = [bare.run(), ours.run()];
   return {
     temporal: client,
-    client: new HoldfastClient({ temporal: client, taskQueue: HOLDFAST_QUEUE, searchAttributes: !process.env.NOSA }),
+    client: new HoldfastClient({
+      temporal: client,
+      taskQueue: HOLDFAST_QUEUE,
+      searchAttributes: !process.env.NOSA,
+    }),
     store,
     async close() {
       bare.shutdown();

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 
 /** What a workflow bundle was built from. */
@@ -9,7 +10,7 @@ export interface BundleStamp {
   sdk: string;
   protocol: number;
   /** Digest of the workflow sources. */
-  sources?: string;
+  sources?: string | undefined;
 }
 
 const MARK = '// holdfast workflow bundle ';
@@ -61,9 +62,25 @@ export async function readStamp(path: string): Promise<BundleStamp> {
       },
     );
   }
-  if (!line.startsWith(MARK))
+  const stamp = line.startsWith(MARK) ? parseStamp(line.slice(MARK.length)) : undefined;
+  if (stamp === undefined)
     throw new BundleMismatch(`the workflow bundle at ${path} carries no stamp: build it again`);
-  return JSON.parse(line.slice(MARK.length));
+  return stamp;
+}
+
+function parseStamp(json: string): BundleStamp | undefined {
+  const stamp = z
+    .object({ sdk: z.string(), protocol: z.number(), sources: z.string().optional() })
+    .safeParse(tryParse(json));
+  return stamp.success ? stamp.data : undefined;
+}
+
+function tryParse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

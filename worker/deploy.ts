@@ -1,11 +1,13 @@
 import type { Deployment } from '../activities/deployment.ts';
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { isLlmAgent, type LlmAgent } from '../src/agents/llm-agent.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 
 /** @throws DefinitionError without agents, for two of one name, and for an unknown root agent. */
 export function deploy(agents: readonly LlmAgent[], rootAgent?: string): Deployment {
   const byName = new Map<string, LlmAgent>();
-  for (const agent of agents) {
+  if (!Array.isArray(agents)) throw invalid('agents', 'expected a list of agents');
+  for (const [index, agent] of agents.entries()) {
+    if (!isLlmAgent(agent)) throw invalid(`agents[${index}]`, 'expected an LlmAgent');
     const namesake = byName.get(agent.name);
     if (namesake !== undefined && namesake !== agent) {
       throw invalid('agents', `two agents are named ${JSON.stringify(agent.name)}`);

@@ -9,7 +9,7 @@ import {
 import { STATUS_QUERY } from '../src/protocol/names.ts';
 import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import { describeTurn } from './describe-turn.ts';
+import { currentStep, describeTurn } from './describe-turn.ts';
 import { runCalls } from './run-calls.ts';
 import { labelRun } from './search-attributes.ts';
 import { checkStart } from './start-arguments.ts';
@@ -32,7 +32,7 @@ export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Pro
       v: PROTOCOL_VERSION,
       status: 'running',
       agent: state.agent,
-      step: state.step + 1,
+      step: currentStep(state, running),
       invocationId: state.invocationId,
       running: [...running],
       usage: state.usage,

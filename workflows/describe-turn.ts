@@ -3,7 +3,7 @@ import type { TurnState } from './turn-state.ts';
 
 /** How the turn looks to an operator: the Markdown of its current details. */
 export function describeTurn(state: TurnState, running: readonly RunningCall[]): string {
-  const lines = [`**${state.agent ?? 'agent'}**, step ${state.step + (running.length > 0 ? 0 : 1)}`];
+  const lines = [`**${state.agent ?? 'agent'}**, step ${currentStep(state, running)}`];
   if (running.length > 0) {
     const tools = running.map(({ tool }) => `\`${tool}\``);
     lines.push(
@@ -14,4 +14,9 @@ export function describeTurn(state: TurnState, running: readonly RunningCall[]):
   }
   lines.push(`${state.usage.modelCalls} model calls, ${state.usage.totalTokens} tokens so far`);
   return lines.join('  \n');
+}
+
+/** The step whose calls run, else the one that the model is asked for. */
+export function currentStep(state: TurnState, running: readonly RunningCall[]): number {
+  return running.length > 0 ? state.step : state.step + 1;
 }

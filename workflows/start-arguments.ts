@@ -69,8 +69,13 @@ function checkMessage(message: AgentTurnStart['message']): void {
   if (message.role !== undefined && message.role !== 'user') {
     throw invalidStart('message.role', "expected 'user' or nothing");
   }
-  if (message.parts.some((part) => part?.functionCall !== undefined)) {
-    throw invalidStart('message.parts', 'a user message carries no function calls');
+  if (
+    message.parts.some((part) => part?.functionCall !== undefined || part?.functionResponse !== undefined)
+  ) {
+    throw invalidStart(
+      'message.parts',
+      'a message that starts a turn carries no function calls and no responses',
+    );
   }
 }
 

@@ -41,6 +41,12 @@ export class SessionBusy extends Error {
   override readonly name = 'SessionBusy';
 }
 
+/** The turn names no session that could exist. */
+export class InvalidTurn extends TypeError {
+  readonly code = 'HOLDFAST_INVALID_TURN';
+  override readonly name = 'InvalidTurn';
+}
+
 /** Starts turns and waits for them. */
 export class HoldfastClient {
   readonly #options: HoldfastClientOptions;
@@ -54,44 +60,61 @@ export class HoldfastClient {
    *
    * @param turn `messageId` defaults to a random one.
    * @throws SessionBusy where the session is answering another message.
+   * @throws InvalidTurn for names that are empty or no text.
    */
   async startTurn(turn: AgentTurnStart): Promise<TurnHandle> {
-    const { temporal, taskQueue = DEFAULT_TASK_QUEUE } = this.#options;
     const messageId = turn.messageId ?? randomUUID();
-    const workflowId = workflowIdOf(turn.app, turn.userId, turn.sessionId);
-    const invocationId = invocationIdOf(turn.app, turn.userId, turn.sessionId, messageId);
+    const names = namesOf(turn, messageId);
+    for (;;) {
+      const handle = (await this.#start(turn, names)) ?? (await this.#attach(names));
+      // The turn that was under way has ended in between: its id is free again.
+      if (handle !== undefined) return handle;
+    }
+  }
+
+  async #start(turn: AgentTurnStart, names: TurnNames): Promise<TurnHandle | undefined> {
+    const { temporal, taskQueue = DEFAULT_TASK_QUEUE, searchAttributes } = this.#options;
+    const { workflowId, invocationId, messageId } = names;
     try {
       const handle = await temporal.workflow.start(AGENT_TURN, {
         workflowId,
         taskQueue,
         args: [{ v: PROTOCOL_VERSION, ...turn, messageId }],
         memo: { invocationId },
-        ...(this.#options.searchAttributes ? { typedSearchAttributes: searchAttributesOf(turn) } : {}),
+        ...(searchAttributes ? { typedSearchAttributes: searchAttributesOf(turn) } : {}),
       });
-      return handleOf(handle, {
-        workflowId,
-        runId: handle.firstExecutionRunId,
-        invocationId,
-        messageId,
-        attached: false,
-      });
+      return handleOf(handle, { ...names, runId: handle.firstExecutionRunId, attached: false });
     } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      return await this.#attach({ workflowId, invocationId, messageId });
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
+      throw error;
     }
   }
 
-  async #attach(turn: Pick<TurnHandle, 'workflowId' | 'invocationId' | 'messageId'>): Promise<TurnHandle> {
-    const handle = this.#options.temporal.workflow.getHandle(turn.workflowId);
-    const { runId, memo } = await handle.describe();
+  async #attach(names: TurnNames): Promise<TurnHandle | undefined> {
+    const { workflow } = this.#options.temporal;
+    const { runId, memo, status } = await workflow.getHandle(names.workflowId).describe();
+    if (status.name !== 'RUNNING') return undefined;
+    const handle = workflow.getHandle(names.workflowId, runId);
     const running = memo?.invocationId ?? (await handle.query<TurnStatus>(STATUS_QUERY)).invocationId;
-    if (running !== turn.invocationId) {
+    if (running !== names.invocationId) {
       throw new SessionBusy(
-        `session ${turn.workflowId} is answering another message: wait for its end, or attach with its message id`,
+        `session ${names.workflowId} is answering another message: wait for its end, or attach with its message id`,
       );
     }
-    return handleOf(handle, { ...turn, runId, attached: true });
+    return handleOf(handle, { ...names, runId, attached: true });
   }
+}
+
+type TurnNames = Pick<TurnHandle, 'workflowId' | 'invocationId' | 'messageId'>;
+
+function namesOf({ app, userId, sessionId }: AgentTurnStart, messageId: string): TurnNames {
+  for (const [field, value] of Object.entries({ app, userId, sessionId, messageId })) {
+    if (typeof value !== 'string' || value === '' || !value.isWellFormed()) {
+      throw new InvalidTurn(`startTurn: ${field}: expected a non-empty string of well-formed Unicode`);
+    }
+  }
+  const workflowId = workflowIdOf(app, userId, sessionId);
+  return { workflowId, invocationId: invocationIdOf(app, userId, sessionId, messageId), messageId };
 }
 
 function handleOf(handle: WorkflowHandle, turn: Omit<TurnHandle, 'result'>): TurnHandle {

@@ -16,13 +16,22 @@ export function nameCalls(
   const named = parts.map((part) => {
     if (part.functionCall === undefined) return part;
     const own = part.functionCall.id;
-    const usable = own !== undefined && own !== '' && !own.startsWith(OWN_CALL_ID_PREFIX) && !given.has(own);
-    const id = usable ? own : ownCallId(callKeyOf(runKey, step, callIds.length));
+    const id =
+      own !== undefined && isUsable(own) && !given.has(own)
+        ? own
+        : ownCallId(callKeyOf(runKey, step, callIds.length));
     given.add(id);
     callIds.push(id);
     return { ...part, functionCall: { ...part.functionCall, id } };
   });
   return { parts: named, callIds };
+}
+
+/** An id goes into the history with its call: a model that writes a novel there gets an id of ours. */
+const LONGEST_ID = 64;
+
+function isUsable(id: string): boolean {
+  return id !== '' && id.length <= LONGEST_ID && id.isWellFormed() && !id.startsWith(OWN_CALL_ID_PREFIX);
 }
 
 /** Removes the ids that {@link nameCalls} made up: the model must not see what it didn't say. */

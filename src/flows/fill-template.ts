@@ -1,5 +1,5 @@
 const PLACEHOLDER = /\{+[^{}]*\}+/g;
-const NAME = /^((app|user|temp):)?[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
+const NAME = /^((app|user|temp):)?[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 /** A placeholder of an instruction names a key that the state doesn't have. */
 export class MissingTemplateValue extends Error {

@@ -1,9 +1,9 @@
-import type { Carried } from '../protocol/carried.ts';
 import { callKeyOf } from '../protocol/identity.ts';
-import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
+import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall, ToolSchedule } from '../protocol/step.ts';
 import type { PlannedRow } from '../store/store.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
+import { cutToBytes } from './cut-to-bytes.ts';
 import { carry, referenceTo } from './size-rule.ts';
 import { unknownToolText } from './unknown-tool.ts';
 
@@ -13,8 +13,8 @@ const MOST_CALLS = 128;
 /** The worker ends an attempt at the tool's timeout; Temporal only where the worker failed to. */
 const TIMEOUT_MARGIN = 5_000;
 
-/** The rest of the payload: usage, schedules, names. */
-const PLAN_LIMIT = PAYLOAD_LIMIT - 12 * 1024;
+/** What the plan leaves of a payload to the rest of the step's outcome. */
+const PLAN_LIMIT = PAYLOAD_LIMIT - 4 * 1024;
 
 export interface FunctionCallOfStep {
   callId: string;
@@ -32,7 +32,11 @@ export interface CallPlan {
   all: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>[];
 }
 
-/** Turns a response's function calls into what the workflow carries out and what the ledger keeps. */
+/**
+ * Turns a response's function calls into what the workflow carries out and what the ledger keeps. The plan fits one
+ * payload whatever the model wrote: first each call gets its barest form, then what room is left goes to arguments and
+ * summaries, in call order.
+ */
 export function planCalls(
   runKey: string,
   step: number,
@@ -40,33 +44,59 @@ export function planCalls(
   tools: ReadonlyMap<string, BaseTool>,
 ): CallPlan {
   const plan: CallPlan = { calls: [], schedules: {}, rows: [], all: [] };
-  let bytes = 0;
-  functionCalls.forEach(({ callId, name, args }, index) => {
-    const callKey = callKeyOf(runKey, step, index);
-    plan.all.push({ callKey, callId, tool: name });
+  const drafts: { index: number; args: Record<string, unknown>; forms: PlannedCall[] }[] = [];
+  let room = PLAN_LIMIT;
+  for (const [index, { callId, name, args }] of functionCalls.entries()) {
+    const call = { callKey: callKeyOf(runKey, step, index), callId, tool: name };
+    plan.all.push(call);
     const tool = tools.get(name);
-    const refusal =
-      tool === undefined
-        ? unknownToolText(name, [...tools.keys()])
-        : index >= MOST_CALLS
-          ? `at most ${MOST_CALLS} calls run at a time; call again with the rest`
-          : undefined;
-    if (tool === undefined || refusal !== undefined) {
-      plan.rows.push({ callKey, index, callId, tool: name, response: { error: refusal ?? '' } });
-      return;
+    if (tool === undefined) {
+      plan.rows.push({ ...call, index, response: { error: unknownToolText(name, [...tools.keys()]) } });
+      continue;
     }
-    let carried: Carried<Record<string, unknown>> = carry(callKey, args, sensitiveArguments(tool, args));
-    const summary = summaryOf(tool, args);
-    const size = Buffer.byteLength(JSON.stringify([callKey, callId, name, carried, summary]));
-    if ('value' in carried && bytes + size > PLAN_LIMIT - (functionCalls.length - index) * 400) {
-      carried = { ref: referenceTo(callKey, args, JSON.stringify(args), false) };
+    const forms = formsOf(call, args, tool);
+    const schedule = plan.schedules[name] === undefined ? { [name]: scheduleOf(tool) } : {};
+    const size = bytesOf(forms.at(-1)) + bytesOf(schedule);
+    if (drafts.length === MOST_CALLS || size > room) {
+      const error = `at most ${drafts.length} calls run at a time; call again with the rest`;
+      plan.rows.push({ ...call, index, response: { error } });
+      continue;
     }
-    bytes += Buffer.byteLength(JSON.stringify([callKey, callId, name, carried, summary]));
-    plan.schedules[name] ??= scheduleOf(tool);
-    plan.calls.push({ callKey, callId, tool: name, args: carried, ...(summary === '' ? {} : { summary }) });
-    if ('ref' in carried) plan.rows.push({ callKey, index, callId, tool: name, args });
-  });
+    room -= size;
+    Object.assign(plan.schedules, schedule);
+    drafts.push({ index, args, forms });
+  }
+  for (const { index, args, forms } of drafts) {
+    const barest = bytesOf(forms.at(-1));
+    const call = forms.find((form) => bytesOf(form) - barest <= room);
+    if (call === undefined) throw new Error('the barest form of a call always fits');
+    room -= bytesOf(call) - barest;
+    plan.calls.push(call);
+    const { callKey, callId, tool } = call;
+    if ('ref' in call.args) plan.rows.push({ callKey, callId, tool, index, args });
+  }
   return plan;
+}
+
+/** The forms that a call can have in the plan, the richest first. */
+function formsOf(
+  call: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>,
+  args: Record<string, unknown>,
+  tool: BaseTool,
+): PlannedCall[] {
+  const sensitive = sensitiveArguments(tool, args);
+  const reference = referenceTo(call.callKey, args, JSON.stringify(args), sensitive);
+  const summary = summaryOf(tool, args, sensitive);
+  const carried = carry(call.callKey, args, sensitive);
+  const bare = { ...call, args: { ref: { ...reference, gist: '' } } };
+  const forms: PlannedCall[] = [{ ...call, args: { ref: reference } }, bare];
+  if (summary !== '') forms.unshift({ ...call, args: { ref: reference }, summary });
+  if ('value' in carried) forms.unshift({ ...call, args: carried, ...(summary === '' ? {} : { summary }) });
+  return forms;
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** A list hides all arguments: the model may misspell the name of the secret one. */
@@ -75,13 +105,13 @@ function sensitiveArguments({ durable: { sensitive } }: BaseTool, args: Record<s
   return sensitive.some((name) => name !== 'result' || Object.hasOwn(args, 'result'));
 }
 
-/** By default the argument names: values may be anything, names are the tool author's own. */
-function summaryOf(tool: BaseTool, args: Record<string, unknown>): string {
-  const names = Object.keys(args).slice(0, 8).join(', ');
-  if (tool.durable.summary === undefined || sensitiveArguments(tool, args)) return names;
+/** By default the argument names: values may be anything. */
+function summaryOf(tool: BaseTool, args: Record<string, unknown>, sensitive: boolean): string {
+  const names = cutToBytes(Object.keys(args).slice(0, 8).join(', '), SUMMARY_LIMIT);
+  if (tool.durable.summary === undefined || sensitive) return names;
   try {
     const summary: unknown = tool.durable.summary(args);
-    return typeof summary === 'string' ? summary.toWellFormed().slice(0, 200) : names;
+    return typeof summary === 'string' ? cutToBytes(summary, SUMMARY_LIMIT) : names;
   } catch {
     // The model chose the arguments: a summary that they break is not worth a turn.
     return names;

@@ -4,6 +4,8 @@ import type { StoredEvent } from '../store/store.ts';
 interface Transcript {
   seq: number;
   events: StoredEvent[];
+  /** Of each event. */
+  sizes: number[];
   bytes: number;
 }
 
@@ -39,14 +41,16 @@ export class TranscriptCache {
     events: readonly StoredEvent[],
   ): readonly StoredEvent[] | undefined {
     const known = this.#transcripts.get(session);
-    const kept = known?.events.filter(({ seq }) => seq <= knownSeq) ?? [];
-    if (kept.length !== knownSeq) {
+    if (knownSeq > (known?.events.length ?? 0)) {
       this.#transcripts.delete(session);
       return undefined;
     }
-    const transcript = [...kept, ...events];
-    const bytes = (known?.bytes ?? 0) + events.reduce((sum, event) => sum + JSON.stringify(event).length, 0);
-    this.#transcripts.set(session, { seq: transcript.at(-1)?.seq ?? 0, events: transcript, bytes });
+    // Places are seqs less one: seq is gapless from 1.
+    const kept = known?.sizes.slice(0, knownSeq) ?? [];
+    const sizes = [...kept, ...events.map((event) => Buffer.byteLength(JSON.stringify(event)))];
+    const transcript = [...(known?.events.slice(0, knownSeq) ?? []), ...events];
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    this.#transcripts.set(session, { seq: transcript.at(-1)?.seq ?? 0, events: transcript, sizes, bytes });
     return transcript;
   }
 }

@@ -1,7 +1,7 @@
 /** What the model is told about a tool that its agent doesn't have; ADK's text. */
 export function unknownToolText(name: string, available: readonly string[]): string {
   return [
-    `tool '${name}' not found.`,
+    `tool '${name.slice(0, 128)}' not found.`,
     `Available tools: ${available.join(', ') || '(none)'}`,
     '',
     'Possible causes:',
