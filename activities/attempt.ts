@@ -77,17 +77,19 @@ export function waitedSoFar(): number {
 
 function failureOf(error: unknown): Error {
   if (error instanceof TemporalFailure) return error;
-  const { name, message, retryable } = describe(error);
+  const { type, message, retryable } = describe(error);
   return withoutStack(
-    ApplicationFailure.create({ type: name, message: shortened(message), nonRetryable: retryable === false }),
+    ApplicationFailure.create({ type, message: shortened(message), nonRetryable: retryable === false }),
   );
 }
 
-function describe(error: unknown): { name: string; message: string; retryable?: boolean } {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
+/** A stable code leads from the Temporal UI to its section of the documents. */
+function describe(error: unknown): { type: string; message: string; retryable?: boolean } {
+  if (!(error instanceof Error)) return { type: 'HOLDFAST_UNEXPECTED', message: String(error) };
+  const type = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   const retryable =
     'retryable' in error && typeof error.retryable === 'boolean' ? error.retryable : undefined;
-  return { name: error.name, message: error.message, ...(retryable === undefined ? {} : { retryable }) };
+  return { type, message: error.message, ...(retryable === undefined ? {} : { retryable }) };
 }
 
 /** Stacks go to the log and the ledger; the history is read by everybody who may see the namespace. */

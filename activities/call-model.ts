@@ -1,7 +1,7 @@
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import type { Content } from '../src/events/content.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
-import { buildRequest } from '../src/flows/build-request.ts';
+import { buildRequest, InstructionFailed } from '../src/flows/build-request.ts';
 import { callIdsOf } from '../src/flows/contents.ts';
 import { MissingTemplateValue } from '../src/flows/fill-template.ts';
 import { type StepResponse, stepFromError, stepFromResponse } from '../src/flows/step-response.ts';
@@ -65,7 +65,7 @@ async function runStep(
   const asked = { ...position, agent: agent.name, model: model.model };
   let response: LlmResponse;
   try {
-    const request = await requestFor(agent, transcript, {
+    const request = await buildRequest(agent, transcript, {
       ...input,
       names: opened.names,
       state: opened.state,
@@ -73,21 +73,9 @@ async function runStep(
     response = await askModel(agent, request, input.runConfig?.streamingMode === 'sse', current);
   } catch (error) {
     if (current.signal.aborted) throw current.aborted();
-    return await failStep(dependencies, asked, agent, opened, toModelError(error));
+    return await failStep(dependencies, asked, agent, opened, failureOf(error));
   }
   return stepFromResponse(asked, agent, response, callIdsOf(transcript));
-}
-
-/** An instruction provider is user code that may fail for a while, like a provider does. */
-async function requestFor(...[agent, ...rest]: Parameters<typeof buildRequest>): Promise<LlmRequest> {
-  try {
-    return await buildRequest(agent, ...rest);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `the request of agent ${agent.name} could not be built: ${reason}`;
-    const retryable = !(error instanceof MissingTemplateValue);
-    throw new ModelError({ kind: retryable ? 'unknown' : 'bad_request', message, retryable });
-  }
 }
 
 async function transcriptOf(
@@ -126,30 +114,49 @@ async function askModel(
   });
 }
 
-/** A failure of the provider's own counts; being told to wait doesn't. The last one ends the turn, its events kept. */
+interface StepFailure {
+  code: string;
+  message: string;
+  retryable: boolean;
+  /** A failure of the provider's own counts; being told to wait doesn't. */
+  counts: boolean;
+  retryAfterMs?: number | undefined;
+  /** Whether the model was asked at all. */
+  asked: boolean;
+}
+
+function failureOf(error: unknown): StepFailure {
+  if (error instanceof MissingTemplateValue || error instanceof InstructionFailed) {
+    const { code, message, retryable } = error;
+    return { code, message, retryable, counts: true, asked: false };
+  }
+  const { code, message, retryable, countsAsFailure, retryAfterMs } = toModelError(error);
+  return { code, message, retryable, counts: countsAsFailure, retryAfterMs, asked: true };
+}
+
+/** The last failure that counts ends the turn, its events kept. */
 async function failStep(
   { store, logger }: ActivityDependencies,
   asked: Parameters<typeof stepFromError>[0],
   agent: LlmAgent,
   opened: OpenStep,
-  modelError: ModelError,
+  failure: StepFailure,
 ): Promise<StepResponse> {
-  const { retryable, countsAsFailure, retryAfterMs, message, name } = modelError;
-  if (!retryable) return stepFromError(asked, modelError);
-  if (countsAsFailure) {
+  const { code, message, retryable, counts, retryAfterMs } = failure;
+  const modelCalls = failure.asked ? 1 : 0;
+  if (!retryable) return stepFromError(asked, failure, modelCalls);
+  if (counts) {
     const failures = await store.recordStepFailure({ ...asked, error: message });
-    logger.warn(`model call failed: ${message}`, { agent: agent.name, model: asked.model, failures });
-    if (failures >= agent.durable.modelRetry.maximumAttempts) return stepFromError(asked, modelError);
+    logger.warn(`model step failed: ${message}`, { agent: agent.name, model: asked.model, failures });
+    if (failures >= agent.durable.modelRetry.maximumAttempts)
+      return stepFromError(asked, failure, modelCalls);
   }
-  const backOff = delayOf(agent, opened.failures);
-  throw retryLater(name, message, { delay: retryAfterMs ?? backOff, benign: !countsAsFailure });
+  throw retryLater(code, message, { delay: retryAfterMs ?? delayOf(agent, opened.attempt), benign: !counts });
 }
 
-function delayOf({ durable: { modelRetry } }: LlmAgent, failures: number): number {
-  return Math.min(
-    modelRetry.initialInterval * modelRetry.backoffCoefficient ** failures,
-    modelRetry.maximumInterval,
-  );
+function delayOf({ durable: { modelRetry } }: LlmAgent, attempt: number): number {
+  const { initialInterval, backoffCoefficient, maximumInterval } = modelRetry;
+  return Math.min(initialInterval * backoffCoefficient ** (attempt - 1), maximumInterval);
 }
 
 function messageEvent({ invocationId, stateDelta }: CallModelInput, message: string | Content) {

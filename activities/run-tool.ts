@@ -45,6 +45,7 @@ export function runTool(
         tool: name,
         argsDigest: 'ref' in input.args ? input.args.ref.digest : digestOf(input.args.value),
         wantArgs: 'ref' in input.args,
+        ...(tool.durable.isConcurrencySafe ? {} : { seesSiblings: true }),
       });
       if (begun.kind === 'settled') return resultOf(input, tool, begun);
       if (begun.unknown && tool.durable.onUnknownOutcome === 'fail') {

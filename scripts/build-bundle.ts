@@ -14,6 +14,7 @@ async function digestOfSources(): Promise<string> {
       hash.update(file).update(await readFile(join(root, folder, file)));
     }
   }
+  hash.update(await readFile(fileURLToPath(import.meta.url)));
   return hash.digest('base64url').slice(0, 22);
 }
 
@@ -28,8 +29,17 @@ export async function buildBundle(): Promise<void> {
   });
   await mkdir(join(root, 'dist'), { recursive: true });
   const unfinished = `${bundlePath()}.${process.pid}`;
-  await writeFile(unfinished, `${formatStamp(stamp)}\n${code}`);
+  await writeFile(unfinished, `${formatStamp(stamp)}\n${withoutMachinePaths(code)}`);
   await rename(unfinished, bundlePath());
+}
+
+/** The bundle is shipped: neither its code nor its source map says where it was built. */
+function withoutMachinePaths(code: string): string {
+  const inline = /(\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,)([A-Za-z0-9+/=]+)/;
+  const relative = (text: string) => text.replaceAll(`file://${root}`, '').replaceAll(root, '');
+  return relative(code).replace(inline, (_whole, prefix: string, map: string) => {
+    return prefix + Buffer.from(relative(Buffer.from(map, 'base64').toString())).toString('base64');
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildBundle();

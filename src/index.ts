@@ -4,6 +4,7 @@ export {
   type InstructionProvider,
   isLlmAgent,
   LlmAgent,
+  LlmAgent as Agent,
   type LlmAgentConfig,
 } from './agents/llm-agent.ts';
 export type {
@@ -44,9 +45,18 @@ export {
 } from './models/model-errors.ts';
 export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage } from './protocol/turn.ts';
 export { DefinitionError } from './schema/definition-error.ts';
+export { JsonValueError } from './schema/json-value.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';
-export type { Store, StoredEvent } from './store/store.ts';
-export { Fenced, InvalidStoreUrl, StoreBehindHistory, StoreUnavailable } from './store/store-errors.ts';
+export type { SessionNames, Store, StoredEvent } from './store/store.ts';
+export {
+  Fenced,
+  InvalidStoreUrl,
+  StepNotSettled,
+  StoreBehindHistory,
+  StoreInUse,
+  StoreUnavailable,
+  Unstorable,
+} from './store/store-errors.ts';
 export { BaseTool, type BaseToolParams, isBaseTool, type RunAsyncToolRequest } from './tools/base-tool.ts';
 export { Context, Context as CallbackContext, Context as ToolContext, NoCallError } from './tools/context.ts';
 export type { DurableOptions, ResolvedDurableOptions } from './tools/durable-options.ts';

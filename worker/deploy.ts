@@ -12,6 +12,8 @@ export function deploy(agents: readonly LlmAgent[], rootAgent?: string): Deploym
     if (namesake !== undefined && namesake !== agent) {
       throw invalid('agents', `two agents are named ${JSON.stringify(agent.name)}`);
     }
+    // A model that nobody knows is told here, and not by the first turn.
+    void agent.canonicalModel;
     byName.set(agent.name, agent);
   }
   const root = rootAgent ?? agents[0]?.name;

@@ -26,11 +26,12 @@ export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Pro
   checkStart(start, info);
   const state = carried ?? initialState(start, info);
   const running: RunningCall[] = [];
+  let status: TurnStatus['status'] = 'running';
   setHandler(
     defineQuery<TurnStatus>(STATUS_QUERY),
     (): TurnStatus => ({
       v: PROTOCOL_VERSION,
-      status: 'running',
+      status,
       agent: state.agent,
       step: currentStep(state, running),
       invocationId: state.invocationId,
@@ -38,6 +39,11 @@ export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Pro
       usage: state.usage,
     }),
   );
+  const ended = (result: TurnResult): TurnResult => {
+    status = result.status;
+    if (result.status === 'failed') throw turnFailure(result);
+    return result;
+  };
   const describe = () => setCurrentDetails(describeTurn(state, running));
 
   try {
@@ -45,7 +51,7 @@ export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Pro
       describe();
       const outcome = await askModel(start, state);
       labelRun(start, state, outcome);
-      if (outcome.kind !== 'calls') return endOf(resultOf(state, outcome.outcome));
+      if (outcome.kind !== 'calls') return ended(resultOf(state, outcome.outcome));
 
       const { session, agent } = outcome;
       const ran = await runCalls({ session, agent, runKey: state.invocationId }, outcome, {
@@ -64,12 +70,12 @@ export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Pro
 
       const overBudget = budgetError(start, state);
       if (ran.skipSummarization || overBudget) {
-        const ended = await settleStep(state, ran.unsettled, {
+        const settled = await settleStep(state, ran.unsettled, {
           status: overBudget && !ran.skipSummarization ? 'failed' : 'completed',
           ...(overBudget && !ran.skipSummarization ? { error: overBudget } : {}),
           usage: state.usage,
         });
-        return endOf(resultOf(state, ended));
+        return ended(resultOf(state, settled));
       }
       if (ran.unsettled.length > 0) await settleStep(state, ran.unsettled);
 
@@ -77,14 +83,13 @@ export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Pro
         await continueAsNew<typeof agentTurn>(withoutMessage(start), state);
     }
   } catch (error) {
-    if (isCancellation(error)) await interruptTurn(state);
+    if (isCancellation(error)) {
+      status = 'interrupted';
+      running.length = 0;
+      await interruptTurn(state);
+    }
     throw error;
   }
-}
-
-function endOf(result: TurnResult): TurnResult {
-  if (result.status === 'failed') throw turnFailure(result);
-  return result;
 }
 
 /** The message went into the store with the first step; only its size would cross to the next run. */

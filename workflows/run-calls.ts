@@ -101,14 +101,14 @@ async function runCall(
       callKey: call.callKey,
       callId: call.callId,
       tool: call.tool,
-      error: messageOf(error, call, schedule),
+      error: messageOf(error, call),
     });
   }
 }
 
-function messageOf(failure: ActivityFailure, call: PlannedCall, schedule: ToolSchedule): string {
+function messageOf(failure: ActivityFailure, call: PlannedCall): string {
   if (failure.cause instanceof TimeoutFailure) {
-    return `Error in tool '${call.tool}': no outcome within ${schedule.scheduleToClose} ms; it may have run`;
+    return `Error in tool '${call.tool}': no outcome within its total timeout; it may have run`;
   }
   return failure.cause?.message ?? failure.message;
 }

@@ -95,5 +95,9 @@ function shapeOf(value: unknown): string {
 }
 
 function invalidStart(field: string, problem: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`agentTurn: ${field}: ${problem}`, 'InvalidStart', { field });
+  const failure = ApplicationFailure.nonRetryable(`agentTurn: ${field}: ${problem}`, 'InvalidStart', {
+    field,
+  });
+  failure.stack = '';
+  return failure;
 }

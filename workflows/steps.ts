@@ -113,12 +113,10 @@ export function resultOf(state: TurnState, outcome: InvocationOutcome): TurnResu
 
 export function turnFailure(result: TurnResult): ApplicationFailure {
   const { code, message } = result.error ?? { code: 'UNKNOWN', message: 'the turn failed' };
-  return ApplicationFailure.create({
-    message: `${code}: ${message}`,
-    type: 'TurnFailed',
-    nonRetryable: true,
-    details: [result],
-  });
+  const failure = ApplicationFailure.nonRetryable(`${code}: ${message}`, 'TurnFailed', result);
+  // It would say where the worker is installed, and nothing about the turn.
+  failure.stack = '';
+  return failure;
 }
 
 function positionOf(state: TurnState, step: number): StepPosition {

@@ -14,7 +14,12 @@ export class CliError extends Error {
 export function describeError(error: unknown): string {
   if (error instanceof CliError) return error.message;
   if (error instanceof Error && 'code' in error && String(error.code).startsWith('HOLDFAST_')) {
-    return `${error.message} [${String(error.code)}]`;
+    return `${error.message}\n${sectionOf(String(error.code))}`;
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Where the documents tell more about an error's code. */
+export function sectionOf(code: string): string {
+  return `${code}: see docs/errors.md#${code.toLowerCase()}`;
 }

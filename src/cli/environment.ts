@@ -8,12 +8,20 @@ import {
   Runtime,
   type Worker,
 } from '@temporalio/worker';
-import { acquireFolder, createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
+import {
+  acquireFolder,
+  createWorker,
+  namesServer,
+  openTemporal,
+  type TemporalTarget,
+} from '../../worker/index.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
+import { InvalidStoreUrl } from '../store/store-errors.ts';
+import { CliError, sectionOf } from './cli-error.ts';
 
 /** Somebody has pressed Ctrl-C and waits: running tools get a moment, and another attempt later. */
 const SHUTDOWN_GRACE_TIME = '1s';
@@ -38,9 +46,11 @@ export interface EnvironmentOptions {
 /** Server, store, worker and client of one process, on embedded defaults or on what the environment names. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { env, onProgress } = options;
-  const ownership = acquireFolder(options.folder);
-  const { folder } = ownership;
-  const opened: (() => Promise<unknown> | unknown)[] = [() => ownership.release()];
+  const url = env.HOLDFAST_STORE || undefined;
+  // With server and store elsewhere there is nothing in the folder to own, and many may run at once.
+  const ownership = url !== undefined && namesServer(env) ? undefined : acquireFolder(options.folder);
+  const folder = ownership?.folder ?? options.folder;
+  const opened: (() => Promise<unknown> | unknown)[] = [() => ownership?.release()];
   let stopServer: (() => Promise<void>) | undefined;
   const close: Environment['close'] = async (closing) => {
     if (closing?.stopServer && stopServer !== undefined) opened.splice(1, 0, stopServer);
@@ -48,12 +58,15 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   };
   try {
     Runtime.install({
-      logger: fileLogger(join(folder, 'worker.log')),
+      logger: ownership === undefined ? new DefaultLogger('ERROR') : fileLogger(join(folder, 'worker.log')),
       // The SDK's native part writes to standard output by itself unless it is forwarded.
       telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) } },
     });
-    const url = env.HOLDFAST_STORE;
-    const storing = openStore({ folder, onProgress, ...(url ? { url } : {}) });
+    const storing = openStore({ folder, onProgress, ...(url === undefined ? {} : { url }) }).catch(
+      aboutVariable,
+    );
+    // A wrong address is told before a server is started for nothing.
+    if (url !== undefined) await storing;
     storing.then(
       (store) => opened.push(() => store.close()),
       () => undefined,
@@ -91,6 +104,12 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     await close();
     throw error;
   }
+}
+
+function aboutVariable(error: unknown): never {
+  if (error instanceof InvalidStoreUrl)
+    throw new CliError(`HOLDFAST_STORE: ${error.message}\n${sectionOf(error.code)}`);
+  throw error;
 }
 
 /** Waits for both, so that nothing is still being opened when the first failure is reported. */

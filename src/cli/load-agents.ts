@@ -27,6 +27,12 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   const names = 'module.exports' in exported ? [] : Object.keys(exported);
   const agents = [...new Set(Object.values(exported).filter(isLlmAgent))];
   if (agents.length === 0) {
+    const foreign = Object.entries(exported).find(([, value]) => isForeignAgent(value))?.[0];
+    if (foreign !== undefined) {
+      throw new CliError(
+        `${file}: ${foreign} is an agent of another package: import LlmAgent from 'holdfast' instead`,
+      );
+    }
     throw new CliError(
       `${file} exports no agent (it exports ${names.join(', ') || 'nothing'}): ` +
         'write "export const rootAgent = new LlmAgent({ … })"',
@@ -103,6 +109,11 @@ function stackOfUser(error: Error): string {
 function placeOf(error: SyntaxError): string {
   const head = error.stack?.split('\n').slice(0, 4) ?? [];
   return head[0]?.startsWith('file:') ? `\n${head.join('\n')}` : '';
+}
+
+/** An agent of ADK has another class, though it is made of the same words. */
+function isForeignAgent(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && /Agent$/.test(value.constructor?.name ?? '');
 }
 
 function isScript(value: unknown): value is GeminiScript {

@@ -13,6 +13,10 @@ const KEYS = [
   'GOOGLE_GEMINI_BASE_URL',
 ];
 
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && !/^(false|0)$/i.test(value);
+}
+
 /**
  * Without a key for Gemini, agents that ask it get a local stand-in, scripted by their file; `env` is changed so that
  * the model finds it.
@@ -23,7 +27,7 @@ export async function offerGemini(
   env: NodeJS.ProcessEnv,
   note: (line: string) => void,
 ): Promise<GeminiStandIn | undefined> {
-  if (KEYS.some((name) => env[name]) || !agents.some((agent) => isGemini(agent.canonicalModel)))
+  if (KEYS.some((name) => isSet(env[name])) || !agents.some((agent) => isGemini(agent.canonicalModel)))
     return undefined;
   const standIn = await startGeminiStandIn({ script: script ?? demoScript });
   Object.assign(env, standIn.env);

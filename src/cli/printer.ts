@@ -53,8 +53,8 @@ export function terminalPrinter(
     out.write(`${paint(out, style, author)}  ${text}\n`);
   return {
     note,
-    started: ({ app, userId, sessionId, link }) => {
-      note(`session ${app}/${userId}/${sessionId}`);
+    started: ({ app, userId, sessionId, messageId, link }) => {
+      note(`session ${app}/${userId}/${sessionId}, message ${messageId}`);
       if (link !== undefined) err.write(`${paint(err, 'dim', 'Temporal UI')} ${paint(err, 'cyan', link)}\n`);
     },
     event: ({ kind, event }) => {

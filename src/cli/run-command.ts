@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { workflowUrl } from '../../worker/index.ts';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
-import type { InvocationOutcome } from '../protocol/turn.ts';
+import type { AgentTurnStart, InvocationOutcome } from '../protocol/turn.ts';
 import { CliError } from './cli-error.ts';
 import { type Environment, openEnvironment } from './environment.ts';
 import { followInvocation } from './follow-invocation.ts';
@@ -21,6 +21,8 @@ export interface RunOptions {
   stopServer?: boolean;
 }
 
+type TurnOfCommand = AgentTurnStart & { agent: string; messageId: string };
+
 /** `holdfast run`: one turn to its end. Returns the exit code. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
   if (options.message.trim() === '') throw new CliError('--message is empty: say what the agent is to do', 2);
@@ -35,7 +37,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
     agent: agent.name,
     message: options.message,
   };
-  const resumeCommand = `holdfast run ${file} --session ${turn.sessionId} --message-id ${turn.messageId} --message …`;
+  const resumeCommand = commandOf(file, options, turn);
   const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, printer.note);
   let environment: Environment | undefined;
   const interrupted = onInterrupt(() => environment, printer, resumeCommand);
@@ -60,7 +62,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
 
 async function runTurn(
   { store, client, temporal, worker: _worker }: Environment,
-  turn: Parameters<Environment['client']['startTurn']>[0] & { messageId: string },
+  turn: TurnOfCommand,
   printer: Printer,
 ): Promise<InvocationOutcome> {
   const names = { app: turn.app, userId: turn.userId, sessionId: turn.sessionId };
@@ -87,6 +89,25 @@ async function runTurn(
   const after = recorded === undefined ? (known?.seq ?? 0) : recorded.from - 1;
   await followInvocation({ store, names, invocationId, after, printer, ended: result });
   return await result;
+}
+
+/** The command that goes on with this turn, whatever the first one left to defaults. */
+function commandOf(file: string, { message, folder }: RunOptions, turn: TurnOfCommand): string {
+  const options = {
+    folder,
+    app: turn.app,
+    user: turn.userId,
+    session: turn.sessionId,
+    agent: turn.agent,
+    'message-id': turn.messageId,
+    message,
+  };
+  const words = Object.entries(options).flatMap(([name, value]) => [`--${name}`, quoted(value)]);
+  return ['holdfast run', quoted(file), ...words].join(' ');
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 function onInterrupt(environment: () => Environment | undefined, printer: Printer, resumeCommand: string) {

@@ -8,6 +8,7 @@ import {
 import { ApplicationFailure, defineSearchAttributeKey } from '@temporalio/common';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
 import { AGENT_TURN, DEFAULT_TASK_QUEUE, STATUS_QUERY } from '../protocol/names.ts';
+import type { SearchAttributeName } from '../protocol/search-attributes.ts';
 import type { AgentTurnStart, TurnResult, TurnStatus } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
@@ -80,7 +81,7 @@ export class HoldfastClient {
         workflowId,
         taskQueue,
         args: [{ v: PROTOCOL_VERSION, ...turn, messageId }],
-        memo: { invocationId },
+        memo: { invocationId, messageId },
         ...(searchAttributes ? { typedSearchAttributes: searchAttributesOf(turn) } : {}),
       });
       return handleOf(handle, { ...names, runId: handle.firstExecutionRunId, attached: false });
@@ -97,8 +98,9 @@ export class HoldfastClient {
     const handle = workflow.getHandle(names.workflowId, runId);
     const running = memo?.invocationId ?? (await handle.query<TurnStatus>(STATUS_QUERY)).invocationId;
     if (running !== names.invocationId) {
+      const told = typeof memo?.messageId === 'string' ? ` (message id ${memo.messageId})` : '';
       throw new SessionBusy(
-        `session ${names.workflowId} is answering another message: wait for its end, or attach with its message id`,
+        `session ${names.workflowId} is answering another message${told}: wait for its end, or attach with its message id`,
       );
     }
     return handleOf(handle, { ...names, runId, attached: true });
@@ -147,7 +149,7 @@ function isTurnResult(value: unknown): value is TurnResult {
 const LONGEST_KEYWORD = 255;
 
 function searchAttributesOf(turn: AgentTurnStart) {
-  const values = {
+  const values: Partial<Record<SearchAttributeName, string>> = {
     HoldfastApp: turn.app,
     HoldfastUser: turn.userId,
     HoldfastSession: turn.sessionId,

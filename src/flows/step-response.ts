@@ -99,7 +99,11 @@ export function stepFromResponse(
 }
 
 /** The end of a turn whose model, or whose agent, can't go on: an error event, kept. */
-export function stepFromError(asked: AskedStep, error: { code: string; message: string }): StepResponse {
+export function stepFromError(
+  asked: AskedStep,
+  error: { code: string; message: string },
+  modelCalls = 0,
+): StepResponse {
   const event: NewEvent = {
     kind: 'error',
     event: {
@@ -110,7 +114,7 @@ export function stepFromError(asked: AskedStep, error: { code: string; message: 
       actions: createEventActions(),
     },
   };
-  const usage: StepUsage = { modelCalls: 1, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
+  const usage: StepUsage = { modelCalls, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
   const ending: InvocationOutcome = {
     status: 'failed',
     error: { code: error.code, message: error.message },

@@ -9,6 +9,7 @@ const DEEPEST = 200;
 /** A value has no JSON form. */
 export class JsonValueError extends Error {
   readonly code = 'HOLDFAST_NOT_JSON';
+  readonly retryable = false;
   override readonly name = 'JsonValueError';
   /** Where in the value, `items[2].price`; empty for the value itself. */
   readonly path: string;

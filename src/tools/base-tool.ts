@@ -74,10 +74,8 @@ export abstract class BaseTool {
     this.name = params.name;
     this.description = read.text('description');
     this.isLongRunning = read.boolean('isLongRunning', false);
+    if (this.isLongRunning) read.fail('isLongRunning', 'long-running tools come with a later release');
     this.durable = resolveDurableOptions(params, owner);
-    if (this.isLongRunning && this.durable.execution === 'local') {
-      read.fail('execution', `a long-running tool can't run locally; use 'activity'`);
-    }
   }
 
   /** How the tool is offered to the model; undefined for a tool that the model doesn't call. */

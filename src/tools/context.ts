@@ -10,6 +10,7 @@ const LONGEST_ONCE_KEY = 200;
 /** Something was asked of a context that only the context of a tool call has. */
 export class NoCallError extends Error {
   readonly code = 'HOLDFAST_NO_CALL';
+  readonly retryable = false;
   override readonly name = 'NoCallError';
 }
 

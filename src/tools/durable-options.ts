@@ -8,7 +8,7 @@ export interface DurableOptions {
   /**
    * Longest run of one attempt.
    *
-   * @default 5 minutes; 10 seconds with `execution: 'local'`
+   * @default 5 minutes; 10 seconds with `execution: 'local'`; not more than `totalTimeout`
    * @format milliseconds, or text like `'90s'`
    */
   timeout?: Duration;
@@ -112,8 +112,8 @@ export function resolveDurableOptions(
   const idempotent = read.boolean('idempotent', true);
   const onUnknownOutcome = read.choice('onUnknownOutcome', ['retry', 'fail'], idempotent ? 'retry' : 'fail');
   if (execution === 'local') assertFitForLocal(read, onUnknownOutcome);
-  const timeout = read.duration('timeout', execution === 'local' ? 10_000 : 300_000);
   const totalTimeout = read.duration('totalTimeout', 3_600_000);
+  const timeout = read.duration('timeout', Math.min(totalTimeout, execution === 'local' ? 10_000 : 300_000));
   if (totalTimeout < timeout) {
     read.fail(
       'totalTimeout',

@@ -83,7 +83,9 @@ describe('HoldfastClient', () => {
     await expect(busy).rejects.toThrow(SessionBusy);
     await expect(busy).rejects.toMatchObject({
       code: 'HOLDFAST_SESSION_BUSY',
-      message: expect.stringMatching(/is answering another message: wait for its end, or attach/),
+      message: expect.stringMatching(
+        /is answering another message \(message id m1\): wait for its end, or attach/,
+      ),
     });
     gate.resolve();
     await first.result();

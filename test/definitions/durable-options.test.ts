@@ -98,11 +98,7 @@ describe('refuses, naming the field [define.refuse]', () => {
       'heartbeatTimeout',
       `a tool with execution: 'local' has no heartbeats; leave it out, or use 'activity'`,
     ],
-    [
-      { execution: 'local', isLongRunning: true },
-      'execution',
-      `a long-running tool can't run locally; use 'activity'`,
-    ],
+    [{ isLongRunning: true }, 'isLongRunning', 'long-running tools come with a later release'],
     [{ summary: 'pays' }, 'summary', 'expected a function of the arguments, got string'],
     [{ sensitive: 'card' }, 'sensitive', 'expected true, false or a list of argument names, got string'],
     [{ sensitive: ['', 1] }, 'sensitive[0]', `expected the name of an argument, or 'result', got ''`],

@@ -149,7 +149,7 @@ describe('a response', () => {
 });
 
 test('an error ends the turn as failed, counts as a model call, and is kept as an event [model.permanent]', () => {
-  const failed = stepFromError(asked, { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' });
+  const failed = stepFromError(asked, { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' }, 1);
   expect(failed.ending).toEqual({
     status: 'failed',
     error: { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' },

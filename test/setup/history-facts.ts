@@ -1,9 +1,6 @@
-import { temporal } from '@temporalio/proto';
 import type { History } from './turn-environment.ts';
 
 type Event = NonNullable<History['events']>[number];
-
-const EventType = temporal.api.enums.v1.EventType;
 
 /** Types and ids of the activities that a history scheduled, in order. */
 export function scheduledActivities(
@@ -51,10 +48,6 @@ export function textOf(history: History): string {
       event.workflowExecutionFailedEventAttributes?.failure?.message ?? '',
     ])
     .join('\n');
-}
-
-export function eventTypes(history: History): string[] {
-  return (history.events ?? []).map(({ eventType }) => EventType[eventType ?? 0] ?? '');
 }
 
 function payloadsOf(event: Event): Uint8Array[] {

@@ -7,6 +7,7 @@ import { type CrashFiles, crashAgents } from './crash-agents.ts';
 /** What the test tells the worker process, as JSON in its first argument. */
 export interface WorkerProcessOptions {
   address: string;
+  taskQueue: string;
   /** Folder of the store. */
   folder: string;
   files: CrashFiles;
@@ -20,6 +21,7 @@ const store = await openStore({ folder: options.folder });
 const worker = await createWorker({
   agents: crashAgents(options.files),
   store: options.hang === undefined ? store : hanging(store, options.hang),
+  taskQueue: options.taskQueue,
   connection: await NativeConnection.connect({ address: options.address }),
   logger: { warn: () => undefined },
 });

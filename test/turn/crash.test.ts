@@ -5,142 +5,152 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import type { StoredEvent } from '../../src/store/store.ts';
 import { hang, text } from '../../src/testing/gemini-reply.ts';
-import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import {
+  type GeminiScript,
+  type GeminiStandIn,
+  startGeminiStandIn,
+} from '../../src/testing/gemini-stand-in.ts';
 import { openTemporal, type TemporalTarget } from '../../worker/index.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';
 import type { WorkerProcessOptions } from '../setup/worker-process.ts';
 
-/** The worker, its store with it, is killed by SIGKILL; server, model and effects live outside. */
-describe('SIGKILL of the worker', () => {
-  const serverFolder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
-  let server: TemporalTarget;
-  let gemini: GeminiStandIn;
-  let connection: Connection;
-  let client: HoldfastClient;
-  let folder: string;
-  let worker: WorkerProcess | undefined;
+let server: TemporalTarget;
+let connection: Connection;
+const serverFolder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
 
-  beforeAll(async () => {
-    server = await openTemporal({ folder: serverFolder });
-    gemini = await startGeminiStandIn({ script: [] });
-    connection = await Connection.connect(server.connectionOptions);
-    client = new HoldfastClient({ temporal: new Client({ connection }) });
-  });
+beforeAll(async () => {
+  server = await openTemporal({ folder: serverFolder });
+  connection = await Connection.connect(server.connectionOptions);
+});
 
-  afterAll(async () => {
-    await connection.close();
-    await gemini.close();
-    await server.stop?.();
-    rmSync(serverFolder, { recursive: true, force: true });
-  });
+afterAll(async () => {
+  await connection.close();
+  await server.stop?.();
+  rmSync(serverFolder, { recursive: true, force: true });
+});
 
-  afterEach(async () => {
-    await worker?.kill();
-    rmSync(folder, { recursive: true, force: true });
-  });
+/** A worker process with its store, which is killed; server, model and effects live outside of it. */
+class Scene {
+  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
+  readonly files = { effects: join(this.folder, 'effects'), gate: join(this.folder, 'gate') };
+  readonly names = { app: 'crash', userId: 'ada', sessionId: this.folder };
+  readonly turn = { ...this.names, message: 'go', messageId: 'm1' };
+  readonly client = new HoldfastClient({ temporal: new Client({ connection }), taskQueue: this.folder });
+  readonly gemini: GeminiStandIn;
+  worker: WorkerProcess | undefined;
 
-  async function startWorker(hangAt?: WorkerProcessOptions['hang']): Promise<WorkerProcess> {
-    worker = await WorkerProcess.start(
-      { address: server.address, folder, files: files(), ...(hangAt === undefined ? {} : { hang: hangAt }) },
-      gemini.env,
-    );
-    return worker;
+  private constructor(gemini: GeminiStandIn) {
+    this.gemini = gemini;
   }
 
-  function files() {
-    return { effects: join(folder, 'effects'), gate: join(folder, 'gate') };
-  }
-
-  function effects(): string[] {
-    return existsSync(files().effects) ? readFileSync(files().effects, 'utf8').trim().split('\n') : [];
-  }
-
-  function begin(script: Parameters<GeminiStandIn['reset']>[0]) {
-    folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
-    gemini.reset(script);
-    const names = { app: 'crash', userId: 'ada', sessionId: folder };
-    return { names, turn: { ...names, message: 'go', messageId: 'm1' } };
-  }
-
-  /** The turn's transcript, read after its worker is gone. */
-  async function transcript(names: ReturnType<typeof begin>['names']) {
-    await worker?.kill();
-    const store = await openStore({ folder });
+  static async play(script: GeminiScript, scenes: (scene: Scene) => Promise<void>): Promise<void> {
+    const scene = new Scene(await startGeminiStandIn({ script }));
     try {
-      return await store.readEvents(names);
+      await scenes(scene);
+    } finally {
+      await scene.worker?.kill();
+      await scene.gemini.close();
+      rmSync(scene.folder, { recursive: true, force: true });
+    }
+  }
+
+  async startWorker(hangAt?: WorkerProcessOptions['hang']): Promise<WorkerProcess> {
+    const { folder, files, gemini } = this;
+    const hang = hangAt === undefined ? {} : { hang: hangAt };
+    const options = { address: server.address, taskQueue: folder, folder, files, ...hang };
+    this.worker = await WorkerProcess.start(options, gemini.env);
+    return this.worker;
+  }
+
+  effects(): string[] {
+    return existsSync(this.files.effects) ? readFileSync(this.files.effects, 'utf8').trim().split('\n') : [];
+  }
+
+  openGate(): void {
+    writeFileSync(this.files.gate, '');
+  }
+
+  /** What the model was told in the first part of its n-th request's last content. */
+  told(request: number): unknown {
+    return contentsOf(this.gemini.requests[request]).at(-1)?.parts?.[0]?.functionResponse?.response;
+  }
+
+  /** Read after the worker is gone: the store has one owner. */
+  async transcript(): Promise<StoredEvent[]> {
+    await this.worker?.kill();
+    const store = await openStore({ folder: this.folder });
+    try {
+      return await store.readEvents(this.names);
     } finally {
       await store.close();
     }
   }
+}
 
-  test('during a model call: the call is made again and the turn completes [turn.crash.model]', async () => {
-    const { names, turn } = begin([hang(), text('done')]);
-    await startWorker();
-    const handle = await client.startTurn(turn);
-    await gemini.waitForRequests(1);
-    await worker?.kill();
-    await startWorker();
-    expect(await handle.result()).toMatchObject({ status: 'completed', text: 'done' });
-    expect(gemini.requests).toHaveLength(2);
-    const events = await transcript(names);
-    expect(events.map(({ seq, kind }) => [seq, kind])).toEqual([
-      [1, 'message'],
-      [2, 'model'],
-    ]);
-  });
+describe.concurrent('SIGKILL of the worker', () => {
+  test('during a model call: the call is made again and the turn completes [turn.crash.model]', () =>
+    Scene.play([hang(), text('done')], async (scene) => {
+      await scene.startWorker();
+      const handle = await scene.client.startTurn(scene.turn);
+      await scene.gemini.waitForRequests(1);
+      await scene.worker?.kill();
+      await scene.startWorker();
+      expect(await handle.result()).toMatchObject({ status: 'completed', text: 'done' });
+      expect(scene.gemini.requests).toHaveLength(2);
+      const events = await scene.transcript();
+      expect(events.map(({ seq, kind }) => [seq, kind])).toEqual([
+        [1, 'message'],
+        [2, 'model'],
+      ]);
+    }));
 
-  test('during a tool: it runs again, under the same call key [turn.crash.tool]', async () => {
-    const { names, turn } = begin(stepCalls([[{ name: 'hold' }]]));
-    await startWorker();
-    const handle = await client.startTurn(turn);
-    await until(() => effects().length === 1);
-    await worker?.kill();
-    writeFileSync(files().gate, '');
-    await startWorker();
-    expect(await handle.result()).toMatchObject({ status: 'completed' });
-    expect(new Set(effects()).size).toBe(1);
-    expect(effects()).toHaveLength(2);
-    expect(gemini.requests).toHaveLength(2);
-    expect((await transcript(names)).map(({ kind }) => kind)).toEqual([
-      'message',
-      'model',
-      'responses',
-      'model',
-    ]);
-  });
+  test('during a tool: it runs again, under the same call key [turn.crash.tool]', () =>
+    Scene.play(stepCalls([[{ name: 'hold' }]]), async (scene) => {
+      await scene.startWorker();
+      const handle = await scene.client.startTurn(scene.turn);
+      await until(() => scene.effects().length === 1);
+      await scene.worker?.kill();
+      scene.openGate();
+      await scene.startWorker();
+      expect(await handle.result()).toMatchObject({ status: 'completed' });
+      expect(new Set(scene.effects()).size).toBe(1);
+      expect(scene.effects()).toHaveLength(2);
+      expect(scene.gemini.requests).toHaveLength(2);
+      const kinds = (await scene.transcript()).map(({ kind }) => kind);
+      expect(kinds).toEqual(['message', 'model', 'responses', 'model']);
+    }));
 
-  test('during a tool that is not idempotent: it is not repeated, the model is told [turn.crash.unknown]', async () => {
-    const { turn } = begin(stepCalls([[{ name: 'hold_not_idempotent' }]]));
-    await startWorker();
-    const handle = await client.startTurn(turn);
-    await until(() => effects().length === 1);
-    await worker?.kill();
-    await startWorker();
-    await handle.result();
-    expect(effects()).toHaveLength(1);
-    const told = contentsOf(gemini.requests[1]).at(-1)?.parts?.[0]?.functionResponse?.response;
-    expect(told).toEqual({ error: 'outcome unknown: this call may have run; check before repeating it' });
-  });
+  test('during a tool that is not idempotent: it is not repeated, the model is told [turn.crash.unknown]', () =>
+    Scene.play(stepCalls([[{ name: 'hold_not_idempotent' }]]), async (scene) => {
+      await scene.startWorker();
+      const handle = await scene.client.startTurn(scene.turn);
+      await until(() => scene.effects().length === 1);
+      await scene.worker?.kill();
+      await scene.startWorker();
+      await handle.result();
+      expect(scene.effects()).toHaveLength(1);
+      expect(scene.told(1)).toEqual({
+        error: 'outcome unknown: this call may have run; check before repeating it',
+      });
+    }));
 
-  test('behind a once: its effect is not repeated, its result is given back [turn.once]', async () => {
-    const { turn } = begin(stepCalls([[{ name: 'once_only' }]]));
-    await startWorker();
-    const handle = await client.startTurn(turn);
-    await until(() => effects().some((line) => line.startsWith('after_once')));
-    await worker?.kill();
-    writeFileSync(files().gate, '');
-    await startWorker();
-    await handle.result();
-    expect(effects().filter((line) => line.startsWith('once_only'))).toHaveLength(1);
-    const told = contentsOf(gemini.requests[1]).at(-1)?.parts?.[0]?.functionResponse?.response;
-    expect(told).toEqual({ charge: expect.stringMatching(/^charge for e-.{22}\.1\.0$/) });
-  });
-
-  const twoSteps = stepCalls([[{ name: 'effect', args: { n: 1 } }], [{ name: 'effect', args: { n: 2 } }]]);
+  test('behind a once: its effect is not repeated, its result is given back [turn.once]', () =>
+    Scene.play(stepCalls([[{ name: 'once_only' }]]), async (scene) => {
+      await scene.startWorker();
+      const handle = await scene.client.startTurn(scene.turn);
+      await until(() => scene.effects().some((line) => line.startsWith('after_once')));
+      await scene.worker?.kill();
+      scene.openGate();
+      await scene.startWorker();
+      await handle.result();
+      expect(scene.effects().filter((line) => line.startsWith('once_only'))).toHaveLength(1);
+      expect(scene.told(1)).toEqual({ charge: expect.stringMatching(/^charge for e-.{22}\.1\.0$/) });
+    }));
 
   test.each([
     ['a recorded model step and its completion', 'after', 'commitStep', 1],
@@ -151,30 +161,28 @@ describe('SIGKILL of the worker', () => {
     ["a tool's start and its run", 'after', 'beginCall', 2],
   ] as const)(
     'between %s: nothing recorded is asked or run again [turn.crash.boundary]',
-    async (_name, when, method, call) => {
-      const { names, turn } = begin(twoSteps);
-      const doomed = await startWorker({ when, method, call });
-      const handle = await client.startTurn(turn);
-      await doomed.hanging;
-      await doomed.kill();
-      await startWorker();
-      expect(await handle.result()).toMatchObject({ status: 'completed', events: { from: 1, to: 6 } });
-      expect(effects().map((line) => line.split('.').slice(1).join('.'))).toEqual(['1.0', '2.0']);
-      expect(gemini.requests).toHaveLength(3);
-      const events = await transcript(names);
-      expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
-      expect(events.map(({ kind }) => kind)).toEqual([
-        'message',
-        'model',
-        'responses',
-        'model',
-        'responses',
-        'model',
-      ]);
-      expect(new Set(events.map(({ event }) => event.id)).size).toBe(6);
-    },
+    (_name, when, method, call) =>
+      Scene.play(stepCalls([[effect(1)], [effect(2)]]), async (scene) => {
+        const doomed = await scene.startWorker({ when, method, call });
+        const handle = await scene.client.startTurn(scene.turn);
+        await doomed.hanging;
+        await doomed.kill();
+        await scene.startWorker();
+        expect(await handle.result()).toMatchObject({ status: 'completed', events: { from: 1, to: 6 } });
+        expect(scene.effects().map((line) => line.split('.').slice(1).join('.'))).toEqual(['1.0', '2.0']);
+        expect(scene.gemini.requests).toHaveLength(3);
+        const events = await scene.transcript();
+        expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+        const kinds = events.map(({ kind }) => kind);
+        expect(kinds).toEqual(['message', 'model', 'responses', 'model', 'responses', 'model']);
+        expect(new Set(events.map(({ event }) => event.id)).size).toBe(6);
+      }),
   );
 });
+
+function effect(n: number) {
+  return { name: 'effect', args: { n } };
+}
 
 class WorkerProcess {
   readonly hanging: Promise<void>;
@@ -217,5 +225,5 @@ class WorkerProcess {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  await expect.poll(condition, { timeout: 30_000, interval: 20 }).toBe(true);
+  await expect.poll(condition, { timeout: 60_000, interval: 20 }).toBe(true);
 }

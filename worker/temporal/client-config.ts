@@ -30,7 +30,7 @@ export interface ConfiguredServer {
  * @throws {TemporalConfigInvalid} naming the variable or the place in the file, never a value that may be secret
  */
 export function configuredServer(env: NodeJS.ProcessEnv): ConfiguredServer | undefined {
-  if (!SELECTORS.some((name) => env[name])) return undefined;
+  if (!namesServer(env)) return undefined;
   const file = env.TEMPORAL_CONFIG_FILE;
   if (file && !existsSync(file)) {
     throw new TemporalConfigInvalid(`TEMPORAL_CONFIG_FILE names a file that doesn't exist: ${file}`);
@@ -94,4 +94,9 @@ function assertHeaderValue(what: string, value: string | undefined): void {
     `${what} contains a line break or another character that a header can't carry. Remove it; often it is the ` +
       'line break at the end of a file.',
   );
+}
+
+/** Whether the environment names a Temporal server, so that none is embedded. */
+export function namesServer(env: NodeJS.ProcessEnv): boolean {
+  return SELECTORS.some((name) => env[name]);
 }
