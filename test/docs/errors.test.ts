@@ -28,7 +28,7 @@ const codes = [
 /** Types of failures that are no error's class. */
 const failureTypes = [
   ...found(/ApplicationFailure\.nonRetryable\([^;]*?, '(\w+)'/g),
-  ...found(/\btype: '([A-Z][a-z]\w+)'/g),
+  ...found(/\btype: '([A-Z][a-z]\w+|HOLDFAST_\w+)'/g),
   ...found(/\bretryLater\(\s*'(\w+)'/g),
 ];
 
