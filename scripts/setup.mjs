@@ -23,7 +23,8 @@ function run(command, args) {
 
 if (!existsSync(mark) || readFileSync(mark, 'utf8') !== lock) {
   console.error('installing dependencies …');
-  run('npm', ['ci', '--no-audit', '--no-fund']);
+  // Not `npm ci`: it refuses a lock file without the optional packages of platforms that its registry doesn't serve.
+  run('npm', ['install', '--no-save', '--no-audit', '--no-fund']);
   writeFileSync(mark, lock);
 }
 run('npm', ['run', '--silent', 'build']);
