@@ -152,6 +152,7 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
       'CHANGELOG.md',
       'ARCHITECTURE.md',
       'bin/holdfast.js',
+      'docs/errors.md',
       'dist/workflow-bundle.js',
       'dist/src/index.js',
       'dist/src/index.d.ts',
@@ -161,7 +162,7 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
       'dist/src/cli/main.js',
     ];
     expect(needed.filter((path) => !packed.includes(path))).toEqual([]);
-    const known = /^(bin|dist|src|workflows|activities|worker)\/|^(package\.json|LICENSE|[A-Z]+\.md)$/;
+    const known = /^(bin|dist|docs|src|workflows|activities|worker)\/|^(package\.json|LICENSE|[A-Z]+\.md)$/;
     expect(packed.filter((path) => !known.test(path))).toEqual([]);
     expect(
       packed.filter((path) => /(^|\/)(test|\.env|\.holdfast|node_modules)(\/|$)|\.test\./.test(path)),
