@@ -1,53 +1,49 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Event } from '../events/event.ts';
+import { stepKeyOf } from '../protocol/identity.ts';
 import { Batch } from './batch.ts';
 import { placeOfCall } from './call-place.ts';
+import { BEGIN_FIRST, BEGIN_MANY, BEGIN_NEXT, SETTLE_MANY, SETTLE_STARTED } from './call-statements.ts';
 import type { Database } from './database.ts';
 import { jsonArray, jsonText, storableText } from './json-text.ts';
+import { type StateParts, stateOf } from './state-parts.ts';
 import type { BeginCall, BegunCall, CallActions, SessionNames, SettleCall, SettledCall } from './store.ts';
 import { StoreBehindHistory, StoreUnavailable } from './store-errors.ts';
-
-const BEGIN = `select
-  (select json_agg(b) from holdfast.begin_calls_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) b) as calls,
-  (select json_agg(c) from holdfast.run_contexts_1($11, $12, $13) c) as contexts`;
-const SETTLE = 'select * from holdfast.settle_calls_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
 
 /** A call begun costs little to send; the limit that counts is that of items. */
 const BYTES_OF_A_BEGIN = 256;
 
 const MOST_CONTENT_BYTES = 16 * 1024 * 1024;
 
-interface BegunRow {
-  n: number;
-  status: 'started' | 'settled';
-  response: Record<string, unknown>;
-  failed: boolean;
-  actions: CallActions;
-  attempts: number;
-  failures: number;
-  unknown: boolean;
-  once: Record<string, unknown> | null;
-  args: Record<string, unknown> | null;
-}
+const SIBLINGS = 'select holdfast.settled_delta_1($1, $2) as delta';
 
-interface ContextRow {
-  n: number;
-  app: string;
-  user_id: string;
-  name: string;
-  invocation_id: string;
+type BegunAnswer =
+  | { settled: true; response: Record<string, unknown>; failed: boolean; actions: CallActions }
+  | {
+      settled?: undefined;
+      attempts: number;
+      failures: number;
+      unknown: boolean;
+      once: Record<string, unknown> | null;
+      args: Record<string, unknown> | null;
+    };
+
+interface ContextAnswer {
+  names: [app: string, userId: string, sessionId: string];
+  invocationId: string;
   content: Event['content'] | null;
-  state: string;
+  state: StateParts;
 }
 
 interface SettledRow {
   n: number;
   first: boolean;
   tool: string | null;
-  response: Record<string, unknown> | null;
+  /** Where another outcome was the first. */
+  response?: Record<string, unknown> | null;
   failed: boolean;
-  actions: CallActions | null;
+  actions?: CallActions | null;
 }
 
 /** What the calls of a run share and what never changes: read once per run. */
@@ -91,21 +87,26 @@ export class CallLedger {
     this.#beginnings = new Batch({
       key: ({ call }) => `${call.session}/${call.callKey}`,
       bytes: () => BYTES_OF_A_BEGIN,
-      run: (items) => this.#beginAll(items),
+      run: async (items) => (only(items) ? [await this.#beginOne(items[0])] : this.#beginMany(items)),
       separable,
     });
     this.#settlings = new Batch({
       key: ({ call }) => `${call.session}/${call.callKey}`,
       bytes: ({ response, actions }) => response.length + actions.length,
-      run: (items) => this.#settleAll(items),
+      run: async (items) => (only(items) ? [await this.#settleOne(items[0])] : this.#settleMany(items)),
       separable,
     });
   }
 
   /** The token keeps one beginning one attempt, however often it is sent. */
-  begin(call: BeginCall): Promise<BegunCall> {
-    placeOfCall(call.callKey);
-    return this.#beginnings.add({ call, token: randomUUID() });
+  async begin(call: BeginCall): Promise<BegunCall> {
+    const { runKey, step } = placeOfCall(call.callKey);
+    // Before the attempt counts: one that failed here would leave an unknown outcome.
+    const delta = call.seesSiblings ? await this.#settledDelta(call.session, stepKeyOf(runKey, step)) : null;
+    const begun = await this.#beginnings.add({ call, token: randomUUID() });
+    return delta === null || begun.kind === 'settled'
+      ? begun
+      : { ...begun, state: { ...begun.state, ...delta } };
   }
 
   settle(call: SettleCall): Promise<Settlement> {
@@ -119,15 +120,54 @@ export class CallLedger {
     });
   }
 
-  async #beginAll(items: readonly Beginning[]): Promise<(BegunCall | Error)[]> {
+  async #settledDelta(session: string, stepKey: string): Promise<Record<string, unknown> | null> {
+    const [row] = await this.#database.query<{ delta: Record<string, unknown> | null }>(SIBLINGS, [
+      session,
+      stepKey,
+    ]);
+    return row?.delta ?? null;
+  }
+
+  async #beginOne(beginning: Beginning): Promise<BegunCall | Error> {
+    const { call, token } = beginning;
+    const { step, index } = placeOfCall(call.callKey);
+    const known = this.#contexts.get(contextKey(call));
+    const values = [
+      call.session,
+      call.callKey,
+      call.runKey,
+      step,
+      index,
+      storableText(call.callId),
+      storableText(call.tool),
+      call.argsDigest,
+      token,
+      call.wantArgs,
+    ];
+    if (known !== undefined) {
+      const [row] = await this.#database.query<{ call: BegunAnswer; context: { state: StateParts } | null }>(
+        BEGIN_NEXT,
+        [...values, known.invocationId],
+      );
+      return begunCall(call, row?.call, known, row?.context?.state);
+    }
+    const [row] = await this.#database.query<{ call: BegunAnswer; context: ContextAnswer | null }>(
+      BEGIN_FIRST,
+      values,
+    );
+    const context = row?.context ? this.#kept(call, row.context) : undefined;
+    return begunCall(call, row?.call, context, row?.context?.state);
+  }
+
+  async #beginMany(items: readonly Beginning[]): Promise<(BegunCall | Error)[]> {
     const runs = new Map(items.map(({ call }) => [contextKey(call), call]));
     const shared = [...runs.values()];
     const contexts = new Map([...runs.keys()].map((key) => [key, this.#contexts.get(key)]));
     const column = <T>(read: (call: BeginCall) => T) => items.map(({ call }) => read(call));
     const [answer] = await this.#database.query<{
-      calls: BegunRow[] | null;
-      contexts: ContextRow[] | null;
-    }>(BEGIN, [
+      calls: [n: number, call: BegunAnswer][] | null;
+      contexts: [n: number, context: ContextAnswer][] | null;
+    }>(BEGIN_MANY, [
       column(({ session }) => session),
       column(({ callKey }) => callKey),
       column(({ runKey }) => runKey),
@@ -142,47 +182,48 @@ export class CallLedger {
       shared.map(({ runKey }) => runKey),
       shared.map((call) => contexts.get(contextKey(call)) === undefined),
     ]);
-    const states = new Map<string, string>();
-    for (const row of answer?.contexts ?? []) {
-      const key = contextKey(shared[row.n - 1] as BeginCall);
-      states.set(key, row.state);
-      if (contexts.get(key) !== undefined) continue;
-      contexts.set(key, runContext(row));
-      this.#contexts.set(key, runContext(row));
+    const states = new Map<string, StateParts>();
+    for (const [n, context] of answer?.contexts ?? []) {
+      const call = shared[n - 1] as BeginCall;
+      const key = contextKey(call);
+      states.set(key, context.state);
+      if (contexts.get(key) === undefined) contexts.set(key, this.#kept(call, context));
     }
-    const begun = new Map(answer?.calls?.map((row) => [row.n, row]));
+    const begun = new Map(answer?.calls);
     return items.map(({ call }, index) => {
-      const row = begun.get(index + 1);
-      const context = contexts.get(contextKey(call));
-      const state = states.get(contextKey(call));
-      if (row?.status === 'settled') {
-        const { response, failed, actions } = row;
-        return { kind: 'settled', response, failed, actions };
-      }
-      if (row === undefined || context === undefined || state === undefined) {
-        return new StoreBehindHistory(`run ${call.runKey} of call ${call.callKey} is not in the store`);
-      }
-      if (call.wantArgs && row.args === null) {
-        return new StoreBehindHistory(`the arguments of call ${call.callKey} are not in the store`);
-      }
-      return {
-        kind: 'started',
-        names: context.names,
-        invocationId: context.invocationId,
-        userContent: context.userContent === undefined ? undefined : JSON.parse(context.userContent),
-        state: JSON.parse(state),
-        ...(row.args === null ? {} : { args: row.args }),
-        attempt: row.attempts,
-        failures: row.failures,
-        unknown: row.unknown,
-        once: row.once ?? {},
-      };
+      const key = contextKey(call);
+      // Each call may change the state that it is given.
+      return begunCall(call, begun.get(index + 1), contexts.get(key), structuredClone(states.get(key)));
     });
   }
 
-  async #settleAll(items: readonly Settling[]): Promise<(Settlement | Error)[]> {
+  #kept(call: BeginCall, found: ContextAnswer): RunContext {
+    const [app, userId, sessionId] = found.names;
+    const { invocationId, content } = found;
+    const userContent = content === null ? undefined : JSON.stringify(content);
+    const context = { names: { app, userId, sessionId }, invocationId, userContent };
+    this.#contexts.set(contextKey(call), context);
+    return context;
+  }
+
+  async #settleOne(settling: Settling): Promise<Settlement | Error> {
+    const { call, token, response, actions } = settling;
+    const [row] = await this.#database.query<{ tool: string | null }>(SETTLE_STARTED, [
+      call.session,
+      call.callKey,
+      response,
+      call.failed,
+      actions,
+      call.stack === undefined ? null : storableText(call.stack),
+      token,
+    ]);
+    if (row === undefined) return (await this.#settleMany([settling]))[0] as Settlement | Error;
+    return settlement(settling, { first: true, failed: call.failed, tool: row.tool });
+  }
+
+  async #settleMany(items: readonly Settling[]): Promise<(Settlement | Error)[]> {
     const column = <T>(read: (call: SettleCall) => T) => items.map(({ call }) => read(call));
-    const rows = await this.#database.query<SettledRow>(SETTLE, [
+    const rows = await this.#database.query<SettledRow>(SETTLE_MANY, [
       column(({ session }) => session),
       column(({ callKey }) => callKey),
       column(({ callKey }) => placeOfCall(callKey).runKey),
@@ -195,35 +236,65 @@ export class CallLedger {
       items.map(({ token }) => token),
     ]);
     const settled = new Map(rows.map((row) => [row.n, row]));
-    return items.map(({ call, response, actions }, index) => {
+    return items.map((settling, index) => {
       const row = settled.get(index + 1);
-      const { runKey } = placeOfCall(call.callKey);
-      if (row === undefined) {
-        return new StoreBehindHistory(`run ${runKey} of call ${call.callKey} is not in the store`);
-      }
-      const { first, failed } = row;
-      return {
-        runKey,
-        tool: row.tool ?? '',
-        settled: {
-          first,
-          failed,
-          response: first ? JSON.parse(response) : row.response,
-          actions: first ? JSON.parse(actions) : row.actions,
-        },
-      };
+      if (row) return settlement(settling, row);
+      const { callKey } = settling.call;
+      return new StoreBehindHistory(
+        `run ${placeOfCall(callKey).runKey} of call ${callKey} is not in the store`,
+      );
     });
   }
+}
+
+function only<Item>(items: readonly Item[]): items is readonly [Item] {
+  return items.length === 1;
 }
 
 function contextKey({ session, runKey }: BeginCall): string {
   return `${session}/${runKey}`;
 }
 
-function runContext({ app, user_id, name, invocation_id, content }: ContextRow): RunContext {
+function begunCall(
+  call: BeginCall,
+  begun: BegunAnswer | undefined,
+  context: RunContext | undefined,
+  state: StateParts | undefined,
+): BegunCall | Error {
+  if (begun?.settled) {
+    const { response, failed, actions } = begun;
+    return { kind: 'settled', response, failed, actions };
+  }
+  if (begun === undefined || context === undefined || state === undefined) {
+    return new StoreBehindHistory(`run ${call.runKey} of call ${call.callKey} is not in the store`);
+  }
+  if (call.wantArgs && begun.args === null) {
+    return new StoreBehindHistory(`the arguments of call ${call.callKey} are not in the store`);
+  }
   return {
-    names: { app, userId: user_id, sessionId: name },
-    invocationId: invocation_id,
-    userContent: content === null ? undefined : JSON.stringify(content),
+    kind: 'started',
+    names: context.names,
+    invocationId: context.invocationId,
+    userContent: context.userContent === undefined ? undefined : JSON.parse(context.userContent),
+    state: stateOf(state),
+    ...(begun.args === null ? {} : { args: begun.args }),
+    attempt: begun.attempts,
+    failures: begun.failures,
+    unknown: begun.unknown,
+    once: begun.once ?? {},
+  };
+}
+
+function settlement({ call, response, actions }: Settling, row: Omit<SettledRow, 'n'>): Settlement {
+  const { first, failed, tool } = row;
+  return {
+    runKey: placeOfCall(call.callKey).runKey,
+    tool: tool ?? '',
+    settled: {
+      first,
+      failed,
+      response: row.response ?? JSON.parse(response),
+      actions: row.actions ?? JSON.parse(actions),
+    },
   };
 }

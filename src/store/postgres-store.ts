@@ -35,8 +35,8 @@ export interface PostgresStoreOptions extends DatabaseOptions {
 }
 
 /**
- * The store over a pool of PostgreSQL connections, embedded or not. Statements are unnamed and each call is one of
- * them, so that PgBouncer's transaction mode works.
+ * The store over a pool of PostgreSQL connections, embedded or not. What has to happen together is one statement, and
+ * prepared ones are given up where they get lost, so that poolers in transaction mode work.
  */
 export class PostgresStore implements Store {
   /** Queries on the store's own pool. Its tables are read at one's own risk: they change between releases. */

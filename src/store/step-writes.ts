@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { StepOutcome } from '../protocol/step.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { jsonArray, jsonText, storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
+import { type StateParts, stateOf } from './state-parts.ts';
 import type {
   CommitStep,
   CommittedStep,
@@ -16,13 +18,13 @@ import type {
 } from './store.ts';
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 
-const OPEN = call('holdfast.open_step_1', 20, 'head, state, events');
-const COMMIT = call('holdfast.commit_step_1', 25, 'head');
-const SETTLE = call('holdfast.settle_step_1', 19, 'head');
+const OPEN = call('holdfast.open_step_1', 21);
+const COMMIT = call('holdfast.commit_step_1', 26);
+const SETTLE = call('holdfast.settle_step_1', 19);
 
-function call(name: string, parameters: number, columns: string): string {
+function call(name: string, parameters: number): string {
   const places = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ');
-  return `select ${columns} from ${name}(${places})`;
+  return `select ${name}(${places}) as answer`;
 }
 
 interface Recorded<Kind, Outcome> {
@@ -34,7 +36,7 @@ interface Recorded<Kind, Outcome> {
   outcome: Outcome;
 }
 
-interface OpenHead {
+interface OpenAnswer {
   kind: 'open';
   session: string;
   names: SessionNames;
@@ -46,12 +48,12 @@ interface OpenHead {
   attempt: number;
   failures: number;
   usage: StepUsage;
+  state: StateParts;
+  events: EventRow[] | null;
 }
 
 interface OpenRow {
-  head: OpenHead | Recorded<'finished', InvocationOutcome> | Recorded<'recorded', StepOutcome>;
-  state: Record<string, unknown>;
-  events: EventRow[] | null;
+  answer: OpenAnswer | Recorded<'finished', InvocationOutcome> | Recorded<'recorded', StepOutcome>;
 }
 
 export async function openStep(
@@ -80,26 +82,33 @@ export async function openStep(
     message?.branch,
     message?.body,
     message?.delta,
+    // PGlite takes longer for a random id than for the rest of its row.
+    randomUUID(),
     step.session,
     step.knownSeq ?? 0,
   ]);
-  const { head, state, events } = row as OpenRow;
-  if (head.kind === 'finished') {
-    return { opened: { ...head, agent: head.agent ?? undefined }, appended: false };
+  const { answer } = row as OpenRow;
+  if (answer.kind === 'finished') {
+    return { opened: { ...answer, agent: answer.agent ?? undefined }, appended: false };
   }
-  if (head.kind === 'recorded') {
-    const { session, seq, from } = head;
-    const outcome = placed(head.outcome, { session, seq, from });
-    return { opened: { ...head, agent: head.agent ?? undefined, outcome }, appended: false };
+  if (answer.kind === 'recorded') {
+    const { session, seq, from } = answer;
+    const outcome = placed(answer.outcome, { session, seq, from });
+    return { opened: { ...answer, agent: answer.agent ?? undefined, outcome }, appended: false };
   }
-  const { appended, lastAgent, ...rest } = head;
+  const { appended, lastAgent, state, events, ...rest } = answer;
   return {
-    opened: { ...rest, state, events: (events ?? []).map(storedEvent), lastAgent: lastAgent ?? undefined },
+    opened: {
+      ...rest,
+      state: stateOf(state),
+      events: (events ?? []).map(storedEvent),
+      lastAgent: lastAgent ?? undefined,
+    },
     appended,
   };
 }
 
-interface CommitHead {
+interface CommitAnswer {
   kind: 'committed' | 'recorded';
   seq: number;
   from: number;
@@ -109,7 +118,7 @@ interface CommitHead {
 export async function commitStep(database: Database, step: CommitStep): Promise<CommittedStep> {
   const { fence, calls, rows } = step;
   const events = step.events.map(({ kind, event }) => ({ kind, ...eventColumns(event, step.agent) }));
-  const [row] = await database.query<{ head: CommitHead }>(COMMIT, [
+  const [row] = await database.query<{ answer: CommitAnswer }>(COMMIT, [
     step.session,
     step.invocationId,
     step.runKey,
@@ -117,11 +126,13 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
     fence.startedAt,
     fence.invocation,
     step.agent,
+    events.map(() => randomUUID()),
     events.map(({ kind }) => kind),
     events.map(({ author }) => author),
     events.map(({ branch }) => branch),
-    jsonArray(events.map(({ body }) => body)),
-    jsonArray(events.map(({ delta }) => delta)),
+    // One body stands for itself: PostgreSQL would parse an array to take it out.
+    events.length === 1 ? events[0]?.body : jsonArray(events.map(({ body }) => body)),
+    events.some(({ delta }) => delta !== null) ? jsonArray(events.map(({ delta }) => delta)) : null,
     ...(calls.length === 0
       ? [null, null, null]
       : [
@@ -133,18 +144,18 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
     rows.map(({ index }) => index),
     rows.map(({ callId }) => storableText(callId)),
     rows.map(({ tool }) => storableText(tool)),
-    jsonArray(rows.map(({ args }) => jsonText(args))),
-    jsonArray(rows.map(({ response }) => jsonText(response))),
+    rows.length === 0 ? null : jsonArray(rows.map(({ args }) => jsonText(args))),
+    rows.length === 0 ? null : jsonArray(rows.map(({ response }) => jsonText(response))),
     JSON.stringify(step.usage),
     jsonText(step.outcome),
     step.ending?.status,
     step.ending && jsonText(step.ending),
   ]);
-  const { kind, seq, from, outcome = step.outcome } = (row as { head: CommitHead }).head;
+  const { kind, seq, from, outcome = step.outcome } = (row as { answer: CommitAnswer }).answer;
   return { kind, seq, from, outcome: placed(outcome, { session: step.session, seq, from }) };
 }
 
-interface SettleHead {
+interface SettleAnswer {
   seq: number;
   from: number;
   outcome: InvocationOutcome | null;
@@ -158,7 +169,7 @@ export async function settleStep(
 ): Promise<{ settled: SettledStep; appended: boolean; calls: [callKey: string, tool: string][] }> {
   const { fence, unsettled, ending } = step;
   const error = ending?.errorEvent && eventColumns(ending.errorEvent, step.agent);
-  const [row] = await database.query<{ head: SettleHead }>(SETTLE, [
+  const [row] = await database.query<{ answer: SettleAnswer }>(SETTLE, [
     step.session,
     step.invocationId,
     step.runKey,
@@ -179,7 +190,7 @@ export async function settleStep(
     error?.body,
     error?.delta,
   ]);
-  const { seq, from, outcome, appended, settled } = (row as { head: SettleHead }).head;
+  const { seq, from, outcome, appended, settled } = (row as { answer: SettleAnswer }).answer;
   return {
     settled: { seq, from, ...(outcome ? { outcome } : {}) },
     appended: appended ?? false,

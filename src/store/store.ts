@@ -140,6 +140,12 @@ export interface BeginCall {
   argsDigest: string;
   /** Asks for the arguments that the ledger keeps. */
   wantArgs: boolean;
+  /**
+   * For a call that runs when no other of its step does: the state that it gets back has the state deltas of the step's
+   * settled calls laid over it, merged in call order as the step will merge them. One round trip more. Defaults to false:
+   * the state knows nothing of the step's calls until all of them have settled.
+   */
+  seesSiblings?: boolean;
 }
 
 export type BegunCall =

@@ -200,6 +200,10 @@ export const PART_1: Rows = {
     'The workflow id of a session is readable, unique and short, whatever the names.',
   ],
   'turn.messageId': ['adk-python: #4506', 'One message id is one turn, for ever.'],
+  'tool.alone': [
+    'holdfast',
+    "A tool that isn't safe beside others runs alone and sees what the calls before it wrote.",
+  ],
   'turn.calls': [
     'adk-go: Parallel Tool Calls',
     'Each call is an activity named after its tool; responses are merged in call order.',

@@ -102,6 +102,16 @@ const local = tool({
   execution: 'local',
   execute: ({ a }) => ({ sum: a + 1 }),
 });
+const increments = tool({
+  name: 'increments',
+  description: 'reads and writes a counter',
+  isConcurrencySafe: false,
+  execute: (_args, context) => {
+    const was = context.state.get<number>('counter', 0) ?? 0;
+    context.state.set('counter', was + 1);
+    return { was };
+  },
+});
 const waits = tool({
   name: 'waits',
   description: 'waits until it is cancelled',
@@ -135,6 +145,7 @@ const config: LlmAgentConfig = {
     local,
     secretive,
     waits,
+    increments,
   ],
   outputKey: 'answer',
   modelRetry: { initialInterval: 1, maximumInterval: 10 },
@@ -277,6 +288,16 @@ describe('a turn', () => {
     expect(responses(turn, 3)).toEqual([{ before: 'yes' }]);
     const asked = environment.gemini.requests.at(-1)?.body.systemInstruction;
     expect(JSON.stringify(asked)).toContain('You help Ada.');
+  });
+
+  test('calls that are not safe together run alone and see what the ones before wrote [tool.alone]', async () => {
+    const increments = Array.from({ length: 4 }, () => ({ name: 'increments' }));
+    environment.gemini.reset(stepCalls([increments]));
+    const turn = await environment.run({ message: 'go' });
+    expect(responses(turn)).toEqual([{ was: 0 }, { was: 1 }, { was: 2 }, { was: 3 }]);
+    expect(turn.events.find(({ kind }) => kind === 'responses')?.event.actions.stateDelta).toEqual({
+      counter: 4,
+    });
   });
 
   test('skipSummarization ends the turn without another model call [turn.skipSummarization]', async () => {

@@ -90,7 +90,6 @@ create table holdfast.ledger (
   call_tools text[],
   usage json,
   seq bigint,
-  answered_seq bigint,
   attempts int not null default 0,
   ended int not null default 0,
   failures int not null default 0,

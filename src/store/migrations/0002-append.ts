@@ -38,17 +38,6 @@ begin
   return own;
 end $$;
 
-create function holdfast.state_of_1(s holdfast.sessions, own jsonb, invocation text) returns jsonb
-language plpgsql stable as $$
-begin
-  return own
-    || coalesce((select jsonb_object_agg('app:' || a.key, a.value)
-         from holdfast.app_state a where a.app_key = s.app_key), '{}')
-    || coalesce((select jsonb_object_agg('user:' || u.key, u.value)
-         from holdfast.user_state u where u.user_key = s.user_key), '{}')
-    || coalesce((select r.temp from holdfast.runs r where r.session_id = s.id and r.run_key = invocation), '{}');
-end $$;
-
 create function holdfast.settle_open_calls_1(session text, run text, of_step int, keys text[], ids text[],
   tools text[], error text) returns void language plpgsql as $$
 begin
@@ -94,56 +83,59 @@ begin
   return jsonb_build_object('stateDelta', delta, 'artifactDelta', artifacts) || flags;
 end $$;
 
--- Appends the step's responses at the given seq; null where it has no calls or they are there already, else the state
--- delta that they carry. Without a text for calls that have no outcome, one of them is an error.
-create function holdfast.append_responses_1(session text, run text, of_step int, at_seq bigint, cut_off text)
-returns jsonb language plpgsql as $$
+-- Appends the responses of a step's calls at the given seq; gives back the state delta that they carry and the event as
+-- readers get it. Without a text for calls that have no outcome, one of them is an error.
+create function holdfast.append_responses_1(session text, run text, invocation text, of_step int, agent text,
+  branch text, keys text[], ids text[], tools text[], at_seq bigint, event_id uuid, cut_off text,
+  out delta jsonb, out event json)
+language plpgsql as $$
 declare
-  step_key text := run || '.' || of_step;
-  step_row record;
   answered record;
+  parts text[] := '{}';
+  of_calls jsonb[] := '{}';
+  unsettled text[] := '{}';
   actions jsonb;
+  actions_text text := '{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}';
 begin
-  select l.call_keys, l.call_ids, l.call_tools, l.agent, l.branch, l.answered_seq, r.invocation_id
-    into step_row
-    from holdfast.ledger l join holdfast.runs r on r.session_id = session and r.run_key = run
-    where l.session_id = session and l.key = step_key;
-  if step_row.call_keys is null or step_row.answered_seq is not null then
-    return null;
-  end if;
   if cut_off is not null then
-    perform holdfast.settle_open_calls_1(session, run, of_step, step_row.call_keys, step_row.call_ids,
-      step_row.call_tools, cut_off);
+    perform holdfast.settle_open_calls_1(session, run, of_step, keys, ids, tools, cut_off);
   end if;
   -- One look-up per call: a join may read all rows of the session.
-  select string_agg('{"functionResponse":{"id":' || to_json(c.call_id) || ',"name":' || to_json(c.tool)
-           || ',"response":' || l.response || '}}', ',' order by c.n) as parts,
-         string_agg(c.key, ', ' order by c.n) filter (where l.status is distinct from 'settled') as unsettled,
-         array_agg(l.actions order by c.n) filter (where l.actions <> '{}') as actions
-    into answered
-    from unnest(step_row.call_keys, step_row.call_ids, step_row.call_tools)
-      with ordinality c (key, call_id, tool, n)
-    left join lateral (
-      select t.status, t.response, t.actions from holdfast.ledger t
-      where t.session_id = session and t.key = c.key offset 0
-    ) l on true;
-  if answered.unsettled is not null then
-    raise exception using errcode = 'HF003', message = 'calls without an outcome: ' || answered.unsettled;
+  for n in 1 .. cardinality(keys) loop
+    select l.status, l.response, l.actions into answered
+      from holdfast.ledger l where l.session_id = session and l.key = keys[n];
+    if answered.status is distinct from 'settled' then
+      unsettled := unsettled || keys[n];
+      continue;
+    end if;
+    parts := parts || ('{"functionResponse":{"id":' || to_json(ids[n]) || ',"name":' || to_json(tools[n])
+      || ',"response":' || answered.response || '}}');
+    if answered.actions <> '{}' then
+      of_calls := of_calls || answered.actions;
+    end if;
+  end loop;
+  if unsettled <> '{}' then
+    raise exception using errcode = 'HF003',
+      message = 'calls without an outcome: ' || array_to_string(unsettled, ', ');
   end if;
-  actions := holdfast.merged_actions_1(answered.actions);
-  insert into holdfast.events
-    (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
-  values (session, at_seq, step_row.invocation_id, run, of_step, 'responses', step_row.agent, step_row.branch,
-    ('{"invocationId":' || to_json(step_row.invocation_id) || ',"author":' || to_json(step_row.agent)
-      || coalesce(',"branch":' || to_json(step_row.branch), '')
-      || ',"content":{"role":"user","parts":[' || answered.parts || ']},"actions":'
-      || (actions || jsonb_build_object(
-           'stateDelta', (select coalesce(jsonb_object_agg(d.key, d.value), '{}')
-             from jsonb_each(actions -> 'stateDelta') d where d.key not like 'temp:%'),
-           'requestedAuthConfigs', '{}'::jsonb, 'requestedToolConfirmations', '{}'::jsonb))
+  delta := '{}';
+  if of_calls <> '{}' then
+    actions := holdfast.merged_actions_1(of_calls);
+    delta := actions -> 'stateDelta';
+    actions_text := actions || jsonb_build_object(
+      'stateDelta', (select coalesce(jsonb_object_agg(d.key, d.value), '{}')
+        from jsonb_each(delta) d where d.key not like 'temp:%'),
+      'requestedAuthConfigs', '{}'::jsonb, 'requestedToolConfirmations', '{}'::jsonb);
+  end if;
+  insert into holdfast.events as e
+    (session_id, seq, id, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
+  values (session, at_seq, event_id, invocation, run, of_step, 'responses', agent, branch,
+    ('{"invocationId":' || to_json(invocation) || ',"author":' || to_json(agent)
+      || coalesce(',"branch":' || to_json(branch), '')
+      || ',"content":{"role":"user","parts":[' || array_to_string(parts, ',') || ']},"actions":' || actions_text
       || '}')::json,
-    'responses:' || step_key);
-  update holdfast.ledger l set answered_seq = at_seq where l.session_id = session and l.key = step_key;
-  return actions -> 'stateDelta';
+    'responses:' || run || '.' || of_step)
+  returning json_build_array(e.seq, e.kind, e.run_key, e.step, e.id,
+    floor(extract(epoch from e.created_at) * 1000)::bigint, e.body) into event;
 end $$;
 `;

@@ -143,6 +143,89 @@ export function callSuite(store: () => PostgresStore): void {
     expect(await store().readReference(newNames(), turn.callKey(1, 0))).toBeUndefined();
   });
 
+  test('a call that sees its siblings gets what those settled did to the state, in call order', async () => {
+    const turn = await turnWithCalls(5);
+    const changes = [
+      { nested: { a: { x: 1 }, list: [1] }, 'app:a': { y: 1 }, first: true },
+      { nested: { a: { y: 2 }, list: [2] }, 'temp:t': 5, first: false },
+      { nested: { b: 3 }, cart: null },
+    ];
+    await turn.settle(1, 2, { ok: true }, { stateDelta: changes[2] });
+    await turn.settle(1, 0, { ok: true }, { stateDelta: changes[0] });
+    await turn.begin(1, 1);
+    await turn.settle(1, 1, { ok: true }, { stateDelta: changes[1], artifactDelta: { f: 1 } });
+    const planned = { cart: 1, 'temp:t': 2, 'app:a': 3, 'user:u': 4 };
+    const seen = {
+      nested: { a: { x: 1, y: 2 }, b: 3, list: [2] },
+      cart: null,
+      first: false,
+      'temp:t': 5,
+      'app:a': { y: 1 },
+      'user:u': 4,
+    };
+    expect(((await turn.begin(1, 3)) as Begun).state).toEqual(planned);
+    expect(((await turn.begin(1, 3, false, true)) as Begun).state).toEqual(seen);
+    const [one, other] = await Promise.all([turn.begin(1, 3, false, true), turn.begin(1, 4)]);
+    expect([(one as Begun).state, (other as Begun).state]).toEqual([seen, planned]);
+    expect(await turn.begin(1, 1, false, true)).toMatchObject({ kind: 'settled', response: { ok: true } });
+    await turn.settle(1, 3, { ok: true });
+    await turn.settle(1, 4, { ok: true });
+    const { state } = await turn.opened(2);
+    expect(state).toEqual(seen);
+    await turn.commit(2, 1);
+    expect(((await turn.begin(2, 0, false, true)) as Begun).state).toEqual(seen);
+  });
+
+  test('calls that begin together each have a state of their own, which they may change', async () => {
+    const turn = await turnWithCalls(3);
+    const begun = (await Promise.all([0, 1, 2].map((index) => turn.begin(1, index)))) as Begun[];
+    const expected = { cart: 1, 'temp:t': 2, 'app:a': 3, 'user:u': 4 };
+    expect(begun.map(({ state }) => state)).toEqual([expected, expected, expected]);
+    for (const { state } of begun) state.cart = 'changed';
+    expect(((await turn.begin(1, 0)) as Begun).state).toEqual(expected);
+  });
+
+  test("a child's calls have the temp state of their invocation, alone or together", async () => {
+    const turn = await turnWithCalls(1);
+    await store().openStep({
+      session: turn.session,
+      invocationId: turn.invocationId,
+      runKey: 'e-child',
+      step: 1,
+      fence: turn.fence,
+      seq: turn.seq,
+    });
+    const begin = (index: number) =>
+      store().beginCall({
+        session: turn.session,
+        runKey: 'e-child',
+        callKey: `e-child.1.${index}`,
+        callId: 'c',
+        tool: 'look',
+        argsDigest: 'digest',
+        wantArgs: false,
+      }) as Promise<Begun>;
+    const begun = [await begin(0), await begin(1), ...(await Promise.all([begin(2), begin(3)]))];
+    const state = { cart: 1, 'temp:t': 2, 'app:a': 3, 'user:u': 4 };
+    const { invocationId, names } = turn;
+    const userContent = { role: 'user', parts: [{ text: 'hi' }] };
+    for (const call of begun)
+      expect(call).toMatchObject({ invocationId, names, userContent, state, attempt: 1 });
+  });
+
+  test('a planned call settles without having begun, and the first outcome wins [store.calls]', async () => {
+    const turn = new Turn(store());
+    await turn.opened(1);
+    const row = { callKey: turn.callKey(1, 0), index: 0, callId: 'call_0', tool: 'pay', args: { a: 1 } };
+    await turn.commit(1, 1, { rows: [row] });
+    expect(await turn.settle(1, 0, { error: 'rejected' })).toMatchObject({ first: true, failed: true });
+    expect(await turn.settle(1, 0, { ok: true })).toMatchObject({
+      first: false,
+      failed: true,
+      response: { error: 'rejected' },
+    });
+  });
+
   test('a key that is no call key is refused by name', async () => {
     const turn = await turnWithCalls(0);
     await expect(

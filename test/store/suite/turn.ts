@@ -145,7 +145,7 @@ export class Turn {
     return committed;
   }
 
-  begin(step: number, index: number, wantArgs = false): Promise<BegunCall> {
+  begin(step: number, index: number, wantArgs = false, seesSiblings?: boolean): Promise<BegunCall> {
     return this.store.beginCall({
       session: this.session,
       runKey: this.invocationId,
@@ -154,6 +154,7 @@ export class Turn {
       tool: 'pay',
       argsDigest: 'digest',
       wantArgs,
+      ...(seesSiblings === undefined ? {} : { seesSiblings }),
     });
   }
 

@@ -1,0 +1,119 @@
+const BEGUN_COLUMNS = `session_id, key, kind, run_key, step, idx, call_id, tool, status, args_digest, attempts,
+  begun_by, started_at`;
+
+/** An attempt more, unless the call is settled or this beginning, by its token, is there already. */
+const BEGUN_AGAIN = `on conflict on constraint ledger_pkey do update set
+  status = case l.status when 'settled' then l.status else 'started' end,
+  attempts = l.attempts + (l.status <> 'settled' and l.begun_by is distinct from excluded.begun_by)::int,
+  begun_by = case l.status when 'settled' then l.begun_by else excluded.begun_by end,
+  args_digest = coalesce(l.args_digest, excluded.args_digest),
+  started_at = coalesce(l.started_at, excluded.started_at)`;
+
+/** Of a ledger row `l`: what a call that begins is told of itself. */
+function begun(wantArgs: string): string {
+  return `case l.status
+    when 'settled' then json_build_object('settled', true, 'response', l.response, 'failed', l.failed,
+      'actions', l.actions)
+    else json_build_object('attempts', l.attempts, 'failures', l.failures, 'unknown', l.attempts - 1 > l.ended,
+      'once', l.once, 'args', case when ${wantArgs} then l.args end) end`;
+}
+
+/** Of a session `s` and its run's `r`: the parts of the state. */
+function state(temporary: string): string {
+  return `json_build_array(s.state,
+    array(select json_build_array('app:' || a.key, a.value) from holdfast.app_state a where a.app_key = s.app_key),
+    array(select json_build_array('user:' || u.key, u.value) from holdfast.user_state u
+      where u.user_key = s.user_key),
+    ${temporary})`;
+}
+
+const TEMPORARY_OF_RUN = `case when r.run_key = r.invocation_id then r.temp else (
+  select o.temp from holdfast.runs o where o.session_id = r.session_id and o.run_key = r.invocation_id) end`;
+
+/** Of a run `r` and its session `s`: what its calls share. The message is read only where it is wanted. */
+function context(wantContent: string): string {
+  return `json_build_object('names', json_build_array(s.app, s.user_id, s.name), 'invocationId', r.invocation_id,
+    'content', case when ${wantContent} then (
+      select e.body -> 'content' from holdfast.runs o
+      join holdfast.events e on e.session_id = o.session_id and e.seq = o.message_seq
+      where o.session_id = r.session_id and o.run_key = r.invocation_id) end,
+    'state', ${state(TEMPORARY_OF_RUN)})`;
+}
+
+/** One call, as most steps have. Look-ups by key in what is returned: no join to plan, and nothing for a settled one. */
+function beginOne(context: string): string {
+  return `insert into holdfast.ledger as l (${BEGUN_COLUMNS})
+select $1::text, $2::text, 'call', $3::text, $4::int, $5::int, $6::text, $7::text, 'started', $8::text, 1, $9::uuid,
+  clock_timestamp()
+where exists (select from holdfast.runs r where r.session_id = $1 and r.run_key = $3)
+${BEGUN_AGAIN}
+returning ${begun('$10::boolean')} as call, case when l.status <> 'settled' then (${context}) end as context`;
+}
+
+export const BEGIN_FIRST = beginOne(`select ${context('true')}
+  from holdfast.runs r join holdfast.sessions s on s.id = r.session_id where r.session_id = $1 and r.run_key = $3`);
+
+/** Where this process knows the run: $11 is its invocation. */
+export const BEGIN_NEXT = beginOne(
+  `select json_build_object('state', ${state(
+    '(select o.temp from holdfast.runs o where o.session_id = $1 and o.run_key = $11)',
+  )}) from holdfast.sessions s where s.id = $1`,
+);
+
+export const BEGIN_MANY = `with wanted as (
+  select u.* from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[],
+      $9::uuid[], $10::boolean[])
+    with ordinality u (session_id, key, run_key, step, idx, call_id, tool, digest, token, want_args, n)
+  where exists (select from holdfast.runs r where r.session_id = u.session_id and r.run_key = u.run_key)
+), begun as (
+  insert into holdfast.ledger as l (${BEGUN_COLUMNS})
+    select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, w.call_id, w.tool, 'started', w.digest, 1, w.token,
+      clock_timestamp()
+    from wanted w order by w.session_id, w.key
+    ${BEGUN_AGAIN}
+    returning l.*
+) select
+  (select json_agg(json_build_array(w.n, ${begun('w.want_args')}))
+    from begun l join wanted w on w.session_id = l.session_id and w.key = l.key) as calls,
+  (select json_agg(json_build_array(u.n, ${context('u.want_content')}))
+    from unnest($11::text[], $12::text[], $13::boolean[]) with ordinality u (session_id, run_key, want_content, n)
+    join holdfast.sessions s on s.id = u.session_id
+    join holdfast.runs r on r.session_id = u.session_id and r.run_key = u.run_key) as contexts`;
+
+/** The outcome of a call that is under way: the first one, so that there is nothing to compare. */
+export const SETTLE_STARTED = `update holdfast.ledger l set status = 'settled', response = $3, failed = $4, actions = $5,
+  stack = $6, settled_by = $7, settled_at = clock_timestamp()
+where l.session_id = $1 and l.key = $2 and l.status = 'started'
+returning l.tool`;
+
+/** The first outcome wins; any other is answered with it. */
+export const SETTLE_MANY = `with wanted as (
+  select u.* from rows from (
+      unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $7::boolean[], $9::text[], $10::uuid[]),
+      json_array_elements($6::json), json_array_elements($8::json)
+    ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, response, actions, n)
+  where exists (select from holdfast.runs r where r.session_id = u.session_id and r.run_key = u.run_key)
+), settled as (
+  insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
+      failed, actions, stack, settled_by, settled_at)
+    select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, p.call_id, p.tool, 'settled', w.response,
+      w.failed, w.actions::jsonb, w.stack, w.token, clock_timestamp()
+    from wanted w
+    left join lateral (
+      select s.call_ids[w.idx + 1] as call_id, s.call_tools[w.idx + 1] as tool from holdfast.ledger s
+      where s.session_id = w.session_id and s.key = w.run_key || '.' || w.step offset 0
+    ) p on true
+    order by w.session_id, w.key
+    on conflict on constraint ledger_pkey do update set
+      status = 'settled',
+      response = case l.status when 'settled' then l.response else excluded.response end,
+      failed = case l.status when 'settled' then l.failed else excluded.failed end,
+      actions = case l.status when 'settled' then l.actions else excluded.actions end,
+      stack = case l.status when 'settled' then l.stack else excluded.stack end,
+      settled_by = case l.status when 'settled' then l.settled_by else excluded.settled_by end,
+      settled_at = case l.status when 'settled' then l.settled_at else excluded.settled_at end
+    returning l.*
+) select w.n::int, d.settled_by is not distinct from w.token as first, d.tool,
+  case when d.settled_by is distinct from w.token then d.response end as response, d.failed,
+  case when d.settled_by is distinct from w.token then d.actions end as actions
+from settled d join wanted w on w.session_id = d.session_id and w.key = d.key`;
