@@ -10,6 +10,7 @@ import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common'
 const BEATS_PER_TIMEOUT = 3;
 
 const LONGEST_MESSAGE = 1_000;
+const REFUSALS = 7;
 
 export interface Attempt {
   /** Fires on cancellation, on the loss of the attempt, and when the worker shuts down. */
@@ -37,6 +38,7 @@ export async function attempt<T>(body: (attempt: Attempt) => Promise<T>): Promis
       signal: context.cancellationSignal,
       aborted: () => abortOf(context.cancellationDetails),
       heartbeat(given) {
+        if (context.info.isLocal) return;
         details = given;
         beat();
       },
@@ -46,6 +48,14 @@ export async function attempt<T>(body: (attempt: Attempt) => Promise<T>): Promis
   } finally {
     clearInterval(timer);
   }
+}
+
+/**
+ * Whether this is the last attempt that a worker without the agent or tool may refuse: with the back-off of infrastructure
+ * failures that is about a minute of workers that run, however long none ran before.
+ */
+export function isLastRefusal(): boolean {
+  return activityInfo().attempt >= REFUSALS;
 }
 
 export function retryLater(
@@ -68,11 +78,6 @@ function abortOf(details: ActivityContext['cancellationDetails']): Error {
   return retryLater('WorkerShutdown', 'the worker is shutting down; another attempt follows', {
     benign: true,
   });
-}
-
-/** Milliseconds since the task was first scheduled, over all its attempts. */
-export function waitedSoFar(): number {
-  return Date.now() - activityInfo().scheduledTimestampMs;
 }
 
 function failureOf(error: unknown): Error {

@@ -13,5 +13,3 @@ export class NotDeployedHere extends Error {
     );
   }
 }
-
-export const NOT_DEPLOYED_PATIENCE = 60_000;

@@ -28,3 +28,7 @@ if (!existsSync(mark) || readFileSync(mark, 'utf8') !== lock) {
   writeFileSync(mark, lock);
 }
 run('npm', ['run', '--silent', 'build']);
+
+// A script of package.json to go on with, in a shell of its own: this one may have looked up the system's Node already.
+const [script, ...args] = process.argv.slice(2);
+if (script !== undefined) run('npm', ['run', '--silent', script, '--', ...args]);

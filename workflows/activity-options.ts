@@ -10,6 +10,7 @@ const HEARTBEAT_TIMEOUT = 10_000;
  */
 const MODEL_STEP_TIMEOUT = 24 * 60 * 60 * 1000;
 
+/** Of the infrastructure's failures; a model's and a tool's own name the next delay themselves. */
 const RETRY = { initialInterval: 1_000, maximumInterval: 30_000, backoffCoefficient: 2 };
 
 export function modelStepOptions(summary: string): ActivityOptions {
@@ -26,6 +27,7 @@ export function settleStepOptions(summary: string): ActivityOptions {
   return {
     startToCloseTimeout: 60_000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: RETRY,
     summary: cut(summary),
   };
@@ -40,12 +42,12 @@ export function callOptions(call: PlannedCall, schedule: ToolSchedule): Activity
 }
 
 export function localCallOptions({ summary }: PlannedCall, schedule: ToolSchedule): LocalActivityOptions {
-  const { startToClose, scheduleToClose, initialInterval, maximumInterval, backoffCoefficient } = schedule;
+  const { startToClose, scheduleToClose } = schedule;
   return {
     startToCloseTimeout: startToClose,
     scheduleToCloseTimeout: scheduleToClose,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    retry: { initialInterval, maximumInterval, backoffCoefficient },
+    retry: RETRY,
     ...(summary === undefined ? {} : { summary: cut(summary) }),
   };
 }

@@ -12,8 +12,8 @@ import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
 import { runCalls } from './run-calls.ts';
 import { labelRun } from './search-attributes.ts';
-import { checkStart } from './start-arguments.ts';
-import { askModel, budgetError, interruptTurn, resultOf, settleStep, turnFailure } from './steps.ts';
+import { checkedStart } from './start-arguments.ts';
+import { askModel, budgetError, endTurn, interruptTurn, resultOf, settleStep, turnFailure } from './steps.ts';
 import { initialState, type TurnState } from './turn-state.ts';
 
 /**
@@ -21,9 +21,9 @@ import { initialState, type TurnState } from './turn-state.ts';
  *
  * @param carried what the run before handed on by continue-as-new.
  */
-export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Promise<TurnResult> {
+export async function agentTurn(given: AgentTurnStart, carried?: TurnState): Promise<TurnResult> {
   const info = workflowInfo();
-  checkStart(start, info);
+  const start = checkedStart(given, info);
   const state = carried ?? initialState(start, info);
   const running: RunningCall[] = [];
   let status: TurnStatus['status'] = 'running';
@@ -70,7 +70,7 @@ export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Pro
 
       const overBudget = budgetError(start, state);
       if (ran.skipSummarization || overBudget) {
-        const settled = await settleStep(state, ran.unsettled, {
+        const settled = await endTurn(state, ran.unsettled, {
           status: overBudget && !ran.skipSummarization ? 'failed' : 'completed',
           ...(overBudget && !ran.skipSummarization ? { error: overBudget } : {}),
           usage: state.usage,
@@ -84,9 +84,11 @@ export async function agentTurn(start: AgentTurnStart, carried?: TurnState): Pro
     }
   } catch (error) {
     if (isCancellation(error)) {
-      status = 'interrupted';
       running.length = 0;
-      await interruptTurn(state);
+      const recorded = await interruptTurn(state);
+      if (recorded !== undefined && recorded.status !== 'interrupted')
+        return ended(resultOf(state, recorded));
+      status = 'interrupted';
     }
     throw error;
   }

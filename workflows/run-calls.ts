@@ -1,10 +1,11 @@
 import {
   ActivityFailure,
+  ApplicationFailure,
   isCancellation,
   scheduleActivity,
   scheduleLocalActivity,
-  TimeoutFailure,
 } from '@temporalio/workflow';
+import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type {
   PlannedCall,
   StepOutcome,
@@ -55,7 +56,7 @@ export async function runCalls(
 }
 
 function scheduleOf(step: CallsOfStep, call: PlannedCall): ToolSchedule {
-  const schedule = step.schedules[call.tool];
+  const schedule = Object.hasOwn(step.schedules, call.tool) ? step.schedules[call.tool] : undefined;
   if (schedule === undefined) throw new Error(`the step names no schedule for the tool ${call.tool}`);
   return schedule;
 }
@@ -106,9 +107,8 @@ async function runCall(
   }
 }
 
-function messageOf(failure: ActivityFailure, call: PlannedCall): string {
-  if (failure.cause instanceof TimeoutFailure) {
-    return `Error in tool '${call.tool}': no outcome within its total timeout; it may have run`;
-  }
-  return failure.cause?.message ?? failure.message;
+/** What the infrastructure says of itself is for operators, and nothing that a model could act on. */
+function messageOf({ cause }: ActivityFailure, call: PlannedCall): string {
+  if (cause instanceof ApplicationFailure && cause.type === TOOL_FAILED) return cause.message;
+  return `Error in tool '${call.tool}': no outcome within its total timeout; it may have run`;
 }

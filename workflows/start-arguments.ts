@@ -5,11 +5,26 @@ import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 
 const LONGEST_WORKFLOW_ID = 255;
 
-/** Start arguments of any client, in any language: refused with the field's name and what to do. */
-export function checkStart(start: AgentTurnStart, info: WorkflowInfo): void {
-  if (typeof start !== 'object' || start === null) {
-    throw invalidStart('arguments', `expected one object, got ${shapeOf(start)}`);
+/**
+ * Start arguments of any client, in any language: refused with the field's name and what to do. Null counts as absent,
+ * as other languages' serialisers write it. Runs again on every replay, so it may be tightened behind `patched()` only.
+ */
+export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTurnStart {
+  if (typeof given !== 'object' || given === null) {
+    throw invalidStart('arguments', `expected one object, got ${shapeOf(given)}`);
   }
+  const start = withoutNulls(given);
+  checkFields(start);
+  checkWorkflowId(start, info);
+  return start;
+}
+
+function withoutNulls(given: AgentTurnStart): AgentTurnStart {
+  const entries = Object.entries(given).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries) as unknown as AgentTurnStart;
+}
+
+function checkFields(start: AgentTurnStart): void {
   if (start.v !== undefined && (typeof start.v !== 'number' || start.v > PROTOCOL_VERSION)) {
     throw invalidStart('v', `this worker speaks version ${PROTOCOL_VERSION}; deploy a newer worker`);
   }
@@ -31,7 +46,13 @@ export function checkStart(start: AgentTurnStart, info: WorkflowInfo): void {
   if (maxLlmCalls !== undefined && !Number.isSafeInteger(maxLlmCalls)) {
     throw invalidStart('runConfig.maxLlmCalls', `expected a whole number, got ${shapeOf(maxLlmCalls)}`);
   }
+  const streamingMode = start.runConfig?.streamingMode;
+  if (streamingMode !== undefined && streamingMode !== 'none' && streamingMode !== 'sse') {
+    throw invalidStart('runConfig.streamingMode', "expected 'none', 'sse' or nothing");
+  }
+}
 
+function checkWorkflowId(start: AgentTurnStart, info: WorkflowInfo): void {
   const expected = workflowId(start);
   if (info.workflowId !== expected) {
     throw invalidStart('workflowId', `app, userId and sessionId belong to the workflow id ${expected}`);
@@ -66,6 +87,14 @@ function checkMessage(message: AgentTurnStart['message']): void {
   if (!Array.isArray(message.parts) || message.parts.length === 0) {
     throw invalidStart('message.parts', `expected at least one part, got ${shapeOf(message.parts)}`);
   }
+  message.parts.forEach((part: unknown, index) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part) || Object.keys(part).length === 0) {
+      throw invalidStart(
+        `message.parts[${index}]`,
+        `expected a part with at least one field, got ${shapeOf(part)}`,
+      );
+    }
+  });
   if (message.role !== undefined && message.role !== 'user') {
     throw invalidStart('message.role', "expected 'user' or nothing");
   }

@@ -46,14 +46,26 @@ export async function askModel(start: AgentTurnStart, state: TurnState): Promise
   return outcome;
 }
 
-/** Settles what no activity settled; with an ending, appends the step's responses and ends the invocation. */
-export async function settleStep(state: TurnState, unsettled: UnsettledCall[]): Promise<undefined>;
-export async function settleStep(
+/** Settles what no activity settled. */
+export async function settleStep(state: TurnState, unsettled: UnsettledCall[]): Promise<void> {
+  await settle(state, unsettled);
+}
+
+/**
+ * Appends the step's responses and ends the invocation in the store, also while the workflow is being cancelled: what is
+ * recorded is what counts.
+ */
+export async function endTurn(
   state: TurnState,
   unsettled: UnsettledCall[],
   ending: StepEnding,
-): Promise<InvocationOutcome>;
-export async function settleStep(
+): Promise<InvocationOutcome> {
+  const outcome = await CancellationScope.nonCancellable(() => settle(state, unsettled, ending));
+  if (outcome === undefined) throw new Error('an ended invocation has an outcome');
+  return outcome;
+}
+
+async function settle(
   state: TurnState,
   unsettled: UnsettledCall[],
   ending?: StepEnding,
@@ -81,15 +93,13 @@ export async function settleStep(
  * Leaves a session that its next turn continues. A turn cancelled before its first step answered is healed by that
  * turn's own first step.
  */
-export async function interruptTurn(state: TurnState): Promise<void> {
-  if (state.session === undefined) return;
-  await CancellationScope.nonCancellable(() =>
-    settleStep(state, [], {
-      status: 'interrupted',
-      error: { code: 'CANCELLED', message: 'the turn was cancelled' },
-      usage: state.usage,
-    }),
-  );
+export async function interruptTurn(state: TurnState): Promise<InvocationOutcome | undefined> {
+  if (state.session === undefined) return undefined;
+  return await endTurn(state, [], {
+    status: 'interrupted',
+    error: { code: 'CANCELLED', message: 'the turn was cancelled' },
+    usage: state.usage,
+  });
 }
 
 /** The limit of ADK's `RunConfig.maxLlmCalls`, where the calls so far have used it up. */

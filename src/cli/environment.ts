@@ -1,13 +1,8 @@
 import { appendFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import {
-  DefaultLogger,
-  makeTelemetryFilterString,
-  NativeConnection,
-  Runtime,
-  type Worker,
-} from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 import {
   acquireFolder,
   createWorker,
@@ -17,6 +12,7 @@ import {
 } from '../../worker/index.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
+import { shortDigest } from '../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -26,11 +22,15 @@ import { CliError, sectionOf } from './cli-error.ts';
 /** Somebody has pressed Ctrl-C and waits: running tools get a moment, and another attempt later. */
 const SHUTDOWN_GRACE_TIME = '1s';
 
+/** A tool that doesn't heed its signal is left behind after this many milliseconds. */
+const SHUTDOWN_PATIENCE = 5_000;
+
 export interface Environment {
   store: Store;
   temporal: TemporalTarget;
   client: HoldfastClient;
-  worker: Worker;
+  /** Rejects where the worker fails for good; never resolves. */
+  failed: Promise<never>;
   /** Ends worker and store. The embedded Temporal server stays up, for its UI, unless it is to stop too. */
   close(options?: { stopServer?: boolean }): Promise<void>;
 }
@@ -40,6 +40,11 @@ export interface EnvironmentOptions {
   agents: readonly LlmAgent[];
   rootAgent: LlmAgent;
   env: NodeJS.ProcessEnv;
+  /**
+   * The agents file, whose turns have a task queue of their own where the store is embedded: another file's worker, or
+   * another folder's, would take them up without their agents or their transcript.
+   */
+  taskQueueOf: string;
   onProgress: (line: string) => void;
 }
 
@@ -57,8 +62,9 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     for (const end of opened.splice(0).reverse()) await end();
   };
   try {
+    const logger = ownership === undefined ? undefined : fileLogger(join(folder, 'worker.log'));
     Runtime.install({
-      logger: ownership === undefined ? new DefaultLogger('ERROR') : fileLogger(join(folder, 'worker.log')),
+      logger: logger ?? new DefaultLogger('ERROR'),
       // The SDK's native part writes to standard output by itself unless it is forwarded.
       telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) } },
     });
@@ -78,7 +84,9 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     const connection = await Connection.connect(temporal.connectionOptions);
     opened.push(() => connection.close());
     const searchAttributes = temporal.searchAttributes === 'registered';
-    const taskQueue = env.HOLDFAST_TASK_QUEUE || DEFAULT_TASK_QUEUE;
+    const taskQueue =
+      env.HOLDFAST_TASK_QUEUE ||
+      (url === undefined ? ownQueue(folder, options.taskQueueOf) : DEFAULT_TASK_QUEUE);
     const worker = await createWorker({
       agents: options.agents,
       rootAgent: options.rootAgent.name,
@@ -88,22 +96,32 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       taskQueue,
       searchAttributes,
       shutdownGraceTime: SHUTDOWN_GRACE_TIME,
+      ...(logger === undefined ? {} : { logger }),
     });
     const running = worker.run();
+    const failed = new Promise<never>((_resolve, reject) => running.catch(reject));
+    failed.catch(() => undefined);
     opened.push(async () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
-      await running;
+      await Promise.race([
+        running.catch(() => undefined),
+        setTimeout(SHUTDOWN_PATIENCE, undefined, { ref: false }),
+      ]);
     });
     const client = new HoldfastClient({
       temporal: new Client({ connection, namespace: temporal.namespace }),
       taskQueue,
       searchAttributes,
     });
-    return { store, temporal, client, worker, close };
+    return { store, temporal, client, failed, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+function ownQueue(folder: string, file: string): string {
+  return `${DEFAULT_TASK_QUEUE}-${shortDigest(JSON.stringify([resolve(folder), resolve(file)])).slice(0, 8)}`;
 }
 
 function aboutVariable(error: unknown): never {
@@ -129,6 +147,6 @@ function fileLogger(path: string): DefaultLogger {
 }
 
 function errorAsText(_key: string, value: unknown): unknown {
-  if (value instanceof Error) return value.stack ?? value.message;
+  if (value instanceof Error) return value.stack || value.message;
   return typeof value === 'bigint' ? String(value) : value;
 }

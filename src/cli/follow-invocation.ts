@@ -4,6 +4,8 @@ import type { Printer } from './printer.ts';
 /** Another process may append where the store is shared; its notices don't reach this one. */
 const POLL_INTERVAL = 500;
 
+const PAGE = 500;
+
 export interface Follow {
   store: Store;
   names: SessionNames;
@@ -14,8 +16,8 @@ export interface Follow {
   ended: Promise<unknown>;
 }
 
-/** Prints an invocation's events in order, as they come, until it has ended. */
-export async function followInvocation(follow: Follow): Promise<void> {
+/** Prints an invocation's events in order, as they come, until it has ended. Returns the last seq that it has read. */
+export async function followInvocation(follow: Follow): Promise<number> {
   const { store, names, invocationId, printer } = follow;
   let after = follow.after;
   let news = Promise.withResolvers<void>();
@@ -34,11 +36,15 @@ export async function followInvocation(follow: Follow): Promise<void> {
   try {
     for (;;) {
       const last = ended;
-      for (const stored of await store.readEvents({ ...names, after })) {
-        after = stored.seq;
-        if (stored.event.invocationId === invocationId) printer.event(stored);
+      for (;;) {
+        const page = await store.readEvents({ ...names, after, limit: PAGE });
+        for (const stored of page) {
+          after = stored.seq;
+          if (stored.event.invocationId === invocationId) printer.event(stored);
+        }
+        if (page.length < PAGE) break;
       }
-      if (last) return;
+      if (last) return after;
       await news.promise;
       news = Promise.withResolvers<void>();
     }
@@ -49,6 +55,6 @@ export async function followInvocation(follow: Follow): Promise<void> {
 }
 
 function printNotice(printer: Printer, notice: Exclude<StoreNotice, { type: 'appended' }>): void {
-  if (notice.type === 'call started') printer.callStarted(notice.tool, notice.attempt);
-  else printer.callSettled(notice.tool, notice.failed);
+  if (notice.type === 'call started') printer.callStarted(notice);
+  else printer.callSettled(notice);
 }

@@ -93,6 +93,9 @@ function reasonOf(error: unknown): string {
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
     return `${error.message}\nNode runs TypeScript by removing the types: write enums, parameter properties and namespaces as plain JavaScript.`;
   }
+  if (/import statement outside a module|Unexpected token 'export'/.test(error.message)) {
+    return `${error.message}\nWrite "type": "module" into the package.json beside it, or name the file .mts.`;
+  }
   if (code === 'ERR_MODULE_NOT_FOUND') return `${error.message}\nInstall the package, or correct the import.`;
   if (error instanceof SyntaxError) return `${error.message}${placeOf(error)}`;
   if ('code' in error && String(code).startsWith('HOLDFAST_')) return error.message;

@@ -51,6 +51,8 @@ function program(exit: (code: number) => void): Command {
 
 /** The `holdfast` command. Ends the process: 0, 1 for a failure, 2 for a wrong command line, 130 where interrupted. */
 export async function main(args: readonly string[]): Promise<never> {
+  // `| head` has read enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const code = await exitCodeOf(args);
   for (const stream of [process.stdout, process.stderr])
     await new Promise((written) => stream.write('', written));

@@ -9,8 +9,8 @@ export interface Printer {
   note(line: string): void;
   started(turn: SessionNames & { messageId: string; link: string | undefined }): void;
   event(stored: StoredEvent): void;
-  callStarted(tool: string, attempt: number): void;
-  callSettled(tool: string, failed: boolean): void;
+  callStarted(call: { tool: string; callKey: string; attempt: number }): void;
+  callSettled(call: { tool: string; callKey: string; failed: boolean }): void;
   outcome(outcome: InvocationOutcome, names: SessionNames): void;
 }
 
@@ -35,8 +35,8 @@ export function jsonPrinter(
       if (link !== undefined) note(`Temporal UI: ${link}`);
     },
     event: ({ event }) => out.write(`${JSON.stringify(event)}\n`),
-    callStarted: (tool, attempt) => note(`${tool} started${attempt > 1 ? `, attempt ${attempt}` : ''}`),
-    callSettled: (tool, failed) => note(`${tool} ${failed ? 'failed' : 'settled'}`),
+    callStarted: (call) => note(startedLine(call)),
+    callSettled: (call) => note(settledLine(call)),
     outcome: ({ status, error }) => {
       if (error !== undefined) note(`${status}: ${error.code}: ${error.message}`);
     },
@@ -67,13 +67,27 @@ export function terminalPrinter(
         say(author, ['bold', 'red'], `${event.errorCode}: ${event.errorMessage ?? ''}`);
       }
     },
-    callStarted: (tool, attempt) => note(`  ${tool} started${attempt > 1 ? `, attempt ${attempt}` : ''}`),
-    callSettled: (tool, failed) => note(`  ${tool} ${failed ? 'failed' : 'settled'}`),
-    outcome: ({ status, error, usage }, { sessionId }) => {
+    callStarted: (call) => note(`  ${startedLine(call)}`),
+    callSettled: (call) => note(`  ${settledLine(call)}`),
+    outcome: ({ status, error, usage }, { app, userId, sessionId }) => {
       if (error !== undefined) err.write(`${paint(err, 'red', status)}  ${error.code}: ${error.message}\n`);
-      note(`${usage.modelCalls} model calls, ${usage.totalTokens} tokens; go on with --session ${sessionId}`);
+      note(`${usage.modelCalls} model calls, ${usage.totalTokens} tokens`);
+      note(`go on with --app ${app} --user ${userId} --session ${sessionId}`);
     },
   };
+}
+
+function startedLine({ tool, callKey, attempt }: { tool: string; callKey: string; attempt: number }): string {
+  return `${tool} ${placeOf(callKey)} started${attempt > 1 ? `, attempt ${attempt}` : ''}`;
+}
+
+function settledLine({ tool, callKey, failed }: { tool: string; callKey: string; failed: boolean }): string {
+  return `${tool} ${placeOf(callKey)} ${failed ? 'failed' : 'settled'}`;
+}
+
+/** Step and place of a call within the turn: the end of its key. */
+function placeOf(callKey: string): string {
+  return callKey.split('.').slice(-2).join('.');
 }
 
 function linesOf(content: Content | undefined): string[] {

@@ -21,11 +21,24 @@ export interface RunOptions {
   stopServer?: boolean;
 }
 
+function checkOptions(options: RunOptions): void {
+  if (options.message.trim() === '') throw new CliError('--message is empty: say what the agent is to do', 2);
+  const { session, user, app, messageId } = options;
+  for (const [name, value] of Object.entries({ session, user, app, 'message-id': messageId })) {
+    if (value !== undefined && (value === '' || !value.isWellFormed())) {
+      throw new CliError(
+        `--${name}: expected text, got ${value === '' ? 'nothing' : 'malformed Unicode'}`,
+        2,
+      );
+    }
+  }
+}
+
 type TurnOfCommand = AgentTurnStart & { agent: string; messageId: string };
 
 /** `holdfast run`: one turn to its end. Returns the exit code. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
-  if (options.message.trim() === '') throw new CliError('--message is empty: say what the agent is to do', 2);
+  checkOptions(options);
   const printer = options.json ? jsonPrinter() : terminalPrinter();
   const loaded = await loadAgents(file);
   const agent = chooseAgent(file, loaded, options.agent);
@@ -47,9 +60,14 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
       agents: loaded.agents,
       rootAgent: agent,
       env: process.env,
+      taskQueueOf: file,
       onProgress: printer.note,
     });
-    const outcome = await Promise.race([runTurn(environment, turn, printer), interrupted.happened]);
+    const outcome = await Promise.race([
+      runTurn(environment, turn, printer),
+      interrupted.happened,
+      environment.failed,
+    ]);
     if (outcome === undefined) return 130;
     printer.outcome(outcome, { sessionId: turn.sessionId, app: turn.app, userId: turn.userId });
     return outcome.status === 'completed' ? 0 : 1;
@@ -61,7 +79,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
 }
 
 async function runTurn(
-  { store, client, temporal, worker: _worker }: Environment,
+  { store, client, temporal }: Environment,
   turn: TurnOfCommand,
   printer: Printer,
 ): Promise<InvocationOutcome> {
@@ -87,8 +105,15 @@ async function runTurn(
   printer.started({ ...turn, link });
   const result = handle.result();
   const after = recorded === undefined ? (known?.seq ?? 0) : recorded.from - 1;
-  await followInvocation({ store, names, invocationId, after, printer, ended: result });
-  return await result;
+  const read = await followInvocation({ store, names, invocationId, after, printer, ended: result });
+  const outcome = await result;
+  if (read < outcome.events.to) {
+    throw new CliError(
+      `the turn ran in another process with another store, up to event ${outcome.events.to}; this one's ends at ${read}: ` +
+        'give both the same HOLDFAST_STORE, or each its own HOLDFAST_TASK_QUEUE',
+    );
+  }
+  return outcome;
 }
 
 /** The command that goes on with this turn, whatever the first one left to defaults. */
@@ -103,7 +128,7 @@ function commandOf(file: string, { message, folder }: RunOptions, turn: TurnOfCo
     message,
   };
   const words = Object.entries(options).flatMap(([name, value]) => [`--${name}`, quoted(value)]);
-  return ['holdfast run', quoted(file), ...words].join(' ');
+  return ['npx holdfast run', quoted(file), ...words].join(' ');
 }
 
 function quoted(word: string): string {

@@ -8,9 +8,20 @@ import {
 import { ApplicationFailure, defineSearchAttributeKey } from '@temporalio/common';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
 import { AGENT_TURN, DEFAULT_TASK_QUEUE, STATUS_QUERY } from '../protocol/names.ts';
-import type { SearchAttributeName } from '../protocol/search-attributes.ts';
+import { searchAttributeValues } from '../protocol/search-attributes.ts';
 import type { AgentTurnStart, TurnResult, TurnStatus } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
+
+const MOST_TRIES = 5;
+
+const CLOSED: ReadonlySet<string> = new Set([
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'TERMINATED',
+  'CONTINUED_AS_NEW',
+  'TIMED_OUT',
+]);
 
 /** Options of {@link HoldfastClient}. */
 export interface HoldfastClientOptions {
@@ -66,11 +77,12 @@ export class HoldfastClient {
   async startTurn(turn: AgentTurnStart): Promise<TurnHandle> {
     const messageId = turn.messageId ?? randomUUID();
     const names = namesOf(turn, messageId);
-    for (;;) {
+    for (let tried = 0; tried < MOST_TRIES; tried++) {
       const handle = (await this.#start(turn, names)) ?? (await this.#attach(names));
       // The turn that was under way has ended in between: its id is free again.
       if (handle !== undefined) return handle;
     }
+    throw new SessionBusy(`session ${names.workflowId} starts turns faster than this one could: try again`);
   }
 
   async #start(turn: AgentTurnStart, names: TurnNames): Promise<TurnHandle | undefined> {
@@ -94,7 +106,7 @@ export class HoldfastClient {
   async #attach(names: TurnNames): Promise<TurnHandle | undefined> {
     const { workflow } = this.#options.temporal;
     const { runId, memo, status } = await workflow.getHandle(names.workflowId).describe();
-    if (status.name !== 'RUNNING') return undefined;
+    if (CLOSED.has(status.name)) return undefined;
     const handle = workflow.getHandle(names.workflowId, runId);
     const running = memo?.invocationId ?? (await handle.query<TurnStatus>(STATUS_QUERY)).invocationId;
     if (running !== names.invocationId) {
@@ -146,18 +158,9 @@ function isTurnResult(value: unknown): value is TurnResult {
   return typeof value === 'object' && value !== null && 'invocationId' in value && 'status' in value;
 }
 
-const LONGEST_KEYWORD = 255;
-
 function searchAttributesOf(turn: AgentTurnStart) {
-  const values: Partial<Record<SearchAttributeName, string>> = {
-    HoldfastApp: turn.app,
-    HoldfastUser: turn.userId,
-    HoldfastSession: turn.sessionId,
-    HoldfastStatus: 'running',
-    ...(turn.agent === undefined ? {} : { HoldfastAgent: turn.agent }),
-  };
-  return Object.entries(values).map(([name, value]) => ({
+  return Object.entries(searchAttributeValues(turn)).map(([name, value]) => ({
     key: defineSearchAttributeKey(name, 'KEYWORD'),
-    value: value.slice(0, LONGEST_KEYWORD),
+    value,
   }));
 }

@@ -55,7 +55,7 @@ export function planCalls(
       continue;
     }
     const forms = formsOf(call, args, tool);
-    const schedule = plan.schedules[name] === undefined ? { [name]: scheduleOf(tool) } : {};
+    const schedule = Object.hasOwn(plan.schedules, name) ? {} : { [name]: scheduleOf(tool) };
     const size = bytesOf(forms.at(-1)) + bytesOf(schedule);
     if (drafts.length === MOST_CALLS || size > room) {
       const error = `at most ${drafts.length} calls run at a time; call again with the rest`;
@@ -119,14 +119,10 @@ function summaryOf(tool: BaseTool, args: Record<string, unknown>, sensitive: boo
 }
 
 function scheduleOf({ durable }: BaseTool): ToolSchedule {
-  const { initialInterval, maximumInterval, backoffCoefficient } = durable.retry;
   return {
     startToClose: durable.timeout + TIMEOUT_MARGIN,
     scheduleToClose: durable.totalTimeout + TIMEOUT_MARGIN,
     heartbeat: durable.heartbeatTimeout,
-    initialInterval,
-    maximumInterval,
-    backoffCoefficient,
     ...(durable.execution === 'local' ? { local: true } : {}),
     ...(durable.isConcurrencySafe ? {} : { exclusive: true }),
   };

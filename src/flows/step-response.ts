@@ -9,9 +9,13 @@ import type { InvocationOutcome } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { CommitStep, NewEvent, StepUsage } from '../store/store.ts';
 import { nameCalls } from './call-ids.ts';
+import { cutToBytes } from './cut-to-bytes.ts';
 import { finalTextOf } from './final-text.ts';
 import { planCalls } from './plan-calls.ts';
 import { carry } from './size-rule.ts';
+
+/** Messages of a turn's end go into the history, in bytes. */
+const LONGEST_MESSAGE = 2_000;
 
 /** What a model's answer, or its failure, adds to the store. */
 export type StepResponse = Pick<
@@ -37,11 +41,12 @@ export function stepFromResponse(
   response: LlmResponse,
   takenCallIds: ReadonlySet<string>,
 ): StepResponse {
-  const { parts, callIds } = nameCalls(response.content?.parts ?? [], asked.runKey, asked.step, takenCallIds);
+  const given = (response.content?.parts ?? []).filter((part) => typeof part === 'object' && part !== null);
+  const { parts, callIds } = nameCalls(given, asked.runKey, asked.step, takenCallIds);
   const usage = usageOf(response);
   const total = addUsage(asked.usage, usage);
   const calls = parts.flatMap(({ functionCall }) => (functionCall === undefined ? [] : [functionCall]));
-  const text = finalTextOf(response.content);
+  const text = finalTextOf({ parts });
   const failed = calls.length === 0 && response.errorCode !== undefined;
   const final = calls.length === 0 && !failed;
   const { partial: _partial, ...said } = response;
@@ -98,26 +103,33 @@ export function stepFromResponse(
   };
 }
 
+/** The end of a turn whose last call asked for no summary; it was settled by an attempt that nobody heard of. */
+export function endWithResponses(asked: AskedStep): StepResponse {
+  const usage: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
+  return { ...ended(asked, 'final', { status: 'completed', usage: asked.usage }), events: [], usage };
+}
+
 /** The end of a turn whose model, or whose agent, can't go on: an error event, kept. */
 export function stepFromError(
   asked: AskedStep,
   error: { code: string; message: string },
   modelCalls = 0,
 ): StepResponse {
+  const message = cutToBytes(error.message, LONGEST_MESSAGE);
   const event: NewEvent = {
     kind: 'error',
     event: {
       invocationId: asked.invocationId,
       author: asked.agent,
       errorCode: error.code,
-      errorMessage: error.message,
+      errorMessage: message,
       actions: createEventActions(),
     },
   };
   const usage: StepUsage = { modelCalls, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
   const ending: InvocationOutcome = {
     status: 'failed',
-    error: { code: error.code, message: error.message },
+    error: { code: error.code, message },
     usage: addUsage(asked.usage, usage),
   };
   return { ...ended(asked, 'failed', ending), events: [event], usage };
@@ -154,7 +166,7 @@ function textOf({ runKey, step }: AskedStep, text: string): string | Reference {
 
 function errorOf({ errorCode, errorMessage }: LlmResponse): { code: string; message: string } {
   const code = errorCode ?? 'UNKNOWN';
-  return { code, message: errorMessage || `the model stopped with ${code}` };
+  return { code, message: cutToBytes(errorMessage || `the model stopped with ${code}`, LONGEST_MESSAGE) };
 }
 
 function usageOf({ usageMetadata }: LlmResponse): StepUsage {

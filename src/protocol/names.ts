@@ -10,3 +10,6 @@ export const SETTLE_STEP = 'holdfast.settleStep';
 export const RESERVED_PREFIX = 'holdfast.';
 
 export const STATUS_QUERY = 'status';
+
+/** Type of an attempt's failure that is the tool's own; all others are the infrastructure's. */
+export const TOOL_FAILED = 'ToolFailed';

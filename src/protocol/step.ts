@@ -48,9 +48,6 @@ export interface ToolSchedule {
   /** All attempts, with the waiting for a worker. */
   scheduleToClose: number;
   heartbeat: number;
-  initialInterval: number;
-  maximumInterval: number;
-  backoffCoefficient: number;
   /** Runs as a local activity. */
   local?: true;
   /** Runs alone, one after another. */

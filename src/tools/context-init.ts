@@ -5,8 +5,11 @@ import type { EventActions, ToolConfirmation } from '../events/event-actions.ts'
 export interface OnceRecords {
   /** What {@link OnceRecords.put} got for this key in this or an earlier attempt, else undefined; may be a promise. */
   get(key: string): unknown;
-  /** @param value JSON. */
-  put(key: string, value: unknown): Promise<void>;
+  /**
+   * @param value JSON.
+   * @returns what counts: this value, or the one that another attempt recorded first.
+   */
+  put(key: string, value: unknown): Promise<unknown>;
 }
 
 /** The function call that a context belongs to. */

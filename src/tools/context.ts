@@ -114,17 +114,18 @@ export class Context extends ReadonlyContext {
    * far the tool has got.
    *
    * @param details JSON; shown in the Temporal UI, so no secrets.
+   * @throws JsonValueError where the details have no JSON form.
    */
   heartbeat(details?: unknown): void {
-    this.#call?.heartbeat(details);
+    this.#call?.heartbeat(toJsonValue(details));
   }
 
   async #onceRecorded(once: CallInit['once'], key: string, action: () => unknown): Promise<unknown> {
     const recorded = await once.get(key);
     if (recorded !== undefined) return (recorded as { value?: unknown }).value;
     const value = jsonOf(key, await action());
-    await once.put(key, value === undefined ? {} : { value });
-    return value;
+    const first = await once.put(key, value === undefined ? {} : { value });
+    return (first as { value?: unknown }).value;
   }
 
   #currentCall(member: string): CallInit {

@@ -51,8 +51,8 @@ describe('holdfast run', () => {
     expect(stderr).toMatch(
       /Temporal UI: http:\/\/127\.0\.0\.1:\d+\/namespaces\/default\/workflows\/orders%2Fuser%2Fs1/,
     );
-    expect(stderr).toContain('look_up started');
-    expect(stderr).toContain('look_up settled');
+    expect(stderr).toContain('look_up 1.0 started');
+    expect(stderr).toContain('look_up 1.0 settled');
   });
 
   test('for people: what was said, called and answered [cli.run]', async () => {
@@ -127,7 +127,7 @@ describe('holdfast run', () => {
     first.kill('SIGINT');
     const interrupted = await first.finished();
     expect(interrupted.code).toBe(130);
-    const command = /goes on with: holdfast (.*)$/m.exec(interrupted.stderr)?.[1]?.split(' ') ?? [];
+    const command = /goes on with: npx holdfast (.*)$/m.exec(interrupted.stderr)?.[1]?.split(' ') ?? [];
     writeFileSync(files.GATE, '');
     expect(await holdfast(command, { cwd: work, env: files })).toMatchObject({ code: 0 });
     expect(readFileSync(files.EFFECTS, 'utf8')).toBe('A-1\nA-1\n');

@@ -1,0 +1,52 @@
+import { StoreError } from '../src/store/store-errors.ts';
+import type { BaseTool } from '../src/tools/base-tool.ts';
+import { thrownMessage } from '../src/tools/thrown-message.ts';
+
+/** An attempt of a tool took longer than its timeout; it may still have its effect. */
+export class ToolTimeout extends Error {
+  readonly code = 'HOLDFAST_TOOL_TIMEOUT';
+  override readonly name = 'ToolTimeout';
+
+  constructor(tool: BaseTool) {
+    super(`Error in tool '${tool.name}': no result within ${tool.durable.timeout} ms (its timeout)`);
+  }
+}
+
+export interface ToolFailure {
+  message: string;
+  /** For the operator. */
+  stack: string | undefined;
+  retryable: boolean;
+}
+
+const DEEPEST_CAUSE = 8;
+
+/** What was thrown by a tool: it may be anything, with getters that throw. */
+export function describeFailure(thrown: unknown): ToolFailure {
+  const stack = read(read(thrown, 'cause'), 'stack') ?? read(thrown, 'stack');
+  return {
+    message: thrownMessage(thrown),
+    stack: typeof stack === 'string' ? stack : undefined,
+    retryable: read(thrown, 'retryable') !== false,
+  };
+}
+
+/** The store's own failure, where a tool only passed it on: it is not the tool's. */
+export function storeErrorIn(thrown: unknown): StoreError | undefined {
+  let error = thrown;
+  for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
+    if (error instanceof StoreError) return error;
+    error = read(error, 'cause');
+  }
+  return undefined;
+}
+
+function read(value: unknown, field: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  try {
+    return (value as Record<string, unknown>)[field];
+  } catch {
+    // A getter that throws hides its field and nothing more.
+    return undefined;
+  }
+}

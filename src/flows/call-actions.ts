@@ -1,0 +1,46 @@
+import type { EventActions } from '../events/event-actions.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import type { CallActions } from '../store/store.ts';
+import { jsonResult } from '../tools/function-response.ts';
+import { InvalidResultError } from '../tools/tool-error.ts';
+
+/**
+ * The actions of a call that its ledger row keeps. They are user code's to write, and the store merges them later, in a
+ * statement that also appends other calls' results: what it could not merge is refused here.
+ *
+ * @throws InvalidResultError naming the action.
+ */
+export function callActionsOf(actions: EventActions): CallActions {
+  const { skipSummarization, transferToAgent, escalate } = actions;
+  const stateDelta = recordOf('stateDelta', jsonResult(actions.stateDelta));
+  const artifactDelta = recordOf('artifactDelta', actions.artifactDelta);
+  for (const [name, version] of Object.entries(artifactDelta)) {
+    if (!Number.isSafeInteger(version))
+      throw invalid(`artifactDelta[${JSON.stringify(name)}]`, 'a whole number', version);
+  }
+  for (const [name, flag] of Object.entries({ skipSummarization, escalate })) {
+    if (flag !== undefined && typeof flag !== 'boolean') throw invalid(name, 'true or false', flag);
+  }
+  if (transferToAgent !== undefined && typeof transferToAgent !== 'string') {
+    throw invalid('transferToAgent', 'the name of an agent', transferToAgent);
+  }
+  return {
+    ...(Object.keys(stateDelta).length > 0 ? { stateDelta } : {}),
+    ...(Object.keys(artifactDelta).length > 0
+      ? { artifactDelta: artifactDelta as Record<string, number> }
+      : {}),
+    ...(skipSummarization ? { skipSummarization } : {}),
+    ...(transferToAgent ? { transferToAgent } : {}),
+    ...(escalate ? { escalate } : {}),
+  };
+}
+
+function recordOf(action: string, value: unknown): Record<string, unknown> {
+  if (value === undefined || value === null) return {};
+  if (!isRecord(value)) throw invalid(action, 'an object', value);
+  return value;
+}
+
+function invalid(action: string, wanted: string, value: unknown): InvalidResultError {
+  return new InvalidResultError(`context.actions.${action}: expected ${wanted}, got ${kindOf(value)}`);
+}
