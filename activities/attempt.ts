@@ -5,6 +5,7 @@ import {
   CancelledFailure,
 } from '@temporalio/activity';
 import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
+import { thrownMessage } from '../src/tools/thrown-message.ts';
 
 /** Heartbeats this much more often than Temporal expects them, so that one late beat is no death. */
 const BEATS_PER_TIMEOUT = 3;
@@ -80,21 +81,22 @@ function abortOf(details: ActivityContext['cancellationDetails']): Error {
   });
 }
 
-function failureOf(error: unknown): Error {
+function failureOf(thrown: unknown): Error {
+  const error = errorOf(thrown);
   if (error instanceof TemporalFailure) return error;
-  const { type, message, retryable } = describe(error);
-  return withoutStack(
-    ApplicationFailure.create({ type, message: shortened(message), nonRetryable: retryable === false }),
-  );
+  // A stable code leads from the Temporal UI to its section of the documents.
+  const type = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const nonRetryable = 'retryable' in error && error.retryable === false;
+  return withoutStack(ApplicationFailure.create({ type, message: shortened(error.message), nonRetryable }));
 }
 
-/** A stable code leads from the Temporal UI to its section of the documents. */
-function describe(error: unknown): { type: string; message: string; retryable?: boolean } {
-  if (!(error instanceof Error)) return { type: 'HOLDFAST_UNEXPECTED', message: String(error) };
-  const type = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  const retryable =
-    'retryable' in error && typeof error.retryable === 'boolean' ? error.retryable : undefined;
-  return { type, message: error.message, ...(retryable === undefined ? {} : { retryable }) };
+function errorOf(thrown: unknown): Error {
+  try {
+    if (thrown instanceof Error) return thrown;
+  } catch {
+    // A revoked proxy answers no question at all.
+  }
+  return Object.assign(new Error(thrownMessage(thrown)), { code: 'HOLDFAST_UNEXPECTED' });
 }
 
 /** Stacks go to the log and the ledger; the history is read by everybody who may see the namespace. */

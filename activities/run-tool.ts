@@ -8,6 +8,7 @@ import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { BegunCall, CallActions, SettleCall, SettledCall } from '../src/store/store.ts';
+import { Unstorable } from '../src/store/store-errors.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { Context } from '../src/tools/context.ts';
 import { toFunctionResponse } from '../src/tools/function-response.ts';
@@ -16,7 +17,7 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf } from './deployment.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { whicheverComesFirst } from './race.ts';
-import { describeFailure, storeErrorIn, ToolTimeout } from './tool-failure.ts';
+import { describeFailure, isToolTimeout, storeErrorIn, ToolTimeout } from './tool-failure.ts';
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
@@ -90,7 +91,12 @@ class ToolCall {
       if (this.#current.signal.aborted) throw this.#current.aborted();
       return await this.#fail(tool, begun, error);
     }
-    return await this.#settle({ response, failed: false, actions });
+    try {
+      return await this.#settle({ response, failed: false, actions });
+    } catch (error) {
+      if (!(error instanceof Unstorable)) throw error;
+      return await this.#settleError(`Error in tool '${tool.name}': its result can't be stored; it has run`);
+    }
   }
 
   #contextOf(begun: StartedCall, abortSignal: AbortSignal): Context {
@@ -123,7 +129,7 @@ class ToolCall {
     const storeError = storeErrorIn(error);
     if (storeError !== undefined) throw storeError;
     const { durable, name } = tool;
-    if (error instanceof ToolTimeout && durable.onUnknownOutcome === 'fail') {
+    if (isToolTimeout(error) && durable.onUnknownOutcome === 'fail') {
       return await this.#settleError(UNKNOWN_OUTCOME);
     }
     const { message, stack, retryable } = describeFailure(error);

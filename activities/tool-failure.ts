@@ -35,10 +35,23 @@ export function describeFailure(thrown: unknown): ToolFailure {
 export function storeErrorIn(thrown: unknown): StoreError | undefined {
   let error = thrown;
   for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
-    if (error instanceof StoreError) return error;
+    if (isA(StoreError, error)) return error;
     error = read(error, 'cause');
   }
   return undefined;
+}
+
+export function isToolTimeout(thrown: unknown): boolean {
+  return isA(ToolTimeout, thrown);
+}
+
+/** `instanceof` throws for some values that can be thrown, a revoked proxy for one. */
+function isA<T>(type: abstract new (...args: never[]) => T, value: unknown): value is T {
+  try {
+    return value instanceof type;
+  } catch {
+    return false;
+  }
 }
 
 function read(value: unknown, field: string): unknown {

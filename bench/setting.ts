@@ -82,7 +82,7 @@ export async function openSetting(): Promise<Setting> {
     store,
     connection: native,
     taskQueue: HOLDFAST_QUEUE,
-    searchAttributes: !process.env.NOSA,
+    searchAttributes: true,
   });
   const running = [bare.run(), ours.run()];
   return {
@@ -90,7 +90,7 @@ export async function openSetting(): Promise<Setting> {
     client: new HoldfastClient({
       temporal: client,
       taskQueue: HOLDFAST_QUEUE,
-      searchAttributes: !process.env.NOSA,
+      searchAttributes: true,
     }),
     store,
     async close() {

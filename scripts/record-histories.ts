@@ -1,32 +1,49 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { openTurnEnvironment } from '../test/setup/turn-environment.ts';
-import { TURN_KINDS, turnKindAgents } from '../test/setup/turn-kinds.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../test/setup/turn-environment.ts';
+import { TURN_KINDS, type TurnKind, turnKindAgents } from '../test/setup/turn-kinds.ts';
 import { buildBundle } from './build-bundle.ts';
 
 /** Records one history of each kind of turn into `test/histories`, or only of the kinds named as arguments. */
 const only = process.argv.slice(2);
+const unknown = only.filter((kind) => !Object.hasOwn(TURN_KINDS, kind));
+if (unknown.length > 0)
+  throw new Error(`no such kind: ${unknown.join(', ')}; there are ${Object.keys(TURN_KINDS).join(', ')}`);
+
 const folder = fileURLToPath(new URL('../test/histories/', import.meta.url));
 mkdirSync(folder, { recursive: true });
 await buildBundle();
-const environment = await openTurnEnvironment({ agents: turnKindAgents });
-try {
-  for (const [kind, { script, runConfig, drive }] of Object.entries(TURN_KINDS)) {
-    if (only.length > 0 && !only.includes(kind)) continue;
-    environment.gemini.reset(script);
-    const names = { app: 'histories', userId: 'ada', sessionId: kind };
-    if (drive === undefined)
-      await environment.run({ ...names, message: 'go', ...(runConfig ? { runConfig } : {}) });
-    else await drive(environment, names);
-    const workflowId = `histories/ada/${kind}`;
-    const history = await environment.temporal.workflow.getHandle(workflowId).fetchHistory();
-    writeFileSync(
-      `${folder}${kind}.json`,
-      `{"workflowId":${JSON.stringify(workflowId)},"history":${historyToJSON(history)}}\n`,
-    );
-    console.log(`${kind}: ${history.events?.length} events`);
+
+const chosen = Object.entries(TURN_KINDS).filter(([kind]) => only.length === 0 || only.includes(kind));
+for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serverConfig)) {
+  const environment = await openTurnEnvironment({
+    agents: turnKindAgents(),
+    ...(serverConfig ? { serverConfig } : {}),
+  });
+  try {
+    for (const [name, kind] of kinds) await record(environment, name, kind);
+  } finally {
+    await environment.close();
   }
-} finally {
-  await environment.close();
+}
+
+async function record(environment: TurnEnvironment, name: string, kind: TurnKind): Promise<void> {
+  const { script, runConfig, drive, recorded } = kind;
+  environment.gemini.reset(script);
+  const names = { app: 'histories', userId: 'ada', sessionId: name };
+  const workflowId = `histories/ada/${name}`;
+  if (drive === undefined)
+    await environment.run({ ...names, message: 'go', ...(runConfig ? { runConfig } : {}) });
+  else await drive(environment, names);
+  const { workflow } = environment.temporal;
+  const { raw } = await workflow.getHandle(workflowId).describe();
+  const firstRun = raw.workflowExecutionInfo?.firstRunId;
+  const runId = recorded === 'first' && firstRun ? firstRun : undefined;
+  const history = await workflow.getHandle(workflowId, runId).fetchHistory();
+  writeFileSync(
+    `${folder}${name}.json`,
+    `{"workflowId":${JSON.stringify(workflowId)},"history":${historyToJSON(history)}}\n`,
+  );
+  console.log(`${name}: ${history.events?.length} events`);
 }

@@ -20,8 +20,26 @@ export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTu
 }
 
 function withoutNulls(given: AgentTurnStart): AgentTurnStart {
-  const entries = Object.entries(given).filter(([, value]) => value !== null);
-  return Object.fromEntries(entries) as unknown as AgentTurnStart;
+  const start = dropNulls(given);
+  if (isObject(start.runConfig)) start.runConfig = dropNulls(start.runConfig);
+  if (isObject(start.message)) {
+    const message = dropNulls(start.message);
+    if (Array.isArray(message.parts)) {
+      message.parts = message.parts.map((part: unknown) =>
+        isObject(part) ? dropNulls(part) : part,
+      ) as typeof message.parts;
+    }
+    start.message = message;
+  }
+  return start;
+}
+
+function dropNulls<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as T;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function checkFields(start: AgentTurnStart): void {

@@ -29,6 +29,8 @@ export interface Environment {
   store: Store;
   temporal: TemporalTarget;
   client: HoldfastClient;
+  /** The task queue that this process's worker polls. */
+  taskQueue: string;
   /** Rejects where the worker fails for good; never resolves. */
   failed: Promise<never>;
   /** Ends worker and store. The embedded Temporal server stays up, for its UI, unless it is to stop too. */
@@ -96,7 +98,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       taskQueue,
       searchAttributes,
       shutdownGraceTime: SHUTDOWN_GRACE_TIME,
-      ...(logger === undefined ? {} : { logger }),
+      logger: logger ?? withoutStacks(onProgress),
     });
     const running = worker.run();
     const failed = new Promise<never>((_resolve, reject) => running.catch(reject));
@@ -113,11 +115,16 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       taskQueue,
       searchAttributes,
     });
-    return { store, temporal, client, failed, close };
+    return { store, temporal, client, taskQueue, failed, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Without a folder there is no file for the operator; the terminal gets a line. */
+function withoutStacks(onProgress: (line: string) => void) {
+  return { warn: (message: string) => onProgress(message) };
 }
 
 function ownQueue(folder: string, file: string): string {

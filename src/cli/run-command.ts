@@ -42,6 +42,8 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
   const printer = options.json ? jsonPrinter() : terminalPrinter();
   const loaded = await loadAgents(file);
   const agent = chooseAgent(file, loaded, options.agent);
+  // A model that nobody knows is told before anything is started.
+  for (const { canonicalModel } of loaded.agents) void canonicalModel;
   const turn = {
     app: options.app ?? loaded.app,
     userId: options.user,
@@ -79,7 +81,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
 }
 
 async function runTurn(
-  { store, client, temporal }: Environment,
+  { store, client, temporal, taskQueue }: Environment,
   turn: TurnOfCommand,
   printer: Printer,
 ): Promise<InvocationOutcome> {
@@ -100,6 +102,12 @@ async function runTurn(
   }
   const known = recorded === undefined ? await store.findSession(names) : undefined;
   const handle = await client.startTurn(turn);
+  if (handle.taskQueue !== taskQueue) {
+    throw new CliError(
+      `message ${turn.messageId} is under way on the task queue ${handle.taskQueue}, of another folder or agents file: ` +
+        'run it there, or give both the same HOLDFAST_STORE and HOLDFAST_TASK_QUEUE',
+    );
+  }
   if (handle.attached) printer.note(`message ${turn.messageId} is under way; following it`);
   const link = workflowUrl(temporal, workflowIdOf(turn.app, turn.userId, turn.sessionId), handle.runId);
   printer.started({ ...turn, link });

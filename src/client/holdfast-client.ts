@@ -39,6 +39,8 @@ export interface TurnHandle {
   messageId: string;
   /** The turn was under way already. */
   attached: boolean;
+  /** The task queue whose workers run it. */
+  taskQueue: string;
   /**
    * Waits for the turn's end. A failed turn is a result with `status: 'failed'`.
    *
@@ -96,7 +98,7 @@ export class HoldfastClient {
         memo: { invocationId, messageId },
         ...(searchAttributes ? { typedSearchAttributes: searchAttributesOf(turn) } : {}),
       });
-      return handleOf(handle, { ...names, runId: handle.firstExecutionRunId, attached: false });
+      return handleOf(handle, { ...names, runId: handle.firstExecutionRunId, attached: false, taskQueue });
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
       throw error;
@@ -105,7 +107,7 @@ export class HoldfastClient {
 
   async #attach(names: TurnNames): Promise<TurnHandle | undefined> {
     const { workflow } = this.#options.temporal;
-    const { runId, memo, status } = await workflow.getHandle(names.workflowId).describe();
+    const { runId, memo, status, taskQueue } = await workflow.getHandle(names.workflowId).describe();
     if (CLOSED.has(status.name)) return undefined;
     const handle = workflow.getHandle(names.workflowId, runId);
     const running = memo?.invocationId ?? (await handle.query<TurnStatus>(STATUS_QUERY)).invocationId;
@@ -115,7 +117,7 @@ export class HoldfastClient {
         `session ${names.workflowId} is answering another message${told}: wait for its end, or attach with its message id`,
       );
     }
-    return handleOf(handle, { ...names, runId, attached: true });
+    return handleOf(handle, { ...names, runId, attached: true, taskQueue });
   }
 }
 

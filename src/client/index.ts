@@ -11,6 +11,7 @@ export type {
 export {
   HoldfastClient,
   type HoldfastClientOptions,
+  InvalidTurn,
   SessionBusy,
   type TurnHandle,
 } from './holdfast-client.ts';

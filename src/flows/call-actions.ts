@@ -1,7 +1,7 @@
 import type { EventActions } from '../events/event-actions.ts';
+import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import type { CallActions } from '../store/store.ts';
-import { jsonResult } from '../tools/function-response.ts';
 import { InvalidResultError } from '../tools/tool-error.ts';
 
 /**
@@ -12,7 +12,7 @@ import { InvalidResultError } from '../tools/tool-error.ts';
  */
 export function callActionsOf(actions: EventActions): CallActions {
   const { skipSummarization, transferToAgent, escalate } = actions;
-  const stateDelta = recordOf('stateDelta', jsonResult(actions.stateDelta));
+  const stateDelta = recordOf('stateDelta', jsonOf(actions.stateDelta));
   const artifactDelta = recordOf('artifactDelta', actions.artifactDelta);
   for (const [name, version] of Object.entries(artifactDelta)) {
     if (!Number.isSafeInteger(version))
@@ -33,6 +33,15 @@ export function callActionsOf(actions: EventActions): CallActions {
     ...(transferToAgent ? { transferToAgent } : {}),
     ...(escalate ? { escalate } : {}),
   };
+}
+
+function jsonOf(stateDelta: unknown): unknown {
+  try {
+    return toJsonValue(stateDelta);
+  } catch (error) {
+    if (!(error instanceof JsonValueError)) throw error;
+    throw new InvalidResultError(`context.actions.stateDelta: ${error.message}`, { cause: error });
+  }
 }
 
 function recordOf(action: string, value: unknown): Record<string, unknown> {

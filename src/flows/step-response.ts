@@ -16,6 +16,7 @@ import { carry } from './size-rule.ts';
 
 /** Messages of a turn's end go into the history, in bytes. */
 const LONGEST_MESSAGE = 2_000;
+const LONGEST_CODE = 200;
 
 /** What a model's answer, or its failure, adds to the store. */
 export type StepResponse = Pick<
@@ -165,17 +166,23 @@ function textOf({ runKey, step }: AskedStep, text: string): string | Reference {
 }
 
 function errorOf({ errorCode, errorMessage }: LlmResponse): { code: string; message: string } {
-  const code = errorCode ?? 'UNKNOWN';
+  const code = cutToBytes(String(errorCode ?? 'UNKNOWN'), LONGEST_CODE);
   return { code, message: cutToBytes(errorMessage || `the model stopped with ${code}`, LONGEST_MESSAGE) };
 }
 
 function usageOf({ usageMetadata }: LlmResponse): StepUsage {
+  const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, totalTokenCount } = usageMetadata ?? {};
   return {
     modelCalls: 1,
-    promptTokens: usageMetadata?.promptTokenCount ?? 0,
-    outputTokens: (usageMetadata?.candidatesTokenCount ?? 0) + (usageMetadata?.thoughtsTokenCount ?? 0),
-    totalTokens: usageMetadata?.totalTokenCount ?? 0,
+    promptTokens: tokens(promptTokenCount),
+    outputTokens: tokens(candidatesTokenCount) + tokens(thoughtsTokenCount),
+    totalTokens: tokens(totalTokenCount),
   };
+}
+
+/** A model's own figure, which may be anything; one that is no number of tokens counts as none. */
+function tokens(count: unknown): number {
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : 0;
 }
 
 function addUsage(one: StepUsage, other: StepUsage): StepUsage {

@@ -24,8 +24,8 @@ const UNAVAILABLE_STATES = /^(08|28|53|57P|58|3D000|40001|40P01|55P03|25006)/;
 const REPEATABLE_STATES = /^(08|57P01|57P02|40001|40P01)/;
 /** A prepared statement that isn't there, is there already, or has another result than when it was prepared. */
 const LOST_STATEMENT_STATES = /^(26000|42P05|0A000)$/;
-/** Invalid data, program limits, statement too complex. */
-const UNSTORABLE_STATES = /^(22|54)/;
+/** Invalid data, null where there must be a value, program limits, statement too complex. */
+const UNSTORABLE_STATES = /^(22|23502|54)/;
 
 export interface DatabaseOptions {
   /** How errors call the database. Defaults to the pool's host, port and database. */

@@ -35,6 +35,11 @@ export class HoldfastProcess {
     this.#child.kill(signal);
   }
 
+  /** As `| head` does when it has read enough. */
+  closeOutput(): void {
+    this.#child.stdout.destroy();
+  }
+
   async finished(): Promise<Finished> {
     const [code] = await once(this.#child, 'close');
     return { code, stdout: this.stdout, stderr: this.stderr };

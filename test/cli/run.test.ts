@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -166,6 +166,11 @@ describe('bad input of holdfast run', () => {
     writeFileSync(join(work, name), content);
     return name;
   };
+  const commonJs = (content: string) => {
+    mkdirSync(join(work, 'commonjs'));
+    file(join('commonjs', 'package.json'), '{"type":"commonjs"}');
+    return file(join('commonjs', 'agents.ts'), content);
+  };
   const message = ['--message', 'hi'];
 
   test.each([
@@ -216,6 +221,27 @@ describe('bad input of holdfast run', () => {
       1,
       /Cannot find package 'no-such-package'.*Install/s,
     ],
+    [
+      'a file of a CommonJS package',
+      [commonJs("import { LlmAgent } from 'holdfast';\nexport const a = LlmAgent;"), ...message],
+      1,
+      /agents\.ts can't be loaded: .*Write "type": "module" into the package\.json beside it, or name the file \.mts/s,
+    ],
+    [
+      'an agent of another package',
+      [file('foreign.ts', 'class LlmAgent {}\nexport const rootAgent = new LlmAgent();'), ...message],
+      1,
+      /foreign\.ts: rootAgent is an agent of another package: import LlmAgent from 'holdfast' instead/,
+    ],
+    ['an empty session', [agents, ...message, '--session='], 2, /--session: expected text, got nothing/],
+    ['an empty user', [agents, ...message, '--user='], 2, /--user: expected text, got nothing/],
+    ['an empty app', [agents, ...message, '--app='], 2, /--app: expected text, got nothing/],
+    [
+      'an empty message id',
+      [agents, ...message, '--message-id='],
+      2,
+      /--message-id: expected text, got nothing/,
+    ],
   ])('%s: a clear error and nothing half-written [cli.input]', async (_name, args, code, problem) => {
     const result = await holdfast(['run', ...args], { cwd: work });
     expect(result.stderr).toMatch(problem);
@@ -256,6 +282,20 @@ describe('bad input of holdfast run', () => {
       stderr: expect.stringMatching(/127\.0\.0\.1.*HOLDFAST_STORE_UNAVAILABLE/s),
     });
     expect(result.stderr).not.toContain('secret-word');
+  });
+
+  test('a store that has no address: its variable is named and no server started [cli.store]', async () => {
+    const folder = join(work, 'no-store');
+    const result = await holdfast(['run', agents, '--folder', folder, ...message], {
+      cwd: work,
+      env: { HOLDFAST_STORE: 'nonsense' },
+    });
+    expect(result).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/HOLDFAST_STORE: .*postgres:\/\/.*HOLDFAST_INVALID_STORE_URL/s),
+    });
+    expect(existsSync(join(folder, 'dev.json'))).toBe(false);
   });
 
   test('a Node that is too old: it says so [cli.node]', async () => {

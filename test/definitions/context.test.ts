@@ -24,7 +24,8 @@ function call(records = new Map<string, string>(), attempt = 1): CallInit {
     once: {
       get: (key) => (records.has(key) ? JSON.parse(records.get(key) ?? '') : undefined),
       put: async (key, value) => {
-        records.set(key, JSON.stringify(value));
+        if (!records.has(key)) records.set(key, JSON.stringify(value));
+        return JSON.parse(records.get(key) ?? '');
       },
     },
   };
@@ -95,6 +96,13 @@ describe('once [turn.once]', () => {
     expect(action).toHaveBeenCalledTimes(1);
   });
 
+  test('the value that another attempt recorded first is the one that counts', async () => {
+    const put = async () => ({ value: 'theirs' });
+    const context = new Context({ ...init, call: { ...call(), once: { get: () => undefined, put } } });
+    expect(await context.once('k', () => 'mine')).toBe('theirs');
+    expect(await context.once('k', () => 'mine again')).toBe('theirs');
+  });
+
   test('a failed action is not recorded', async () => {
     const context = new Context({ ...init, call: call() });
     const action = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValueOnce('up');
@@ -114,7 +122,7 @@ describe('once [turn.once]', () => {
   });
 
   test('does not depend on the store seeing its own writes at once', async () => {
-    const put = vi.fn(async () => {});
+    const put = vi.fn(async (_key: string, value: unknown) => value);
     const context = new Context({ ...init, call: { ...call(), once: { get: () => undefined, put } } });
     const action = vi.fn(() => 1);
     await context.once('k', action);

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { BlockedReason, FinishReason } from '@google/genai';
 import { describe, expect, test } from 'vitest';
+import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import { headingsOf, proseOf, root, textOf } from './documents.ts';
 
 const sources = globSync(['src/**/*.ts', 'activities/**/*.ts', 'workflows/**/*.ts', 'worker/**/*.ts'], {
@@ -30,6 +31,7 @@ const failureTypes = [
   ...found(/ApplicationFailure\.nonRetryable\([^;]*?, '(\w+)'/g),
   ...found(/\btype: '([A-Z][a-z]\w+|HOLDFAST_\w+)'/g),
   ...found(/\bretryLater\(\s*'(\w+)'/g),
+  ...found(/\bretryLater\(\s*(TOOL_FAILED)\b/g).map(() => TOOL_FAILED),
 ];
 
 const reasons = [...Object.values(FinishReason), ...Object.values(BlockedReason)].filter(

@@ -208,21 +208,27 @@ describe('the plan of a step', () => {
         startToClose: 125_000,
         scheduleToClose: 3_605_000,
         heartbeat: 20_000,
-        initialInterval: 5,
-        maximumInterval: 50,
-        backoffCoefficient: 3,
         exclusive: true,
       },
       local: {
         startToClose: 15_000,
         scheduleToClose: 3_605_000,
         heartbeat: 10_000,
-        initialInterval: 1_000,
-        maximumInterval: 30_000,
-        backoffCoefficient: 2,
         local: true,
       },
     });
+  });
+
+  test('a tool named like a member of every object has its schedule [tool.names]', () => {
+    const named = ['constructor', 'toString', 'valueOf', 'hasOwnProperty'];
+    const { calls: planned, schedules } = planCalls(
+      RUN,
+      1,
+      named.map((each) => ({ callId: each, name: each, args: {} })),
+      new Map(named.map((each) => [each, tool({ name: each, description: 'd', execute })])),
+    );
+    expect(planned.map((each) => each.tool)).toEqual(named);
+    expect(Object.keys(schedules)).toEqual(named);
   });
 
   test('an unknown tool is answered with the names of those that there are [tool.unknown]', () => {

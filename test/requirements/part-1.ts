@@ -159,6 +159,15 @@ export const PART_1: Rows = {
     'The third failure of a model call ends the turn; being told to wait does not count.',
   ],
   'model.permanent': ['holdfast', 'What the model will never answer ends the turn at once, its event kept.'],
+  'model.unusable': [
+    'holdfast',
+    'An answer that cannot be used ends the turn at once: it is not paid for again.',
+  ],
+  'model.silent': [
+    'holdfast',
+    'A model or an instruction that never returns, and heeds no signal, holds neither turn nor worker.',
+  ],
+  'model.message': ['holdfast', 'However long the words of an error are, those of the result are short.'],
   'model.environment': ['gemini: SDK', "The SDK's own variables work: keys, base URL, Vertex AI."],
   'model.abort': ['holdfast', 'An aborted model call closes its connection.'],
   'model.secrets': ['holdfast', 'Keys are in no error, log or inspection.'],
@@ -232,6 +241,7 @@ export const PART_1: Rows = {
     'temporal: cancellation',
     'A cancelled turn reaches its tools and leaves a session that the next turn continues.',
   ],
+  'turn.end': ['holdfast', 'Store and Temporal agree on how a turn ended, whenever it was cancelled.'],
   'turn.status': ['holdfast', 'The query `status` and the current details say what runs.'],
   'turn.searchAttributes': [
     'temporal: visibility',
@@ -285,6 +295,20 @@ export const PART_1: Rows = {
     'temporal: activity options',
     'Timeouts, heartbeats and back-off of a tool are those of its activity.',
   ],
+  'tool.timeout': [
+    'holdfast',
+    'A tool that takes too long may have had its effect: one that is not idempotent is not run again.',
+  ],
+  'tool.totalTimeout': [
+    'holdfast',
+    'A call without an outcome in its time is answered, without a word of the infrastructure.',
+  ],
+  'tool.actions': [
+    'adk-js: EventActions',
+    'Actions that the store could not merge are an error of their call, and of no other.',
+  ],
+  'tool.names': ['holdfast', 'A tool may have the name of a member of every object.'],
+  'tool.heartbeat': ['temporal: heartbeats', 'A tool tells how far it is, in a local activity too.'],
   'tool.local': [
     'temporal: local activities',
     'A local tool runs in the worker of the turn and counts the same.',
@@ -339,6 +363,15 @@ export const PART_1: Rows = {
   'cli.attach': ['holdfast', 'A message that was answered is printed, not asked again.'],
   'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.'],
   'cli.interrupt': ['holdfast', 'Interrupted, it says how to go on.'],
+  'cli.interruptHung': [
+    'holdfast',
+    'A model that never answers and heeds no signal does not hold the terminal.',
+  ],
+  'cli.head': ['holdfast', 'A reader that has read enough ends the command without a stack.'],
+  'cli.cancelled': ['holdfast', 'A turn cancelled in Temporal ends the command with one plain sentence.'],
+  'cli.stacks': ['holdfast', 'The stack of a failing tool is in the log of its folder, not on the terminal.'],
+  'cli.files': ['holdfast', "Agents files that share a folder don't take up each other's turns."],
+  'cli.folders': ['holdfast', "Folders that share a Temporal server don't take up each other's turns."],
   'cli.failed': ['holdfast', 'A failed turn exits with 1 and keeps its events.'],
   'cli.input': ['holdfast', 'Bad input is a clear error and a non-zero exit, nothing half-written.'],
   'cli.owner': ['holdfast', 'A second owner of the folder is refused, with what to do.'],

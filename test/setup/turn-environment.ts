@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import type { ActivityLogger } from '../../activities/dependencies.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { AgentTurnStart, TurnResult } from '../../src/protocol/turn.ts';
@@ -16,6 +18,8 @@ import {
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
 import { acquireFolder, createWorker, openTemporal } from '../../worker/index.ts';
+import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
+import { obtainExecutable } from '../../worker/temporal/install.ts';
 import { stepCalls } from './scripts.ts';
 
 export type History = temporal.api.history.v1.IHistory;
@@ -35,6 +39,8 @@ export interface TurnEnvironment {
   gemini: GeminiStandIn;
   /** Runs a turn to its end; app, user and a new session are filled in. */
   run(turn: Partial<AgentTurnStart> & { message: AgentTurnStart['message'] }): Promise<RanTurn>;
+  /** Shuts the worker down, its activities interrupted, and starts another. */
+  restartWorker(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -42,30 +48,53 @@ const QUIET = new DefaultLogger('ERROR', ({ message, meta }) =>
   process.stderr.write(`${message} ${String(meta?.error)}\n`),
 );
 
+const warningsFor = (logger: ActivityLogger) =>
+  new DefaultLogger('WARN', ({ message, meta }) => logger.warn(`${message} ${inspect(meta, { depth: 9 })}`));
+
 export async function openTurnEnvironment(options: {
   agents: readonly LlmAgent[];
   script?: GeminiScript;
+  /** Dynamic configuration of the Temporal server, `limit.historyCount.suggestContinueAsNew=20` for one. */
+  serverConfig?: readonly string[];
+  /** Gets what Holdfast warns of, and what Temporal's worker does, as text. */
+  logger?: ActivityLogger;
 }): Promise<TurnEnvironment> {
-  Runtime.install({ logger: QUIET });
+  const { logger } = options;
+  Runtime.install(
+    logger === undefined
+      ? { logger: QUIET }
+      : {
+          logger: warningsFor(logger),
+          telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
+        },
+  );
   const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-test-')));
   const gemini = await startGeminiStandIn({ script: options.script ?? stepCalls([]) });
   Object.assign(process.env, gemini.env);
-  const [server, store] = await Promise.all([openTemporal({ folder }), openStore({ folder })]);
+  const env = await serverEnvironment(folder, options.serverConfig ?? []);
+  const [server, store] = await Promise.all([openTemporal({ folder, env }), openStore({ folder })]);
   const connection = await Connection.connect({
     ...server.connectionOptions,
     channelArgs: { 'grpc.max_receive_message_length': 64 * 1024 * 1024 },
   });
   const native = await NativeConnection.connect(server.connectionOptions);
   const temporalClient = new Client({ connection, namespace: server.namespace });
-  const worker = await createWorker({
-    agents: options.agents,
-    store,
-    connection: native,
-    searchAttributes: true,
-    logger: { warn: () => undefined },
-    shutdownGraceTime: 0,
-  });
-  const running = worker.run();
+  const startWorker = async () => {
+    const worker = await createWorker({
+      agents: options.agents,
+      store,
+      connection: native,
+      searchAttributes: true,
+      logger: options.logger ?? { warn: () => undefined },
+      shutdownGraceTime: 0,
+    });
+    return { worker, running: worker.run() };
+  };
+  let current = await startWorker();
+  const stopWorker = async () => {
+    current.worker.shutdown();
+    await current.running;
+  };
   const client = new HoldfastClient({ temporal: temporalClient, searchAttributes: true });
   return {
     temporal: temporalClient,
@@ -83,9 +112,12 @@ export async function openTurnEnvironment(options: {
         history: await temporalClient.workflow.getHandle(handle.workflowId, handle.runId).fetchHistory(),
       };
     },
+    async restartWorker() {
+      await stopWorker();
+      current = await startWorker();
+    },
     async close() {
-      worker.shutdown();
-      await running;
+      await stopWorker();
       await store.close();
       await native.close();
       await connection.close();
@@ -95,6 +127,22 @@ export async function openTurnEnvironment(options: {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The server's configuration is no option of the product: a script in the executable's place adds it. */
+async function serverEnvironment(folder: string, config: readonly string[]): Promise<NodeJS.ProcessEnv> {
+  if (config.length === 0) return process.env;
+  const { path } = await obtainExecutable({
+    configured: process.env.HOLDFAST_TEMPORAL_CLI,
+    cacheFolder: defaultCacheFolder(process.env),
+    env: process.env,
+    onProgress: (line) => process.stderr.write(`${line}\n`),
+  });
+  const script = join(folder, 'temporal-configured');
+  const flags = config.map((pair) => `--dynamic-config-value '${pair}'`).join(' ');
+  const lines = ['#!/bin/sh', `[ "$2" = start-dev ] && set -- "$@" ${flags}`, `exec '${path}' "$@"`, ''];
+  writeFileSync(script, lines.join('\n'), { mode: 0o700 });
+  return { ...process.env, HOLDFAST_TEMPORAL_CLI: script };
 }
 
 function pick({ app, userId, sessionId }: Partial<AgentTurnStart>) {

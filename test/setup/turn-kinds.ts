@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { call, error, text } from '../../src/testing/gemini-reply.ts';
+import type { SessionNames } from '../../src/store/store.ts';
+import { call, error, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from './scripts.ts';
@@ -43,24 +44,65 @@ const never = tool({
       context?.abortSignal?.addEventListener('abort', () => reject(new Error('cancelled'))),
     ),
 });
+const secondTime = tool({
+  name: 'second_time',
+  description: 'waits until it is interrupted, and answers its second attempt',
+  execute: (_args, context) =>
+    context.attempt > 1
+      ? { attempt: context.attempt }
+      : new Promise((_resolve, reject) =>
+          context.abortSignal?.addEventListener('abort', () => reject(new Error('interrupted'))),
+        ),
+});
+const waitsTooLong = tool({
+  name: 'waits_too_long',
+  description: 'fails, and its next attempt would come too late',
+  totalTimeout: '10s',
+  timeout: '10s',
+  retry: { initialInterval: '30s', maximumInterval: '30s' },
+  execute: () => {
+    throw new Error('no luck');
+  },
+});
+const deaf = tool({
+  name: 'deaf',
+  description: 'never answers',
+  timeout: '1s',
+  totalTimeout: '1s',
+  execute: () => new Promise(() => undefined),
+});
 
-export const turnKindAgents = [
+/** New ones for each environment: an agent keeps the connection to the model that it has asked. */
+export const turnKindAgents = () => [
   new LlmAgent({
     name: 'kinds',
     model: 'gemini-2.5-flash',
-    tools: [add, alone, local, fails, ends, large, never],
+    tools: [add, alone, local, fails, ends, large, never, secondTime, waitsTooLong, deaf],
     modelRetry: { initialInterval: 1, maximumInterval: 2 },
   }),
 ];
 
-interface TurnKind {
+export interface TurnKind {
   script: GeminiScript;
   runConfig?: { maxLlmCalls?: number };
+  /** Of the server that the turn needs, where the others' doesn't do. */
+  serverConfig?: readonly string[];
   /** Drives the turn where it doesn't simply run to its end; resolves when the workflow has closed. */
-  drive?: (
-    environment: TurnEnvironment,
-    names: { app: string; userId: string; sessionId: string },
-  ) => Promise<void>;
+  drive?: (environment: TurnEnvironment, names: SessionNames) => Promise<void>;
+  /** The run that is recorded, where it isn't the last. */
+  recorded?: 'first';
+}
+
+const oftenNew = ['limit.historyCount.suggestContinueAsNew=20'];
+
+/** Resolves when a call of the tool has started. */
+async function callOf(tool: string, { store }: TurnEnvironment): Promise<void> {
+  const started = Promise.withResolvers<void>();
+  const stop = store.onNotice((notice) => {
+    if (notice.type === 'call started' && notice.tool === tool) started.resolve();
+  });
+  await started.promise;
+  stop();
 }
 
 const sum = (a: number) => ({ name: 'add', args: { a, b: 1 } });
@@ -98,16 +140,54 @@ export const TURN_KINDS: Record<string, TurnKind> = {
   },
   cancelled: {
     script: stepCalls([[{ name: 'never' }, sum(1)]]),
-    async drive({ client, temporal, store }, names) {
+    async drive(environment, names) {
+      const { client, temporal } = environment;
+      const running = callOf('never', environment);
       const handle = await client.startTurn({ ...names, message: 'go' });
-      const running = Promise.withResolvers<void>();
-      const stop = store.onNotice((notice) => {
-        if (notice.type === 'call started' && notice.tool === 'never') running.resolve();
-      });
-      await running.promise;
-      stop();
+      await running;
       await temporal.workflow.getHandle(handle.workflowId).cancel();
       await handle.result().catch(() => undefined);
     },
+  },
+  'cancelled-in-first-step': {
+    script: () => hang(),
+    async drive({ client, temporal, gemini }, names) {
+      const handle = await client.startTurn({ ...names, message: 'go' });
+      await gemini.waitForRequests(1);
+      await temporal.workflow.getHandle(handle.workflowId).cancel();
+      await handle.result().catch(() => undefined);
+    },
+  },
+  'unsettled-calls': { script: stepCalls([[{ name: 'waits_too_long' }, { name: 'deaf' }, sum(1)]]) },
+  'worker-shutdown': {
+    script: stepCalls([[{ name: 'second_time' }]]),
+    async drive(environment, names) {
+      const running = callOf('second_time', environment);
+      const handle = await environment.client.startTurn({ ...names, message: 'go' });
+      await running;
+      await environment.restartWorker();
+      await handle.result();
+    },
+  },
+  'terminated-and-sent-again': {
+    script: stepCalls([[{ name: 'second_time' }]]),
+    async drive(environment, names) {
+      const { client, temporal } = environment;
+      const turn = { ...names, message: 'go', messageId: 'm' };
+      const running = callOf('second_time', environment);
+      const handle = await client.startTurn(turn);
+      await running;
+      await temporal.workflow.getHandle(handle.workflowId).terminate();
+      await (await client.startTurn(turn)).result();
+    },
+  },
+  'continues-as-new': {
+    script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]),
+    serverConfig: oftenNew,
+    recorded: 'first',
+  },
+  'continued-as-new': {
+    script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]),
+    serverConfig: oftenNew,
   },
 };

@@ -16,11 +16,11 @@ async function* histories() {
 
 async function replay(codePath: string): Promise<Record<string, string | undefined>> {
   const errors: Record<string, string | undefined> = {};
-  for await (const { workflowId, error } of Worker.runReplayHistories(
+  for await (const { workflowId, runId, error } of Worker.runReplayHistories(
     { workflowBundle: { codePath } },
     histories(),
   )) {
-    errors[workflowId] = error?.message;
+    errors[`${workflowId} ${runId}`] = error?.message;
   }
   return errors;
 }

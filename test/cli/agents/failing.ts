@@ -1,0 +1,16 @@
+import { LlmAgent, tool } from 'holdfast';
+import { call, type GeminiScript, text } from 'holdfast/testing';
+
+const fails = tool({
+  name: 'fails',
+  description: 'Fails always.',
+  retry: { maximumAttempts: 2, initialInterval: 1, maximumInterval: 1 },
+  execute: function ruinedByItself() {
+    throw new Error('no luck');
+  },
+});
+
+export const rootAgent = new LlmAgent({ name: 'failing', model: 'gemini-2.5-flash', tools: [fails] });
+
+export const geminiScript: GeminiScript = (_request, { functionResponses }) =>
+  functionResponses.length > 0 ? text('It did not work.') : call('fails');

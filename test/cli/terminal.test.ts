@@ -1,0 +1,88 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, describe, expect, test } from 'vitest';
+import { HoldfastProcess, holdfast } from './holdfast-process.ts';
+
+const agentsFile = (name: string) => fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url));
+
+const STACK = /^\s+at /m;
+
+describe('what the terminal shows', () => {
+  const work = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
+  const folder = join(work, '.holdfast');
+  const argsOf = (name: string, ...args: string[]) => [
+    'run',
+    agentsFile(name),
+    '--folder',
+    folder,
+    '--message',
+    'go',
+    ...args,
+  ];
+  const filesOf = (name: string) => ({
+    EFFECTS: join(work, `effects-${name}`),
+    GATE: join(work, `gate-${name}`),
+  });
+  const made = (path: string, child: HoldfastProcess) =>
+    expect.poll(() => existsSync(path) || child.stderr, { timeout: 30_000 }).toBe(true);
+
+  afterAll(async () => {
+    await holdfast(['stop', '--folder', folder], { cwd: work });
+    rmSync(work, { recursive: true, force: true });
+  });
+
+  test('a reader that closes after the first line: no stack [cli.head]', async () => {
+    const files = filesOf('head');
+    const child = new HoldfastProcess(argsOf('orders', '--json'), { cwd: work, env: files });
+    await made(files.EFFECTS, child);
+    await expect.poll(() => child.stdout.includes('\n')).toBe(true);
+    child.closeOutput();
+    writeFileSync(files.GATE, '');
+    const { code, stderr } = await child.finished();
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(STACK);
+    expect(stderr).not.toMatch(/EPIPE|nhandled/);
+  });
+
+  test('a turn that is cancelled in Temporal: exit 1 and a plain sentence [cli.cancelled]', async () => {
+    const files = filesOf('cancelled');
+    const child = new HoldfastProcess(argsOf('orders', '--session', 'cancelled'), { cwd: work, env: files });
+    await made(files.EFFECTS, child);
+    const { temporal } = JSON.parse(readFileSync(join(folder, 'dev.json'), 'utf8'));
+    const connection = await Connection.connect({ address: temporal.address });
+    await new Client({ connection }).workflow.getHandle('orders/user/cancelled').cancel();
+    await connection.close();
+    const { code, stderr } = await child.finished();
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'holdfast: the turn was cancelled; its session goes on with the next message\n',
+      ),
+    });
+    expect(stderr).not.toMatch(STACK);
+  });
+
+  test('a tool that fails: its stack is in the log of the folder only [cli.stacks]', async () => {
+    const { code, stdout, stderr } = await holdfast(argsOf('failing'), { cwd: work });
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('It did not work.') });
+    expect(stdout + stderr).not.toMatch(STACK);
+    expect(stdout + stderr).not.toContain('ruinedByItself');
+    expect(readFileSync(join(folder, 'worker.log'), 'utf8')).toMatch(/no luck.*at .*ruinedByItself/);
+  });
+
+  test('Ctrl-C while a model heeds no signal: it ends within 10 seconds [cli.interruptHung]', async () => {
+    const files = filesOf('silent');
+    const child = new HoldfastProcess(argsOf('silent'), { cwd: work, env: files });
+    await made(files.EFFECTS, child);
+    const pressed = Date.now();
+    child.kill('SIGINT');
+    const { code, stderr } = await child.finished();
+    expect(code).toBe(130);
+    expect(Date.now() - pressed).toBeLessThan(10_000);
+    expect(stderr).toContain('interrupted; the turn is kept');
+    expect(stderr).not.toMatch(STACK);
+  });
+});

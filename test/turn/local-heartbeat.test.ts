@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { getFunctionResponses } from '../../src/events/event.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment } from '../setup/turn-environment.ts';
+
+const beatsLocally = tool({
+  name: 'beats_locally',
+  description: 'tells how far it is',
+  execution: 'local',
+  execute: (_args, context) => {
+    context.heartbeat({ done: 1 });
+    return { done: true };
+  },
+});
+
+test('a local tool tells how far it is, without a warning [tool.heartbeat] [tool.local]', async () => {
+  const warnings: string[] = [];
+  const environment = await openTurnEnvironment({
+    agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [beatsLocally] })],
+    script: stepCalls([[{ name: 'beats_locally' }]]),
+    logger: { warn: (message) => warnings.push(message) },
+  });
+  const turn = await environment.run({ message: 'go' });
+  // What Temporal's native part warned of has arrived once its runtime has shut down.
+  await environment.close();
+  const responses = turn.events.flatMap(({ event }) => getFunctionResponses(event));
+  expect(responses.map(({ response }) => response)).toEqual([{ done: true }]);
+  expect(warnings.filter((warning) => /heartbeat/i.test(warning))).toEqual([]);
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { getFunctionResponses } from '../../src/events/event.ts';
+import { PAYLOAD_LIMIT, WORKFLOW_TASK_LIMIT } from '../../src/protocol/sizes.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { payloadSizes, textOf, workflowTaskSizes } from '../setup/history-facts.ts';
+import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
+
+const SECRET = '4711-0815';
+
+const parameters = z.object({ pin: z.string() });
+const retry = { maximumAttempts: 2, initialInterval: 1, maximumInterval: 2 };
+const KINDS = { all: true, named: ['pin', 'result'] } as const;
+
+const tools = Object.entries(KINDS).flatMap(([kind, sensitive]) =>
+  (['activity', 'local'] as const).flatMap((execution) => [
+    tool({
+      name: `tells_${kind}_${execution}`,
+      description: 'sees and says secrets',
+      parameters,
+      sensitive,
+      execution,
+      execute: ({ pin }) => ({ account: `account of ${pin}` }),
+    }),
+    tool({
+      name: `fails_${kind}_${execution}`,
+      description: 'sees secrets and fails',
+      parameters,
+      sensitive,
+      execution,
+      retry,
+      execute: ({ pin }) => {
+        throw new Error(`no account of ${pin}`, { cause: new Error(pin) });
+      },
+    }),
+  ]),
+);
+const largeLocally = tool({
+  name: 'large_locally',
+  description: 'returns much',
+  parameters: z.object({ bytes: z.number() }),
+  execution: 'local',
+  execute: ({ bytes }) => ({ data: 'x'.repeat(bytes) }),
+});
+
+describe('what a history and a log are told', () => {
+  const logged: string[] = [];
+  let environment: TurnEnvironment;
+
+  beforeAll(async () => {
+    environment = await openTurnEnvironment({
+      agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [...tools, largeLocally] })],
+      logger: { warn: (message, attributes) => logged.push(`${message} ${JSON.stringify(attributes)}`) },
+    });
+  });
+  afterAll(() => environment.close());
+
+  const responses = ({ events }: RanTurn) =>
+    events.flatMap(({ event }) => getFunctionResponses(event)).map(({ response }) => response);
+
+  test.each(tools.map(({ name }) => name))('%s: the secret is in neither [tool.sensitive]', async (name) => {
+    logged.length = 0;
+    environment.gemini.reset(stepCalls([[{ name, args: { pin: SECRET } }]]));
+    const turn = await environment.run({ message: 'go' });
+    const fails = name.startsWith('fails');
+    expect(responses(turn)).toEqual([
+      fails ? { error: expect.stringContaining(SECRET) } : { account: `account of ${SECRET}` },
+    ]);
+    const said = textOf(turn.history);
+    expect(said).toContain(name);
+    expect(said).not.toContain(SECRET);
+    expect(logged.join('\n')).not.toContain(SECRET);
+    if (fails) expect(logged.join('\n')).toContain(name);
+  });
+
+  test('local calls with large results: no payload over 64 KiB, no task over 1 MiB [size.results] [tool.local]', async () => {
+    const large = Array.from({ length: 40 }, () => ({
+      name: 'large_locally',
+      args: { bytes: 100 * 1024 },
+    }));
+    environment.gemini.reset(stepCalls([large]));
+    const turn = await environment.run({ message: 'go' });
+    expect(turn.result.status).toBe('completed');
+    const markers = (turn.history.events ?? []).filter((event) => event.markerRecordedEventAttributes);
+    expect(markers).toHaveLength(40);
+    expect(Math.max(...payloadSizes(turn.history))).toBeLessThanOrEqual(PAYLOAD_LIMIT);
+    expect(Math.max(...workflowTaskSizes(turn.history))).toBeLessThanOrEqual(WORKFLOW_TASK_LIMIT);
+  });
+});
