@@ -1,25 +1,31 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { globSync, rmSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { buildBundle } from './build-bundle.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Compiles `dist/` and builds the workflow bundle. */
+/** File times of some file systems are this coarse, in milliseconds. */
+const COARSEST_TIME = 2_000;
+
+/** Compiles `dist/` and builds the workflow bundle. What runs from `dist/` meanwhile finds its files. */
 export async function build(): Promise<void> {
-  for (const room of ['src', 'workflows', 'activities', 'worker']) {
-    rmSync(`${root}dist/${room}`, { recursive: true, force: true });
-  }
-  const { status } = spawnSync(
-    process.execPath,
-    [`${root}node_modules/typescript/bin/tsc`, '-p', 'tsconfig.build.json'],
-    {
-      cwd: root,
-      stdio: 'inherit',
-    },
-  );
+  const started = Date.now();
+  const compiler = `${root}node_modules/typescript/bin/tsc`;
+  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   if (status !== 0) throw new Error('tsc failed');
+  removeOlderThan(started - COARSEST_TIME);
   await buildBundle();
+}
+
+/** Files whose sources are gone are still there from an earlier build; the compiler has written all others anew. */
+function removeOlderThan(time: number): void {
+  for (const path of globSync('dist/{src,workflows,activities,worker}/**/*.{js,ts,map}', { cwd: root })) {
+    if (statSync(root + path).mtimeMs < time) rmSync(root + path);
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await build();
