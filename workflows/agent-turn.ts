@@ -68,11 +68,11 @@ export async function agentTurn(given: AgentTurnStart, carried?: TurnState): Pro
         },
       });
 
-      const overBudget = budgetError(start, state);
+      const overBudget = ran.skipSummarization ? undefined : budgetError(start, state);
       if (ran.skipSummarization || overBudget) {
         const settled = await endTurn(state, ran.unsettled, {
-          status: overBudget && !ran.skipSummarization ? 'failed' : 'completed',
-          ...(overBudget && !ran.skipSummarization ? { error: overBudget } : {}),
+          status: overBudget ? 'failed' : 'completed',
+          ...(overBudget ? { error: overBudget } : {}),
           usage: state.usage,
         });
         return ended(resultOf(state, settled));

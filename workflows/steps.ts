@@ -90,8 +90,8 @@ async function settle(
 }
 
 /**
- * Leaves a session that its next turn continues. A turn cancelled before its first step answered is healed by that
- * turn's own first step.
+ * Leaves a session that its next turn continues. A turn that was cancelled before its first step answered is healed
+ * by the first step of the next.
  */
 export async function interruptTurn(state: TurnState): Promise<InvocationOutcome | undefined> {
   if (state.session === undefined) return undefined;

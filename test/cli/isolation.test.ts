@@ -93,6 +93,11 @@ test('an interrupted turn waits for its own folder, where two share a server [cl
   const turn = await interruptedTurn(work, 'interrupted', [orders, '--folder', join(work, 'one')], env);
   const other = await runningTurn(work, 'other', [orders, '--folder', join(work, 'two')], env);
   await isLeftAlone(address, other);
+  const elsewhere = ['--folder', join(work, 'two'), '--session', 'interrupted', '--message-id', 'm'];
+  expect(await holdfast(['run', orders, '--message', 'go', ...elsewhere], { cwd: work, env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/message m is under way on the task queue .*: run it there/),
+  });
   expect(turn.effects()).toBe('A-1\n');
   expect(await turn.runAgain()).toMatchObject(answered);
   expect(turn.effects()).toBe('A-1\nA-1\n');
