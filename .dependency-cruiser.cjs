@@ -65,7 +65,7 @@ module.exports = {
       name: 'activities-do-not-know-their-worker',
       severity: 'error',
       from: { path: '^activities/' },
-      to: { path: '^(worker|src/(cli|client|testing))/' },
+      to: { path: '^(worker|src/(cli|testing))/' },
     },
     {
       name: 'library-loads-without-the-worker',

@@ -21,11 +21,21 @@ export interface Attempt {
   heartbeat(details?: unknown): void;
 }
 
+export interface AttemptOptions {
+  /** Told of what no code of ours means to throw, a bug most likely; its stack is lost after this. */
+  onUnexpected?: (error: Error) => void;
+  /** Keeps the texts of such errors, which may quote anything, from Temporal. */
+  conceal?: boolean;
+}
+
 /**
  * Runs an activity's body with automatic heartbeats and turns what it throws into failures that Temporal shows and acts
  * on. The first beat comes late: one at the start of each activity costs a turn of short calls a fifth of its speed.
  */
-export async function attempt<T>(body: (attempt: Attempt) => Promise<T>): Promise<T> {
+export async function attempt<T>(
+  body: (attempt: Attempt) => Promise<T>,
+  options: AttemptOptions = {},
+): Promise<T> {
   const context = ActivityContext.current();
   const { heartbeatTimeoutMs } = context.info;
   let details: unknown;
@@ -44,8 +54,14 @@ export async function attempt<T>(body: (attempt: Attempt) => Promise<T>): Promis
         beat();
       },
     });
-  } catch (error) {
-    throw failureOf(error);
+  } catch (thrown) {
+    const error = errorOf(thrown);
+    if (!isUnexpected(error)) throw failureOf(error);
+    options.onUnexpected?.(error);
+    throw failureOf(
+      error,
+      options.conceal ? 'unexpected error; its text is kept from Temporal' : error.message,
+    );
   } finally {
     clearInterval(timer);
   }
@@ -81,13 +97,12 @@ function abortOf(details: ActivityContext['cancellationDetails']): Error {
   });
 }
 
-function failureOf(thrown: unknown): Error {
-  const error = errorOf(thrown);
+function failureOf(error: Error, message = error.message): Error {
   if (error instanceof TemporalFailure) return error;
   // A stable code leads from the Temporal UI to its section of the documents.
-  const type = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const type = codeOf(error) ?? error.name;
   const nonRetryable = 'retryable' in error && error.retryable === false;
-  return withoutStack(ApplicationFailure.create({ type, message: shortened(error.message), nonRetryable }));
+  return withoutStack(ApplicationFailure.create({ type, message: shortened(message), nonRetryable }));
 }
 
 function errorOf(thrown: unknown): Error {
@@ -97,6 +112,17 @@ function errorOf(thrown: unknown): Error {
     // A revoked proxy answers no question at all.
   }
   return Object.assign(new Error(thrownMessage(thrown)), { code: 'HOLDFAST_UNEXPECTED' });
+}
+
+/** Node's own errors have codes too. */
+function isUnexpected(error: Error): boolean {
+  const code = codeOf(error);
+  const isOurs = code?.startsWith('HOLDFAST_') === true && code !== 'HOLDFAST_UNEXPECTED';
+  return !isOurs && !(error instanceof TemporalFailure);
+}
+
+function codeOf(error: Error): string | undefined {
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** Stacks go to the log and the ledger; the history is read by everybody who may see the namespace. */

@@ -1,9 +1,9 @@
+import { type AppSettings, runConfigOf } from '../src/agents/app-settings.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import type { Content } from '../src/events/content.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
-import { buildRequest, InstructionFailed } from '../src/flows/build-request.ts';
+import { exceededBudget, exceededLlmCalls, missingPrice, timeLeft } from '../src/flows/budgets.ts';
 import { callIdsOf } from '../src/flows/contents.ts';
-import { MissingTemplateValue } from '../src/flows/fill-template.ts';
 import {
   type AskedStep,
   endWithResponses,
@@ -12,16 +12,17 @@ import {
   stepFromResponse,
 } from '../src/flows/step-response.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
-import { ModelError, toModelError } from '../src/models/model-errors.ts';
-import type { CallModelInput, StepOutcome } from '../src/protocol/step.ts';
+import { messageDigest } from '../src/protocol/message.ts';
+import type { CallModelInput, FirstStep, StepOutcome } from '../src/protocol/step.ts';
+import type { TurnError } from '../src/protocol/turn.ts';
 import type { OpenedStep, StoredEvent } from '../src/store/store.ts';
-import { Unstorable } from '../src/store/store-errors.ts';
+import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
+import { askModel, delayOf, failureOf, OutOfTime, type StepFailure } from './ask-model.ts';
 import { type Attempt, attempt, isLastRefusal, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { agentOf } from './deployment.ts';
+import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
-import { whicheverComesFirst } from './race.ts';
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 
@@ -29,12 +30,7 @@ type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 export function callModel(
   dependencies: ActivityDependencies,
 ): (input: CallModelInput) => Promise<StepOutcome> {
-  return (input) =>
-    attempt(async (current) => {
-      const outcome = await new ModelStep(dependencies, input, current).run();
-      const first = dependencies.searchAttributes && input.step === 1;
-      return first ? { ...outcome, searchAttributes: true } : outcome;
-    });
+  return (input) => attempt((current) => new ModelStep(dependencies, input, current).run());
 }
 
 class ModelStep {
@@ -50,38 +46,91 @@ class ModelStep {
 
   async run(): Promise<StepOutcome> {
     const { store, transcripts } = this.#dependencies;
-    const { message, ...position } = this.#input;
+    const { message, stateDelta, ...position } = this.#input;
     const knownSeq = transcripts.knownSeq(position.session);
-    const opened = await store.openStep({
-      ...position,
-      knownSeq,
-      ...(message === undefined ? {} : { message: this.#messageEvent(message) }),
-    });
-    if (opened.kind === 'finished') {
-      return { ...opened, v: position.v, agent: opened.agent ?? position.agent ?? '' };
+    let opened: OpenedStep;
+    try {
+      opened = await store.openStep({
+        ...position,
+        knownSeq,
+        ...(message === undefined
+          ? {}
+          : { message: this.#messageEvent(message), messageDigest: messageDigest(message, stateDelta) }),
+      });
+    } catch (error) {
+      if (error instanceof MessageConflict) return this.#refused(error);
+      throw error;
     }
-    if (opened.kind === 'recorded') return opened.outcome;
+    const told = this.#told(opened);
+    if (opened.kind === 'finished') {
+      const { inbox: _inbox, ...finished } = opened;
+      return { ...finished, v: position.v, agent: opened.agent ?? position.agent ?? '', ...told };
+    }
+    if (opened.kind === 'recorded') return { ...opened.outcome, ...told };
 
-    const step = await this.#answer(opened, knownSeq);
+    const step = this.#concealed(await this.#answer(opened, knownSeq));
     const commit = (response: StepResponse) =>
       store.commitStep({ ...position, session: opened.session, ...response });
     try {
-      return (await commit(step)).outcome;
+      return { ...(await commit(step)).outcome, ...told };
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
       const asked = this.#asked(opened, step.agent, step.outcome.model ?? '');
-      return (await commit(stepFromError(asked, error, 1))).outcome;
+      return { ...(await commit(stepFromError(asked, error, 1))).outcome, ...told };
     }
+  }
+
+  /** What the first step tells the workflow beside its outcome. */
+  #told(opened: OpenedStep): FirstStep {
+    const { identity, step } = this.#input;
+    if (step !== 1 || identity === undefined) return {};
+    const { searchAttributes, deployment } = this.#dependencies;
+    const left =
+      opened.kind === 'finished'
+        ? undefined
+        : timeLeft(settingsOf(deployment, identity.app), {
+            age: opened.age,
+            sessionTime: opened.sessionUsage.time,
+          });
+    return {
+      ...(searchAttributes ? { searchAttributes: true } : {}),
+      ...(opened.inbox.length > 0 ? { inbox: opened.inbox } : {}),
+      ...(left === undefined ? {} : { timeLeft: left }),
+    };
+  }
+
+  /** An invocation that another one's name was given to: nothing of it is in the store. */
+  #refused({ code, message }: MessageConflict): StepOutcome {
+    const usage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
+    return {
+      v: this.#input.v,
+      kind: 'failed',
+      session: '',
+      seq: 0,
+      from: 0,
+      agent: this.#input.agent ?? '',
+      outcome: { status: 'failed', error: { code, message }, usage },
+    };
   }
 
   #asked(opened: OpenStep, agent: string, model: string): AskedStep {
     const { invocationId, runKey, step } = this.#input;
-    return { session: opened.session, invocationId, runKey, step, agent, model, usage: opened.usage };
+    const { session, usage } = opened;
+    const { prices } = this.#settings(opened);
+    return { session, invocationId, runKey, step, agent, model, usage, prices };
+  }
+
+  #settings({ names }: OpenStep): AppSettings {
+    return settingsOf(this.#dependencies.deployment, names.app);
   }
 
   async #answer(opened: OpenStep, knownSeq: number): Promise<StepResponse> {
     const { deployment } = this.#dependencies;
-    const name = this.#input.agent ?? opened.lastAgent ?? deployment.rootAgent;
+    const name =
+      this.#input.agent ??
+      opened.asked.agent ??
+      opened.lastAgent ??
+      rootAgentOf(deployment, opened.names.app);
     let agent: LlmAgent;
     try {
       agent = agentOf(deployment, name);
@@ -95,10 +144,13 @@ class ModelStep {
     if (last?.kind === 'responses' && last.runKey === asked.runKey && last.event.actions.skipSummarization) {
       return endWithResponses(asked);
     }
+    const refusal = this.#usedUp(opened, asked);
+    if (refusal !== undefined) return stepFromError(asked, refusal);
     let response: LlmResponse;
     try {
       response = await this.#ask(agent, transcript, opened);
     } catch (error) {
+      if (error instanceof OutOfTime) return stepFromError(asked, error, 1);
       if (this.#current.signal.aborted) throw this.#current.aborted();
       return await this.#fail(asked, agent, opened, failureOf(error));
     }
@@ -111,6 +163,20 @@ class ModelStep {
     }
   }
 
+  /** Why the model must not be asked again. */
+  #usedUp(opened: OpenStep, { agent, model }: AskedStep): TurnError | undefined {
+    const settings = this.#settings(opened);
+    return (
+      exceededLlmCalls(this.#runConfig(opened), this.#input.step - 1) ??
+      exceededBudget(settings, opened) ??
+      missingPrice(settings, agent, model)
+    );
+  }
+
+  #runConfig(opened: OpenStep) {
+    return runConfigOf(this.#settings(opened), this.#input.runConfig ?? opened.asked.runConfig);
+  }
+
   async #transcript(opened: OpenStep, knownSeq: number): Promise<readonly StoredEvent[]> {
     const { store, transcripts } = this.#dependencies;
     return (
@@ -119,29 +185,16 @@ class ModelStep {
     );
   }
 
-  /** Neither the instruction nor the model holds the attempt where they don't heed their signal. */
-  async #ask(agent: LlmAgent, transcript: readonly StoredEvent[], opened: OpenStep): Promise<LlmResponse> {
-    const { modelTimeout } = agent.durable;
-    const timeout = AbortSignal.timeout(modelTimeout);
-    const signal = AbortSignal.any([this.#current.signal, timeout]);
-    const message = `no answer within ${modelTimeout} ms (modelTimeout of the agent ${agent.name})`;
-    const work = async () => {
-      const { invocationId } = this.#input;
-      const { names, state } = opened;
-      const request = await buildRequest(agent, transcript, { invocationId, names, state });
-      const stream = this.#input.runConfig?.streamingMode === 'sse';
-      let last: LlmResponse | undefined;
-      for await (const response of agent.canonicalModel.generateContentAsync(request, stream, signal)) {
-        if (!response.partial) last = response;
-      }
-      if (last !== undefined) return last;
-      const empty = `the model ${request.model} ended its stream without a response`;
-      throw new ModelError({ kind: 'network', message: empty });
-    };
-    return await whicheverComesFirst(work(), [
-      [this.#current.signal, this.#current.aborted],
-      [timeout, () => new ModelError({ kind: 'timeout', message })],
-    ]);
+  #ask(agent: LlmAgent, transcript: readonly StoredEvent[], opened: OpenStep): Promise<LlmResponse> {
+    const { names, state, age, sessionUsage } = opened;
+    return askModel({
+      agent,
+      transcript,
+      context: { invocationId: this.#input.invocationId, names, state },
+      stream: this.#runConfig(opened).streamingMode === 'sse',
+      timeLeft: timeLeft(this.#settings(opened), { age, sessionTime: sessionUsage.time }),
+      current: this.#current,
+    });
   }
 
   /** The last failure that counts ends the turn, its events kept. */
@@ -151,19 +204,27 @@ class ModelStep {
     opened: OpenStep,
     failure: StepFailure,
   ): Promise<StepResponse> {
-    const { store, logger } = this.#dependencies;
+    const { store, logger, conceal } = this.#dependencies;
     const { code, message, retryable, counts, retryAfterMs, modelCalls } = failure;
     if (!retryable) return stepFromError(asked, failure, modelCalls);
-    if (counts) {
-      const failures = await store.recordStepFailure({ ...asked, error: message });
-      logger.warn(`model step failed: ${message}`, { agent: agent.name, model: asked.model, failures });
-      if (failures >= agent.durable.modelRetry.maximumAttempts)
-        return stepFromError(asked, failure, modelCalls);
+    const failures = await store.recordStepFailure({ ...asked, error: message, counts });
+    const text = conceal ? `model step failed: ${code}` : `model step failed: ${message}`;
+    logger.warn(text, { agent: agent.name, model: asked.model, failures });
+    if (counts && failures >= agent.durable.modelRetry.maximumAttempts) {
+      return stepFromError(asked, failure, modelCalls);
     }
-    throw retryLater(code, message, {
+    throw retryLater(code, conceal ? text : message, {
       delay: retryAfterMs ?? delayOf(agent, opened.attempt),
       benign: !counts,
     });
+  }
+
+  /** The end of a turn is told in a failure's message, which a codec doesn't encode. */
+  #concealed(step: StepResponse): StepResponse {
+    const { ending, outcome } = step;
+    if (!this.#dependencies.conceal || ending?.error === undefined || outcome.kind === 'calls') return step;
+    const concealed = { ...ending, error: { ...ending.error, concealed: true as const } };
+    return { ...step, ending: concealed, outcome: { ...outcome, outcome: concealed } };
   }
 
   #messageEvent(message: string | Content) {
@@ -176,29 +237,4 @@ class ModelStep {
       actions: createEventActions({ stateDelta: stateDelta ?? {} }),
     };
   }
-}
-
-interface StepFailure {
-  code: string;
-  message: string;
-  retryable: boolean;
-  /** A failure of the provider's own counts; being told to wait doesn't. */
-  counts: boolean;
-  retryAfterMs?: number | undefined;
-  /** Calls of the model that the failure stands for. */
-  modelCalls: number;
-}
-
-function failureOf(error: unknown): StepFailure {
-  if (error instanceof MissingTemplateValue || error instanceof InstructionFailed) {
-    const { code, message, retryable } = error;
-    return { code, message, retryable, counts: true, modelCalls: 0 };
-  }
-  const { code, message, retryable, countsAsFailure, retryAfterMs } = toModelError(error);
-  return { code, message, retryable, counts: countsAsFailure, retryAfterMs, modelCalls: 1 };
-}
-
-function delayOf({ durable: { modelRetry } }: LlmAgent, attempt: number): number {
-  const { initialInterval, backoffCoefficient, maximumInterval } = modelRetry;
-  return Math.min(initialInterval * backoffCoefficient ** (attempt - 1), maximumInterval);
 }

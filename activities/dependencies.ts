@@ -1,17 +1,17 @@
 import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import type { Store } from '../src/store/store.ts';
 import type { Deployment } from './deployment.ts';
+import type { Logging } from './logging.ts';
 
-/** What a worker tells an operator; the shape of Temporal's own logger. */
-export interface ActivityLogger {
-  warn(message: string, attributes?: Record<string, unknown>): void;
-}
-
-export interface ActivityDependencies {
+export interface ActivityDependencies extends Logging {
   deployment: Deployment;
   store: Store;
   transcripts: TranscriptCache;
-  logger: ActivityLogger;
   /** Whether the server knows Holdfast's search attributes. */
   searchAttributes: boolean;
+  /**
+   * Whether Temporal and the logs get no texts of tools and models but those that a codec encodes: messages of failures
+   * and log lines then name codes, tools and keys only. Read it when it is needed: it isn't known before the worker is.
+   */
+  readonly conceal: boolean;
 }

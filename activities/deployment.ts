@@ -1,15 +1,28 @@
+import type { App } from '../src/agents/app.ts';
+import { type AppSettings, DEFAULT_APP_SETTINGS } from '../src/agents/app-settings.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 
-/** The agents that a worker runs. */
+/** The agents that a worker runs, and the apps whose settings it knows. */
 export interface Deployment {
-  /** Answers where neither the turn nor the session names an agent. */
+  /** Answers where neither the turn, nor the session, nor the app names an agent. */
   rootAgent: string;
   agents: ReadonlyMap<string, LlmAgent>;
+  apps: ReadonlyMap<string, App>;
 }
 
 export function agentOf({ agents }: Deployment, name: string): LlmAgent {
   const agent = agents.get(name);
   if (agent === undefined) throw new NotDeployedHere('agent', name, [...agents.keys()]);
   return agent;
+}
+
+/** The agent that answers in an app where neither the turn nor the session names one. */
+export function rootAgentOf({ apps, rootAgent }: Deployment, app: string): string {
+  return apps.get(app)?.rootAgent.name ?? rootAgent;
+}
+
+/** The defaults for an app that is named by its turns only. */
+export function settingsOf({ apps }: Deployment, app: string): AppSettings {
+  return apps.get(app)?.durable ?? DEFAULT_APP_SETTINGS;
 }

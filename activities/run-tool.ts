@@ -2,8 +2,8 @@ import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
 import { callActionsOf } from '../src/flows/call-actions.ts';
-import { digestOf } from '../src/flows/canonical-json.ts';
 import { carry } from '../src/flows/size-rule.ts';
+import { digestOf } from '../src/protocol/canonical-json.ts';
 import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
@@ -134,10 +134,10 @@ class ToolCall {
     }
     const { message, stack, retryable } = describeFailure(error);
     if (retryable) {
-      const { store, logger } = this.#dependencies;
+      const { store, logger, conceal } = this.#dependencies;
       const { session, callKey } = this.#input;
       const failures = await store.recordCallFailure({ session, callKey, error: message });
-      const hidden = durable.sensitive !== false;
+      const hidden = conceal || durable.sensitive !== false;
       logger.warn(hidden ? `tool ${name} failed` : message, {
         tool: name,
         callKey,

@@ -20,9 +20,11 @@ export function settleStep({
 
 function endingOf({ ending, invocationId, agent }: SettleStepInput): SettleStep['ending'] {
   if (ending === undefined) return undefined;
-  const { error } = ending;
+  const { cutOff, ...outcome } = ending;
+  const { error } = outcome;
   return {
-    outcome: ending,
+    outcome,
+    ...(cutOff === undefined ? {} : { cutOff }),
     ...(error === undefined
       ? {}
       : {

@@ -117,7 +117,7 @@ async function sampleOf(within: Setting, shape: TurnShape, atOnce: number, times
 async function runOne({ temporal, client }: Setting, kind: Kind, shape: TurnShape): Promise<string> {
   const id = randomUUID();
   if (kind === 'holdfast') {
-    const turn = await client.startTurn({
+    const turn = await client.sendMessage({
       app: 'bench',
       userId: 'u',
       sessionId: id,

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 // The built package, as users run it: type stripping would be measured otherwise.
 import { BaseLlm, LlmAgent, type LlmResponse, openStore, tool } from '../dist/src/index.js';
-import { createWorker } from '../dist/worker/index.js';
+import { createWorker, jsonLogger } from '../dist/worker/index.js';
 
 /** A worker in a process of its own, which tells when it polls and how much memory it holds. */
 const [address = '', folder = '', cached = ''] = process.argv.slice(2);
@@ -28,7 +28,7 @@ const worker = await createWorker({
   agents: [new LlmAgent({ name: 'bench', model: new CallingLlm({ model: 'calling' }), tools: [park] })],
   store,
   connection,
-  logger: { warn: () => undefined },
+  logger: jsonLogger({ level: 'error' }),
   maxCachedWorkflows: Number(cached),
 });
 const running = worker.run();

@@ -58,7 +58,7 @@ async function memoryPerTurn(maxCached: string): Promise<number> {
   const { child } = await startWorker(maxCached);
   const park = async (count: number, prefix: string) => {
     for (let turn = 0; turn < count; turn++) {
-      await client.startTurn({
+      await client.sendMessage({
         app: 'bench',
         userId: maxCached,
         sessionId: `${prefix}${turn}`,

@@ -1,4 +1,7 @@
+export { App, type AppOptions, isApp } from './agents/app.ts';
+export type { AppDurableOptions, AppSettings } from './agents/app-settings.ts';
 export { BaseAgent, type BaseAgentConfig, isBaseAgent } from './agents/base-agent.ts';
+export type { BudgetLimits, Budgets, ResolvedBudgetLimits, ResolvedBudgets } from './agents/budget-limits.ts';
 export {
   type AgentDurableOptions,
   type InstructionProvider,
@@ -7,6 +10,7 @@ export {
   LlmAgent as Agent,
   type LlmAgentConfig,
 } from './agents/llm-agent.ts';
+export type { ModelPrice, PriceTable, ResolvedPriceTable } from './agents/price-table.ts';
 export type {
   Content,
   FunctionCall,
@@ -51,6 +55,7 @@ export type { SessionNames, Store, StoredEvent } from './store/store.ts';
 export {
   Fenced,
   InvalidStoreUrl,
+  MessageConflict,
   StepNotSettled,
   StoreBehindHistory,
   StoreInUse,

@@ -4,19 +4,31 @@ import {
   Worker,
 } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.ts';
-import type { ActivityLogger } from '../activities/dependencies.ts';
+import type { HoldfastLogger } from '../activities/logging.ts';
+import type { App } from '../src/agents/app.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol/names.ts';
+import { DefinitionError } from '../src/schema/definition-error.ts';
+import { assertKnownFields } from '../src/schema/known-fields.ts';
 import type { Store } from '../src/store/store.ts';
 import { workflowBundle } from './bundle.ts';
 import { deploy } from './deploy.ts';
+import { jsonLogger } from './json-logger.ts';
+import { logLifecycle } from './lifecycle-log.ts';
+import { PASSED_OPTIONS, type PassedOptions, passedOptions } from './passed-options.ts';
+import { unfailing } from './unfailing-logger.ts';
 
-/** Options of {@link createWorker}. */
-export interface WorkerOptions {
-  /** Agents that this worker runs; names are unique. */
-  agents: readonly LlmAgent[];
-  /** Name of the agent that answers where neither turn nor session names one. Defaults to the first agent's. */
+/** Options of {@link createWorker}: at least one agent, here or in an app. */
+export interface WorkerOptions extends PassedOptions {
+  /** Agents that this worker runs, in every app; names are unique. */
+  agents?: readonly LlmAgent[];
+  /** Apps whose settings this worker knows; each brings its root agent. Other apps have the defaults. */
+  apps?: readonly App[];
+  /**
+   * Name of the agent that answers where neither turn nor session nor app names one. Defaults to the first of `agents`, else
+   * the first app's.
+   */
   rootAgent?: string;
   store: Store;
   connection: NativeConnection;
@@ -30,37 +42,68 @@ export interface WorkerOptions {
   transcriptCacheBytes?: number;
   /** Workflows kept in memory between their tasks. Defaults to 200: more parked turns cost no memory and answer no slower. */
   maxCachedWorkflows?: number;
-  /** How long running activities may go on after a shutdown was asked for. Milliseconds or a string; defaults to 10 s. */
+  /**
+   * How long running activities may go on after a shutdown was asked for; what isn't done by then is tried again by another
+   * worker. Milliseconds or a string; defaults to 10 s.
+   */
   shutdownGraceTime?: TemporalWorkerOptions['shutdownGraceTime'];
-  /** Who this worker is in the Temporal UI. Defaults to `<pid>@<host>`. */
-  identity?: string;
-  /** Gets warnings of failed attempts. Defaults to standard error. */
-  logger?: ActivityLogger;
+  /**
+   * Gets failed attempts, unexpected errors, and when the worker begins and ends. Defaults to JSON lines on standard error
+   * (`jsonLogger()`). Temporal's own lines go to the logger of `Runtime.install`.
+   */
+  logger?: HoldfastLogger;
   /** Path of another workflow bundle than the packaged one. */
   workflowBundlePath?: string;
 }
+
+const FIELDS: readonly string[] = [
+  'agents',
+  'apps',
+  'rootAgent',
+  'store',
+  'connection',
+  'namespace',
+  'taskQueue',
+  'searchAttributes',
+  'transcriptCacheBytes',
+  'maxCachedWorkflows',
+  'shutdownGraceTime',
+  'logger',
+  'workflowBundlePath',
+  ...PASSED_OPTIONS,
+] satisfies (keyof WorkerOptions)[];
 
 /**
  * A Temporal worker that runs turns, their model calls and their tools.
  *
  * @throws BundleMismatch where the workflow bundle was built for another SDK or protocol.
+ * @throws DefinitionError naming the option, the agent or the app.
  * @example
- * const worker = await createWorker({ agents: [support], store, connection });
+ * const worker = await createWorker({ apps: [shop], store, connection });
  * await worker.run();
  */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
+  assertKnownFields('createWorker', options, FIELDS);
   const { store, connection, namespace = 'default', taskQueue = DEFAULT_TASK_QUEUE } = options;
-  return await Worker.create({
+  const deployment = deploy(options);
+  const passed = passedOptions(options);
+  const logger = unfailing(checkedLogger(options.logger ?? jsonLogger()));
+  // Codecs may come from plugins, also from those of the connection: until they are known, nothing is told.
+  let conceal = true;
+  const worker = await Worker.create({
     connection,
     namespace,
     taskQueue,
     workflowBundle: await workflowBundle(options.workflowBundlePath),
     activities: createActivities({
-      deployment: deploy(options.agents, options.rootAgent),
+      deployment,
       store,
       transcripts: new TranscriptCache(options.transcriptCacheBytes),
-      logger: options.logger ?? STANDARD_ERROR,
+      logger,
       searchAttributes: options.searchAttributes ?? false,
+      get conceal() {
+        return conceal;
+      },
     }),
     // A restarted worker waits this long for each workflow that the dead one had cached.
     stickyQueueScheduleToStartTimeout: '1s',
@@ -69,12 +112,27 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     defaultHeartbeatThrottleInterval: '1s',
     maxCachedWorkflows: options.maxCachedWorkflows ?? 200,
     shutdownGraceTime: options.shutdownGraceTime ?? '10s',
-    ...(options.identity === undefined ? {} : { identity: options.identity }),
+    ...passed,
   });
+  conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
+  logLifecycle(worker, logger, {
+    taskQueue,
+    namespace,
+    agents: [...deployment.agents.keys()],
+    apps: [...deployment.apps.keys()],
+    identity: worker.options.identity,
+  });
+  return worker;
 }
 
-const STANDARD_ERROR: ActivityLogger = {
-  warn(message, attributes) {
-    process.stderr.write(`${message} ${JSON.stringify(attributes ?? {})}\n`);
-  },
-};
+function checkedLogger(logger: HoldfastLogger): HoldfastLogger {
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+    if (typeof logger[level] === 'function') continue;
+    throw new DefinitionError({
+      owner: 'createWorker',
+      field: `logger.${level}`,
+      problem: 'expected a function of a message and its attributes',
+    });
+  }
+  return logger;
+}

@@ -1,6 +1,8 @@
+export type { HoldfastLogger } from '../activities/logging.ts';
 export { BundleMismatch } from './bundle.ts';
 export { createWorker, type WorkerOptions } from './create-worker.ts';
 export { acquireFolder, FolderInUse, type FolderOwnership, FolderUnusable } from './folder/lock.ts';
+export { type JsonLoggerOptions, jsonLogger } from './json-logger.ts';
 export { namesServer } from './temporal/client-config.ts';
 export { openTemporal, type TemporalOptions, type TemporalTarget } from './temporal/connect.ts';
 export { stopEmbedded } from './temporal/embedded.ts';

@@ -33,6 +33,14 @@ export function settleStepOptions(summary: string): ActivityOptions {
   };
 }
 
+export function keepMessagesOptions(summary: string): ActivityOptions {
+  return settleStepOptions(summary);
+}
+
+export function deleteExpiredOptions(summary: string): ActivityOptions {
+  return { ...settleStepOptions(summary), startToCloseTimeout: 60 * 60_000 };
+}
+
 export function callOptions(call: PlannedCall, schedule: ToolSchedule): ActivityOptions {
   return {
     activityId: call.callKey,

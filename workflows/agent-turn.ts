@@ -1,100 +1,210 @@
 import {
+  allHandlersFinished,
+  CancellationScope,
+  ContinueAsNew,
+  condition,
   continueAsNew,
   defineQuery,
-  isCancellation,
+  defineSignal,
+  defineUpdate,
   setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { STATUS_QUERY } from '../src/protocol/names.ts';
+import {
+  type CancelCall,
+  type CancelReceipt,
+  type Interrupt,
+  type InterruptReceipt,
+  type MessageReceipt,
+  messageDigest,
+  type SendMessage,
+} from '../src/protocol/message.ts';
+import { CANCEL_CALL, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from '../src/protocol/names.ts';
 import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
-import { runCalls } from './run-calls.ts';
+import { CancelledInvocation, runInvocation } from './invocation.ts';
+import { Mailbox } from './mailbox.ts';
+import { checkedMessage } from './message-arguments.ts';
 import { labelRun } from './search-attributes.ts';
-import { checkedStart } from './start-arguments.ts';
-import { askModel, budgetError, endTurn, interruptTurn, resultOf, settleStep, turnFailure } from './steps.ts';
-import { initialState, type TurnState } from './turn-state.ts';
+import { checkedStart, missingMessage } from './start-arguments.ts';
+import { Steering } from './steering.ts';
+import { turnFailure } from './steps.ts';
+import {
+  beginInvocation,
+  type ChainState,
+  endInvocation,
+  type InvocationState,
+  initialChain,
+  restoredChain,
+  resultOfChain,
+} from './turn-state.ts';
+
+const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
 
 /**
- * One turn: from a message to its final answer. The history holds its control, the store its content.
+ * A turn, from a message to its final answer, and those of the messages that come meanwhile: one invocation after another.
+ * The history holds their control, the store their content.
  *
  * @param carried what the run before handed on by continue-as-new.
  */
-export async function agentTurn(given: AgentTurnStart, carried?: TurnState): Promise<TurnResult> {
+export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Promise<TurnResult> {
   const info = workflowInfo();
   const start = checkedStart(given, info);
-  const state = carried ?? initialState(start, info);
+  const chain = carried === undefined ? initialChain(start, info) : restoredChain(carried);
+  const { app, userId, sessionId } = start;
   const running: RunningCall[] = [];
+  const steering = new Steering();
+  let latest: InvocationState | undefined = chain.current;
   let status: TurnStatus['status'] = 'running';
+  const mailbox = new Mailbox(chain.mailbox, {
+    app,
+    userId,
+    sessionId,
+    startedAt: chain.startedAt,
+    idle: () => chain.current === undefined && chain.invocations === 0,
+    current() {
+      if (chain.current === undefined) return undefined;
+      return { invocationId: chain.current.invocationId, digest: digestOf(start, chain.current) };
+    },
+    interrupt: () => steering.end({ status: 'interrupted', cutOff: INTERRUPTED_BY_MESSAGE }),
+  });
+  const interrupt = ({ reason }: Interrupt): InterruptReceipt => {
+    const text = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '';
+    const interrupted = steering.end({ status: 'interrupted', cutOff: `cancelled: interrupted${text}` });
+    return {
+      v: PROTOCOL_VERSION,
+      ...(interrupted && chain.current ? { invocationId: chain.current.invocationId } : {}),
+    };
+  };
+  const cancelCall = (given: CancelCall): CancelReceipt => {
+    const callKey = steering.callOf(given);
+    steering.cancelCall(callKey, typeof given.reason === 'string' ? given.reason : undefined);
+    return { v: PROTOCOL_VERSION, callKey, status: 'cancelling' };
+  };
+  const describe = () => setCurrentDetails(describeTurn(latest, running, mailbox));
+
   setHandler(
     defineQuery<TurnStatus>(STATUS_QUERY),
     (): TurnStatus => ({
       v: PROTOCOL_VERSION,
       status,
-      agent: state.agent,
-      step: currentStep(state, running),
-      invocationId: state.invocationId,
+      agent: latest?.agent,
+      step: latest === undefined ? 0 : currentStep(latest, running),
+      invocationId: latest?.invocationId ?? '',
       running: [...running],
-      usage: state.usage,
+      queued: mailbox.waiting,
+      usage: latest?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     }),
   );
-  const ended = (result: TurnResult): TurnResult => {
-    status = result.status;
-    if (result.status === 'failed') throw turnFailure(result);
-    return result;
-  };
-  const describe = () => setCurrentDetails(describeTurn(state, running));
+  setHandler(
+    defineUpdate<MessageReceipt, [SendMessage]>(SEND_MESSAGE),
+    (given) => mailbox.updated(checkedMessage(given)),
+    {
+      validator: (given) => void checkedMessage(given),
+    },
+  );
+  setHandler(defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL), cancelCall, {
+    validator: (given) => void steering.callOf(given),
+  });
+  setHandler(defineUpdate<InterruptReceipt, [Interrupt | undefined]>(INTERRUPT), (given) =>
+    interrupt(given ?? {}),
+  );
+  setHandler(defineSignal<[SendMessage]>(SEND_MESSAGE), (given) =>
+    noted(() => mailbox.signalled(checkedMessage(given))),
+  );
+  setHandler(defineSignal<[CancelCall]>(CANCEL_CALL), (given) => noted(() => cancelCall(given)));
+  setHandler(defineSignal<[Interrupt | undefined]>(INTERRUPT), (given) => void interrupt(given ?? {}));
 
-  try {
-    for (;;) {
+  /** Nobody reads what a signal's handler throws; what is thrown otherwise would stop the workflow for ever. */
+  function noted(handle: () => unknown): void {
+    try {
+      handle();
+    } catch (error) {
+      mailbox.note(error instanceof Error ? error.message : String(error));
       describe();
-      const outcome = await askModel(start, state);
-      labelRun(start, state, outcome);
-      if (outcome.kind !== 'calls') return ended(resultOf(state, outcome.outcome));
+    }
+  }
 
-      const { session, agent } = outcome;
-      const ran = await runCalls({ session, agent, runKey: state.invocationId }, outcome, {
-        started: ({ callKey, tool }) => {
-          running.push({ callKey, tool, since: Date.now() });
-          describe();
-        },
-        ended: ({ callKey }) => {
-          running.splice(
-            running.findIndex((call) => call.callKey === callKey),
-            1,
-          );
-          describe();
-        },
-      });
+  const handled = async () => {
+    while (!mailbox.settled || !allHandlersFinished()) {
+      await condition(() => mailbox.settled && allHandlersFinished());
+    }
+  };
+  const continueWhereSuggested = async () => {
+    if (!workflowInfo().continueAsNewSuggested) return;
+    await handled();
+    if (chain.current !== undefined) chain.current.digest = digestOf(start, chain.current);
+    await continueAsNew<typeof agentTurn>(withoutMessage(start), chain);
+  };
 
-      const overBudget = ran.skipSummarization ? undefined : budgetError(start, state);
-      if (ran.skipSummarization || overBudget) {
-        const settled = await endTurn(state, ran.unsettled, {
-          status: overBudget ? 'failed' : 'completed',
-          ...(overBudget ? { error: overBudget } : {}),
-          usage: state.usage,
-        });
-        return ended(resultOf(state, settled));
+  for (;;) {
+    if (chain.current === undefined) {
+      await handled();
+      const next = mailbox.next();
+      if (next === undefined) break;
+      beginInvocation(chain, next);
+    }
+    const current = chain.current as unknown as InvocationState;
+    latest = current;
+    const invocation = runInvocation(start, current, {
+      running,
+      steering,
+      changed: describe,
+      firstStep(told) {
+        labelRun(start, current, told);
+        if (told.inbox !== undefined) mailbox.takeUp(told.inbox);
+      },
+      betweenSteps: continueWhereSuggested,
+    });
+    const ended = await onFailure(invocation, () => CancellationScope.nonCancellable(handled));
+    if (ended instanceof CancelledInvocation) {
+      await CancellationScope.nonCancellable(handled);
+      const { recorded, error } = ended;
+      if (recorded === undefined || recorded.status === 'interrupted') {
+        status = 'interrupted';
+        throw error;
       }
-      if (ran.unsettled.length > 0) await settleStep(state, ran.unsettled);
+      endInvocation(chain, recorded);
+      break;
+    }
+    mailbox.ended(current.invocationId, current.digest);
+    endInvocation(chain, ended);
+    if (mailbox.waiting > 0) await continueWhereSuggested();
+  }
 
-      if (workflowInfo().continueAsNewSuggested)
-        await continueAsNew<typeof agentTurn>(withoutMessage(start), state);
-    }
+  if (chain.first === undefined) throw missingMessage();
+  const result = resultOfChain(chain);
+  status = result.status;
+  if (result.status === 'failed') throw turnFailure(result);
+  return result;
+}
+
+/** What was accepted is in the store before the run is gone. */
+async function onFailure<T>(work: Promise<T>, before: () => Promise<void>): Promise<T> {
+  try {
+    return await work;
   } catch (error) {
-    if (isCancellation(error)) {
-      running.length = 0;
-      const recorded = await interruptTurn(state);
-      if (recorded !== undefined && recorded.status !== 'interrupted')
-        return ended(resultOf(state, recorded));
-      status = 'interrupted';
-    }
+    if (!(error instanceof ContinueAsNew)) await before();
     throw error;
   }
 }
 
+/** Computed for those who ask only: most turns have nobody who sends their message again. */
+function digestOf(start: AgentTurnStart, current: InvocationState): string | undefined {
+  if (current.digest === undefined && current.number === 1 && start.message !== undefined) {
+    current.digest = messageDigest(start.message, start.stateDelta);
+  }
+  return current.digest;
+}
+
 /** The message went into the store with the first step; only its size would cross to the next run. */
-function withoutMessage(start: AgentTurnStart): AgentTurnStart {
-  return { ...start, message: '(in the transcript)', stateDelta: undefined };
+function withoutMessage({
+  message: _message,
+  stateDelta: _delta,
+  stored: _stored,
+  ...start
+}: AgentTurnStart) {
+  return start;
 }

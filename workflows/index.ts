@@ -1,1 +1,2 @@
 export { agentTurn } from './agent-turn.ts';
+export { retainSessions } from './retain-sessions.ts';

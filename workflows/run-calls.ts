@@ -16,6 +16,7 @@ import type {
 } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { callOptions, localCallOptions } from './activity-options.ts';
+import type { Steering } from './steering.ts';
 
 export interface CallObserver {
   started(call: PlannedCall): void;
@@ -39,20 +40,36 @@ export async function runCalls(
   context: CallContext,
   step: CallsOfStep,
   observer: CallObserver,
+  steering: Steering,
 ): Promise<RanCalls> {
   const ran: RanCalls = { unsettled: [], skipSummarization: false };
+  steering.planned(step.calls);
   for (const group of groupsThatRunTogether(step)) {
     let next = 0;
     const runNext = async (): Promise<void> => {
       for (let call = group[next++]; call !== undefined; call = group[next++]) {
+        const planned = call;
+        const { callKey, callId, tool } = planned;
+        const schedule = scheduleOf(step, call);
         observer.started(call);
-        await runCall(context, call, scheduleOf(step, call), ran);
+        await steering.runCall(
+          callKey,
+          () => runCall(context, planned, schedule, ran),
+          (error) => ran.unsettled.push({ callKey, callId, tool, error }),
+        );
         observer.ended(call);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(step.maxParallelCalls, group.length) }, runNext));
+    await allEnded(Array.from({ length: Math.min(step.maxParallelCalls, group.length) }, runNext));
   }
   return ran;
+}
+
+/** The first failure, once nothing runs any more: what is settled behind a failure would come too late to count. */
+async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
+  for (const ended of await Promise.allSettled(runs)) {
+    if (ended.status === 'rejected') throw ended.reason;
+  }
 }
 
 function scheduleOf(step: CallsOfStep, call: PlannedCall): ToolSchedule {

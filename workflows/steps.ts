@@ -9,34 +9,45 @@ import type {
   StepPosition,
   UnsettledCall,
 } from '../src/protocol/step.ts';
-import type { AgentTurnStart, InvocationOutcome, TurnError, TurnResult } from '../src/protocol/turn.ts';
+import type {
+  AgentTurnStart,
+  InvocationOutcome,
+  TurnError,
+  TurnResult,
+  TurnRunConfig,
+} from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { modelStepOptions, settleStepOptions } from './activity-options.ts';
-import type { TurnState } from './turn-state.ts';
-
-const DEFAULT_MAX_LLM_CALLS = 500;
+import type { EarlyEnd } from './steering.ts';
+import type { InvocationState } from './turn-state.ts';
 
 /** Runs the next model step and moves the state to where it ended. */
-export async function askModel(start: AgentTurnStart, state: TurnState): Promise<StepOutcome> {
-  const { app, userId, sessionId, message, stateDelta } = start;
+export async function askModel(start: AgentTurnStart, state: InvocationState): Promise<StepOutcome> {
+  const { app, userId, sessionId } = start;
   const first = state.step === 0;
+  const runConfig = runConfigOf(start, state);
+  // A queued message, and that of a retry, are in the store.
+  const { message, stateDelta } = state.number === 1 ? start : {};
+  state.asked = state.step + 1;
   const input: CallModelInput = {
-    ...positionOf(state, state.step + 1),
+    ...positionOf(state, state.asked),
     ...(state.agent === undefined ? {} : { agent: state.agent }),
-    ...(first ? { identity: { app, userId, sessionId, messageId: state.messageId }, message } : {}),
+    ...(first ? { identity: { app, userId, sessionId, messageId: state.messageId } } : {}),
+    ...(first && message !== undefined ? { message } : {}),
     ...(first && stateDelta ? { stateDelta } : {}),
-    ...(start.runConfig ? { runConfig: start.runConfig } : {}),
+    ...(runConfig ? { runConfig } : {}),
   };
   const outcome = await scheduleActivity<StepOutcome>(
     CALL_MODEL,
     [input],
     modelStepOptions(stepSummary(state)),
   );
-  state.step += 1;
+  state.step = state.asked;
   state.session = outcome.session;
   state.agent = outcome.agent;
   state.seq = outcome.seq;
   if (outcome.model !== undefined) state.model = outcome.model;
+  if (outcome.timeLeft !== undefined) state.deadline = Date.now() + outcome.timeLeft;
   if (outcome.kind === 'calls') {
     state.usage = outcome.usage;
   } else {
@@ -46,8 +57,13 @@ export async function askModel(start: AgentTurnStart, state: TurnState): Promise
   return outcome;
 }
 
+/** Of the message; a chain's first one travels in the start arguments. */
+function runConfigOf(start: AgentTurnStart, state: InvocationState): TurnRunConfig | undefined {
+  return state.runConfig ?? (state.number === 1 ? start.runConfig : undefined);
+}
+
 /** Settles what no activity settled. */
-export async function settleStep(state: TurnState, unsettled: UnsettledCall[]): Promise<void> {
+export async function settleStep(state: InvocationState, unsettled: UnsettledCall[]): Promise<void> {
   await settle(state, unsettled);
 }
 
@@ -56,7 +72,7 @@ export async function settleStep(state: TurnState, unsettled: UnsettledCall[]): 
  * recorded is what counts.
  */
 export async function endTurn(
-  state: TurnState,
+  state: InvocationState,
   unsettled: UnsettledCall[],
   ending: StepEnding,
 ): Promise<InvocationOutcome> {
@@ -66,12 +82,12 @@ export async function endTurn(
 }
 
 async function settle(
-  state: TurnState,
+  state: InvocationState,
   unsettled: UnsettledCall[],
   ending?: StepEnding,
 ): Promise<InvocationOutcome | undefined> {
   const input: SettleStepInput = {
-    ...positionOf(state, state.step),
+    ...positionOf(state, ending ? state.asked : state.step),
     session: sessionOf(state),
     agent: state.agent ?? '',
     unsettled,
@@ -81,7 +97,7 @@ async function settle(
     SETTLE_STEP,
     [input],
     settleStepOptions(
-      `${state.agent ?? 'agent'} · ${ending ? `${ending.status} at step` : 'step'} ${state.step}`,
+      `${state.agent ?? 'agent'} · ${ending ? `${ending.status} at step` : 'step'} ${state.asked}`,
     ),
   );
   state.seq = settled.seq;
@@ -90,29 +106,31 @@ async function settle(
 }
 
 /**
- * Leaves a session that its next turn continues. A turn that was cancelled before its first step answered is healed
+ * Leaves a session that its next turn continues. A turn that was ended before its first step answered is healed
  * by the first step of the next.
  */
-export async function interruptTurn(state: TurnState): Promise<InvocationOutcome | undefined> {
+export async function endEarly(
+  state: InvocationState,
+  how: EarlyEnd,
+): Promise<InvocationOutcome | undefined> {
   if (state.session === undefined) return undefined;
-  return await endTurn(state, [], {
-    status: 'interrupted',
-    error: { code: 'CANCELLED', message: 'the turn was cancelled' },
-    usage: state.usage,
-  });
+  return await endTurn(state, [], { ...how, usage: state.usage });
 }
 
-/** The limit of ADK's `RunConfig.maxLlmCalls`, where the calls so far have used it up. */
-export function budgetError(start: AgentTurnStart, state: TurnState): TurnError | undefined {
-  const limit = start.runConfig?.maxLlmCalls ?? DEFAULT_MAX_LLM_CALLS;
-  if (limit <= 0 || state.step < limit) return undefined;
+/**
+ * The limit of ADK's `RunConfig.maxLlmCalls`, where the calls so far have used up what the message allows. The default, the
+ * app's own limit and its budgets are looked at by the next model step.
+ */
+export function budgetError(start: AgentTurnStart, state: InvocationState): TurnError | undefined {
+  const limit = runConfigOf(start, state)?.maxLlmCalls;
+  if (limit === undefined || limit <= 0 || state.step < limit) return undefined;
   return {
     code: 'LLM_CALLS_LIMIT_EXCEEDED',
     message: `Max number of llm calls limit of \`${limit}\` exceeded`,
   };
 }
 
-export function resultOf(state: TurnState, outcome: InvocationOutcome): TurnResult {
+export function resultOf(state: InvocationState, outcome: InvocationOutcome): TurnResult {
   return {
     v: PROTOCOL_VERSION,
     invocationId: state.invocationId,
@@ -122,14 +140,16 @@ export function resultOf(state: TurnState, outcome: InvocationOutcome): TurnResu
 }
 
 export function turnFailure(result: TurnResult): ApplicationFailure {
-  const { code, message } = result.error ?? { code: 'UNKNOWN', message: 'the turn failed' };
-  const failure = ApplicationFailure.nonRetryable(`${code}: ${message}`, 'TurnFailed', result);
+  const { code, message, concealed } = result.error ?? { code: 'UNKNOWN', message: 'the turn failed' };
+  // A failure's message is not encoded where its details are.
+  const text = concealed ? `${code}: see the details of this failure` : `${code}: ${message}`;
+  const failure = ApplicationFailure.nonRetryable(text, 'TurnFailed', result);
   // It would say where the worker is installed, and nothing about the turn.
   failure.stack = '';
   return failure;
 }
 
-function positionOf(state: TurnState, step: number): StepPosition {
+function positionOf(state: InvocationState, step: number): StepPosition {
   return {
     v: PROTOCOL_VERSION,
     ...(state.session === undefined ? {} : { session: state.session }),
@@ -137,16 +157,16 @@ function positionOf(state: TurnState, step: number): StepPosition {
     runKey: state.invocationId,
     step,
     seq: state.seq,
-    fence: { startedAt: state.chainStartedAt, invocation: 1 },
+    fence: { startedAt: state.chainStartedAt, invocation: state.number },
   };
 }
 
-function sessionOf(state: TurnState): string {
+function sessionOf(state: InvocationState): string {
   if (state.session === undefined) throw new Error('a step is settled only after the first one has answered');
   return state.session;
 }
 
-function stepSummary(state: TurnState): string {
+function stepSummary(state: InvocationState): string {
   return [
     state.agent ?? 'agent',
     ...(state.model === undefined ? [] : [state.model]),

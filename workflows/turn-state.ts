@@ -1,39 +1,136 @@
 import type { WorkflowInfo } from '@temporalio/workflow';
-import { invocationIdOf } from '../src/protocol/identity.ts';
-import type { AgentTurnStart, TurnUsage } from '../src/protocol/turn.ts';
+import { invocationIdOf, retryIdOf } from '../src/protocol/identity.ts';
+import type {
+  AgentTurnStart,
+  OtherInvocation,
+  TurnResult,
+  TurnRunConfig,
+  TurnUsage,
+} from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import type { MailboxState, QueuedMessage } from './mailbox.ts';
 
-/** What a turn carries from run to run: everything that the next step needs and nothing that the store knows. */
-export interface TurnState {
-  v: number;
+/** Where an invocation stands: everything that its next step needs and nothing that the store knows. */
+export interface InvocationState {
   messageId: string;
   invocationId: string;
   /** Start of the chain's first run, milliseconds since the epoch. */
   chainStartedAt: number;
+  /** Number of the invocation within the chain, from 1. */
+  number: number;
   session: string | undefined;
   agent: string | undefined;
   model: string | undefined;
   /** Last step that answered; 0 before the first. */
   step: number;
+  /** Last step that was asked for, and may have been recorded. */
+  asked: number;
   seq: number;
   from: number;
   usage: TurnUsage;
+  /** Of the message, once somebody asked for it. */
+  digest?: string;
+  runConfig?: TurnRunConfig;
+  /** When its wall time is used up, milliseconds since the epoch. */
+  deadline?: number;
 }
 
-export function initialState(start: AgentTurnStart, info: WorkflowInfo): TurnState {
+/** What a chain of runs carries from run to run. */
+export interface ChainState {
+  v: number;
+  startedAt: number;
+  /** Number of the newest invocation. */
+  invocations: number;
+  /** Absent between two invocations. */
+  current?: InvocationState;
+  /** What the chain's first invocation came to. */
+  first?: TurnResult;
+  others: OtherInvocation[];
+  mailbox: MailboxState;
+}
+
+/** Enough for everybody who waits: clients find older ones in the store. */
+const MOST_OTHERS = 256;
+
+/** How the first version carried a turn: one invocation, and nothing waiting. */
+type CarriedTurn = Omit<InvocationState, 'number' | 'asked'>;
+
+export function initialChain(start: AgentTurnStart, info: WorkflowInfo): ChainState {
+  const startedAt = info.startTime.getTime();
+  const chain: ChainState = {
+    v: PROTOCOL_VERSION,
+    startedAt,
+    invocations: 0,
+    others: [],
+    mailbox: { queue: [], ended: {}, notes: [], places: 0 },
+  };
+  if (start.message === undefined && start.stored === undefined && start.retryOf === undefined) return chain;
   // A reset changes the run id; the message must stay the same message.
   const messageId = start.messageId ?? info.originalExecutionRunId;
+  const { retryOf } = start;
+  beginInvocation(chain, {
+    messageId,
+    invocationId: retryOf
+      ? retryIdOf(retryOf.invocationId, retryOf.generation)
+      : invocationIdOf(start.app, start.userId, start.sessionId, messageId),
+    agent: start.agent,
+    runConfig: start.runConfig,
+    digest: start.stored?.digest,
+  });
+  return chain;
+}
+
+export function restoredChain(carried: ChainState | CarriedTurn): ChainState {
+  if ('mailbox' in carried) return carried;
   return {
     v: PROTOCOL_VERSION,
+    startedAt: carried.chainStartedAt,
+    invocations: 1,
+    current: { ...carried, number: 1, asked: carried.step },
+    others: [],
+    mailbox: { queue: [], ended: {}, notes: [], places: 0 },
+  };
+}
+
+type Beginning = Pick<InvocationState, 'messageId' | 'invocationId'> & {
+  [Field in 'agent' | 'runConfig' | 'digest']?: InvocationState[Field] | undefined;
+};
+
+export function beginInvocation(chain: ChainState, beginning: Beginning | QueuedMessage): InvocationState {
+  const { messageId, invocationId, agent, runConfig, digest } = beginning;
+  chain.invocations += 1;
+  chain.current = {
     messageId,
-    invocationId: invocationIdOf(start.app, start.userId, start.sessionId, messageId),
-    chainStartedAt: info.startTime.getTime(),
+    invocationId,
+    chainStartedAt: chain.startedAt,
+    number: chain.invocations,
     session: undefined,
-    agent: start.agent,
+    agent,
     model: undefined,
     step: 0,
+    asked: 0,
     seq: 0,
     from: 0,
     usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+    ...(runConfig === undefined ? {} : { runConfig }),
+    ...(digest === undefined ? {} : { digest }),
   };
+  return chain.current;
+}
+
+export function endInvocation(chain: ChainState, result: TurnResult): void {
+  delete chain.current;
+  if (chain.first === undefined) {
+    chain.first = result;
+    return;
+  }
+  const { invocationId, status, events } = result;
+  chain.others.push({ invocationId, status, events });
+  if (chain.others.length > MOST_OTHERS) chain.others.shift();
+}
+
+/** What the chain's last run gives back. */
+export function resultOfChain({ first, others }: ChainState): TurnResult {
+  if (first === undefined) throw new Error('a chain ends with its first invocation at the earliest');
+  return others.length === 0 ? first : { ...first, others };
 }

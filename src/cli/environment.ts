@@ -6,10 +6,12 @@ import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } f
 import {
   acquireFolder,
   createWorker,
+  type HoldfastLogger,
   namesServer,
   openTemporal,
   type TemporalTarget,
 } from '../../worker/index.ts';
+import type { App } from '../agents/app.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
 import { shortDigest } from '../protocol/identity.ts';
@@ -40,6 +42,7 @@ export interface Environment {
 export interface EnvironmentOptions {
   folder: string;
   agents: readonly LlmAgent[];
+  apps: readonly App[];
   rootAgent: LlmAgent;
   env: NodeJS.ProcessEnv;
   /**
@@ -91,6 +94,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       (url === undefined ? ownQueue(folder, options.taskQueueOf) : DEFAULT_TASK_QUEUE);
     const worker = await createWorker({
       agents: options.agents,
+      apps: options.apps,
       rootAgent: options.rootAgent.name,
       store,
       connection: native,
@@ -112,6 +116,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     });
     const client = new HoldfastClient({
       temporal: new Client({ connection, namespace: temporal.namespace }),
+      store,
       taskQueue,
       searchAttributes,
     });
@@ -123,8 +128,10 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
 }
 
 /** Without a folder there is no file for the operator; the terminal gets a line. */
-function withoutStacks(onProgress: (line: string) => void) {
-  return { warn: (message: string) => onProgress(message) };
+function withoutStacks(onProgress: (line: string) => void): HoldfastLogger {
+  const told = (message: string) => onProgress(message);
+  const untold = () => undefined;
+  return { debug: untold, info: untold, warn: told, error: told };
 }
 
 function ownQueue(folder: string, file: string): string {

@@ -1,10 +1,6 @@
+import { followEvents } from '../client/follow-events.ts';
 import type { SessionNames, Store, StoreNotice } from '../store/store.ts';
 import type { Printer } from './printer.ts';
-
-/** Another process may append where the store is shared; its notices don't reach this one. */
-const POLL_INTERVAL = 500;
-
-const PAGE = 500;
 
 export interface Follow {
   store: Store;
@@ -18,38 +14,18 @@ export interface Follow {
 
 /** Prints an invocation's events in order, as they come, until it has ended. Returns the last seq that it has read. */
 export async function followInvocation(follow: Follow): Promise<number> {
-  const { store, names, invocationId, printer } = follow;
-  let after = follow.after;
-  let news = Promise.withResolvers<void>();
-  let ended = false;
-  const wake = () => news.resolve();
+  const { store, names, invocationId, after, printer, ended } = follow;
+  let read = after;
   const stop = store.onNotice((notice) => {
-    if (notice.type === 'appended') wake();
-    else if (notice.runKey === invocationId) printNotice(printer, notice);
+    if (notice.type !== 'appended' && notice.runKey === invocationId) printNotice(printer, notice);
   });
-  const timer = setInterval(wake, POLL_INTERVAL);
-  const end = () => {
-    ended = true;
-    wake();
-  };
-  follow.ended.then(end, end);
   try {
-    for (;;) {
-      const last = ended;
-      for (;;) {
-        const page = await store.readEvents({ ...names, after, limit: PAGE });
-        for (const stored of page) {
-          after = stored.seq;
-          if (stored.event.invocationId === invocationId) printer.event(stored);
-        }
-        if (page.length < PAGE) break;
-      }
-      if (last) return after;
-      await news.promise;
-      news = Promise.withResolvers<void>();
+    for await (const stored of followEvents(store, names, { after, until: ended })) {
+      read = stored.seq;
+      if (stored.event.invocationId === invocationId) printer.event(stored);
     }
+    return read;
   } finally {
-    clearInterval(timer);
     stop();
   }
 }

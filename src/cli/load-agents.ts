@@ -1,23 +1,29 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { type App, isApp } from '../agents/app.ts';
 import { isLlmAgent, type LlmAgent } from '../agents/llm-agent.ts';
+import { isRecord } from '../schema/kind-of.ts';
 import { nearestName } from '../schema/nearest-name.ts';
 import type { GeminiScript } from '../testing/gemini-stand-in.ts';
 import { CliError } from './cli-error.ts';
 
+const ADK_APP = Symbol.for('google.adk.app');
+
 /** What an agents file exports. */
 export interface AgentsFile {
-  /** The file's name without its ending: the app's name. */
+  /** The app's name: that of the export `app`, else the file's without its ending. */
   app: string;
+  /** The export `app`, where there is one. */
+  apps: App[];
   agents: LlmAgent[];
-  /** The export `rootAgent`, or the only agent. */
+  /** The app's, the export `rootAgent`, or the only agent. */
   rootAgent: LlmAgent | undefined;
   /** The export `geminiScript`: what the Gemini stand-in answers while there is no key. */
   geminiScript: GeminiScript | undefined;
 }
 
-/** Loads a TypeScript or JavaScript file as it is; every exported agent is registered. */
+/** Loads a TypeScript or JavaScript file as it is; every exported agent is registered, and the app's. */
 export async function loadAgents(file: string): Promise<AgentsFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CliError(`${file}: no such file; name a file that exports your agents`);
@@ -25,7 +31,9 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
     throw new CliError(`${file} is a folder; name a file that exports your agents`);
   const exported = await importFile(file, path);
   const names = 'module.exports' in exported ? [] : Object.keys(exported);
-  const agents = [...new Set(Object.values(exported).filter(isLlmAgent))];
+  const app = appOf(file, exported);
+  const rootOfApp = app === undefined ? [] : [app.rootAgent];
+  const agents = [...new Set([...rootOfApp, ...Object.values(exported).filter(isLlmAgent)])];
   if (agents.length === 0) {
     const foreign = Object.entries(exported).find(([, value]) => isForeignAgent(value))?.[0];
     if (foreign !== undefined) {
@@ -47,10 +55,14 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   if (rootAgent !== undefined && !isLlmAgent(rootAgent)) {
     throw new CliError(`${file}: the export rootAgent is no agent, but ${typeof rootAgent}`);
   }
+  if (app !== undefined && rootAgent !== undefined && rootAgent !== app.rootAgent) {
+    throw new CliError(`${file}: the exports app and rootAgent name two root agents: leave rootAgent out`);
+  }
   return {
-    app: basename(path, extname(path)),
+    app: app?.name ?? basename(path, extname(path)),
+    apps: app === undefined ? [] : [app],
     agents,
-    rootAgent: rootAgent ?? (agents.length === 1 ? agents[0] : undefined),
+    rootAgent: app?.rootAgent ?? rootAgent ?? (agents.length === 1 ? agents[0] : undefined),
     geminiScript: isScript(geminiScript) ? geminiScript : undefined,
   };
 }
@@ -77,6 +89,21 @@ export function chooseAgent(
       `It has ${names.join(', ')}.`,
     2,
   );
+}
+
+function appOf(file: string, exported: Record<string, unknown>): App | undefined {
+  const { app } = exported;
+  if (isApp(app)) return app;
+  if (app !== undefined) {
+    throw new CliError(
+      isForeignApp(app)
+        ? `${file}: app is an App of another package: import App from 'holdfast' instead`
+        : `${file}: the export app is no App, but ${typeof app}; write "export const app = new App({ … })"`,
+    );
+  }
+  const name = Object.entries(exported).find(([, value]) => isApp(value) || isAdkApp(value))?.[0];
+  if (name === undefined) return undefined;
+  throw new CliError(`${file}: ${name} is an App: export it under the name app`);
 }
 
 async function importFile(file: string, path: string): Promise<Record<string, unknown>> {
@@ -117,6 +144,14 @@ function placeOf(error: SyntaxError): string {
 /** An agent of ADK has another class, though it is made of the same words. */
 function isForeignAgent(value: unknown): boolean {
   return typeof value === 'object' && value !== null && /Agent$/.test(value.constructor?.name ?? '');
+}
+
+function isForeignApp(value: unknown): boolean {
+  return isAdkApp(value) || (isRecord(value) && value.constructor?.name === 'App');
+}
+
+function isAdkApp(value: unknown): boolean {
+  return isRecord(value) && ADK_APP in value;
 }
 
 function isScript(value: unknown): value is GeminiScript {

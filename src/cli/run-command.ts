@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { workflowUrl } from '../../worker/index.ts';
+import type { OutgoingMessage } from '../client/outgoing-turn.ts';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
-import type { AgentTurnStart, InvocationOutcome } from '../protocol/turn.ts';
+import type { InvocationOutcome } from '../protocol/turn.ts';
 import { CliError } from './cli-error.ts';
 import { type Environment, openEnvironment } from './environment.ts';
 import { followInvocation } from './follow-invocation.ts';
@@ -34,7 +35,7 @@ function checkOptions(options: RunOptions): void {
   }
 }
 
-type TurnOfCommand = AgentTurnStart & { agent: string; messageId: string };
+type TurnOfCommand = OutgoingMessage & { agent: string; messageId: string };
 
 /** `holdfast run`: one turn to its end. Returns the exit code. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
@@ -60,6 +61,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
     environment = await openEnvironment({
       folder: options.folder,
       agents: loaded.agents,
+      apps: loaded.apps,
       rootAgent: agent,
       env: process.env,
       taskQueueOf: file,
@@ -101,14 +103,18 @@ async function runTurn(
     return recorded.outcome;
   }
   const known = recorded === undefined ? await store.findSession(names) : undefined;
-  const handle = await client.startTurn(turn);
+  const handle = await client.sendMessage(turn);
   if (handle.taskQueue !== taskQueue) {
     throw new CliError(
       `message ${turn.messageId} is under way on the task queue ${handle.taskQueue}, of another folder or agents file: ` +
         'run it there, or give both the same HOLDFAST_STORE and HOLDFAST_TASK_QUEUE',
     );
   }
-  if (handle.attached) printer.note(`message ${turn.messageId} is under way; following it`);
+  if (handle.disposition === 'attached') {
+    printer.note(`message ${turn.messageId} is under way; following it`);
+  } else if (handle.disposition === 'sent') {
+    printer.note(`the session is answering another message; ${turn.messageId} comes after it`);
+  }
   const link = workflowUrl(temporal, workflowIdOf(turn.app, turn.userId, turn.sessionId), handle.runId);
   printer.started({ ...turn, link });
   const result = handle.result();

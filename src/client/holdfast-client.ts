@@ -1,168 +1,108 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type Client,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
-  type WorkflowHandle,
-} from '@temporalio/client';
-import { ApplicationFailure, defineSearchAttributeKey } from '@temporalio/common';
-import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
-import { AGENT_TURN, DEFAULT_TASK_QUEUE, STATUS_QUERY } from '../protocol/names.ts';
-import { searchAttributeValues } from '../protocol/search-attributes.ts';
-import type { AgentTurnStart, TurnResult, TurnStatus } from '../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../protocol/message.ts';
+import type { TurnStatus } from '../protocol/turn.ts';
+import type { SessionNames, StoredEvent } from '../store/store.ts';
+import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
+import { ClientSessions } from './client-sessions.ts';
+import { deliver } from './deliver.ts';
+import { type FollowOptions, followEvents } from './follow-events.ts';
+import { type OutgoingMessage, outgoingTurn } from './outgoing-turn.ts';
+import { type AnswerOptions, type Confirmed, cancelCall, interrupt, status } from './steering.ts';
+import { type TurnHandle, turnHandle } from './turn-handle.ts';
+import { sessionNamesOf, turnNamesOf } from './turn-names.ts';
 
-const MOST_TRIES = 5;
-
-const CLOSED: ReadonlySet<string> = new Set([
-  'COMPLETED',
-  'FAILED',
-  'CANCELLED',
-  'TERMINATED',
-  'CONTINUED_AS_NEW',
-  'TIMED_OUT',
-]);
-
-/** Options of {@link HoldfastClient}. */
-export interface HoldfastClientOptions {
-  temporal: Client;
-  /** Defaults to `holdfast`. */
-  taskQueue?: string;
-  /** Labels turns with Holdfast's search attributes, which the server must know. Defaults to false. */
-  searchAttributes?: boolean;
-}
-
-export interface TurnHandle {
-  workflowId: string;
-  runId: string;
-  invocationId: string;
-  messageId: string;
-  /** The turn was under way already. */
-  attached: boolean;
-  /** The task queue whose workers run it. */
-  taskQueue: string;
-  /**
-   * Waits for the turn's end. A failed turn is a result with `status: 'failed'`.
-   *
-   * @throws WorkflowFailedError where the run was terminated, cancelled, or failed otherwise.
-   */
-  result(): Promise<TurnResult>;
-}
-
-/** Another message of the session is being answered. */
-export class SessionBusy extends Error {
-  readonly code = 'HOLDFAST_SESSION_BUSY';
-  override readonly name = 'SessionBusy';
-}
-
-/** The turn names no session that could exist. */
-export class InvalidTurn extends TypeError {
-  readonly code = 'HOLDFAST_INVALID_TURN';
-  override readonly name = 'InvalidTurn';
-}
-
-/** Starts turns and waits for them. */
+/**
+ * Sends messages, waits for their turns, follows and steers them, and manages sessions.
+ *
+ * @example
+ * const client = new HoldfastClient({ temporal: { connection }, store });
+ * const turn = await client.sendMessage({ app: 'shop', userId: 'ada', sessionId: 's1', message: 'Where is my order?' });
+ * const { status, text } = await turn.result();
+ */
 export class HoldfastClient {
-  readonly #options: HoldfastClientOptions;
+  readonly #context: ClientContext;
+  /** Create, get, list, delete, fork, rewind and retry; needs the store. */
+  readonly sessions: ClientSessions;
 
   constructor(options: HoldfastClientOptions) {
-    this.#options = options;
+    this.#context = contextOf(options);
+    this.sessions = new ClientSessions(this.#context);
   }
 
   /**
-   * Starts a turn, or attaches to it where this message id is under way.
+   * Sends a message to a session: starts its turn, attaches to it where this message id is under way, or gives it to the
+   * run that answers another one. The message is kept when this returns, also with no worker up, and is answered once,
+   * whatever becomes of the turn that runs; `receipt()` of the handle says what became of it.
    *
-   * @param turn `messageId` defaults to a random one.
-   * @throws SessionBusy where the session is answering another message.
-   * @throws InvalidTurn for names that are empty or no text.
+   * @throws MessageTooLarge over 64 KiB of JSON without a store.
+   * @throws MessageRejected by the policy `reject`, while the session answers another message.
+   * @throws NoAnswer by the policy `reject`, where another message is under way and no worker answers.
+   * @throws InvalidTurn for names that are empty or no text, and for a message that is none.
+   * @example
+   * const turn = await client.sendMessage({ ...names, message: 'and now to Bergen', policy: 'interrupt' });
    */
-  async startTurn(turn: AgentTurnStart): Promise<TurnHandle> {
-    const messageId = turn.messageId ?? randomUUID();
-    const names = namesOf(turn, messageId);
-    for (let tried = 0; tried < MOST_TRIES; tried++) {
-      const handle = (await this.#start(turn, names)) ?? (await this.#attach(names));
-      // The turn that was under way has ended in between: its id is free again.
-      if (handle !== undefined) return handle;
-    }
-    throw new SessionBusy(`session ${names.workflowId} starts turns faster than this one could: try again`);
+  async sendMessage(message: OutgoingMessage): Promise<TurnHandle> {
+    const names = turnNamesOf(message, message.messageId ?? randomUUID(), 'sendMessage');
+    const turn = await outgoingTurn(this.#context, names, message);
+    return turnHandle(this.#context, { ...turn, ...(await deliver(this.#context, turn)) });
   }
 
-  async #start(turn: AgentTurnStart, names: TurnNames): Promise<TurnHandle | undefined> {
-    const { temporal, taskQueue = DEFAULT_TASK_QUEUE, searchAttributes } = this.#options;
-    const { workflowId, invocationId, messageId } = names;
-    try {
-      const handle = await temporal.workflow.start(AGENT_TURN, {
-        workflowId,
-        taskQueue,
-        args: [{ v: PROTOCOL_VERSION, ...turn, messageId }],
-        memo: { invocationId, messageId },
-        ...(searchAttributes ? { typedSearchAttributes: searchAttributesOf(turn) } : {}),
-      });
-      return handleOf(handle, { ...names, runId: handle.firstExecutionRunId, attached: false, taskQueue });
-    } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
-      throw error;
-    }
+  /**
+   * A session's events in order, without gaps or repeats, those to come included, until `signal` is aborted or the reader
+   * stops. The session need not be there yet. A reader that went away goes on after the last seq that it has seen; no turn
+   * waits for it.
+   *
+   * @throws StoreNeeded, InvalidTurn
+   * @example
+   * for await (const { seq, event } of client.follow(names, { after: 41 })) console.log(seq, event);
+   */
+  follow(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StoredEvent> {
+    const store = storeOf(this.#context, 'follow');
+    return followEvents(store, sessionNamesOf(names, 'follow'), {
+      after: options.after,
+      signal: options.signal,
+    });
   }
 
-  async #attach(names: TurnNames): Promise<TurnHandle | undefined> {
-    const { workflow } = this.#options.temporal;
-    const { runId, memo, status, taskQueue } = await workflow.getHandle(names.workflowId).describe();
-    if (CLOSED.has(status.name)) return undefined;
-    const handle = workflow.getHandle(names.workflowId, runId);
-    const running = memo?.invocationId ?? (await handle.query<TurnStatus>(STATUS_QUERY)).invocationId;
-    if (running !== names.invocationId) {
-      const told = typeof memo?.messageId === 'string' ? ` (message id ${memo.messageId})` : '';
-      throw new SessionBusy(
-        `session ${names.workflowId} is answering another message${told}: wait for its end, or attach with its message id`,
-      );
-    }
-    return handleOf(handle, { ...names, runId, attached: true, taskQueue });
+  /**
+   * Cancels one call of the turn that runs; the turn goes on, and its model is told. With no worker up the order is kept
+   * for the next one, and is not confirmed.
+   *
+   * @param call `callKey`, or `callId` where one open call only has it.
+   * @throws UnknownCall where no turn runs, or it has no such call.
+   * @example
+   * await client.cancelCall(names, { callKey, reason: 'takes too long' });
+   */
+  async cancelCall(
+    names: SessionNames,
+    call: Omit<CancelCall, 'v'> & AnswerOptions,
+  ): Promise<Confirmed<CancelReceipt>> {
+    return await cancelCall(this.#context, names, call);
   }
-}
 
-type TurnNames = Pick<TurnHandle, 'workflowId' | 'invocationId' | 'messageId'>;
-
-function namesOf({ app, userId, sessionId }: AgentTurnStart, messageId: string): TurnNames {
-  for (const [field, value] of Object.entries({ app, userId, sessionId, messageId })) {
-    if (typeof value !== 'string' || value === '' || !value.isWellFormed()) {
-      throw new InvalidTurn(`startTurn: ${field}: expected a non-empty string of well-formed Unicode`);
-    }
+  /**
+   * Ends the turn that runs, politely: its open calls are answered, its status is `interrupted`, and messages that wait come
+   * next. The receipt names no invocation where none was running. With no worker up the order is kept for the next one, and
+   * is not confirmed.
+   *
+   * @example
+   * await client.interrupt(names, { reason: 'the customer has hung up' });
+   */
+  async interrupt(
+    names: SessionNames,
+    options: Omit<Interrupt, 'v'> & AnswerOptions = {},
+  ): Promise<Confirmed<InterruptReceipt>> {
+    return await interrupt(this.#context, names, options);
   }
-  const workflowId = workflowIdOf(app, userId, sessionId);
-  return { workflowId, invocationId: invocationIdOf(app, userId, sessionId, messageId), messageId };
-}
 
-function handleOf(handle: WorkflowHandle, turn: Omit<TurnHandle, 'result'>): TurnHandle {
-  return {
-    ...turn,
-    async result() {
-      try {
-        return await handle.result();
-      } catch (error) {
-        const failed = failedTurn(error);
-        if (failed === undefined) throw error;
-        return failed;
-      }
-    },
-  };
-}
-
-function failedTurn(error: unknown): TurnResult | undefined {
-  if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof ApplicationFailure))
-    return undefined;
-  if (error.cause.type !== 'TurnFailed') return undefined;
-  const result: unknown = error.cause.details?.[0];
-  return isTurnResult(result) ? result : undefined;
-}
-
-function isTurnResult(value: unknown): value is TurnResult {
-  return typeof value === 'object' && value !== null && 'invocationId' in value && 'status' in value;
-}
-
-function searchAttributesOf(turn: AgentTurnStart) {
-  return Object.entries(searchAttributeValues(turn)).map(([name, value]) => ({
-    key: defineSearchAttributeKey(name, 'KEYWORD'),
-    value,
-  }));
+  /**
+   * How the turn of a session stands; undefined where none runs.
+   *
+   * @throws NoAnswer where no worker answers in time; it says whether one polls the task queue.
+   * @example
+   * const status = await client.status(names);
+   */
+  async status(names: SessionNames, options: AnswerOptions = {}): Promise<TurnStatus | undefined> {
+    return await status(this.#context, names, options);
+  }
 }

@@ -1,6 +1,13 @@
 export type {
+  CancelReceipt,
+  InterruptReceipt,
+  MessagePolicy,
+  MessageReceipt,
+} from '../protocol/message.ts';
+export type {
   AgentTurnStart,
   InvocationOutcome,
+  OtherInvocation,
   RunningCall,
   TurnError,
   TurnResult,
@@ -8,10 +15,22 @@ export type {
   TurnStatus,
   TurnUsage,
 } from '../protocol/turn.ts';
+export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';
 export {
-  HoldfastClient,
-  type HoldfastClientOptions,
   InvalidTurn,
-  SessionBusy,
-  type TurnHandle,
-} from './holdfast-client.ts';
+  MessageRejected,
+  MessageTooLarge,
+  NoAnswer,
+  StoreNeeded,
+  TurnRunning,
+  UnknownCall,
+} from './client-errors.ts';
+export type { ClientSessions } from './client-sessions.ts';
+export type { DeletedExpired, DeletedSessions, DeleteSessionOptions } from './delete-session.ts';
+export type { Disposition } from './deliver.ts';
+export type { FollowOptions } from './follow-events.ts';
+export { HoldfastClient } from './holdfast-client.ts';
+export type { Receipt } from './message-receipt.ts';
+export type { OutgoingMessage } from './outgoing-turn.ts';
+export type { AnswerOptions, Confirmed, Unconfirmed } from './steering.ts';
+export type { TurnHandle } from './turn-handle.ts';

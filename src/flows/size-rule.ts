@@ -1,6 +1,6 @@
 import type { Carried, Reference } from '../protocol/carried.ts';
 import { INLINE_LIMIT } from '../protocol/sizes.ts';
-import { digestOf } from './canonical-json.ts';
+import { digestOf } from '../protocol/canonical-json.ts';
 
 const GIST_CHARACTERS = 60;
 

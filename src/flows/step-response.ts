@@ -1,4 +1,5 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { ResolvedPriceTable } from '../agents/price-table.ts';
 import type { Event } from '../events/event.ts';
 import { createEventActions } from '../events/event-actions.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
@@ -12,7 +13,9 @@ import { nameCalls } from './call-ids.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { finalTextOf } from './final-text.ts';
 import { planCalls } from './plan-calls.ts';
+import { costOf } from './prices.ts';
 import { carry } from './size-rule.ts';
+import { tokenCount } from './token-count.ts';
 
 /** Messages of a turn's end go into the history, in bytes. */
 const LONGEST_MESSAGE = 2_000;
@@ -33,6 +36,7 @@ export interface AskedStep {
   model: string;
   /** What earlier steps of the invocation used. */
   usage: StepUsage;
+  prices: ResolvedPriceTable;
 }
 
 /** The step that a response asks for: its calls, or the end of the turn. */
@@ -44,7 +48,7 @@ export function stepFromResponse(
 ): StepResponse {
   const given = (response.content?.parts ?? []).filter((part) => typeof part === 'object' && part !== null);
   const { parts, callIds } = nameCalls(given, asked.runKey, asked.step, takenCallIds);
-  const usage = usageOf(response);
+  const usage = usageOf(response, asked);
   const total = addUsage(asked.usage, usage);
   const calls = parts.flatMap(({ functionCall }) => (functionCall === undefined ? [] : [functionCall]));
   const text = finalTextOf({ parts });
@@ -170,26 +174,28 @@ function errorOf({ errorCode, errorMessage }: LlmResponse): { code: string; mess
   return { code, message: cutToBytes(errorMessage || `the model stopped with ${code}`, LONGEST_MESSAGE) };
 }
 
-function usageOf({ usageMetadata }: LlmResponse): StepUsage {
+function usageOf({ usageMetadata }: LlmResponse, { prices, model }: AskedStep): StepUsage {
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, totalTokenCount } = usageMetadata ?? {};
+  const cost = costOf(prices, model, usageMetadata);
   return {
     modelCalls: 1,
-    promptTokens: tokens(promptTokenCount),
-    outputTokens: tokens(candidatesTokenCount) + tokens(thoughtsTokenCount),
-    totalTokens: tokens(totalTokenCount),
+    promptTokens: tokenCount(promptTokenCount),
+    outputTokens: tokenCount(candidatesTokenCount) + tokenCount(thoughtsTokenCount),
+    totalTokens: tokenCount(totalTokenCount),
+    ...(cost === undefined ? {} : { cost }),
   };
 }
 
-/** A model's own figure, which may be anything; one that is no number of tokens counts as none. */
-function tokens(count: unknown): number {
-  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : 0;
-}
-
 function addUsage(one: StepUsage, other: StepUsage): StepUsage {
+  const { unknownCalls } = one;
   return {
     modelCalls: one.modelCalls + other.modelCalls,
     promptTokens: one.promptTokens + other.promptTokens,
     outputTokens: one.outputTokens + other.outputTokens,
     totalTokens: one.totalTokens + other.totalTokens,
+    ...(one.cost === undefined && other.cost === undefined
+      ? {}
+      : { cost: (one.cost ?? 0) + (other.cost ?? 0) }),
+    ...(unknownCalls === undefined ? {} : { unknownCalls }),
   };
 }

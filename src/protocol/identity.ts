@@ -8,9 +8,14 @@ const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 /** The first 22 characters of the base64url SHA-256 of `text`: 132 bits. */
 export function shortDigest(text: string): string {
+  return sha256Digest(text).slice(0, DIGEST_CHARACTERS);
+}
+
+/** SHA-256 of `text`, base64url. Without Node's crypto, which the workflow sandbox lacks. */
+export function sha256Digest(text: string): string {
   const bytes = sha256(utf8ToBytes(text));
   let characters = '';
-  for (let bit = 0; characters.length < DIGEST_CHARACTERS; bit += 6) {
+  for (let bit = 0; bit < bytes.length * 8; bit += 6) {
     const word = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);
     characters += BASE64URL[(word >> (10 - (bit & 7))) & 63];
   }
@@ -37,6 +42,11 @@ function workflowIdPart(part: string): string {
 /** Invocation id of a message: the same message id is the same invocation, for ever. */
 export function invocationIdOf(app: string, userId: string, sessionId: string, messageId: string): string {
   return `e-${shortDigest(JSON.stringify([app, userId, sessionId, messageId]))}`;
+}
+
+/** Invocation id of a retry: `generation` counts the retries of `invocationId`, from 1. */
+export function retryIdOf(invocationId: string, generation: number): string {
+  return `e-${shortDigest(JSON.stringify([invocationId, generation]))}`;
 }
 
 export function stepKeyOf(runKey: string, step: number): string {

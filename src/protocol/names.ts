@@ -5,11 +5,21 @@ export const AGENT_TURN = 'agentTurn';
 
 export const CALL_MODEL = 'holdfast.callModel';
 export const SETTLE_STEP = 'holdfast.settleStep';
+export const KEEP_MESSAGES = 'holdfast.keepMessages';
 
 /** Activity types, and so tool names, that start like this belong to Holdfast. */
 export const RESERVED_PREFIX = 'holdfast.';
+
+/** Signals, and updates of the same names that validate and answer. */
+export const SEND_MESSAGE = 'sendMessage';
+export const CANCEL_CALL = 'cancelCall';
+export const INTERRUPT = 'interrupt';
 
 export const STATUS_QUERY = 'status';
 
 /** Type of an attempt's failure that is the tool's own; all others are the infrastructure's. */
 export const TOOL_FAILED = 'ToolFailed';
+
+/** Workflow that deletes the sessions of an app that are older than its retention, started by a schedule. */
+export const RETAIN_SESSIONS = 'retainSessions';
+export const DELETE_EXPIRED_SESSIONS = 'holdfast.deleteExpiredSessions';

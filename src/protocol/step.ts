@@ -36,6 +36,7 @@ export interface CallModelInput extends StepPosition {
   agent?: string;
   /** First step only. */
   identity?: TurnIdentity;
+  /** First step only; without one the message is in the store: in the inbox, or written by a retry. */
   message?: string | Content;
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
@@ -63,9 +64,31 @@ export interface PlannedCall {
   summary?: string;
 }
 
+/** A message that waits in the store for its turn. */
+export interface WaitingMessage {
+  messageId: string;
+  invocationId: string;
+  agent?: string;
+  runConfig?: TurnRunConfig;
+  /** Its place among those that wait; lower ones come first. */
+  place: number;
+  digest: string;
+  /** JSON bytes of its content. */
+  bytes: number;
+}
+
+/** What a first step tells beside its outcome. */
+export interface FirstStep {
+  searchAttributes?: true;
+  /** Messages of earlier chains that were accepted and never answered. */
+  inbox?: WaitingMessage[];
+  /** What is left of the invocation's wall time, milliseconds. */
+  timeLeft?: number;
+}
+
 /** What a step came to. `finished` is the recorded outcome of an invocation that ended before. */
 export type StepOutcome =
-  | {
+  | ({
       v: number;
       kind: 'calls';
       session: string;
@@ -77,9 +100,8 @@ export type StepOutcome =
       schedules: Record<string, ToolSchedule>;
       maxParallelCalls: number;
       usage: TurnUsage;
-      searchAttributes?: true;
-    }
-  | {
+    } & FirstStep)
+  | ({
       v: number;
       kind: 'final' | 'failed' | 'finished';
       session: string;
@@ -88,8 +110,7 @@ export type StepOutcome =
       model?: string;
       from: number;
       outcome: InvocationOutcome;
-      searchAttributes?: true;
-    };
+    } & FirstStep);
 
 /** Input of a call's activity, whose type is the tool's name. */
 export interface ToolCallInput {
@@ -124,6 +145,8 @@ export interface StepEnding {
   status: 'completed' | 'failed' | 'interrupted';
   /** Kept as an error event. */
   error?: { code: string; message: string };
+  /** What open calls are answered with. Defaults to a text that says that their turn has ended. */
+  cutOff?: string;
   usage: TurnUsage;
 }
 
@@ -141,4 +164,46 @@ export interface SettleStepResult {
   from: number;
   /** Present with an ending. */
   outcome?: InvocationOutcome;
+}
+
+/** One message that a chain of runs keeps in the store, so that it outlives them. */
+export interface MessageToKeep {
+  messageId: string;
+  invocationId: string;
+  place: number;
+  /** Of `messageDigest`. */
+  digest: string;
+  bytes: number;
+  message?: string | Content;
+  /** The content is in the inbox already. */
+  stored?: true;
+  stateDelta?: Record<string, unknown>;
+  agent?: string;
+  runConfig?: TurnRunConfig;
+  /** Why the message was not taken: only this is kept, for an operator to read. */
+  rejected?: string;
+}
+
+export interface KeepMessagesInput {
+  v: number;
+  app: string;
+  userId: string;
+  sessionId: string;
+  /** Start of the chain that accepts them: messages of older chains come first. */
+  startedAt: number;
+  messages: MessageToKeep[];
+}
+
+/**
+ * `known`: an invocation of this message has begun or ended. `duplicate`: one message id with two contents. `missing`: its
+ * content was said to be in the store, and is not.
+ */
+export type KeptMessage =
+  | { messageId: string; kind: 'kept' | 'known' | 'duplicate' | 'missing' }
+  | { messageId: string; kind: 'refused'; reason: string };
+
+export interface KeepMessagesResult {
+  v: number;
+  /** In the order of the input. */
+  messages: KeptMessage[];
 }

@@ -1,5 +1,6 @@
 import type { Content } from '../events/content.ts';
 import type { Reference } from './carried.ts';
+import type { StoredMessage } from './message.ts';
 
 /** Settings of one turn that travel with its message. */
 export interface TurnRunConfig {
@@ -15,8 +16,12 @@ export interface AgentTurnStart {
   app: string;
   userId: string;
   sessionId: string;
-  /** A string means one user text part. */
-  message: string | Content;
+  /** A string means one user text part. At most 64 KiB; larger content goes to the store first. */
+  message?: string | Content;
+  /** In place of `message`: its content is in the store's inbox. */
+  stored?: StoredMessage;
+  /** In place of `message`: the turn goes on where `HoldfastClient` has cut this invocation off. */
+  retryOf?: { invocationId: string; generation: number };
   /** One message id is one turn, for ever. Defaults to the first run's id. */
   messageId?: string;
   /** Defaults to the session's last acting agent, then to the worker's root agent. */
@@ -27,15 +32,25 @@ export interface AgentTurnStart {
 }
 
 export interface TurnUsage {
+  /** Model calls, those of unknown outcome included. */
   modelCalls: number;
   promptTokens: number;
   outputTokens: number;
   totalTokens: number;
+  /** In the unit of the app's price table; absent where no call had a price. */
+  cost?: number;
+  /**
+   * Model calls whose worker was lost before it could say what they came to: with any, tokens and cost are "at least".
+   * Absent where there are none.
+   */
+  unknownCalls?: number;
 }
 
 export interface TurnError {
   code: string;
   message: string;
+  /** The message must not be told where it is not encoded. */
+  concealed?: true;
 }
 
 export type InvocationStatus = 'running' | 'completed' | 'failed' | 'interrupted';
@@ -55,6 +70,14 @@ export interface TurnResult extends InvocationOutcome {
   invocationId: string;
   /** First and last seq of the invocation's events. */
   events: { from: number; to: number };
+  /** What became of the messages that were queued meanwhile, in order; absent without any. */
+  others?: OtherInvocation[];
+}
+
+export interface OtherInvocation {
+  invocationId: string;
+  status: InvocationOutcome['status'];
+  events: { from: number; to: number };
 }
 
 export interface RunningCall {
@@ -72,5 +95,7 @@ export interface TurnStatus {
   step: number;
   invocationId: string;
   running: RunningCall[];
+  /** Messages that wait for this one's end. */
+  queued: number;
   usage: TurnUsage;
 }

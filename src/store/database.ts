@@ -3,9 +3,10 @@ import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import {
   Fenced,
+  MessageConflict,
   StepNotSettled,
   StoreBehindHistory,
-  type StoreError,
+  StoreError,
   StoreUnavailable,
   Unstorable,
 } from './store-errors.ts';
@@ -16,6 +17,7 @@ const OWN_STATES: Record<string, new (message: string, options?: ErrorOptions) =
   HF001: Fenced,
   HF002: StoreBehindHistory,
   HF003: StepNotSettled,
+  HF004: MessageConflict,
 };
 
 /** Connection, authorization, resources, operator intervention, system; a lock that can't be had. */
@@ -24,8 +26,13 @@ const UNAVAILABLE_STATES = /^(08|28|53|57P|58|3D000|40001|40P01|55P03|25006)/;
 const REPEATABLE_STATES = /^(08|57P01|57P02|40001|40P01)/;
 /** A prepared statement that isn't there, is there already, or has another result than when it was prepared. */
 const LOST_STATEMENT_STATES = /^(26000|42P05|0A000)$/;
+const DISK_FULL = '53100';
 /** Invalid data, null where there must be a value, program limits, statement too complex. */
 const UNSTORABLE_STATES = /^(22|23502|54)/;
+
+/** pg gives its own timeouts no code. */
+const QUERY_TIMEOUT = 'Query read timeout';
+const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
 
 export interface DatabaseOptions {
   /** How errors call the database. Defaults to the pool's host, port and database. */
@@ -38,8 +45,9 @@ export interface DatabaseOptions {
 export class Database {
   /** Builds statements for `read`. Run directly, they fail with pg's own errors. */
   readonly db: Kysely<Tables>;
+  /** How errors call the database. */
+  readonly place: string;
   readonly #pool: pg.Pool;
-  readonly #place: string;
   readonly #gone: () => Error | undefined;
   readonly #tries: number;
   readonly #names = new Map<string, string>();
@@ -49,7 +57,7 @@ export class Database {
   constructor(pool: pg.Pool, options: DatabaseOptions = {}) {
     this.db = new Kysely({ dialect: new PostgresDialect({ pool }) });
     this.#pool = pool;
-    this.#place = options.place ?? placeOf(pool);
+    this.place = options.place ?? placeOf(pool);
     // All idle connections can be dead, and each is noticed when it is used.
     this.#tries = pool.options.max + 2;
     this.#gone = options.gone ?? (() => undefined);
@@ -105,47 +113,45 @@ export class Database {
     } catch (error) {
       return { error, repeatable: false };
     }
+    const name = this.#nameOf(text);
     try {
-      const { rows } = await client.query({ text, values: values as unknown[], ...this.#prepared(text) });
+      const { rows } = await client.query({
+        text,
+        values: values as unknown[],
+        ...(name === undefined ? {} : { name }),
+      });
       client.release();
       return { rows };
     } catch (error) {
       const state = stateOf(error);
       const dropped = state === undefined || UNAVAILABLE_STATES.test(state);
       client.release(dropped);
-      const timedOut = error instanceof Error && error.message === 'Query read timeout';
-      return {
-        error,
-        repeatable:
-          state === undefined
-            ? !timedOut && isOperational(error)
-            : REPEATABLE_STATES.test(state) || this.#givesUpPreparing(state),
-      };
+      if (state === undefined) return { error, repeatable: isOperational(error) && !isTimeout(error) };
+      // Others that were sent by name fail with this one, and are repeated too.
+      const lost = name !== undefined && LOST_STATEMENT_STATES.test(state);
+      if (lost) this.#prepares = false;
+      return { error, repeatable: lost || REPEATABLE_STATES.test(state) };
     }
   }
 
-  /** A statement is parsed and planned once per connection: a third of a short one's time. */
-  #prepared(text: string): { name?: string } {
-    if (!this.#prepares) return {};
+  /**
+   * A statement is parsed and planned once per connection: a third of a short one's time.
+   *
+   * A pooler that hands each transaction to another connection, and doesn't keep track of prepared statements, loses
+   * them: from then on they are sent whole. Names are digests of their texts, so one can never stand for another.
+   */
+  #nameOf(text: string): string | undefined {
+    if (!this.#prepares) return undefined;
     let name = this.#names.get(text);
     if (name === undefined) {
       name = `holdfast_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
       this.#names.set(text, name);
     }
-    return { name };
-  }
-
-  /**
-   * A pooler that hands each transaction to another connection, and doesn't keep track of prepared statements, loses
-   * them: from then on they are sent whole. Names are digests of their texts, so one can never stand for another.
-   */
-  #givesUpPreparing(state: string): boolean {
-    if (!this.#prepares || !LOST_STATEMENT_STATES.test(state)) return false;
-    this.#prepares = false;
-    return true;
+    return name;
   }
 
   #translated(error: unknown): unknown {
+    if (error instanceof StoreError) return error;
     const state = stateOf(error);
     if (state === undefined) {
       return isOperational(error) ? this.#unavailable(error) : error;
@@ -162,10 +168,22 @@ export class Database {
 
   #unavailable(error: unknown): StoreUnavailable {
     const gone = this.#gone();
-    const reason = this.#closed ? 'it was closed' : reasonOf(gone ?? error);
-    return new StoreUnavailable(`the store is unavailable (${this.#place}): ${reason}`, {
+    const reason = this.#closed ? 'it was closed' : this.#reasonOf(gone ?? error);
+    return new StoreUnavailable(`the store is unavailable (${this.place}): ${reason}`, {
       cause: gone ?? error,
     });
+  }
+
+  #reasonOf(error: unknown): string {
+    if (!(error instanceof Error)) return String(error);
+    const { connectionTimeoutMillis, query_timeout } = this.#pool.options;
+    if (isTimeout(error)) return `no answer within ${query_timeout} ms`;
+    if (error.message === POOL_TIMEOUT) {
+      return `no connection within ${connectionTimeoutMillis} ms: all are in use, or the server doesn't answer`;
+    }
+    const { code } = error as NodeJS.ErrnoException;
+    const message = error.message || code || error.name;
+    return code === DISK_FULL ? `the disk is full: ${message}` : message;
   }
 }
 
@@ -179,13 +197,11 @@ function stateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === QUERY_TIMEOUT;
+}
+
 /** An error of the connection rather than of this program. */
 function isOperational(error: unknown): boolean {
   return !(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError);
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code } = error as NodeJS.ErrnoException;
-  return error.message || code || error.name;
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import pg from 'pg';
+import { OptionReader } from '../schema/option-reader.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { InvalidStoreUrl } from './store-errors.ts';
@@ -7,8 +8,11 @@ import { InvalidStoreUrl } from './store-errors.ts';
 const DEFAULT_FOLDER = '.holdfast';
 const DEFAULT_POOL_SIZE = 10;
 const APPLICATION_NAME = 'holdfast';
-const CONNECT_TIMEOUT = 15_000;
-const QUERY_TIMEOUT = 60_000;
+const DEFAULT_CONNECT_TIMEOUT = 15_000;
+const DEFAULT_QUERY_TIMEOUT = 60_000;
+const LONGEST_TIMER = 2 ** 31 - 1;
+/** Milliseconds until the system asks an idle connection's other end whether it is there. */
+const KEEP_ALIVE_DELAY = 30_000;
 
 export type OpenedStore = PostgresStore;
 
@@ -17,39 +21,71 @@ export interface OpenStoreOptions {
   url?: string;
   /** Where the embedded store lives, in `store/`. Defaults to `.holdfast`. */
   folder?: string;
-  /** Connections to the server at `url`, at most. Defaults to 10. The embedded store has one. */
+  /**
+   * Connections to the server at `url`, at most. Calls beyond that wait for one, for `connectTimeout` at most. Every
+   * process has its own. Defaults to 10. The embedded store has one.
+   */
   poolSize?: number;
-  /** Told what takes seconds: the first initialisation, migrations. */
+  /**
+   * Milliseconds until a call that gets no connection fails with StoreUnavailable, because the server doesn't answer or
+   * all connections are in use. Defaults to 15,000.
+   */
+  connectTimeout?: number;
+  /**
+   * Milliseconds until a statement that gets no answer fails with StoreUnavailable, and its connection is given up.
+   * Migrations have no limit. Defaults to 60,000.
+   */
+  queryTimeout?: number;
+  /** Told what takes seconds: the first initialisation, migrations, and waiting for another process's. */
   onProgress?: (line: string) => void;
 }
 
 /**
  * Opens the store: PostgreSQL at `url`, else PGlite in a thread of this process. The schema `holdfast` is made or
- * migrated. One process at a time can have a folder open.
+ * migrated. One process at a time can have a folder open; a server at `url` may stand behind a pooler in transaction mode.
  *
- * @throws InvalidStoreUrl, StoreUnavailable, StoreInUse
+ * @throws InvalidStoreUrl, StoreUnavailable, StoreInUse, StoreSchemaMismatch, DefinitionError where an option is wrong
  * @example
  * const store = await openStore({ folder: '.holdfast' });
  * const events = await store.readEvents({ app: 'shop', userId: 'ada', sessionId: 's1' });
  * await store.close();
  */
 export async function openStore(options: OpenStoreOptions = {}): Promise<OpenedStore> {
-  return options.url === undefined ? openEmbedded(options) : openServer(options.url, options);
+  const read = new OptionReader('openStore', options);
+  const poolSize = read.count('poolSize', DEFAULT_POOL_SIZE);
+  const timeouts = {
+    connectionTimeoutMillis: milliseconds(read, 'connectTimeout', DEFAULT_CONNECT_TIMEOUT),
+    query_timeout: milliseconds(read, 'queryTimeout', DEFAULT_QUERY_TIMEOUT),
+  };
+  return options.url === undefined
+    ? openEmbedded(options, timeouts)
+    : openServer(options.url, options, { ...timeouts, max: poolSize });
 }
 
-async function openServer(url: string, options: OpenStoreOptions): Promise<OpenedStore> {
+function milliseconds(read: OptionReader, name: string, defaultMs: number): number {
+  const ms = read.count(name, defaultMs);
+  return ms > LONGEST_TIMER ? read.fail(name, `expected at most ${LONGEST_TIMER} ms`) : ms;
+}
+
+type Timeouts = Pick<pg.PoolConfig, 'connectionTimeoutMillis' | 'query_timeout'>;
+
+async function openServer(
+  url: string,
+  options: OpenStoreOptions,
+  limits: Timeouts & Pick<pg.PoolConfig, 'max'>,
+): Promise<OpenedStore> {
   const pool = new pg.Pool({
     connectionString: checkedUrl(url),
+    // Nothing that is sent at the start of a connection but what a pooler takes: application_name it does.
     application_name: APPLICATION_NAME,
-    max: options.poolSize ?? DEFAULT_POOL_SIZE,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
-    query_timeout: QUERY_TIMEOUT,
+    ...limits,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
   });
   return await openPool(pool, options);
 }
 
-async function openEmbedded(options: OpenStoreOptions): Promise<OpenedStore> {
+async function openEmbedded(options: OpenStoreOptions, timeouts: Timeouts): Promise<OpenedStore> {
   const folder = resolve(options.folder ?? DEFAULT_FOLDER);
   const embedded = await startEmbeddedPostgres(folder, options.onProgress ?? (() => undefined));
   const pool = new pg.Pool({
@@ -60,8 +96,7 @@ async function openEmbedded(options: OpenStoreOptions): Promise<OpenedStore> {
     // Its multiplexer isn't guaranteed for all uses of more than one.
     max: 1,
     idleTimeoutMillis: 0,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
-    query_timeout: QUERY_TIMEOUT,
+    ...timeouts,
     ssl: false,
   });
   try {

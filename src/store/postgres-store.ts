@@ -1,18 +1,40 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import { stepKeyOf } from '../protocol/identity.ts';
+import type { KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
 import { CallLedger } from './call-ledger.ts';
 import { Database, type DatabaseOptions } from './database.ts';
+import { keepMessages, readInbox, uploadMessage } from './inbox.ts';
 import { recordFailure, recordOnce } from './ledger-notes.ts';
 import { migrate } from './migrate.ts';
 import { Notices } from './notices.ts';
 import { findInvocation, findSession, readEvents, readReference } from './reads.ts';
+import type {
+  AuditRow,
+  CreateSession,
+  DeleteSession,
+  ForkSession,
+  GetSession,
+  ListedSessions,
+  ListSessions,
+  PreparedRetry,
+  RetryTurn,
+  RewindSession,
+  Session,
+} from './session-store.ts';
+import { readAudit } from './sessions-audit.ts';
+import { deleteSession } from './sessions-delete.ts';
+import { forkSession } from './sessions-fork.ts';
+import { createSession, getSession, listSessions, sessionsIdleSince } from './sessions-read.ts';
+import { prepareRetry } from './sessions-retry.ts';
+import { rewindSession } from './sessions-rewind.ts';
 import { commitStep, openStep, settleStep } from './step-writes.ts';
 import type {
   BeginCall,
   BegunCall,
   CommitStep,
   CommittedStep,
+  InboxRow,
   OpenedStep,
   OpenStep,
   ReadEvents,
@@ -25,6 +47,7 @@ import type {
   Store,
   StoredEvent,
   StoreNotice,
+  UploadMessage,
 } from './store.ts';
 import type { Tables } from './tables.ts';
 
@@ -80,9 +103,15 @@ export class PostgresStore implements Store {
     return committed;
   }
 
-  recordStepFailure(step: { session: string; runKey: string; step: number; error: string }): Promise<number> {
-    const { session, runKey, step: number, error } = step;
-    return recordFailure(this.#database, { session, key: stepKeyOf(runKey, number), error, counts: true });
+  recordStepFailure(step: {
+    session: string;
+    runKey: string;
+    step: number;
+    error: string;
+    counts?: boolean;
+  }): Promise<number> {
+    const { session, runKey, step: number, error, counts = true } = step;
+    return recordFailure(this.#database, { session, key: stepKeyOf(runKey, number), error, counts });
   }
 
   async beginCall(call: BeginCall): Promise<BegunCall> {
@@ -134,6 +163,18 @@ export class PostgresStore implements Store {
     return settled;
   }
 
+  keepMessages(keep: Omit<KeepMessagesInput, 'v'>): Promise<KeptMessage[]> {
+    return keepMessages(this.#database, keep);
+  }
+
+  uploadMessage(upload: UploadMessage): Promise<{ digest: string; bytes: number }> {
+    return uploadMessage(this.#database, upload);
+  }
+
+  readInbox(names: SessionNames): Promise<InboxRow[]> {
+    return readInbox(this.#database, names);
+  }
+
   findSession(
     names: SessionNames,
   ): Promise<{ session: string; seq: number; lastAgent: string | undefined } | undefined> {
@@ -150,6 +191,46 @@ export class PostgresStore implements Store {
 
   readReference(names: SessionNames, key: string): Promise<unknown> {
     return readReference(this.#database, names, key);
+  }
+
+  createSession(create: CreateSession): Promise<Session> {
+    return createSession(this.#database, create);
+  }
+
+  getSession(get: GetSession): Promise<Session | undefined> {
+    return getSession(this.#database, get);
+  }
+
+  listSessions(list: ListSessions): Promise<ListedSessions> {
+    return listSessions(this.#database, list);
+  }
+
+  deleteSession(remove: DeleteSession): Promise<SessionNames[]> {
+    return deleteSession(this.#database, remove);
+  }
+
+  forkSession(fork: ForkSession): Promise<Session> {
+    return forkSession(this.#database, fork);
+  }
+
+  async rewindSession(rewind: RewindSession): Promise<StoredEvent> {
+    const { session, marker } = await rewindSession(this.#database, rewind);
+    this.#notices.tell({ type: 'appended', session, seq: marker.seq });
+    return marker;
+  }
+
+  async prepareRetry(retry: RetryTurn): Promise<PreparedRetry> {
+    const { prepared, session, seq } = await prepareRetry(this.#database, retry);
+    this.#notices.tell({ type: 'appended', session, seq });
+    return prepared;
+  }
+
+  sessionsIdleSince(app: string, before: number, limit: number): Promise<SessionNames[]> {
+    return sessionsIdleSince(this.#database, app, before, limit);
+  }
+
+  readAudit(session: string): Promise<AuditRow[]> {
+    return readAudit(this.#database, session);
   }
 
   onNotice(listener: (notice: StoreNotice) => void): () => void {

@@ -1,4 +1,5 @@
 import type { Content } from '../events/content.ts';
+import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
 import { sessionKeys } from './session-key.ts';
 import type { ReadEvents, RecordedInvocation, SessionNames, StoredEvent } from './store.ts';
@@ -20,25 +21,38 @@ export async function findSession(
   return row && { session: row.id, seq: Number(row.last_seq), lastAgent: row.last_agent ?? undefined };
 }
 
+/** An invocation that was retried is answered with its newest generation. */
+const INVOCATION = `select r.session_id, r.run_key, r.message_id, r.status, r.outcome, r.first_seq, r.last_seq,
+  s.last_seq as session_seq
+from holdfast.sessions s
+join holdfast.runs r on r.session_id = s.id
+where s.name_key = $1 and r.run_key = coalesce((
+  select n.run_key from holdfast.runs n
+  where n.session_id = s.id and n.origin = (
+    select coalesce(o.origin, o.run_key) from holdfast.runs o where o.session_id = s.id and o.run_key = $2)
+  order by n.generation desc limit 1), $2)`;
+
+interface InvocationRow {
+  session_id: string;
+  run_key: string;
+  message_id: string | null;
+  status: InvocationStatus;
+  outcome: InvocationOutcome | null;
+  first_seq: string;
+  last_seq: string;
+  session_seq: string;
+}
+
 export async function findInvocation(
   database: Database,
   names: SessionNames,
   invocationId: string,
 ): Promise<RecordedInvocation | undefined> {
-  const [row] = await database.read(
-    database.db
-      .selectFrom('holdfast.runs as r')
-      .innerJoin('holdfast.sessions as s', 's.id', 'r.session_id')
-      .select(['r.session_id', 'r.message_id', 'r.status', 'r.outcome', 'r.first_seq', 'r.last_seq'])
-      .select('s.last_seq as session_seq')
-      .where('s.name_key', '=', sessionKeys(names).name)
-      .where('r.run_key', '=', invocationId)
-      .compile(),
-  );
+  const [row] = await database.query<InvocationRow>(INVOCATION, [sessionKeys(names).name, invocationId]);
   if (row === undefined) return undefined;
   return {
     session: row.session_id,
-    invocationId,
+    invocationId: row.run_key,
     messageId: row.message_id ?? '',
     status: row.status,
     from: Number(row.first_seq),
@@ -55,30 +69,35 @@ export async function readEvents(database: Database, read: ReadEvents): Promise<
   return (row?.events ?? []).map(storedEvent);
 }
 
-/** A call's response, or its arguments while it has none; a step's key gives the text of its model event. */
+/**
+ * A call's response, or its arguments while it has none; a step's key gives the text of its model event. A fork finds what
+ * its parents had up to where it was forked.
+ */
+const REFERENCE = `select c.response, c.args, c.body
+from holdfast.sessions s
+cross join lateral holdfast.lineage_1(s.id, null) l
+cross join lateral (
+  select t.response, t.args, null::json as body from holdfast.ledger t
+  where t.session_id = l.of_session and t.key = $2 and t.kind = 'call' and (l.of_session = s.id or exists (
+    select from holdfast.ledger p
+    where p.session_id = l.of_session and p.key = t.run_key || '.' || t.step and p.seq <= l.up_to))
+  union all
+  select null, null, e.body from holdfast.events e
+  where e.session_id = l.of_session and e.dedupe_key = 'model:' || $2 and e.seq <= l.up_to
+  offset 0
+) c
+where s.name_key = $1 limit 1`;
+
+interface ReferenceRow {
+  response: Record<string, unknown> | null;
+  args: Record<string, unknown> | null;
+  body: { content?: Content } | null;
+}
+
 export async function readReference(database: Database, names: SessionNames, key: string): Promise<unknown> {
-  const { name } = sessionKeys(names);
-  const [call] = await database.read(
-    database.db
-      .selectFrom('holdfast.ledger as l')
-      .innerJoin('holdfast.sessions as s', 's.id', 'l.session_id')
-      .select(['l.response', 'l.args'])
-      .where('s.name_key', '=', name)
-      .where('l.key', '=', key)
-      .where('l.kind', '=', 'call')
-      .compile(),
-  );
-  if (call !== undefined) return call.response ?? call.args ?? undefined;
-  const [step] = await database.read(
-    database.db
-      .selectFrom('holdfast.events as e')
-      .innerJoin('holdfast.sessions as s', 's.id', 'e.session_id')
-      .select('e.body')
-      .where('s.name_key', '=', name)
-      .where('e.dedupe_key', '=', `model:${key}`)
-      .compile(),
-  );
-  return step && textOf(step.body.content);
+  const [row] = await database.query<ReferenceRow>(REFERENCE, [sessionKeys(names).name, key]);
+  if (row === undefined) return undefined;
+  return row.body === null ? (row.response ?? row.args ?? undefined) : textOf(row.body.content);
 }
 
 function textOf(content: Content | undefined): string {

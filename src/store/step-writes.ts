@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { StepOutcome } from '../protocol/step.ts';
-import type { InvocationOutcome } from '../protocol/turn.ts';
+import type { InvocationOutcome, TurnRunConfig, TurnUsage } from '../protocol/turn.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { jsonArray, jsonText, storableText } from './json-text.ts';
+import { type InboxEntry, waitingMessage } from './inbox.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
 import type {
@@ -14,46 +15,58 @@ import type {
   SessionNames,
   SettledStep,
   SettleStep,
-  StepUsage,
 } from './store.ts';
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
+import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
-const OPEN = call('holdfast.open_step_1', 21);
-const COMMIT = call('holdfast.commit_step_1', 26);
-const SETTLE = call('holdfast.settle_step_1', 19);
+const OPEN = call('holdfast.open_step_1', 22);
+const COMMIT = call('holdfast.commit_step_1', 31);
+const SETTLE = call('holdfast.settle_step_1', 21);
 
 function call(name: string, parameters: number): string {
   const places = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ');
   return `select ${name}(${places}) as answer`;
 }
 
-interface Recorded<Kind, Outcome> {
-  kind: Kind;
+interface Told {
   session: string;
   seq: number;
   from: number;
-  agent: string | null;
-  outcome: Outcome;
+  inbox: InboxEntry[] | null;
 }
 
-interface OpenAnswer {
+interface FinishedAnswer extends Told {
+  kind: 'finished';
+  agent: string | null;
+  outcome: InvocationOutcome;
+}
+
+interface RecordedAnswer extends Told {
+  kind: 'recorded';
+  agent: string | null;
+  outcome: StepOutcome;
+  age: number;
+  sessionUsage: SessionUsageColumns;
+}
+
+interface OpenAnswer extends Told {
   kind: 'open';
-  session: string;
   names: SessionNames;
-  seq: number;
-  from: number;
   /** Whether this call appended the step's input. */
   appended: boolean;
   lastAgent: string | null;
   attempt: number;
   failures: number;
-  usage: StepUsage;
+  asked: { agent: string | null; runConfig: TurnRunConfig | null } | null;
+  age: number;
+  usage: UsageColumns;
+  sessionUsage: SessionUsageColumns;
   state: StateParts;
   events: EventRow[] | null;
 }
 
 interface OpenRow {
-  answer: OpenAnswer | Recorded<'finished', InvocationOutcome> | Recorded<'recorded', StepOutcome>;
+  answer: OpenAnswer | FinishedAnswer | RecordedAnswer;
 }
 
 export async function openStep(
@@ -86,20 +99,33 @@ export async function openStep(
     randomUUID(),
     step.session,
     step.knownSeq ?? 0,
+    step.messageDigest,
   ]);
   const { answer } = row as OpenRow;
+  const inbox = (answer.inbox ?? []).map(waitingMessage);
   if (answer.kind === 'finished') {
-    return { opened: { ...answer, agent: answer.agent ?? undefined }, appended: false };
+    return { opened: { ...answer, agent: answer.agent ?? undefined, inbox }, appended: false };
   }
+  const sessionUsage = sessionUsageOf(answer.sessionUsage);
   if (answer.kind === 'recorded') {
     const { session, seq, from } = answer;
     const outcome = placed(answer.outcome, { session, seq, from });
-    return { opened: { ...answer, agent: answer.agent ?? undefined, outcome }, appended: false };
+    return {
+      opened: { ...answer, agent: answer.agent ?? undefined, outcome, inbox, sessionUsage },
+      appended: false,
+    };
   }
-  const { appended, lastAgent, state, events, ...rest } = answer;
+  const { appended, lastAgent, asked, usage, state, events, ...rest } = answer;
   return {
     opened: {
       ...rest,
+      inbox,
+      asked: {
+        ...(asked?.agent ? { agent: asked.agent } : {}),
+        ...(asked?.runConfig ? { runConfig: asked.runConfig } : {}),
+      },
+      usage: usageOf(usage),
+      sessionUsage,
       state: stateOf(state),
       events: (events ?? []).map(storedEvent),
       lastAgent: lastAgent ?? undefined,
@@ -112,6 +138,9 @@ interface CommitAnswer {
   kind: 'committed' | 'recorded';
   seq: number;
   from: number;
+  /** Of the invocation; where this call committed. */
+  usage?: TurnUsage;
+  /** Where another one had. */
   outcome?: StepOutcome;
 }
 
@@ -147,12 +176,38 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
     rows.length === 0 ? null : jsonArray(rows.map(({ args }) => jsonText(args))),
     rows.length === 0 ? null : jsonArray(rows.map(({ response }) => jsonText(response))),
     JSON.stringify(step.usage),
-    jsonText(step.outcome),
+    step.usage.modelCalls,
+    step.usage.promptTokens,
+    step.usage.outputTokens,
+    step.usage.totalTokens,
+    step.usage.cost,
+    outcomeHead(step.outcome),
     step.ending?.status,
-    step.ending && jsonText(step.ending),
+    step.outcome.kind === 'calls' ? null : endingHead(step.ending ?? step.outcome.outcome),
   ]);
-  const { kind, seq, from, outcome = step.outcome } = (row as { answer: CommitAnswer }).answer;
-  return { kind, seq, from, outcome: placed(outcome, { session: step.session, seq, from }) };
+  const { kind, seq, from, usage, outcome } = (row as { answer: CommitAnswer }).answer;
+  const recorded = outcome ?? withUsage(step, usage as TurnUsage);
+  return { kind, seq, from, outcome: placed(recorded, { session: step.session, seq, from }) };
+}
+
+/** Without what is known only when it is recorded, and without its closing brace: the statement puts both behind it. */
+function outcomeHead(given: StepOutcome): string {
+  if (given.kind === 'calls') {
+    const { usage: _usage, ...rest } = given;
+    return jsonText(rest).slice(0, -1);
+  }
+  const { outcome: _outcome, ...rest } = given;
+  return jsonText(rest).slice(0, -1);
+}
+
+function endingHead(ending: InvocationOutcome): string {
+  const { usage: _usage, ...rest } = ending;
+  return jsonText(rest).slice(0, -1);
+}
+
+function withUsage({ outcome, ending }: CommitStep, usage: TurnUsage): StepOutcome {
+  if (outcome.kind === 'calls') return { ...outcome, usage };
+  return { ...outcome, outcome: { ...(ending ?? outcome.outcome), usage } };
 }
 
 interface SettleAnswer {
@@ -179,12 +234,14 @@ export async function settleStep(
     step.seq ?? 0,
     step.agent,
     unsettled.map(({ callKey }) => callKey),
+    unsettled.map(({ callKey }) => placeOfCall(callKey).step),
     unsettled.map(({ callKey }) => placeOfCall(callKey).index),
     unsettled.map(({ callId }) => storableText(callId)),
     unsettled.map(({ tool }) => storableText(tool)),
     unsettled.map((call) => storableText(call.error)),
     ending?.outcome.status,
-    ending && jsonText(ending.outcome),
+    ending && endingHead(ending.outcome),
+    ending?.cutOff === undefined ? null : storableText(ending.cutOff),
     error?.author,
     error?.branch,
     error?.body,

@@ -33,6 +33,12 @@ export class StepNotSettled extends StoreError {
   readonly retryable = false;
 }
 
+/** A message id was used before, with other content: one message id is one turn, for ever. */
+export class MessageConflict extends StoreError {
+  readonly code = 'HOLDFAST_MESSAGE_CONFLICT';
+  readonly retryable = false;
+}
+
 /** A value that the database can't hold: nested too deeply, too large, or a name with characters it lacks. */
 export class Unstorable extends StoreError {
   readonly code = 'HOLDFAST_UNSTORABLE';
@@ -45,8 +51,38 @@ export class InvalidStoreUrl extends StoreError {
   readonly retryable = false;
 }
 
+/** The database's tables were made by a version of Holdfast that was never released. */
+export class StoreSchemaMismatch extends StoreError {
+  readonly code = 'HOLDFAST_STORE_SCHEMA_MISMATCH';
+  readonly retryable = false;
+}
+
 /** Another process, or another store of this one, has the embedded store open. */
 export class StoreInUse extends StoreError {
   readonly code = 'HOLDFAST_STORE_IN_USE';
+  readonly retryable = false;
+}
+
+/** A session of this name is there already. */
+export class SessionExists extends StoreError {
+  readonly code = 'HOLDFAST_SESSION_EXISTS';
+  readonly retryable = false;
+}
+
+/** There is no session of this name. */
+export class SessionNotFound extends StoreError {
+  readonly code = 'HOLDFAST_SESSION_NOT_FOUND';
+  readonly retryable = false;
+}
+
+/** Other sessions were forked from this one and read its events. */
+export class SessionHasForks extends StoreError {
+  readonly code = 'HOLDFAST_SESSION_HAS_FORKS';
+  readonly retryable = false;
+}
+
+/** The session has no such event, invocation or call. */
+export class NoSuchPlace extends StoreError {
+  readonly code = 'HOLDFAST_NO_SUCH_PLACE';
   readonly retryable = false;
 }

@@ -1,9 +1,26 @@
+import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
-import type { ChainFence, PlannedCall, StepOutcome, TurnIdentity, UnsettledCall } from '../protocol/step.ts';
-import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
+import type {
+  ChainFence,
+  KeepMessagesInput,
+  KeptMessage,
+  PlannedCall,
+  StepOutcome,
+  TurnIdentity,
+  UnsettledCall,
+  WaitingMessage,
+} from '../protocol/step.ts';
+import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
+import type { SessionNames } from './session-names.ts';
+import type { SessionStore } from './session-store.ts';
 
-/** What an event is in the transcript. `responses` answers the calls of the same run and step. */
-export type EventKind = 'message' | 'model' | 'responses' | 'error';
+export type { SessionNames } from './session-names.ts';
+
+/**
+ * What an event is in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events
+ * between `hidesAfter` and itself.
+ */
+export type EventKind = 'message' | 'model' | 'responses' | 'error' | 'rewind';
 
 /** An event with its place in the session. */
 export interface StoredEvent {
@@ -12,13 +29,9 @@ export interface StoredEvent {
   kind: EventKind;
   runKey: string;
   step: number;
+  /** Of a `rewind`: events with a greater seq, up to this one, are no part of what agents see. */
+  hidesAfter?: number;
   event: Event;
-}
-
-export interface SessionNames {
-  app: string;
-  userId: string;
-  sessionId: string;
 }
 
 export interface OpenStep {
@@ -34,11 +47,13 @@ export interface OpenStep {
   seq: number;
   /** Acting agent; author of the merged responses. */
   agent?: string;
-  /** First step only: the user's message, without id and timestamp. */
+  /** First step only: the user's message, without id and timestamp. Without one it is taken from the inbox. */
   message?: Omit<Event, 'id' | 'timestamp'>;
+  /** Of the message, so that its id with another content is found out. */
+  messageDigest?: string;
   /**
    * Events after this seq are returned; the caller keeps those before. Counts only where `session` names the session
-   * found: all events are returned where it was made again under its names.
+   * found: all events are returned where it was made again under its names. On the first step `session` is a guess.
    */
   knownSeq?: number;
 }
@@ -51,6 +66,8 @@ export type OpenedStep =
       from: number;
       agent: string | undefined;
       outcome: InvocationOutcome;
+      /** First step only. */
+      inbox: WaitingMessage[];
     }
   | {
       kind: 'recorded';
@@ -59,6 +76,10 @@ export type OpenedStep =
       from: number;
       agent: string | undefined;
       outcome: StepOutcome;
+      inbox: WaitingMessage[];
+      /** Milliseconds since the invocation began. */
+      age: number;
+      sessionUsage: SessionUsage;
     }
   | {
       kind: 'open';
@@ -79,6 +100,14 @@ export type OpenedStep =
       failures: number;
       /** What earlier steps of the invocation used. */
       usage: StepUsage;
+      /** What the message's row in the inbox asked for; first step only. */
+      asked: { agent?: string; runConfig?: TurnRunConfig };
+      /** Accepted messages that no turn has answered, in order; first step only. */
+      inbox: WaitingMessage[];
+      /** Milliseconds since the invocation began. */
+      age: number;
+      /** What the session used before this step, this invocation included. */
+      sessionUsage: SessionUsage;
     };
 
 export interface StepUsage {
@@ -86,6 +115,14 @@ export interface StepUsage {
   promptTokens: number;
   outputTokens: number;
   totalTokens: number;
+  cost?: number;
+  /** Attempts that ended without a word, among `modelCalls`. */
+  unknownCalls?: number;
+}
+
+export interface SessionUsage extends StepUsage {
+  /** Wall time of the session's ended invocations, milliseconds. */
+  time: number;
 }
 
 /** A call whose content the ledger keeps from the start: arguments by reference, or an answer without a run. */
@@ -205,7 +242,12 @@ export interface SettleStep {
   agent: string;
   unsettled: UnsettledCall[];
   /** Appends the step's merged responses, then the error event, and ends the invocation. */
-  ending?: { outcome: InvocationOutcome; errorEvent?: Omit<Event, 'id' | 'timestamp'> };
+  ending?: {
+    outcome: InvocationOutcome;
+    errorEvent?: Omit<Event, 'id' | 'timestamp'>;
+    /** What open calls are answered with. */
+    cutOff?: string;
+  };
 }
 
 export interface SettledStep {
@@ -226,6 +268,21 @@ export interface RecordedInvocation {
   outcome?: InvocationOutcome;
 }
 
+/** A message of the inbox, for operators and clients. */
+export interface InboxRow extends WaitingMessage {
+  /** `uploaded`: content put here before its message was sent. */
+  status: 'uploaded' | 'waiting' | 'rejected';
+  /** Why it was rejected. */
+  reason?: string;
+  createdAt: number;
+}
+
+export interface UploadMessage extends SessionNames {
+  messageId: string;
+  message: string | Content;
+  stateDelta?: Record<string, unknown>;
+}
+
 export interface ReadEvents extends SessionNames {
   /** Events after this seq. Defaults to 0: from the start. */
   after?: number;
@@ -243,9 +300,9 @@ export type StoreNotice =
  * Sessions, events and the ledger. Every write carries a dedupe key: repeating one changes nothing and returns what
  * was recorded first.
  *
- * @throws Fenced, StoreBehindHistory, StoreUnavailable, StepNotSettled, Unstorable
+ * @throws Fenced, StoreBehindHistory, StoreUnavailable, StepNotSettled, MessageConflict, Unstorable
  */
-export interface Store {
+export interface Store extends SessionStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.
@@ -253,8 +310,18 @@ export interface Store {
   openStep(step: OpenStep): Promise<OpenedStep>;
   /** Appends the step's events and records its outcome under both fences. One round trip. */
   commitStep(step: CommitStep): Promise<CommittedStep>;
-  /** Counts a failure of the provider's own; returns how many there are now. */
-  recordStepFailure(step: { session: string; runKey: string; step: number; error: string }): Promise<number>;
+  /**
+   * Records that the running attempt failed by the provider's own doing, so that it doesn't count as one of unknown
+   * outcome. Returns how many failures count now; `counts: false` (a provider that says *wait*) adds none.
+   */
+  recordStepFailure(step: {
+    session: string;
+    runKey: string;
+    step: number;
+    error: string;
+    /** Defaults to true. */
+    counts?: boolean;
+  }): Promise<number>;
   beginCall(call: BeginCall): Promise<BegunCall>;
   settleCall(call: SettleCall): Promise<SettledCall>;
   /**
@@ -271,6 +338,20 @@ export interface Store {
   /** Records a `once` result; returns the one recorded first. */
   recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown>;
   settleStep(step: SettleStep): Promise<SettledStep>;
+
+  /**
+   * Writes accepted messages, and notes on rejected ones, into the session's inbox, where the session's next turn finds
+   * those that were never answered. Makes the session where it is missing. A message that can't be stored is answered
+   * with `refused` and holds up no other. One round trip.
+   */
+  keepMessages(keep: Omit<KeepMessagesInput, 'v'>): Promise<KeptMessage[]>;
+  /**
+   * Puts a message's content into the inbox before the message is sent, for one that is too large to travel. Repeating it
+   * changes nothing.
+   */
+  uploadMessage(upload: UploadMessage): Promise<{ digest: string; bytes: number }>;
+  /** What waits in a session's inbox, in order, and what was rejected. */
+  readInbox(names: SessionNames): Promise<InboxRow[]>;
 
   findSession(
     names: SessionNames,

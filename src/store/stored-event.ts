@@ -44,8 +44,19 @@ export type EventRow = [
   id: string,
   timestamp: number,
   body: DraftEvent,
+  hidesAfter?: number | null,
 ];
 
-export function storedEvent([seq, kind, runKey, step, id, timestamp, body]: EventRow): StoredEvent {
-  return { seq, kind, runKey, step, event: { id, timestamp, ...body } };
+export function storedEvent([
+  seq,
+  kind,
+  runKey,
+  step,
+  id,
+  timestamp,
+  body,
+  hidesAfter,
+]: EventRow): StoredEvent {
+  const stored = { seq, kind, runKey, step, event: { id, timestamp, ...body } };
+  return typeof hidesAfter === 'number' ? { ...stored, hidesAfter } : stored;
 }

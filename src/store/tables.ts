@@ -1,7 +1,8 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Event } from '../events/event.ts';
-import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
-import type { EventKind } from './store.ts';
+import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
+import type { AuditRow } from './session-store.ts';
+import type { EventKind, InboxRow } from './store.ts';
 
 /** PostgreSQL's bigint arrives as text; every one here is below 2^53. */
 type BigInteger = ColumnType<string, number | undefined, number>;
@@ -42,6 +43,28 @@ export interface Tables {
     status: 'planned' | 'started' | 'settled';
     args: JSONColumnType<Record<string, unknown>> | null;
     response: JSONColumnType<Record<string, unknown>> | null;
+  };
+  'holdfast.audit': {
+    session_id: string;
+    n: number;
+    at: Generated<Date>;
+    kind: AuditRow['kind'];
+    facts: JSONColumnType<AuditRow['facts']>;
+    hash: string;
+  };
+  'holdfast.inbox': {
+    session_id: string;
+    invocation_id: string;
+    message_id: string;
+    status: InboxRow['status'];
+    chain_started_at: BigInteger;
+    place: number;
+    digest: string;
+    bytes: BigInteger;
+    agent: string | null;
+    run_config: JSONColumnType<TurnRunConfig> | null;
+    reason: string | null;
+    created_at: Generated<Date>;
   };
   'holdfast.migrations': {
     version: number;

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Client, WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { HoldfastClient, SessionBusy, type TurnHandle } from '../../src/client/holdfast-client.ts';
+import { InvalidTurn, MessageRejected } from '../../src/client/client-errors.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { AgentTurnStart, TurnStatus } from '../../src/protocol/turn.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
@@ -49,16 +51,21 @@ describe('HoldfastClient', () => {
 
   async function startWaitingTurn(messageId: string): Promise<TurnHandle> {
     environment.gemini.reset(stepCalls([[{ name: 'wait' }]], `answer to ${messageId}`));
-    const handle = await environment.client.startTurn({ ...session, message: 'go', messageId });
+    const handle = await environment.client.sendMessage({ ...session, message: 'go', messageId });
     await waiting.promise;
     return handle;
   }
 
   test('a message that is under way is attached to, not started again [client.attach]', async () => {
     const first = await startWaitingTurn('m1');
-    const second = await environment.client.startTurn({ ...session, message: 'go', messageId: 'm1' });
-    expect(first.attached).toBe(false);
-    expect(second).toMatchObject({ attached: true, runId: first.runId, invocationId: first.invocationId });
+    const second = await environment.client.sendMessage({ ...session, message: 'go', messageId: 'm1' });
+    expect(first).toMatchObject({ attached: false, disposition: 'started' });
+    expect(second).toMatchObject({
+      attached: true,
+      disposition: 'attached',
+      runId: first.runId,
+      invocationId: first.invocationId,
+    });
     gate.resolve();
     const result = await first.result();
     expect(result).toMatchObject({ status: 'completed', text: 'answer to m1' });
@@ -68,29 +75,30 @@ describe('HoldfastClient', () => {
 
   test('a handle that attached gives the result of its own turn, also when the next has begun [client.attach]', async () => {
     const first = await startWaitingTurn('m1');
-    const attached = await environment.client.startTurn({ ...session, message: 'go', messageId: 'm1' });
+    const attached = await environment.client.sendMessage({ ...session, message: 'go', messageId: 'm1' });
     gate.resolve();
     const result = await first.result();
     environment.gemini.reset([text('answer to m2')]);
-    await (await environment.client.startTurn({ ...session, message: 'next', messageId: 'm2' })).result();
+    await (await environment.client.sendMessage({ ...session, message: 'next', messageId: 'm2' })).result();
     expect(await attached.result()).toEqual(result);
     expect(await first.result()).toEqual(result);
   });
 
-  test('another message meanwhile is refused, with what to do [client.busy]', async () => {
+  test('another message is refused meanwhile where its policy says so [client.busy] [message.interrupt]', async () => {
     const first = await startWaitingTurn('m1');
-    const busy = environment.client.startTurn({ ...session, message: 'also', messageId: 'm2' });
-    await expect(busy).rejects.toThrow(SessionBusy);
-    await expect(busy).rejects.toMatchObject({
-      code: 'HOLDFAST_SESSION_BUSY',
-      message: expect.stringMatching(
-        /is answering another message \(message id m1\): wait for its end, or attach/,
-      ),
+    const message = { ...session, message: 'also', messageId: 'm2', policy: 'reject' as const };
+    const refused = environment.client.sendMessage(message);
+    await expect(refused).rejects.toThrow(MessageRejected);
+    await expect(refused).rejects.toMatchObject({
+      code: 'HOLDFAST_MESSAGE_REJECTED',
+      message: `session ${first.workflowId} has not taken the message: rejected: the session is answering another message`,
+      receipt: { status: 'rejected', messageId: 'm2' },
     });
     gate.resolve();
     await first.result();
     environment.gemini.reset([text('answer to m2')]);
-    const second = await environment.client.startTurn({ ...session, message: 'also', messageId: 'm2' });
+    const second = await environment.client.sendMessage(message);
+    expect(second.disposition).toBe('started');
     expect(await second.result()).toMatchObject({ text: 'answer to m2' });
   });
 
@@ -113,12 +121,12 @@ describe('HoldfastClient', () => {
         },
       }),
     });
-    const second = await client.startTurn({ ...session, message: 'next', messageId: 'm2' });
-    expect(second.attached).toBe(false);
+    const second = await client.sendMessage({ ...session, message: 'next', messageId: 'm2' });
+    expect(second).toMatchObject({ attached: false, disposition: 'started' });
     expect(await second.result()).toMatchObject({ status: 'completed' });
   });
 
-  test('a turn that a plain client started is attached to by its message id [client.attach]', async () => {
+  test('a message that a plain client started is the same turn, sent again [client.attach]', async () => {
     environment.gemini.reset(stepCalls([[{ name: 'wait' }]], 'plain'));
     const start = { ...session, message: 'go', messageId: 'm1' };
     await environment.temporal.workflow.start('agentTurn', {
@@ -127,16 +135,18 @@ describe('HoldfastClient', () => {
       args: [start],
     });
     await waiting.promise;
-    const handle = await environment.client.startTurn(start);
-    expect(handle.attached).toBe(true);
-    await expect(environment.client.startTurn({ ...start, messageId: 'm2' })).rejects.toThrow(SessionBusy);
+    const handle = await environment.client.sendMessage(start);
+    expect(handle.disposition).toBe('sent');
+    expect(await handle.receipt()).toMatchObject({ status: 'running', confirmed: true });
     gate.resolve();
-    expect(await handle.result()).toMatchObject({ text: 'plain' });
+    const result = await handle.result();
+    expect(result).toMatchObject({ text: 'plain', invocationId: handle.invocationId });
+    expect(result.others).toBeUndefined();
   });
 
   test('a failed turn is a result, its events kept [client.failed]', async () => {
     environment.gemini.reset([error(400, 'no such thing')]);
-    const handle = await environment.client.startTurn({ ...session, message: 'go' });
+    const handle = await environment.client.sendMessage({ ...session, message: 'go' });
     const result = await handle.result();
     expect(result).toMatchObject({
       v: 1,
@@ -155,28 +165,52 @@ describe('HoldfastClient', () => {
     await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
     gate.resolve();
     environment.gemini.reset([text('still here')]);
-    const next = await environment.client.startTurn({ ...session, message: 'and now?' });
+    const next = await environment.client.sendMessage({ ...session, message: 'and now?' });
     expect(await next.result()).toMatchObject({ text: 'still here' });
     expect(environment.gemini.refusals).toEqual([]);
   });
 
   test('names the turn by its message id; without one, by a new one each time [turn.identity]', async () => {
     environment.gemini.reset(() => text('hi'));
-    const named = await environment.client.startTurn({ ...session, message: 'hi', messageId: 'm1' });
+    const named = await environment.client.sendMessage({ ...session, message: 'hi', messageId: 'm1' });
     expect(named).toMatchObject({
       workflowId: `test/ada/${session.sessionId}`,
       messageId: 'm1',
       invocationId: invocationIdOf('test', 'ada', session.sessionId, 'm1'),
     });
     await named.result();
-    const one = await environment.client.startTurn({ ...session, message: 'hi' });
+    const one = await environment.client.sendMessage({ ...session, message: 'hi' });
     await one.result();
-    const other = await environment.client.startTurn({ ...session, message: 'hi' });
+    const other = await environment.client.sendMessage({ ...session, message: 'hi' });
     expect(new Set([named, one, other].map(({ invocationId }) => invocationId)).size).toBe(3);
     expect(await other.result()).toMatchObject({
       invocationId: other.invocationId,
       events: { from: 5, to: 6 },
     });
+  });
+
+  test('names and messages that could be none are refused with the field, and nothing is sent [client.invalid]', async () => {
+    const send = (turn: object) => environment.client.sendMessage({ ...session, message: 'hi', ...turn });
+    const wrong: [object, string][] = [
+      [{ app: '' }, 'app: expected a non-empty string of well-formed Unicode'],
+      [{ userId: 7 }, 'userId: expected a non-empty string'],
+      [{ sessionId: '\ud800' }, 'sessionId: expected a non-empty string of well-formed Unicode'],
+      [{ messageId: '' }, 'messageId: expected'],
+      [{ message: ' ' }, 'message: expected text, got an empty string'],
+      [{ message: undefined }, 'message: expected text or a Content { role, parts }'],
+      [{ message: { parts: [] } }, 'message.parts: expected at least one part'],
+      [{ message: { parts: [{}] } }, 'message.parts[0]: expected a part with at least one field'],
+      [{ message: { parts: [{ functionResponse: {} }] } }, 'message.parts[0]: a message carries no function'],
+      [{ message: { role: 'model', parts: [{ text: 'hi' }] } }, "message.role: expected 'user' or nothing"],
+      [{ policy: 'queue' }, "policy: expected 'enqueue', 'interrupt', 'reject' or nothing"],
+      [{ stateDelta: { n: 1n } }, 'message: expected JSON: Do not know how to serialize a BigInt'],
+    ];
+    for (const [fields, problem] of wrong) {
+      const refused = send(fields);
+      await expect(refused).rejects.toThrow(InvalidTurn);
+      await expect(refused).rejects.toThrow(`sendMessage: ${problem}`);
+    }
+    expect(await environment.client.status(session)).toBeUndefined();
   });
 
   test('the query status and the current details say what runs [turn.status]', async () => {
@@ -190,6 +224,7 @@ describe('HoldfastClient', () => {
       step: 1,
       invocationId: turn.invocationId,
       running: [{ callKey: `${turn.invocationId}.1.0`, tool: 'wait', since: expect.any(Number) }],
+      queued: 0,
       usage: {
         modelCalls: 1,
         promptTokens: expect.any(Number),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digestOf } from '../../src/flows/canonical-json.ts';
+import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { carry } from '../../src/flows/size-rule.ts';
 import { INLINE_LIMIT } from '../../src/protocol/sizes.ts';
 

@@ -20,6 +20,7 @@ const asked: AskedStep = {
   agent: 'support',
   model: 'gemini-2.5-flash',
   usage: { modelCalls: 1, promptTokens: 10, outputTokens: 5, totalTokens: 15 },
+  prices: {},
 };
 const usageMetadata = {
   promptTokenCount: 7,

@@ -63,7 +63,7 @@ export const geminiScript: GeminiScript = [call('double', { n: 21 }), text('It i
 `;
 
 const CONSUMER = `import { FunctionTool, LlmAgent, tool, type ToolContext } from 'holdfast';
-import { HoldfastClient, SessionBusy, type TurnResult } from 'holdfast/client';
+import { HoldfastClient, MessageRejected, type TurnResult } from 'holdfast/client';
 import { type GeminiStandIn, startGeminiStandIn, text } from 'holdfast/testing';
 import { createWorker, type WorkerOptions } from 'holdfast/worker';
 import { z } from 'zod';
@@ -91,13 +91,13 @@ export async function main(options: WorkerOptions, client: HoldfastClient, conte
   const worker = await createWorker(options);
   const standIn: GeminiStandIn = await startGeminiStandIn({ script: [text('hi')] });
   try {
-    const turn = await client.startTurn({ app: 'a', userId: context.userId, sessionId: 's', message: 'hi' });
+    const turn = await client.sendMessage({ app: 'a', userId: context.userId, sessionId: 's', message: 'hi' });
     const result: TurnResult = await turn.result();
     // @ts-expect-error: there is no such status.
     if (result.status === 'done') return '';
     return result.invocationId;
   } catch (error) {
-    if (error instanceof SessionBusy) return error.code;
+    if (error instanceof MessageRejected) return error.code;
     throw error;
   } finally {
     worker.shutdown();

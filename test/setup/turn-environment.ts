@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
-import type { ActivityLogger } from '../../activities/dependencies.ts';
+import type { App } from '../../src/agents/app.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { AgentTurnStart, TurnResult } from '../../src/protocol/turn.ts';
+import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
+import type { TurnResult } from '../../src/protocol/turn.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import {
@@ -17,7 +19,13 @@ import {
   type GeminiStandIn,
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
-import { acquireFolder, createWorker, openTemporal } from '../../worker/index.ts';
+import {
+  acquireFolder,
+  createWorker,
+  type HoldfastLogger,
+  openTemporal,
+  type WorkerOptions,
+} from '../../worker/index.ts';
 import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
 import { obtainExecutable } from '../../worker/temporal/install.ts';
 import { stepCalls } from './scripts.ts';
@@ -37,9 +45,13 @@ export interface TurnEnvironment {
   client: HoldfastClient;
   store: OpenedStore;
   gemini: GeminiStandIn;
+  /** Of server and store. */
+  folder: string;
   /** Runs a turn to its end; app, user and a new session are filled in. */
-  run(turn: Partial<AgentTurnStart> & { message: AgentTurnStart['message'] }): Promise<RanTurn>;
-  /** Shuts the worker down, its activities interrupted, and starts another. */
+  run(turn: Partial<OutgoingMessage> & { message: OutgoingMessage['message'] }): Promise<RanTurn>;
+  /** Shuts the worker down, its activities interrupted. */
+  stopWorker(): Promise<void>;
+  /** Starts another worker in the place of the one that runs, or was stopped. */
   restartWorker(): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,18 +60,30 @@ const QUIET = new DefaultLogger('ERROR', ({ message, meta }) =>
   process.stderr.write(`${message} ${String(meta?.error)}\n`),
 );
 
-const warningsFor = (logger: ActivityLogger) =>
+/** What a test asks for is all that it must give. */
+type PartialLogger = Pick<HoldfastLogger, 'warn'> & Partial<HoldfastLogger>;
+
+const silent = () => undefined;
+const SILENT: HoldfastLogger = { debug: silent, info: silent, warn: silent, error: silent };
+
+const warningsFor = (logger: PartialLogger) =>
   new DefaultLogger('WARN', ({ message, meta }) => logger.warn(`${message} ${inspect(meta, { depth: 9 })}`));
 
-export async function openTurnEnvironment(options: {
-  agents: readonly LlmAgent[];
+export interface TurnEnvironmentOptions {
+  agents?: readonly LlmAgent[];
+  apps?: readonly App[];
   script?: GeminiScript;
   /** Dynamic configuration of the Temporal server, `limit.historyCount.suggestContinueAsNew=20` for one. */
   serverConfig?: readonly string[];
   /** Gets what Holdfast warns of, and what Temporal's worker does, as text. */
-  logger?: ActivityLogger;
-}): Promise<TurnEnvironment> {
-  const { logger } = options;
+  logger?: PartialLogger;
+  /** Of client and worker alike. */
+  dataConverter?: DataConverter;
+  workerOptions?: Partial<WorkerOptions>;
+}
+
+export async function openTurnEnvironment(options: TurnEnvironmentOptions): Promise<TurnEnvironment> {
+  const { logger, agents, apps, dataConverter } = options;
   Runtime.install(
     logger === undefined
       ? { logger: QUIET }
@@ -78,22 +102,30 @@ export async function openTurnEnvironment(options: {
     channelArgs: { 'grpc.max_receive_message_length': 64 * 1024 * 1024 },
   });
   const native = await NativeConnection.connect(server.connectionOptions);
-  const temporalClient = new Client({ connection, namespace: server.namespace });
+  const temporalClient = new Client({
+    connection,
+    namespace: server.namespace,
+    ...(dataConverter ? { dataConverter } : {}),
+  });
   const startWorker = async () => {
     const worker = await createWorker({
-      agents: options.agents,
+      ...(agents ? { agents } : {}),
+      ...(apps ? { apps } : {}),
       store,
       connection: native,
       searchAttributes: true,
-      logger: options.logger ?? { warn: () => undefined },
+      logger: { ...SILENT, ...logger },
       shutdownGraceTime: 0,
+      ...(dataConverter ? { dataConverter } : {}),
+      ...options.workerOptions,
     });
     return { worker, running: worker.run() };
   };
-  let current = await startWorker();
+  let current: Awaited<ReturnType<typeof startWorker>> | undefined = await startWorker();
   const stopWorker = async () => {
-    current.worker.shutdown();
-    await current.running;
+    current?.worker.shutdown();
+    await current?.running;
+    current = undefined;
   };
   const client = new HoldfastClient({ temporal: temporalClient, searchAttributes: true });
   return {
@@ -101,9 +133,10 @@ export async function openTurnEnvironment(options: {
     client,
     store,
     gemini,
+    folder,
     async run(turn) {
       const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
-      const handle = await client.startTurn({ ...names, ...turn });
+      const handle = await client.sendMessage({ ...names, ...turn });
       const result = await handle.result();
       return {
         result,
@@ -112,6 +145,7 @@ export async function openTurnEnvironment(options: {
         history: await temporalClient.workflow.getHandle(handle.workflowId, handle.runId).fetchHistory(),
       };
     },
+    stopWorker,
     async restartWorker() {
       await stopWorker();
       current = await startWorker();
@@ -145,6 +179,6 @@ async function serverEnvironment(folder: string, config: readonly string[]): Pro
   return { ...process.env, HOLDFAST_TEMPORAL_CLI: script };
 }
 
-function pick({ app, userId, sessionId }: Partial<AgentTurnStart>) {
+function pick({ app, userId, sessionId }: Partial<OutgoingMessage>) {
   return { ...(app ? { app } : {}), ...(userId ? { userId } : {}), ...(sessionId ? { sessionId } : {}) };
 }

@@ -134,8 +134,8 @@ export const TURN_KINDS: Record<string, TurnKind> = {
     script: [text('hello')],
     async drive({ client }, names) {
       const turn = { ...names, message: 'go', messageId: 'm' };
-      await (await client.startTurn(turn)).result();
-      await (await client.startTurn(turn)).result();
+      await (await client.sendMessage(turn)).result();
+      await (await client.sendMessage(turn)).result();
     },
   },
   cancelled: {
@@ -143,7 +143,7 @@ export const TURN_KINDS: Record<string, TurnKind> = {
     async drive(environment, names) {
       const { client, temporal } = environment;
       const running = callOf('never', environment);
-      const handle = await client.startTurn({ ...names, message: 'go' });
+      const handle = await client.sendMessage({ ...names, message: 'go' });
       await running;
       await temporal.workflow.getHandle(handle.workflowId).cancel();
       await handle.result().catch(() => undefined);
@@ -152,7 +152,7 @@ export const TURN_KINDS: Record<string, TurnKind> = {
   'cancelled-in-first-step': {
     script: () => hang(),
     async drive({ client, temporal, gemini }, names) {
-      const handle = await client.startTurn({ ...names, message: 'go' });
+      const handle = await client.sendMessage({ ...names, message: 'go' });
       await gemini.waitForRequests(1);
       await temporal.workflow.getHandle(handle.workflowId).cancel();
       await handle.result().catch(() => undefined);
@@ -163,7 +163,7 @@ export const TURN_KINDS: Record<string, TurnKind> = {
     script: stepCalls([[{ name: 'second_time' }]]),
     async drive(environment, names) {
       const running = callOf('second_time', environment);
-      const handle = await environment.client.startTurn({ ...names, message: 'go' });
+      const handle = await environment.client.sendMessage({ ...names, message: 'go' });
       await running;
       await environment.restartWorker();
       await handle.result();
@@ -175,10 +175,10 @@ export const TURN_KINDS: Record<string, TurnKind> = {
       const { client, temporal } = environment;
       const turn = { ...names, message: 'go', messageId: 'm' };
       const running = callOf('second_time', environment);
-      const handle = await client.startTurn(turn);
+      const handle = await client.sendMessage(turn);
       await running;
       await temporal.workflow.getHandle(handle.workflowId).terminate();
-      await (await client.startTurn(turn)).result();
+      await (await client.sendMessage(turn)).result();
     },
   },
   'continues-as-new': {

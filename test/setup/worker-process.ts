@@ -1,7 +1,7 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createWorker } from '../../worker/index.ts';
+import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { type CrashFiles, crashAgents } from './crash-agents.ts';
 
 /** What the test tells the worker process, as JSON in its first argument. */
@@ -23,7 +23,7 @@ const worker = await createWorker({
   store: options.hang === undefined ? store : hanging(store, options.hang),
   taskQueue: options.taskQueue,
   connection: await NativeConnection.connect({ address: options.address }),
-  logger: { warn: () => undefined },
+  logger: jsonLogger({ level: 'error' }),
 });
 const running = worker.run();
 console.log('polling');

@@ -96,7 +96,7 @@ describe.concurrent('SIGKILL of the worker', () => {
   test('during a model call: the call is made again and the turn completes [turn.crash.model]', () =>
     Scene.play([hang(), text('done')], async (scene) => {
       await scene.startWorker();
-      const handle = await scene.client.startTurn(scene.turn);
+      const handle = await scene.client.sendMessage(scene.turn);
       await scene.gemini.waitForRequests(1);
       await scene.worker?.kill();
       await scene.startWorker();
@@ -112,7 +112,7 @@ describe.concurrent('SIGKILL of the worker', () => {
   test('during a tool: it runs again, under the same call key [turn.crash.tool]', () =>
     Scene.play(stepCalls([[{ name: 'hold' }]]), async (scene) => {
       await scene.startWorker();
-      const handle = await scene.client.startTurn(scene.turn);
+      const handle = await scene.client.sendMessage(scene.turn);
       await until(() => scene.effects().length === 1);
       await scene.worker?.kill();
       scene.openGate();
@@ -128,7 +128,7 @@ describe.concurrent('SIGKILL of the worker', () => {
   test('during a tool that is not idempotent: it is not repeated, the model is told [turn.crash.unknown]', () =>
     Scene.play(stepCalls([[{ name: 'hold_not_idempotent' }]]), async (scene) => {
       await scene.startWorker();
-      const handle = await scene.client.startTurn(scene.turn);
+      const handle = await scene.client.sendMessage(scene.turn);
       await until(() => scene.effects().length === 1);
       await scene.worker?.kill();
       await scene.startWorker();
@@ -142,7 +142,7 @@ describe.concurrent('SIGKILL of the worker', () => {
   test('behind a once: its effect is not repeated, its result is given back [turn.once]', () =>
     Scene.play(stepCalls([[{ name: 'once_only' }]]), async (scene) => {
       await scene.startWorker();
-      const handle = await scene.client.startTurn(scene.turn);
+      const handle = await scene.client.sendMessage(scene.turn);
       await until(() => scene.effects().some((line) => line.startsWith('after_once')));
       await scene.worker?.kill();
       scene.openGate();
@@ -164,7 +164,7 @@ describe.concurrent('SIGKILL of the worker', () => {
     (_name, when, method, call) =>
       Scene.play(stepCalls([[effect(1)], [effect(2)]]), async (scene) => {
         const doomed = await scene.startWorker({ when, method, call });
-        const handle = await scene.client.startTurn(scene.turn);
+        const handle = await scene.client.sendMessage(scene.turn);
         await doomed.hanging;
         await doomed.kill();
         await scene.startWorker();

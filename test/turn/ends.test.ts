@@ -50,7 +50,7 @@ describe('the start and the end of a turn', () => {
 
   async function start(runConfig?: { maxLlmCalls: number }) {
     const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
-    const turn = await environment.client.startTurn({
+    const turn = await environment.client.sendMessage({
       ...names,
       message: 'go',
       ...(runConfig ? { runConfig } : {}),

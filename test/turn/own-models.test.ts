@@ -138,7 +138,7 @@ describe('a model of users', () => {
       return never();
     };
     const names = { app: 'test', userId: 'ada', sessionId: 'cancelled while silent' };
-    const handle = await environment.client.startTurn({ ...names, message: 'go', agent: 'patient' });
+    const handle = await environment.client.sendMessage({ ...names, message: 'go', agent: 'patient' });
     await asked.promise;
     await environment.temporal.workflow.getHandle(handle.workflowId).cancel();
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });

@@ -472,7 +472,7 @@ describe('a turn', () => {
     const stop = environment.store.onNotice((notice) => {
       if (notice.type === 'call started' && notice.tool === 'waits') waiting.resolve();
     });
-    const handle = await environment.client.startTurn({ ...names, message: 'go' });
+    const handle = await environment.client.sendMessage({ ...names, message: 'go' });
     await waiting.promise;
     stop();
     await environment.temporal.workflow.getHandle(handle.workflowId).cancel();

@@ -2,20 +2,24 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import * as adk from '@google/adk';
 import type { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rootAgentOf, settingsOf } from '../../activities/deployment.ts';
+import { App } from '../../src/agents/app.ts';
+import { DEFAULT_APP_SETTINGS } from '../../src/agents/app-settings.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { currentStamp, formatStamp } from '../../worker/bundle.ts';
-import { createWorker } from '../../worker/create-worker.ts';
+import { createWorker, type WorkerOptions } from '../../worker/create-worker.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { payloadSizes, scheduledActivities } from '../setup/history-facts.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
-const agent = (name: string) => new LlmAgent({ name, model: 'gemini-2.5-flash' });
+const agent = (name: string, model = 'gemini-2.5-flash') => new LlmAgent({ name, model });
 
 describe('createWorker refuses', () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-worker-'));
@@ -36,8 +40,12 @@ describe('createWorker refuses', () => {
     });
   });
 
+  const shop = new App({ name: 'shop', rootAgent: agent('seller') });
+  const budget = { budgets: { turn: { cost: 1 } } };
+
   test.each([
     ['no agents', { agents: [] }, 'createWorker: agents: expected at least one agent'],
+    ['neither agents nor apps', {}, 'createWorker: agents: expected at least one agent, here or'],
     [
       'two agents of one name',
       { agents: [twin, agent('twin')] },
@@ -50,23 +58,108 @@ describe('createWorker refuses', () => {
     ],
     ['what is no agent', { agents: [{ name: 'x' } as LlmAgent] }, /createWorker: agents/],
     ['agents that are no list', { agents: twin as unknown as LlmAgent[] }, /createWorker: agents/],
-  ])('%s [worker.agents]', async (_name, options, problem) => {
+  ])('%s [worker.agents]', refuses);
+
+  test.each([
+    [
+      'two apps of one name',
+      { apps: [shop, new App({ name: 'shop', rootAgent: agent('other') })] },
+      'createWorker: apps[1]: two apps are named "shop"',
+    ],
+    [
+      'a root agent named like another agent',
+      { apps: [shop], agents: [agent('seller')] },
+      'createWorker: apps[0].rootAgent: two agents are named "seller"',
+    ],
+    ['what is no App', { apps: [{} as App] }, 'createWorker: apps[0]: expected an App'],
+    ['apps that are no list', { apps: shop as unknown as App[] }, 'createWorker: apps: expected a list'],
+    [
+      'an App of ADK',
+      {
+        apps: [
+          new adk.App({
+            name: 'shop',
+            rootAgent: new adk.LlmAgent({ name: 'seller', model: 'gemini-2.5-flash' }),
+          }) as unknown as App,
+        ],
+      },
+      "createWorker: apps[0]: an App of @google/adk; import its class from 'holdfast' instead",
+    ],
+  ])('%s [app.settings]', refuses);
+
+  test.each([
+    [
+      "a cost budget without a price for the root agent's model",
+      { apps: [new App({ name: 'shop', rootAgent: agent('seller'), durable: budget })] },
+      'App "shop": durable.prices: no price for the model "gemini-2.5-flash" of the agent "seller"',
+    ],
+    [
+      "a cost budget without a price for a model of the worker's other agents",
+      {
+        agents: [agent('cheap', 'gemini-2.5-flash-lite')],
+        apps: [
+          new App({
+            name: 'shop',
+            rootAgent: agent('seller'),
+            durable: { ...budget, prices: { 'gemini-2.5-flash': { input: 1, output: 1 } } },
+          }),
+        ],
+      },
+      'no price for the model "gemini-2.5-flash-lite" of the agent "cheap"',
+    ],
+  ])('%s [budget.limits]', refuses);
+
+  async function refuses(
+    _name: string,
+    options: Pick<WorkerOptions, 'agents' | 'apps' | 'rootAgent'>,
+    problem: string | RegExp,
+  ) {
     const refused = createWorker({ ...unused, ...options });
     await expect(refused).rejects.toThrow(DefinitionError);
     await expect(refused).rejects.toThrow(problem);
-  });
+  }
 });
 
 test('the root agent is the first where none is named; the same agent twice is one [worker.agents]', () => {
   const [first, second] = [agent('first'), agent('second')];
-  expect(deploy([first, second, first])).toEqual({
+  const { rootAgent, agents } = deploy({ agents: [first, second, first] });
+  expect({ rootAgent, agents: [...agents.values()] }).toEqual({
     rootAgent: 'first',
-    agents: new Map([
-      ['first', first],
-      ['second', second],
-    ]),
+    agents: [first, second],
   });
-  expect(deploy([first, second], 'second').rootAgent).toBe('second');
+  expect(deploy({ agents: [first, second], rootAgent: 'second' }).rootAgent).toBe('second');
+});
+
+describe('a deployment of apps', () => {
+  const [seller, clerk, helper] = [agent('seller'), agent('clerk'), agent('helper')];
+  const durable = { runConfig: { maxLlmCalls: 3 } };
+  const shop = new App({ name: 'shop', rootAgent: seller, durable });
+  const bank = new App({ name: 'bank', rootAgent: clerk });
+
+  test('each app has its root agent and its settings; any other app the defaults [app.settings]', () => {
+    const deployed = deploy({ agents: [helper], apps: [shop, bank] });
+    expect([...deployed.agents.keys()]).toEqual(['helper', 'seller', 'clerk']);
+    expect(['shop', 'bank', 'other'].map((app) => rootAgentOf(deployed, app))).toEqual([
+      'seller',
+      'clerk',
+      'helper',
+    ]);
+    expect(settingsOf(deployed, 'shop')).toBe(shop.durable);
+    expect(settingsOf(deployed, 'other')).toEqual(DEFAULT_APP_SETTINGS);
+    expect(deploy({ apps: [shop, bank] }).rootAgent).toBe('seller');
+    expect(deploy({ apps: [shop, bank], rootAgent: 'clerk' }).rootAgent).toBe('clerk');
+  });
+
+  test('an agent may serve several apps, and need a price only where a budget asks for it [app.settings]', () => {
+    const twin = new App({ name: 'twin', rootAgent: seller });
+    const prices = { 'gemini-*': { input: 1, output: 1 } };
+    const dear = new App({
+      name: 'dear',
+      rootAgent: seller,
+      durable: { prices, budgets: { session: { cost: 5 } } },
+    });
+    expect([...deploy({ apps: [shop, twin, dear] }).agents.keys()]).toEqual(['seller']);
+  });
 });
 
 describe('a worker', () => {

@@ -21,9 +21,20 @@ create table holdfast.sessions (
   fence_invocation int not null default 0,
   parent_id text collate "C",
   parent_seq bigint,
+  initial jsonb not null default '{}',
+  model_calls bigint not null default 0,
+  prompt_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  total_tokens bigint not null default 0,
+  unknown_calls bigint not null default 0,
+  cost double precision,
+  busy_ms bigint not null default 0,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
+create index sessions_of_app on holdfast.sessions (app_key, created_at);
+create index sessions_of_user on holdfast.sessions (user_key, created_at);
+create index sessions_forked on holdfast.sessions (parent_id) where parent_id is not null;
 
 create table holdfast.events (
   session_id text collate "C" not null,
@@ -36,6 +47,7 @@ create table holdfast.events (
   author text not null,
   branch text,
   body json not null,
+  hides_after bigint,
   dedupe_key text collate "C" not null,
   created_at timestamptz not null default clock_timestamp(),
   primary key (session_id, seq),
@@ -47,6 +59,10 @@ create table holdfast.runs (
   run_key text collate "C" not null,
   invocation_id text collate "C" not null,
   message_id text,
+  message_digest text,
+  origin text collate "C",
+  generation int not null default 0,
+  asked json,
   fence_started_at bigint not null,
   fence_invocation int not null,
   step int not null,
@@ -61,11 +77,14 @@ create table holdfast.runs (
   prompt_tokens bigint not null default 0,
   output_tokens bigint not null default 0,
   total_tokens bigint not null default 0,
+  unknown_calls bigint not null default 0,
+  cost double precision,
   created_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz,
   primary key (session_id, run_key)
 ) with (fillfactor = 70);
 create index runs_running on holdfast.runs (session_id, first_seq, run_key) where status = 'running';
+create unique index runs_retried on holdfast.runs (origin, generation, session_id) where origin is not null;
 
 create table holdfast.ledger (
   session_id text collate "C" not null,
@@ -85,6 +104,8 @@ create table holdfast.ledger (
   failed boolean,
   actions jsonb,
   outcome json,
+  of_run text,
+  of_step int,
   call_keys text[],
   call_ids text[],
   call_tools text[],
@@ -120,5 +141,33 @@ create table holdfast.user_state (
   key text not null,
   value jsonb not null,
   primary key (user_key, key_digest)
+);
+
+create table holdfast.inbox (
+  session_id text collate "C" not null,
+  invocation_id text collate "C" not null,
+  message_id text not null,
+  status text collate "C" not null,
+  chain_started_at bigint not null default 0,
+  place double precision not null default 0,
+  digest text not null,
+  bytes bigint not null,
+  message json,
+  state_delta json,
+  agent text,
+  run_config json,
+  reason text,
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (session_id, invocation_id)
+);
+
+create table holdfast.audit (
+  session_id text collate "C" not null,
+  n int not null,
+  at timestamptz not null default clock_timestamp(),
+  kind text collate "C" not null,
+  facts json not null,
+  hash text not null,
+  primary key (session_id, n)
 );
 `;

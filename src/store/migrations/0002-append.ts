@@ -1,3 +1,5 @@
+import { EVENT_ROW } from './event-row.ts';
+
 /** State and the merged responses of a step. A function's name ends in its version: older workers keep calling theirs. */
 export const append = `
 -- Objects merge, anything else is replaced: at 100 levels objects too, since recursion has an end.
@@ -84,10 +86,11 @@ begin
 end $$;
 
 -- Appends the responses of a step's calls at the given seq; gives back the state delta that they carry and the event as
--- readers get it. Without a text for calls that have no outcome, one of them is an error.
+-- readers get it. Without a text for calls that have no outcome, one of them is an error. A step that stands for one of
+-- another run (for_run, for_step) answers the model event of that one.
 create function holdfast.append_responses_1(session text, run text, invocation text, of_step int, agent text,
   branch text, keys text[], ids text[], tools text[], at_seq bigint, event_id uuid, cut_off text,
-  out delta jsonb, out event json)
+  for_run text, for_step int, out delta jsonb, out event json)
 language plpgsql as $$
 declare
   answered record;
@@ -129,13 +132,13 @@ begin
   end if;
   insert into holdfast.events as e
     (session_id, seq, id, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
-  values (session, at_seq, event_id, invocation, run, of_step, 'responses', agent, branch,
+  values (session, at_seq, event_id, invocation, coalesce(for_run, run), coalesce(for_step, of_step), 'responses', agent,
+    branch,
     ('{"invocationId":' || to_json(invocation) || ',"author":' || to_json(agent)
       || coalesce(',"branch":' || to_json(branch), '')
       || ',"content":{"role":"user","parts":[' || array_to_string(parts, ',') || ']},"actions":' || actions_text
       || '}')::json,
     'responses:' || run || '.' || of_step)
-  returning json_build_array(e.seq, e.kind, e.run_key, e.step, e.id,
-    floor(extract(epoch from e.created_at) * 1000)::bigint, e.body) into event;
+  returning ${EVENT_ROW} into event;
 end $$;
 `;

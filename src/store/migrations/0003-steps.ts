@@ -1,43 +1,28 @@
-/** A step's two round trips, and its end without a model call. */
-export const steps = `
-create function holdfast.usage_of_1(r holdfast.runs) returns json language plpgsql immutable as $$
-begin
-  return json_build_object('modelCalls', coalesce(r.model_calls, 0), 'promptTokens', coalesce(r.prompt_tokens, 0),
-    'outputTokens', coalesce(r.output_tokens, 0), 'totalTokens', coalesce(r.total_tokens, 0));
-end $$;
+/** JSON text of usage. An expression rather than a function: calling one takes three times as long. */
+function usageText(of: Record<'calls' | 'prompt' | 'output' | 'total' | 'cost' | 'unknown', string>): string {
+  return `'{"modelCalls":' || (${of.calls}) || ',"promptTokens":' || (${of.prompt}) || ',"outputTokens":' || (${of.output})
+    || ',"totalTokens":' || (${of.total}) || coalesce(',"cost":' || to_json(${of.cost}), '')
+    || case when ${of.unknown} > 0 then ',"unknownCalls":' || (${of.unknown}) else '' end || '}'`;
+}
 
--- Ends what other invocations left running: their open calls get a response that says so.
-create function holdfast.heal_1(inout s holdfast.sessions, invocation text) language plpgsql as $$
-declare
-  broken holdfast.runs;
-  latest record;
-  appended record;
+/** A step's two round trips. */
+export const steps = `
+-- From the database's clock, which may be set back.
+create function holdfast.ms_between_1(earlier timestamptz, later timestamptz) returns bigint language sql immutable as $$
+  select greatest((extract(epoch from later - earlier) * 1000)::bigint, 0)
+$$;
+
+-- Text of JSON.
+create function holdfast.usage_of_1(r holdfast.runs) returns text language plpgsql immutable as $$
 begin
-  for broken in
-    select * from holdfast.runs r
-    where r.session_id = s.id and r.status = 'running' and r.invocation_id <> invocation
-    order by r.first_seq, r.run_key
-  loop
-    -- A step that has begun has the responses of the one before it.
-    select l.step, l.agent, l.branch, l.call_keys, l.call_ids, l.call_tools into latest
-      from holdfast.ledger l
-      where l.session_id = s.id and l.key >= broken.run_key || '.' and l.key < broken.run_key || '/'
-        and l.kind = 'step'
-      order by l.step desc limit 1;
-    if latest.call_keys is not null then
-      appended := holdfast.append_responses_1(s.id, broken.run_key, broken.invocation_id, latest.step, latest.agent,
-        latest.branch, latest.call_keys, latest.call_ids, latest.call_tools, s.last_seq + 1, gen_random_uuid(),
-        'this call was cut off by the end of its turn; it may have run');
-      s.last_seq := s.last_seq + 1;
-      if appended.delta <> '{}' then
-        s.state := s.state || holdfast.apply_delta_1(s, broken.invocation_id, appended.delta);
-      end if;
-    end if;
-    update holdfast.runs r set status = 'interrupted', last_seq = s.last_seq, temp = '{}',
-        ended_at = clock_timestamp(),
-        outcome = json_build_object('status', 'interrupted', 'usage', holdfast.usage_of_1(r))
-      where r.session_id = s.id and r.run_key = broken.run_key;
-  end loop;
+  return ${usageText({
+    calls: 'r.model_calls',
+    prompt: 'r.prompt_tokens',
+    output: 'r.output_tokens',
+    total: 'r.total_tokens',
+    cost: 'r.cost',
+    unknown: 'r.unknown_calls',
+  })};
 end $$;
 
 -- Lets a writer pass whose fences are not lower than those recorded, and raises them to its own.
@@ -69,22 +54,29 @@ end $$;
 create function holdfast.save_session_1(s holdfast.sessions) returns void language plpgsql as $$
 begin
   update holdfast.sessions set last_seq = s.last_seq, state = s.state, last_agent = s.last_agent,
-    fence_started_at = s.fence_started_at, fence_invocation = s.fence_invocation, updated_at = clock_timestamp()
+    fence_started_at = s.fence_started_at, fence_invocation = s.fence_invocation, model_calls = s.model_calls,
+    prompt_tokens = s.prompt_tokens, output_tokens = s.output_tokens, total_tokens = s.total_tokens, cost = s.cost,
+    unknown_calls = s.unknown_calls, busy_ms = s.busy_ms, updated_at = clock_timestamp()
   where id = s.id;
 end $$;
 
 create function holdfast.open_step_1(
   session text, name_key text, app_key text, user_key text, app text, user_id text, name text, message_id text,
   invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
-  author text, branch text, message json, delta jsonb, event_id uuid, known_session text, known_seq bigint
+  author text, branch text, message json, delta jsonb, event_id uuid, known_session text, known_seq bigint,
+  message_digest text
 ) returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
   s holdfast.sessions;
   r holdfast.runs;
+  latest holdfast.runs;
   step_row record;
   before record;
   appended record;
+  inbox json;
+  own boolean := false;
+  taken record;
   carried jsonb;
   from_seq bigint;
   saves_state boolean := false;
@@ -98,24 +90,48 @@ begin
   else
     select * into s from holdfast.sessions t where t.name_key = name_key for update;
     if not found then
-      insert into holdfast.sessions as t (id, name_key, app_key, user_key, app, user_id, name)
-        values (session, name_key, app_key, user_key, app, user_id, name)
-        on conflict on constraint sessions_name_key_key do nothing;
-      select * into s from holdfast.sessions t where t.name_key = name_key for update;
+      s := holdfast.make_session_1(session, name_key, app_key, user_key, app, user_id, name);
     end if;
   end if;
 
   -- After the lock, not with it: a statement that waited for one sees other tables as they were before.
   select * into r from holdfast.runs t where t.session_id = s.id and t.run_key = run;
+  if name_key is not null then
+    if message_digest <> r.message_digest then
+      perform holdfast.refuse_message_1(message_id);
+    end if;
+    -- Most sessions have nothing there, which is found out in a third of the time.
+    perform from holdfast.inbox i where i.session_id = s.id;
+    if found then
+      select json_agg(json_build_array(i.message_id, i.invocation_id, i.agent, i.run_config, i.place, i.digest, i.bytes)
+            order by i.chain_started_at, i.place, i.created_at)
+            filter (where i.status = 'waiting' and i.invocation_id <> invocation),
+          bool_or(i.invocation_id = invocation)
+        into inbox, own from holdfast.inbox i where i.session_id = s.id;
+    end if;
+  end if;
   if r.status <> 'running' then
+    -- A message is answered with the newest retry of its turn.
+    select * into latest from holdfast.runs t
+      where t.origin = invocation and t.session_id = s.id and t.status <> 'running'
+      order by t.generation desc limit 1;
+    if found then
+      r := latest;
+    end if;
     return json_build_object('kind', 'finished', 'session', s.id, 'seq', r.last_seq, 'from', r.first_seq,
-      'agent', r.agent, 'outcome', r.outcome);
+      'agent', r.agent, 'outcome', r.outcome, 'inbox', inbox);
   end if;
   select l.status, l.outcome, l.seq, l.agent, l.attempts, l.failures into step_row
     from holdfast.ledger l where l.session_id = s.id and l.key = run || '.' || at_step;
   if step_row.status = 'settled' then
-    return json_build_object('kind', 'recorded', 'session', s.id, 'seq', step_row.seq, 'from', r.first_seq,
-      'agent', step_row.agent, 'outcome', step_row.outcome);
+    from_seq := r.first_seq;
+    if run <> invocation then
+      select * into r from holdfast.runs t where t.session_id = s.id and t.run_key = invocation;
+    end if;
+    return json_build_object('kind', 'recorded', 'session', s.id, 'seq', step_row.seq, 'from', from_seq,
+      'agent', step_row.agent, 'outcome', step_row.outcome, 'inbox', inbox, 'age', holdfast.ms_between_1(r.created_at, clock_timestamp()),
+      'sessionUsage', json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost,
+        s.unknown_calls, s.busy_ms));
   end if;
 
   if r.run_key is null and at_step > 1 then
@@ -130,7 +146,7 @@ begin
   if at_step > 1 then
     -- A step that was opened before has them already.
     if step_row.status is null then
-      select l.status, l.agent, l.branch, l.call_keys, l.call_ids, l.call_tools into before
+      select l.status, l.agent, l.branch, l.call_keys, l.call_ids, l.call_tools, l.of_run, l.of_step into before
         from holdfast.ledger l where l.session_id = s.id and l.key = run || '.' || (at_step - 1);
       if before.status is distinct from 'settled' then
         raise exception using errcode = 'HF002', message = format('step %s of run %s is not in the store',
@@ -138,23 +154,38 @@ begin
       end if;
       if before.call_keys is not null then
         appended := holdfast.append_responses_1(s.id, run, invocation, at_step - 1, before.agent, before.branch,
-          before.call_keys, before.call_ids, before.call_tools, s.last_seq + 1, event_id, null);
+          before.call_keys, before.call_ids, before.call_tools, s.last_seq + 1, event_id, null, before.of_run,
+          before.of_step);
         carried := appended.delta;
         events := appended.event;
       end if;
     end if;
-  elsif message is not null and r.message_seq is null then
-    insert into holdfast.events
-      (session_id, seq, id, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
-      values (s.id, s.last_seq + 1, event_id, invocation, run, at_step, 'message', author, branch, message, 'msg:' || run);
-    carried := coalesce(delta, '{}');
+  elsif r.message_seq is null and (message is not null or name_key is not null) then
+    if own then
+      taken := holdfast.take_message_1(s.id, invocation, s.last_seq + 1, event_id, message is null);
+      if message_digest <> taken.digest then
+        perform holdfast.refuse_message_1(message_id);
+      end if;
+      r.asked := taken.asked;
+    end if;
+    if message is not null then
+      insert into holdfast.events
+        (session_id, seq, id, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
+        values (s.id, s.last_seq + 1, event_id, invocation, run, at_step, 'message', author, branch, message, 'msg:' || run);
+      carried := coalesce(delta, '{}');
+    elsif own and taken.delta is not null then
+      carried := taken.delta;
+      message_digest := taken.digest;
+    else
+      raise exception using errcode = 'HF002', message = format('message %s is not in the store', message_id);
+    end if;
     r.message_seq := s.last_seq + 1;
   end if;
   if r.run_key is null then
-    insert into holdfast.runs as t (session_id, run_key, invocation_id, message_id, fence_started_at,
-        fence_invocation, step, message_seq, first_seq, last_seq)
-      values (s.id, run, invocation, message_id, fence_started_at, fence_invocation, at_step, r.message_seq,
-        s.last_seq + 1, s.last_seq)
+    insert into holdfast.runs as t (session_id, run_key, invocation_id, message_id, message_digest, asked,
+        fence_started_at, fence_invocation, step, message_seq, first_seq, last_seq)
+      values (s.id, run, invocation, message_id, message_digest, r.asked, fence_started_at, fence_invocation, at_step,
+        r.message_seq, s.last_seq + 1, s.last_seq)
       returning * into r;
   else
     update holdfast.runs t set fence_started_at = fence_started_at, fence_invocation = fence_invocation,
@@ -199,7 +230,11 @@ begin
   return json_build_object('kind', 'open', 'session', s.id,
     'names', json_build_object('app', s.app, 'userId', s.user_id, 'sessionId', s.name),
     'seq', s.last_seq, 'from', from_seq, 'appended', carried is not null, 'lastAgent', s.last_agent,
-    'attempt', step_row.attempts, 'failures', step_row.failures, 'usage', holdfast.usage_of_1(r),
+    'attempt', step_row.attempts, 'failures', step_row.failures, 'asked', r.asked, 'inbox', inbox,
+    'age', holdfast.ms_between_1(r.created_at, clock_timestamp()), 'usage', json_build_array(r.model_calls, r.prompt_tokens, r.output_tokens,
+      r.total_tokens, r.cost, r.unknown_calls),
+    'sessionUsage', json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost,
+        s.unknown_calls, s.busy_ms),
     'state', json_build_array(s.state,
       array(select json_build_array('app:' || a.key, a.value) from holdfast.app_state a where a.app_key = s.app_key),
       array(select json_build_array('user:' || u.key, u.value) from holdfast.user_state u
@@ -208,22 +243,14 @@ begin
     'events', events);
 end $$;
 
-create function holdfast.add_usage_1(session text, run text, usage json) returns void language plpgsql as $$
-begin
-  update holdfast.runs r set
-      model_calls = r.model_calls + (usage ->> 'modelCalls')::bigint,
-      prompt_tokens = r.prompt_tokens + (usage ->> 'promptTokens')::bigint,
-      output_tokens = r.output_tokens + (usage ->> 'outputTokens')::bigint,
-      total_tokens = r.total_tokens + (usage ->> 'totalTokens')::bigint
-    where r.session_id = session and r.run_key = run;
-end $$;
-
+-- \`outcome_head\` and \`ending_head\` are objects without their closing braces: what the invocation used is known only here.
 create function holdfast.commit_step_1(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, agent text,
   event_ids uuid[], kinds text[], authors text[], branches text[], bodies json, deltas jsonb,
   call_keys text[], call_ids text[], call_tools text[],
   row_keys text[], row_indexes int[], row_call_ids text[], row_tools text[], row_args json, row_responses json,
-  usage json, outcome json, ending_status text, ending json
+  usage json, model_calls bigint, prompt_tokens bigint, output_tokens bigint, total_tokens bigint,
+  cost double precision, outcome_head text, ending_status text, ending_head text
 ) returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -232,10 +259,12 @@ declare
   step_row record;
   step_key text := run || '.' || at_step;
   delta jsonb;
+  unknown int;
+  used text;
 begin
   select * into s from holdfast.sessions t where t.id = session for update;
   select * into r from holdfast.runs t where t.session_id = session and t.run_key = run;
-  select l.status, l.outcome, l.seq into step_row
+  select l.status, l.outcome, l.seq, l.attempts, l.ended into step_row
     from holdfast.ledger l where l.session_id = session and l.key = step_key;
   if step_row.status is null or s.id is null or r.run_key is null then
     raise exception using errcode = 'HF002', message = format('step %s was opened and is not in the store', step_key);
@@ -268,16 +297,48 @@ begin
   s.last_seq := s.last_seq + cardinality(kinds);
   if run = invocation then
     s.last_agent := agent;
+    if ending_status is not null then
+      s.busy_ms := s.busy_ms + holdfast.ms_between_1(r.created_at, clock_timestamp());
+    end if;
   end if;
+  -- Other attempts at this step that ended without a word: each may have asked the model.
+  unknown := greatest(step_row.attempts - 1 - step_row.ended, 0);
+  model_calls := model_calls + unknown;
   if deltas is null then
-    update holdfast.sessions t set last_seq = s.last_seq, last_agent = s.last_agent, updated_at = clock_timestamp()
+    update holdfast.sessions t set last_seq = s.last_seq, last_agent = s.last_agent,
+        model_calls = t.model_calls + model_calls, prompt_tokens = t.prompt_tokens + prompt_tokens,
+        output_tokens = t.output_tokens + output_tokens, total_tokens = t.total_tokens + total_tokens,
+        cost = coalesce(t.cost + cost, t.cost, cost), unknown_calls = t.unknown_calls + unknown,
+        busy_ms = s.busy_ms, updated_at = clock_timestamp()
       where t.id = session;
   else
     for delta in select d.value from jsonb_array_elements(deltas) d where d.value <> 'null' loop
       s.state := s.state || holdfast.apply_delta_1(s, invocation, delta);
     end loop;
+    s.model_calls := s.model_calls + model_calls;
+    s.prompt_tokens := s.prompt_tokens + prompt_tokens;
+    s.output_tokens := s.output_tokens + output_tokens;
+    s.total_tokens := s.total_tokens + total_tokens;
+    s.cost := coalesce(s.cost + cost, s.cost, cost);
+    s.unknown_calls := s.unknown_calls + unknown;
     perform holdfast.save_session_1(s);
   end if;
+  if run = invocation then
+    used := ${usageText({
+      calls: 'r.model_calls + model_calls',
+      prompt: 'r.prompt_tokens + prompt_tokens',
+      output: 'r.output_tokens + output_tokens',
+      total: 'r.total_tokens + total_tokens',
+      cost: 'coalesce(r.cost + cost, r.cost, cost)',
+      unknown: 'r.unknown_calls + unknown',
+    })};
+  else
+    -- Budgets are the invocation's.
+    used := holdfast.usage_of_1(holdfast.add_usage_1(session, invocation, model_calls, prompt_tokens, output_tokens,
+      total_tokens, cost, unknown));
+  end if;
+  ending_head := ending_head || ',"usage":' || used || '}';
+  outcome_head := outcome_head || coalesce(',"outcome":' || ending_head, ',"usage":' || used) || '}';
 
   if row_keys <> '{}' then
     insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, args, response,
@@ -299,101 +360,17 @@ begin
       on conflict on constraint ledger_pkey do nothing;
   end if;
   update holdfast.ledger l set status = 'settled', agent = agent, branch = branches[1], call_keys = call_keys,
-      call_ids = call_ids, call_tools = call_tools, outcome = outcome,
+      call_ids = call_ids, call_tools = call_tools, outcome = outcome_head::json,
       usage = usage, seq = s.last_seq, settled_at = clock_timestamp()
     where l.session_id = session and l.key = step_key;
   update holdfast.runs t set agent = agent, last_seq = s.last_seq, status = coalesce(ending_status, t.status),
-      outcome = ending, temp = case when ending_status is null then t.temp else '{}' end,
+      outcome = case when ending_status is not null then ending_head::json end,
+      temp = case when ending_status is null then t.temp else '{}' end,
       ended_at = case when ending_status is not null then clock_timestamp() end,
-      model_calls = t.model_calls + (usage ->> 'modelCalls')::bigint,
-      prompt_tokens = t.prompt_tokens + (usage ->> 'promptTokens')::bigint,
-      output_tokens = t.output_tokens + (usage ->> 'outputTokens')::bigint,
-      total_tokens = t.total_tokens + (usage ->> 'totalTokens')::bigint
+      model_calls = t.model_calls + model_calls, prompt_tokens = t.prompt_tokens + prompt_tokens,
+      output_tokens = t.output_tokens + output_tokens, total_tokens = t.total_tokens + total_tokens,
+      cost = coalesce(t.cost + cost, t.cost, cost), unknown_calls = t.unknown_calls + unknown
     where t.session_id = session and t.run_key = run;
-  if run <> invocation then
-    -- Budgets are the invocation's.
-    perform holdfast.add_usage_1(session, invocation, usage);
-  end if;
-  return json_build_object('kind', 'committed', 'seq', s.last_seq, 'from', r.first_seq);
-end $$;
-
-create function holdfast.settle_step_1(
-  session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
-  agent text, keys text[], indexes int[], call_ids text[], tools text[], errors text[],
-  ending_status text, ending json, author text, branch text, error_event json, delta jsonb
-) returns json language plpgsql as $$
-#variable_conflict use_variable
-declare
-  s holdfast.sessions;
-  r holdfast.runs;
-  answered record;
-  appended record;
-  before bigint;
-  settled json;
-begin
-  select * into s from holdfast.sessions t where t.id = session for update;
-  if not found then
-    raise exception using errcode = 'HF002', message = 'the session of this turn is not in the store';
-  end if;
-  select * into r from holdfast.runs t where t.session_id = session and t.run_key = run;
-  if r.status <> 'running' then
-    return json_build_object('seq', r.last_seq, 'from', r.first_seq, 'outcome', r.outcome);
-  end if;
-  before := s.last_seq;
-  s := holdfast.pass_fences_1(s, r, invocation, run, at_step, fence_started_at, fence_invocation, seq);
-  insert into holdfast.runs as t (session_id, run_key, invocation_id, fence_started_at, fence_invocation, step, agent,
-      first_seq, last_seq)
-    values (session, run, invocation, fence_started_at, fence_invocation, at_step, agent, s.last_seq + 1, s.last_seq)
-    on conflict on constraint runs_pkey do update set fence_started_at = excluded.fence_started_at,
-      fence_invocation = excluded.fence_invocation, step = excluded.step
-    returning * into r;
-
-  with written as (
-    insert into holdfast.ledger as l
-      (session_id, key, kind, run_key, step, idx, call_id, tool, status, response, failed, actions, settled_at)
-      select session, u.key, 'call', run, at_step, u.idx, u.call_id, u.tool, 'settled',
-        json_build_object('error', u.error), true, '{}', clock_timestamp()
-      from unnest(keys, indexes, call_ids, tools, errors) u (key, idx, call_id, tool, error)
-      order by u.key
-      on conflict on constraint ledger_pkey do update set status = 'settled', response = excluded.response,
-        failed = true, actions = '{}', settled_at = excluded.settled_at
-        where l.status <> 'settled'
-      returning l.key, l.tool
-  ) select json_agg(json_build_array(w.key, w.tool)) into settled from written w;
-
-  if ending_status is not null then
-    -- A step that has begun has the responses of the one before it.
-    for answered in
-      select l.step, l.agent, l.branch, l.call_keys, l.call_ids, l.call_tools from holdfast.ledger l
-      where l.session_id = session and l.key in (run || '.' || (at_step - 1), run || '.' || at_step)
-        and l.call_keys is not null and not exists (
-          select from holdfast.ledger n where n.session_id = session and n.key = run || '.' || (l.step + 1))
-      order by l.step
-    loop
-      appended := holdfast.append_responses_1(session, run, invocation, answered.step, answered.agent,
-        answered.branch, answered.call_keys, answered.call_ids, answered.call_tools, s.last_seq + 1, gen_random_uuid(),
-        'this call was cut off by the end of its turn; it may have run');
-      s.last_seq := s.last_seq + 1;
-      if appended.delta <> '{}' then
-        s.state := s.state || holdfast.apply_delta_1(s, invocation, appended.delta);
-      end if;
-    end loop;
-    if error_event is not null then
-      s.last_seq := s.last_seq + 1;
-      insert into holdfast.events
-        (session_id, seq, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
-        values (session, s.last_seq, invocation, run, at_step, 'error', author, branch, error_event,
-          'error:' || run || '.' || at_step);
-      if delta is not null then
-        s.state := s.state || holdfast.apply_delta_1(s, invocation, delta);
-      end if;
-    end if;
-    update holdfast.runs t set status = ending_status, outcome = ending, last_seq = s.last_seq, temp = '{}',
-        agent = coalesce(t.agent, agent), ended_at = clock_timestamp()
-      where t.session_id = session and t.run_key = run;
-  end if;
-  perform holdfast.save_session_1(s);
-  return json_build_object('seq', s.last_seq, 'from', r.first_seq, 'outcome', ending,
-    'appended', s.last_seq > before, 'settled', settled);
+  return json_build_object('kind', 'committed', 'seq', s.last_seq, 'from', r.first_seq, 'usage', used::json);
 end $$;
 `;

@@ -1,3 +1,5 @@
+import { EVENT_ROW } from './event-row.ts';
+
 /** Notes on calls, and reads. */
 export const calls = `
 -- What the settled calls of a step do to the state, before the step merges them.
@@ -39,13 +41,31 @@ begin
   return kept;
 end $$;
 
-create function holdfast.events_of_1(session text, after bigint, at_most int) returns json
+-- Gapless, so that what is missing at the start is a parent's; a session without one costs nothing more.
+create function holdfast.events_of_1(session text, after bigint, at_most bigint) returns json
 language plpgsql stable as $$
+declare
+  own json;
+  first bigint;
+  part record;
+  found json[] := '{}';
 begin
-  return (select json_agg(json_build_array(e.seq, e.kind, e.run_key, e.step, e.id,
-    floor(extract(epoch from e.created_at) * 1000)::bigint, e.body))
+  select json_agg(${EVENT_ROW}), min(e.seq) into own, first
   from (
     select * from holdfast.events where session_id = session and seq > after order by seq limit at_most
-  ) e);
+  ) e;
+  if first = after + 1
+      or not exists (select from holdfast.sessions s where s.id = session and s.parent_seq > after) then
+    return own;
+  end if;
+  for part in select l.of_session, l.up_to from holdfast.lineage_1(session, null)
+      with ordinality l (of_session, up_to, n) order by l.n desc loop
+    found := found || array(select ${EVENT_ROW} from (
+      select * from holdfast.events t
+      where t.session_id = part.of_session and t.seq > after and t.seq <= part.up_to
+      order by t.seq limit at_most - cardinality(found)
+    ) e);
+  end loop;
+  return array_to_json(found);
 end $$;
 `;

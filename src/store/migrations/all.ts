@@ -2,6 +2,10 @@ import { tables } from './0001-tables.ts';
 import { append } from './0002-append.ts';
 import { steps } from './0003-steps.ts';
 import { calls } from './0004-calls.ts';
+import { inbox } from './0005-inbox.ts';
+import { sessions } from './0006-sessions.ts';
+import { endings } from './0007-endings.ts';
+import { rewinds } from './0008-rewinds.ts';
 
 export interface Migration {
   version: number;
@@ -15,4 +19,8 @@ export const migrations: readonly Migration[] = [
   { version: 2, name: 'append', sql: append },
   { version: 3, name: 'steps', sql: steps },
   { version: 4, name: 'calls', sql: calls },
+  { version: 5, name: 'inbox', sql: inbox },
+  { version: 6, name: 'sessions', sql: sessions },
+  { version: 7, name: 'endings', sql: endings },
+  { version: 8, name: 'rewinds', sql: rewinds },
 ];

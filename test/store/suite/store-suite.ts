@@ -3,6 +3,7 @@ import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import { callSuite } from './calls.ts';
 import { concurrencySuite } from './concurrency.ts';
 import { contentSuite } from './content.ts';
+import { forkSuite } from './forks.ts';
 import { healingSuite } from './healing.ts';
 import { schemaSuite } from './schema.ts';
 import { stateSuite } from './state.ts';
@@ -24,6 +25,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('healing', () => healingSuite(store));
     describe('state', () => stateSuite(store));
     describe('content', () => contentSuite(store));
+    describe('forks', () => forkSuite(store));
     describe('concurrency', () => concurrencySuite(store));
   });
 }

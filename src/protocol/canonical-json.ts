@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Digest } from './identity.ts';
 
 /** JSON with object keys in code point order, so that equal values have equal text. */
 export function canonicalJson(value: unknown): string {
@@ -15,5 +15,5 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of the canonical JSON, base64url. */
 export function digestOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('base64url');
+  return sha256Digest(canonicalJson(value));
 }

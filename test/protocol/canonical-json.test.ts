@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalJson, digestOf } from '../../src/flows/canonical-json.ts';
+import { canonicalJson, digestOf } from '../../src/protocol/canonical-json.ts';
 
 const json = fc.jsonValue({ maxDepth: 4 });
 

@@ -1,0 +1,83 @@
+import { DefinitionError } from '../schema/definition-error.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { assertKnownFields } from '../schema/known-fields.ts';
+
+/** What a model costs per million tokens, in any currency: all prices of an app, and its cost budgets, are in one. */
+export interface ModelPrice {
+  /** Tokens of the prompt, with those that tools of the provider added. */
+  input: number;
+  /** Tokens of the answer, thoughts included. */
+  output: number;
+  /**
+   * Tokens of the prompt that the provider took from its cache.
+   *
+   * @default input
+   */
+  cachedInput?: number;
+}
+
+/**
+ * Prices by the model's name as the agent names it, or by its beginning and `*`. The exact name wins, then the longest
+ * beginning.
+ *
+ * @example
+ * { 'gemini-2.5-pro': { input: 1.25, output: 10, cachedInput: 0.31 }, 'gemini-*': { input: 0.3, output: 2.5 } }
+ */
+export type PriceTable = Readonly<Record<string, ModelPrice>>;
+
+/** A {@link PriceTable} that was checked, its defaults filled in. */
+export type ResolvedPriceTable = Readonly<Record<string, Readonly<Required<ModelPrice>>>>;
+
+const FIELDS = ['input', 'output', 'cachedInput'];
+
+/** @throws DefinitionError */
+export function resolvePriceTable(owner: string, field: string, table: unknown = {}): ResolvedPriceTable {
+  if (!isRecord(table)) {
+    throw new DefinitionError({ owner, field, problem: `expected prices by model, got ${kindOf(table)}` });
+  }
+  const priced = Object.entries(table).filter(([, price]) => price !== undefined);
+  return Object.freeze(
+    Object.fromEntries(
+      priced.map(([model, price]) => [
+        model,
+        resolvePrice(owner, `${field}[${quoted(model)}]`, model, price),
+      ]),
+    ),
+  );
+}
+
+function resolvePrice(
+  owner: string,
+  field: string,
+  model: string,
+  price: unknown,
+): Readonly<Required<ModelPrice>> {
+  if (model.trim() === '') {
+    throw new DefinitionError({
+      owner,
+      field,
+      problem: 'expected the name of a model, or its beginning and *',
+    });
+  }
+  if (model.slice(0, -1).includes('*')) {
+    throw new DefinitionError({ owner, field, problem: '* stands at the end of a name only' });
+  }
+  assertKnownFields(owner, price, FIELDS, { field });
+  const amount = (name: string, byDefault?: number): number => {
+    const value = price[name] ?? byDefault;
+    if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
+    const got = value === undefined ? 'required: ' : '';
+    const kind = typeof value === 'number' || value === undefined ? '' : `, got ${kindOf(value)}`;
+    throw new DefinitionError({
+      owner,
+      field: `${field}.${name}`,
+      problem: `${got}expected a price per million tokens, 0 or more${kind}`,
+    });
+  };
+  const input = amount('input');
+  return Object.freeze({ input, output: amount('output'), cachedInput: amount('cachedInput', input) });
+}
+
+function quoted(model: string): string {
+  return JSON.stringify(model.length <= 128 ? model : `${model.slice(0, 128).toWellFormed()}…`);
+}

@@ -1,0 +1,65 @@
+import {
+  isGrpcDeadlineError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import proto from '@temporalio/proto';
+import type { ClientContext } from './client-context.ts';
+import { InvalidTurn, UnknownCall } from './client-errors.ts';
+
+/** What a worker that is up takes for an answer at most, milliseconds. */
+export const ANSWER_TIMEOUT = 5_000;
+
+/** A worker that polls asks the server again at least this often, milliseconds. */
+const LONGEST_POLL = 70_000;
+
+/** `silent`: no worker has answered in time. `closed`: no run of this id is open, or it ended before it could answer. */
+export type Answer<T> = { kind: 'answer'; value: T } | { kind: 'silent' } | { kind: 'closed' };
+
+/**
+ * Sends an update to a session's run. Its id is random: a server answers a repeated one from a closed run.
+ *
+ * @param deadline milliseconds since the epoch.
+ * @throws InvalidTurn, UnknownCall where the run refuses it.
+ */
+export async function ask<T>(
+  { temporal }: ClientContext,
+  workflowId: string,
+  { update, payload, deadline }: { update: string; payload: object; deadline: number },
+): Promise<Answer<T>> {
+  try {
+    const value = await temporal.withDeadline(deadline, () =>
+      temporal.workflow.getHandle(workflowId).executeUpdate<T, [object]>(update, { args: [payload] }),
+    );
+    return { kind: 'answer', value };
+  } catch (error) {
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) {
+      return { kind: 'silent' };
+    }
+    if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
+    if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
+      const { type, message } = error.cause;
+      if (type === 'AcceptedUpdateCompletedWorkflow') return { kind: 'closed' };
+      if (type === 'UnknownCall') throw new UnknownCall(message);
+      if (type === 'InvalidMessage') throw new InvalidTurn(message);
+    }
+    throw error;
+  }
+}
+
+/** Says what is known of the workers of a task queue that has not answered. */
+export async function aboutWorkers({ temporal }: ClientContext, taskQueue: string): Promise<string> {
+  const { pollers } = await temporal.workflowService.describeTaskQueue({
+    namespace: temporal.options.namespace,
+    taskQueue: { name: taskQueue },
+    taskQueueType: proto.temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+  });
+  const seen = pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1_000);
+  if (seen.length === 0) return `no worker polls the task queue ${taskQueue}`;
+  const ago = Math.max(0, Date.now() - Math.max(...seen));
+  const seconds = Math.round(ago / 1_000);
+  return ago > LONGEST_POLL
+    ? `no worker has polled the task queue ${taskQueue} for ${seconds} s`
+    : `a worker has polled the task queue ${taskQueue} ${seconds} s ago, and has not answered yet`;
+}

@@ -1,0 +1,58 @@
+import { Client, type ClientOptions } from '@temporalio/client';
+import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
+import type { Store } from '../store/store.ts';
+import { StoreNeeded } from './client-errors.ts';
+
+/** What a `Client` of Temporal is made of; see `ClientOptions` of `@temporalio/client`. */
+export type TemporalOptions = Required<Pick<ClientOptions, 'connection'>> &
+  Pick<ClientOptions, 'namespace' | 'dataConverter' | 'interceptors' | 'plugins' | 'identity'>;
+
+/** Options of {@link HoldfastClient}. */
+export interface HoldfastClientOptions {
+  /**
+   * A client of Temporal, or what one is made of: `connection`, and where they are needed `namespace` (defaults to
+   * `default`), `dataConverter`, `interceptors`, `plugins`, `identity` (defaults to `<pid>@<host>`). A data converter must be
+   * the workers', too.
+   */
+  temporal: Client | TemporalOptions;
+  /**
+   * The workers' store. With it messages may be of any size, events are followed, sessions are managed, and a queued
+   * message's result is there as soon as its own turn has ended. Without it messages are sent and results awaited.
+   */
+  store?: Store;
+  /** Defaults to `holdfast`. */
+  taskQueue?: string;
+  /** Labels turns with Holdfast's search attributes, which the server must know. Defaults to false. */
+  searchAttributes?: boolean;
+}
+
+/** What the parts of the client share. */
+export interface ClientContext {
+  temporal: Client;
+  store: Store | undefined;
+  taskQueue: string;
+  searchAttributes: boolean;
+}
+
+export function contextOf(options: HoldfastClientOptions): ClientContext {
+  const { temporal, store, taskQueue = DEFAULT_TASK_QUEUE, searchAttributes = false } = options;
+  return {
+    temporal: isClient(temporal) ? temporal : new Client(temporal),
+    store,
+    taskQueue,
+    searchAttributes,
+  };
+}
+
+/** A program may hold two copies of Temporal's package, whose classes are not each other's. */
+function isClient(temporal: Client | TemporalOptions): temporal is Client {
+  return temporal instanceof Client || 'workflowService' in temporal;
+}
+
+/** @throws StoreNeeded */
+export function storeOf({ store }: ClientContext, what: string): Store {
+  if (store !== undefined) return store;
+  throw new StoreNeeded(
+    `${what} reads the store: give HoldfastClient the option \`store\`, the one that the workers have`,
+  );
+}

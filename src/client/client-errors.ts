@@ -1,0 +1,50 @@
+import type { MessageReceipt } from '../protocol/message.ts';
+
+/** What was given names no turn, session or call that could exist, or no message. Nothing was sent. */
+export class InvalidTurn extends TypeError {
+  readonly code = 'HOLDFAST_INVALID_TURN';
+  override readonly name = 'InvalidTurn';
+}
+
+/** A message is too large to travel, and there is no store to keep it. */
+export class MessageTooLarge extends Error {
+  readonly code = 'HOLDFAST_MESSAGE_TOO_LARGE';
+  override readonly name = 'MessageTooLarge';
+}
+
+/** A message was not taken: the session answers another one, its queue is full, or the message id is used. */
+export class MessageRejected extends Error {
+  readonly code = 'HOLDFAST_MESSAGE_REJECTED';
+  override readonly name = 'MessageRejected';
+  /** What the turn that runs said to it, where it was asked. */
+  readonly receipt: MessageReceipt | undefined;
+
+  constructor(message: string, receipt?: MessageReceipt) {
+    super(message);
+    this.receipt = receipt;
+  }
+}
+
+/** What was asked for is in the store, and the client has none. */
+export class StoreNeeded extends Error {
+  readonly code = 'HOLDFAST_STORE_NEEDED';
+  override readonly name = 'StoreNeeded';
+}
+
+/** A turn of the session runs, and what was asked for would take its ground away. */
+export class TurnRunning extends Error {
+  readonly code = 'HOLDFAST_TURN_RUNNING';
+  override readonly name = 'TurnRunning';
+}
+
+/** No worker has answered in time. */
+export class NoAnswer extends Error {
+  readonly code = 'HOLDFAST_NO_ANSWER';
+  override readonly name = 'NoAnswer';
+}
+
+/** The turn runs no such call, or no turn runs. */
+export class UnknownCall extends Error {
+  readonly code = 'HOLDFAST_UNKNOWN_CALL';
+  override readonly name = 'UnknownCall';
+}

@@ -1,0 +1,151 @@
+import { retryIdOf } from '../protocol/identity.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type {
+  CreateSession,
+  ForkSession,
+  GetSession,
+  ListedSessions,
+  ListSessions,
+  RetryTurn,
+  RewindSession,
+  Session,
+} from '../store/session-store.ts';
+import type { Store, StoredEvent } from '../store/store.ts';
+import { type ClientContext, storeOf } from './client-context.ts';
+import { InvalidTurn } from './client-errors.ts';
+import {
+  assertIdle,
+  type DeletedExpired,
+  type DeletedSessions,
+  type DeleteSessionOptions,
+  deleteExpired,
+  deleteSession,
+  turnRunning,
+} from './delete-session.ts';
+import { startRun } from './deliver.ts';
+import { type TurnHandle, turnHandle } from './turn-handle.ts';
+import { checkText, sessionNamesOf, turnNamesOf } from './turn-names.ts';
+
+/**
+ * The sessions of the client's store; what would take a running turn's ground away is refused while one runs.
+ *
+ * @throws StoreNeeded where the client has no store.
+ * @example
+ * const { sessions } = await client.sessions.list({ app: 'shop', userId: 'ada' });
+ */
+export class ClientSessions {
+  readonly #context: ClientContext;
+
+  constructor(context: ClientContext) {
+    this.#context = context;
+  }
+
+  /** @throws SessionExists, InvalidTurn */
+  async create(create: CreateSession): Promise<Session> {
+    const store = this.#store('sessions.create');
+    const { app, userId, sessionId } = create;
+    checkText({ app, userId, ...(sessionId === undefined ? {} : { sessionId }) }, 'sessions.create');
+    return await store.createSession(create);
+  }
+
+  /** Undefined where there is none. */
+  async get(get: GetSession): Promise<Session | undefined> {
+    const store = this.#store('sessions.get');
+    sessionNamesOf(get, 'sessions.get');
+    return await store.getSession(get);
+  }
+
+  async list(list: ListSessions): Promise<ListedSessions> {
+    return await this.#store('sessions.list').listSessions(list);
+  }
+
+  /**
+   * Deletes a session's content from the store, then asks Temporal to delete the histories of its runs and their children.
+   * Audit rows without content stay. Repeating it after a failure finishes it.
+   *
+   * @throws TurnRunning, SessionHasForks, InvalidTurn
+   * @example
+   * const { sessions, runs } = await client.sessions.delete({ app, userId, sessionId, cancelRunning: true });
+   */
+  async delete(options: DeleteSessionOptions): Promise<DeletedSessions> {
+    return await deleteSession(this.#context, this.#store('sessions.delete'), options);
+  }
+
+  /**
+   * Deletes the sessions of an app that nothing was written to since a time. Sessions with a turn that runs, and those that
+   * others were forked from, are left.
+   *
+   * @param olderThan a time, as a number in milliseconds since the epoch.
+   * @example
+   * await client.sessions.deleteExpired('shop', Date.now() - 90 * 24 * 3_600_000);
+   */
+  async deleteExpired(app: string, olderThan: Date | number): Promise<DeletedExpired> {
+    const store = this.#store('sessions.deleteExpired');
+    checkText({ app }, 'sessions.deleteExpired');
+    const before = Number(olderThan);
+    if (!Number.isFinite(before)) {
+      throw new InvalidTurn(
+        'sessions.deleteExpired: olderThan: expected a Date or milliseconds since the epoch',
+      );
+    }
+    return await deleteExpired(this.#context, store, app, before);
+  }
+
+  /**
+   * A session that begins with the events of another, up to a seq. Works while a turn runs.
+   *
+   * @throws SessionNotFound, SessionExists, NoSuchPlace, InvalidTurn
+   */
+  async fork(fork: ForkSession): Promise<Session> {
+    const store = this.#store('sessions.fork');
+    sessionNamesOf(fork, 'sessions.fork');
+    if (fork.to !== undefined) checkText({ to: fork.to }, 'sessions.fork');
+    return await store.forkSession(fork);
+  }
+
+  /**
+   * Hides what came from an invocation on, and restores the state before it.
+   *
+   * @returns ADK's marker event, `actions.rewindBeforeInvocationId`.
+   * @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn
+   */
+  async rewind(rewind: RewindSession): Promise<StoredEvent> {
+    const store = this.#store('sessions.rewind');
+    await assertIdle(this.#context, rewind, 'sessions.rewind');
+    return await store.rewindSession(rewind);
+  }
+
+  /**
+   * Runs a turn anew from a call on, as another invocation: settled siblings of the call keep their outcomes, the call and
+   * all that came later run again under new keys. The turn's message id answers with the newest of its invocations.
+   *
+   * @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn
+   * @example
+   * const turn = await client.sessions.retry({ app, userId, sessionId, callKey });
+   * const { status, text } = await turn.result();
+   */
+  async retry(retry: RetryTurn): Promise<TurnHandle> {
+    const store = this.#store('sessions.retry');
+    checkText({ callKey: retry.callKey }, 'sessions.retry');
+    await assertIdle(this.#context, retry, 'sessions.retry');
+    const { retryOf, generation, messageId, agent } = await store.prepareRetry(retry);
+    const names = {
+      ...turnNamesOf(retry, messageId, 'sessions.retry'),
+      invocationId: retryIdOf(retryOf, generation),
+    };
+    const start = {
+      v: PROTOCOL_VERSION,
+      ...names.session,
+      messageId,
+      retryOf: { invocationId: retryOf, generation },
+      ...(agent === undefined ? {} : { agent }),
+    };
+    const started = await startRun(this.#context, { names, start });
+    if (started === undefined) throw turnRunning(names.workflowId);
+    return turnHandle(this.#context, { names, start, ...started });
+  }
+
+  #store(what: string): Store {
+    return storeOf(this.#context, what);
+  }
+}

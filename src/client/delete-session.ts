@@ -1,0 +1,146 @@
+import { isGrpcDeadlineError, WorkflowFailedError } from '@temporalio/client';
+import type { SessionNames } from '../store/session-names.ts';
+import type { DeleteSession } from '../store/session-store.ts';
+import type { Store } from '../store/store.ts';
+import { SessionHasForks } from '../store/store-errors.ts';
+import type { ClientContext } from './client-context.ts';
+import { TurnRunning } from './client-errors.ts';
+import { deleteHistories } from './delete-histories.ts';
+import { isOpen, latestRun, openRun } from './open-run.ts';
+import { sessionNamesOf, workflowIdOfSession } from './turn-names.ts';
+
+const PAGE = 100;
+
+/** How long a turn that was cancelled may take to end, milliseconds. */
+const CANCEL_TIMEOUT = 30_000;
+
+/** What {@link ClientSessions.delete} deletes. */
+export interface DeleteSessionOptions extends DeleteSession {
+  /** Cancels a turn that runs, and waits for its end. Defaults to false: then it is refused. */
+  cancelRunning?: boolean;
+  /** How long the end of a cancelled turn is waited for, milliseconds. Defaults to 30,000. */
+  timeout?: number;
+}
+
+export interface DeletedSessions {
+  /** What was deleted from the store, forks included. */
+  sessions: SessionNames[];
+  /** Runs whose histories Temporal was asked to delete. */
+  runs: number;
+}
+
+export interface DeletedExpired extends DeletedSessions {
+  /** What is old enough and was left: a turn runs, or forks read its events. */
+  skipped: SessionNames[];
+}
+
+export async function deleteSession(
+  context: ClientContext,
+  store: Store,
+  options: DeleteSessionOptions,
+): Promise<DeletedSessions> {
+  const names = sessionNamesOf(options, 'sessions.delete');
+  const { withForks = false, cancelRunning = false, timeout = CANCEL_TIMEOUT } = options;
+  const all = withForks ? [names, ...(await forksOf(store, names))] : [names];
+  const latest = new Map<string, Awaited<ReturnType<typeof latestRun>>>();
+  for (const each of all) {
+    const workflowId = workflowIdOfSession(each, 'sessions.delete');
+    if (cancelRunning) await cancelTurn(context, workflowId, timeout);
+    latest.set(workflowId, await idleRun(context, workflowId));
+  }
+  const sessions = await store.deleteSession({ ...names, withForks });
+  let runs = 0;
+  // Repeating a deletion that was cut off here finds no session any more, and still their runs.
+  for (const each of [...all, ...sessions]) {
+    const workflowId = workflowIdOfSession(each, 'sessions.delete');
+    if (!latest.has(workflowId)) latest.set(workflowId, await latestRun(context.temporal, workflowId));
+  }
+  for (const [workflowId, run] of latest) runs += await deleteHistories(context.temporal, workflowId, run);
+  return { sessions, runs };
+}
+
+export async function deleteExpired(
+  context: ClientContext,
+  store: Store,
+  app: string,
+  before: number,
+): Promise<DeletedExpired> {
+  const deleted: DeletedExpired = { sessions: [], runs: 0, skipped: [] };
+  const skipped = new Set<string>();
+  for (;;) {
+    const page = await store.sessionsIdleSince(app, before, PAGE + skipped.size);
+    const left = page.filter((names) => !skipped.has(workflowIdOfSession(names, 'sessions.deleteExpired')));
+    if (left.length === 0) return deleted;
+    for (const names of left) {
+      try {
+        const { sessions, runs } = await deleteSession(context, store, names);
+        deleted.sessions.push(...sessions);
+        deleted.runs += runs;
+        // Somebody else has deleted it meanwhile.
+        if (sessions.length === 0) skipped.add(workflowIdOfSession(names, 'sessions.deleteExpired'));
+      } catch (error) {
+        if (!(error instanceof TurnRunning || error instanceof SessionHasForks)) throw error;
+        skipped.add(workflowIdOfSession(names, 'sessions.deleteExpired'));
+        deleted.skipped.push(names);
+      }
+    }
+  }
+}
+
+/** @throws TurnRunning */
+export async function assertIdle(context: ClientContext, names: SessionNames, method: string): Promise<void> {
+  await idleRun(context, workflowIdOfSession(names, method));
+}
+
+/** The latest run, which is closed. */
+async function idleRun(context: ClientContext, workflowId: string): ReturnType<typeof latestRun> {
+  const run = await latestRun(context.temporal, workflowId);
+  if (run !== undefined && isOpen(run)) throw turnRunning(workflowId);
+  return run;
+}
+
+export function turnRunning(workflowId: string): TurnRunning {
+  return new TurnRunning(
+    `a turn of session ${workflowId} runs: wait for its end, or cancel it (sessions.delete does with cancelRunning: true)`,
+  );
+}
+
+async function cancelTurn(context: ClientContext, workflowId: string, timeout: number): Promise<void> {
+  const run = await openRun(context.temporal, workflowId);
+  if (run === undefined) return;
+  const { temporal } = context;
+  const handle = temporal.workflow.getHandle(workflowId, run.runId);
+  try {
+    await temporal.workflow.getHandle(workflowId).cancel();
+    await temporal.withDeadline(Date.now() + timeout, () => handle.result());
+  } catch (error) {
+    if (error instanceof WorkflowFailedError) return;
+    if (!isGrpcDeadlineError(error)) throw error;
+    throw new TurnRunning(
+      `the turn of session ${workflowId} was cancelled and has not ended within ${timeout} ms: start a worker, or terminate it`,
+      { cause: error },
+    );
+  }
+}
+
+/** The sessions that were forked from one, and from those. */
+async function forksOf(store: Store, { app, userId, sessionId }: SessionNames): Promise<SessionNames[]> {
+  const children = new Map<string, string[]>();
+  for (let offset = 0; ; offset += PAGE) {
+    const { sessions } = await store.listSessions({ app, userId, limit: PAGE, offset, order: 'asc' });
+    for (const { forkedFrom, sessionId: fork } of sessions) {
+      if (forkedFrom === undefined) continue;
+      children.set(forkedFrom.sessionId, [...(children.get(forkedFrom.sessionId) ?? []), fork]);
+    }
+    if (sessions.length < PAGE) break;
+  }
+  const found: SessionNames[] = [];
+  const parents = [sessionId];
+  for (let parent = parents.pop(); parent !== undefined; parent = parents.pop()) {
+    const forks = children.get(parent) ?? [];
+    children.delete(parent);
+    parents.push(...forks);
+    found.push(...forks.map((fork) => ({ app, userId, sessionId: fork })));
+  }
+  return found;
+}

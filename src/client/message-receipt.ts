@@ -1,0 +1,75 @@
+import type { MessageReceipt } from '../protocol/message.ts';
+import { SEND_MESSAGE } from '../protocol/names.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { ANSWER_TIMEOUT, aboutWorkers, ask } from './ask-workflow.ts';
+import { hasEnded, type SentTurn } from './await-result.ts';
+import type { ClientContext } from './client-context.ts';
+import { sendAgain } from './deliver.ts';
+import { runEnd } from './run-end.ts';
+
+/**
+ * What became of a message: `confirmed` by the turn that runs or the store, or accepted only: it is in a history and is
+ * answered, but nobody has said so yet.
+ */
+export type Receipt =
+  | (MessageReceipt & { confirmed: true })
+  | {
+      status: 'accepted';
+      confirmed: false;
+      /** Says whether a worker polls the task queue. */
+      reason: string;
+    };
+
+export async function receiptOf(
+  context: ClientContext,
+  turn: SentTurn,
+  timeout = ANSWER_TIMEOUT,
+): Promise<Receipt> {
+  const { names, message, taskQueue } = turn;
+  const deadline = Date.now() + timeout;
+  let sentAgain = false;
+  while (message !== undefined) {
+    const asked = await ask<MessageReceipt>(context, names.workflowId, {
+      update: SEND_MESSAGE,
+      payload: message,
+      deadline,
+    });
+    if (asked.kind === 'answer') return { ...asked.value, confirmed: true };
+    if (asked.kind === 'silent') return accepted(await aboutWorkers(context, taskQueue));
+    const recorded = (await recordedReceipt(context, turn)) ?? (await closedReceipt(context, turn, deadline));
+    if (recorded !== undefined) return recorded;
+    if (turn.disposition !== 'sent' || sentAgain) return accepted('its run has closed: its result says how');
+    await sendAgain(context, turn);
+    sentAgain = true;
+  }
+  return (await recordedReceipt(context, turn)) ?? accepted(await aboutWorkers(context, taskQueue));
+}
+
+async function recordedReceipt({ store }: ClientContext, { names }: SentTurn): Promise<Receipt | undefined> {
+  const recorded = await store?.findInvocation(names.session, names.invocationId);
+  return recorded && receipt(names, hasEnded(recorded) ? 'finished' : 'running');
+}
+
+async function closedReceipt(
+  context: ClientContext,
+  { names, runId }: SentTurn,
+  deadline: number,
+): Promise<Receipt | undefined> {
+  const { workflowId, invocationId } = names;
+  const end = await runEnd(
+    context,
+    { workflowId, runId },
+    AbortSignal.timeout(Math.max(0, deadline - Date.now())),
+  );
+  if ('error' in end) return undefined;
+  const answered = [end.result, ...(end.result.others ?? [])];
+  return answered.some((each) => each.invocationId === invocationId) ? receipt(names, 'finished') : undefined;
+}
+
+function receipt({ messageId, invocationId }: SentTurn['names'], status: 'running' | 'finished'): Receipt {
+  return { v: PROTOCOL_VERSION, messageId, invocationId, status, confirmed: true };
+}
+
+function accepted(reason: string): Receipt {
+  return { status: 'accepted', confirmed: false, reason };
+}

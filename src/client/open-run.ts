@@ -1,0 +1,33 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+
+type Description = Omit<WorkflowExecutionDescription, 'raw'>;
+
+const CLOSED: ReadonlySet<string> = new Set([
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'TERMINATED',
+  'CONTINUED_AS_NEW',
+  'TIMED_OUT',
+]);
+
+/** The newest run of a workflow id; undefined where there is none, or it was deleted. */
+export async function latestRun(temporal: Client, workflowId: string): Promise<Description | undefined> {
+  try {
+    return await temporal.workflow.getHandle(workflowId).describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** The run that answers messages of a session now. */
+export async function openRun(temporal: Client, workflowId: string): Promise<Description | undefined> {
+  const run = await latestRun(temporal, workflowId);
+  return run !== undefined && isOpen(run) ? run : undefined;
+}
+
+export function isOpen({ status }: Pick<Description, 'status'>): boolean {
+  return !CLOSED.has(status.name);
+}

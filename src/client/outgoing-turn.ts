@@ -1,0 +1,119 @@
+import type { Content } from '../events/content.ts';
+import type { MessagePolicy, SendMessage } from '../protocol/message.ts';
+import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
+import type { AgentTurnStart, TurnRunConfig } from '../protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { SessionNames } from '../store/session-names.ts';
+import type { ClientContext } from './client-context.ts';
+import { InvalidTurn, MessageTooLarge } from './client-errors.ts';
+import type { TurnNames } from './turn-names.ts';
+
+/** A message to a session; what {@link HoldfastClient.sendMessage} takes. */
+export interface OutgoingMessage extends SessionNames {
+  /** A string means one user text part. Over 64 KiB of JSON, `stateDelta` included, it goes to the client's store first. */
+  message: string | Content;
+  /** One message id is one turn, for ever, however often it is sent. Defaults to a random one. */
+  messageId?: string;
+  /**
+   * What it does while the session answers another message: waits for its turn, ends the other one, or is refused.
+   * Defaults to `enqueue`.
+   */
+  policy?: MessagePolicy;
+  /** Defaults to the session's last acting agent, then to the worker's root agent. */
+  agent?: string;
+  /** State that the message's event carries. */
+  stateDelta?: Record<string, unknown>;
+  runConfig?: TurnRunConfig;
+}
+
+/** A turn in the forms in which it crosses Temporal. */
+export interface OutgoingTurn {
+  names: TurnNames;
+  start: AgentTurnStart & { messageId: string };
+  /** Payload of signal and update; a retry has no message of its own. */
+  message?: SendMessage;
+}
+
+const POLICIES: readonly unknown[] = [undefined, 'enqueue', 'interrupt', 'reject'];
+
+/**
+ * Puts a message that is too large to travel into the store.
+ *
+ * @throws InvalidTurn, MessageTooLarge
+ */
+export async function outgoingTurn(
+  { store }: ClientContext,
+  names: TurnNames,
+  given: OutgoingMessage,
+): Promise<OutgoingTurn> {
+  const { message, stateDelta, agent, runConfig, policy } = given;
+  checkContent(message);
+  if (!POLICIES.includes(policy)) {
+    throw invalid('policy', "expected 'enqueue', 'interrupt', 'reject' or nothing");
+  }
+  const { session, messageId } = names;
+  const withDelta = stateDelta === undefined ? {} : { stateDelta };
+  const bytes = jsonBytes([message, stateDelta]);
+  let content: Pick<SendMessage, 'message' | 'stored' | 'stateDelta'> = { message, ...withDelta };
+  if (bytes > PAYLOAD_LIMIT) {
+    if (store === undefined) throw tooLarge(bytes);
+    content = { stored: await store.uploadMessage({ ...session, messageId, message, ...withDelta }) };
+  }
+  const common = {
+    v: PROTOCOL_VERSION,
+    messageId,
+    ...content,
+    ...(agent === undefined ? {} : { agent }),
+    ...(runConfig === undefined ? {} : { runConfig }),
+  };
+  return {
+    names,
+    start: { ...common, ...session },
+    message: policy === undefined ? common : { ...common, policy },
+  };
+}
+
+/** The rules of the workflow, which could tell nobody of a message that came by signal. */
+function checkContent(message: unknown): void {
+  if (typeof message === 'string') {
+    if (message.trim() === '') throw invalid('message', 'expected text, got an empty string');
+    return;
+  }
+  if (!isRecord(message)) throw invalid('message', 'expected text or a Content { role, parts }');
+  const { parts, role } = message;
+  if (!Array.isArray(parts) || parts.length === 0)
+    throw invalid('message.parts', 'expected at least one part');
+  parts.forEach((part: unknown, index) => {
+    if (!isRecord(part) || Object.keys(part).length === 0) {
+      throw invalid(`message.parts[${index}]`, 'expected a part with at least one field');
+    }
+    if ((part.functionCall ?? part.functionResponse ?? undefined) !== undefined) {
+      throw invalid(`message.parts[${index}]`, 'a message carries no function calls and no responses');
+    }
+  });
+  if (role !== undefined && role !== 'user') throw invalid('message.role', "expected 'user' or nothing");
+}
+
+function jsonBytes(value: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch (error) {
+    const problem = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+    throw invalid('message', `expected JSON: ${problem}`);
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(field: string, problem: string): InvalidTurn {
+  return new InvalidTurn(`sendMessage: ${field}: ${problem}`);
+}
+
+function tooLarge(bytes: number): MessageTooLarge {
+  return new MessageTooLarge(
+    `the message has ${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal: give ` +
+      'HoldfastClient the workers’ store as its option `store`, which then keeps the message, or send less',
+  );
+}

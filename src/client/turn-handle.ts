@@ -1,0 +1,98 @@
+import type { TurnResult } from '../protocol/turn.ts';
+import type { Store, StoredEvent } from '../store/store.ts';
+import { awaitResult, type SentTurn } from './await-result.ts';
+import { type ClientContext, storeOf } from './client-context.ts';
+import type { Disposition } from './deliver.ts';
+import { type FollowOptions, followEvents } from './follow-events.ts';
+import { type Receipt, receiptOf } from './message-receipt.ts';
+import type { AnswerOptions } from './steering.ts';
+
+/** A message that was sent, and the turn that answers it. */
+export interface TurnHandle {
+  workflowId: string;
+  /** The run that the message was given to. */
+  runId: string;
+  invocationId: string;
+  messageId: string;
+  /** The task queue whose workers run it. */
+  taskQueue: string;
+  /** The turn was under way already. */
+  attached: boolean;
+  /**
+   * `started`: a run begins with this message. `attached`: the turn of this message id was under way. `sent`: the run that
+   * answers another message has it, see {@link receipt}.
+   */
+  disposition: Disposition;
+  /**
+   * Asks what became of the message: it is running, queued, finished, or was not taken. Works with no worker up: what nobody
+   * has said within `timeout` is `accepted`, not confirmed, and the reason tells whether a worker polls the task queue.
+   *
+   * @example
+   * const { status, confirmed } = await turn.receipt({ timeout: 2_000 });
+   */
+  receipt(options?: AnswerOptions): Promise<Receipt>;
+  /**
+   * Waits for the turn's end. A failed turn is a result with `status: 'failed'`. With a store the result of a queued message
+   * is there when its own turn has ended; without one when its run has closed, and then without text and usage. A message
+   * that was accepted and whose run closes before its turn is sent again, some times.
+   *
+   * @throws WorkflowFailedError where its run was cancelled, terminated, or failed otherwise.
+   * @throws MessageRejected where the run that it was sent to has not taken it.
+   */
+  result(options?: { signal?: AbortSignal }): Promise<TurnResult>;
+  /**
+   * The turn's events in order, as they come, until it has ended. A follower that is dropped affects nothing.
+   *
+   * @param options `after` defaults to before the turn's first event.
+   * @throws StoreNeeded, and what {@link result} throws once the events that are there were given.
+   * @example
+   * for await (const { seq, event } of turn.events()) console.log(seq, event.author, event.content);
+   */
+  events(options?: FollowOptions): AsyncIterable<StoredEvent>;
+}
+
+export function turnHandle(context: ClientContext, turn: SentTurn): TurnHandle {
+  const { workflowId, invocationId, messageId } = turn.names;
+  const { runId, taskQueue, disposition } = turn;
+  return {
+    workflowId,
+    runId,
+    invocationId,
+    messageId,
+    taskQueue,
+    attached: disposition === 'attached',
+    disposition,
+    receipt: (options) => receiptOf(context, turn, options?.timeout),
+    result: (options) => awaitResult(context, turn, options?.signal),
+    events: (options = {}) => turnEvents(context, storeOf(context, 'events'), turn, options),
+  };
+}
+
+async function* turnEvents(
+  context: ClientContext,
+  store: Store,
+  turn: SentTurn,
+  { after, signal }: FollowOptions,
+): AsyncGenerator<StoredEvent, void, undefined> {
+  const { session, invocationId } = turn.names;
+  const stop = new AbortController();
+  const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const result = awaitResult(context, turn, either);
+  result.catch(() => undefined);
+  try {
+    const from = after ?? (await placeBefore(store, turn));
+    for await (const stored of followEvents(store, session, { after: from, signal, until: result })) {
+      if (stored.event.invocationId === invocationId) yield stored;
+    }
+    if (!signal?.aborted) await result;
+  } finally {
+    stop.abort();
+  }
+}
+
+/** A seq that no event of the turn comes before. Read in this order, since the turn may begin meanwhile. */
+async function placeBefore(store: Store, { names: { session, invocationId } }: SentTurn): Promise<number> {
+  const known = await store.findSession(session);
+  const recorded = await store.findInvocation(session, invocationId);
+  return recorded === undefined ? (known?.seq ?? 0) : recorded.from - 1;
+}

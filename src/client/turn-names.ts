@@ -1,0 +1,44 @@
+import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
+import type { SessionNames } from '../store/session-names.ts';
+import { InvalidTurn } from './client-errors.ts';
+
+/** What a turn is called in Temporal and in the store. */
+export interface TurnNames {
+  session: SessionNames;
+  workflowId: string;
+  invocationId: string;
+  messageId: string;
+}
+
+/** @throws InvalidTurn */
+export function turnNamesOf(session: SessionNames, messageId: string, method: string): TurnNames {
+  checkText({ messageId }, method);
+  const { app, userId, sessionId } = sessionNamesOf(session, method);
+  return {
+    session: { app, userId, sessionId },
+    workflowId: workflowIdOf(app, userId, sessionId),
+    invocationId: invocationIdOf(app, userId, sessionId, messageId),
+    messageId,
+  };
+}
+
+/** Only the names, of an object that may hold more. @throws InvalidTurn */
+export function sessionNamesOf(given: SessionNames, method: string): SessionNames {
+  const { app, userId, sessionId } = given;
+  checkText({ app, userId, sessionId }, method);
+  return { app, userId, sessionId };
+}
+
+/** @throws InvalidTurn */
+export function workflowIdOfSession(given: SessionNames, method: string): string {
+  const { app, userId, sessionId } = sessionNamesOf(given, method);
+  return workflowIdOf(app, userId, sessionId);
+}
+
+export function checkText(fields: Record<string, unknown>, method: string): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (typeof value !== 'string' || value === '' || !value.isWellFormed()) {
+      throw new InvalidTurn(`${method}: ${field}: expected a non-empty string of well-formed Unicode`);
+    }
+  }
+}

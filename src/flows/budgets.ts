@@ -1,0 +1,113 @@
+import type { AppSettings } from '../agents/app-settings.ts';
+import type { ResolvedBudgetLimits } from '../agents/budget-limits.ts';
+import type { TurnError, TurnRunConfig } from '../protocol/turn.ts';
+import { formatDuration } from '../schema/duration.ts';
+import type { SessionUsage, StepUsage } from '../store/store.ts';
+import { priceOf } from './prices.ts';
+
+const DEFAULT_MAX_LLM_CALLS = 500;
+
+export interface Spent {
+  /** What earlier steps of the invocation used. */
+  usage: StepUsage;
+  /** What the session used, this invocation included; `time` without it. */
+  sessionUsage: SessionUsage;
+  /** Milliseconds since the invocation began. */
+  age: number;
+}
+
+/** The budget of the app that is used up, so that no further model call may be made; the turn's comes first. */
+export function exceededBudget(
+  { budgets }: AppSettings,
+  { usage, sessionUsage, age }: Spent,
+): TurnError | undefined {
+  return (
+    exceededLimit('turn', budgets.turn, usage, age) ??
+    exceededLimit('session', budgets.session, sessionUsage, sessionUsage.time + age)
+  );
+}
+
+/** The limit of ADK's `RunConfig.maxLlmCalls`, where the model steps so far have used it up. */
+export function exceededLlmCalls(
+  { maxLlmCalls = DEFAULT_MAX_LLM_CALLS }: TurnRunConfig,
+  steps: number,
+): TurnError | undefined {
+  if (maxLlmCalls <= 0 || steps < maxLlmCalls) return undefined;
+  return {
+    code: 'LLM_CALLS_LIMIT_EXCEEDED',
+    message: `Max number of llm calls limit of \`${maxLlmCalls}\` exceeded`,
+  };
+}
+
+/**
+ * Milliseconds until a time budget is used up, 0 where one is; `undefined` without such a budget.
+ *
+ * @param spent `sessionTime`: wall time of the session's ended invocations.
+ */
+export function timeLeft(
+  { budgets: { turn, session } }: AppSettings,
+  { age, sessionTime }: { age: number; sessionTime: number },
+): number | undefined {
+  const left = [
+    ...(turn.time === undefined ? [] : [turn.time - age]),
+    ...(session.time === undefined ? [] : [session.time - sessionTime - age]),
+  ];
+  return left.length === 0 ? undefined : Math.max(0, Math.ceil(Math.min(...left)));
+}
+
+/**
+ * A model without a price, where a cost budget could therefore not be kept. `createWorker` finds out about an app's own
+ * agents; a turn can name any agent of the worker.
+ */
+export function missingPrice(
+  { budgets: { turn, session }, prices }: AppSettings,
+  agent: string,
+  model: string,
+): TurnError | undefined {
+  if (turn.cost === undefined && session.cost === undefined) return undefined;
+  if (priceOf(prices, model) !== undefined) return undefined;
+  return { code: 'HOLDFAST_PRICE_MISSING', message: missingPriceText(agent, model) };
+}
+
+export function missingPriceText(agent: string, model: string): string {
+  return (
+    `no price for the model ${JSON.stringify(model)} of the agent ${JSON.stringify(agent)}, which a cost budget needs: ` +
+    "add it to the app's durable.prices, or the beginning of its name and *"
+  );
+}
+
+function exceededLimit(
+  of: 'turn' | 'session',
+  limits: ResolvedBudgetLimits,
+  usage: StepUsage,
+  time: number,
+): TurnError | undefined {
+  const { modelCalls, tokens, cost } = limits;
+  if (modelCalls !== undefined && usage.modelCalls >= modelCalls) {
+    return exceeded(of, `${modelCalls} model calls`, `${usage.modelCalls}`);
+  }
+  // Calls whose worker was lost are counted; what they used is not known.
+  const atLeast = (usage.unknownCalls ?? 0) > 0 ? 'at least ' : '';
+  if (tokens !== undefined && usage.totalTokens >= tokens) {
+    return exceeded(of, `${tokens} tokens`, `${atLeast}${usage.totalTokens}`);
+  }
+  if (cost !== undefined && (usage.cost ?? 0) >= cost) {
+    return exceeded(of, `a cost of ${cost}`, `${atLeast}${formatCost(usage.cost ?? 0)}`);
+  }
+  if (limits.time !== undefined && time >= limits.time) {
+    return exceeded(of, formatDuration(limits.time), formatDuration(Math.round(time)));
+  }
+  return undefined;
+}
+
+function exceeded(of: 'turn' | 'session', limit: string, used: string): TurnError {
+  return {
+    code: 'HOLDFAST_BUDGET_EXCEEDED',
+    message: `the ${of}'s budget of ${limit} is used up: ${used} used`,
+  };
+}
+
+/** Sums of prices have rounding errors in their last digits. */
+function formatCost(cost: number): string {
+  return `${Number(cost >= 1 ? cost.toFixed(6) : cost.toPrecision(6))}`;
+}

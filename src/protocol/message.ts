@@ -1,0 +1,88 @@
+import type { Content } from '../events/content.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { sha256Digest } from './identity.ts';
+import type { TurnRunConfig } from './turn.ts';
+
+/** What a message does while another one is being answered. */
+export type MessagePolicy = 'enqueue' | 'interrupt' | 'reject';
+
+/** Says that a message's content was put into the store's inbox before the message was sent. */
+export interface StoredMessage {
+  /** Of {@link messageDigest}. */
+  digest: string;
+  /** JSON bytes of the content. */
+  bytes: number;
+}
+
+/** Payload of the signal and the update `sendMessage`. Unknown fields are ignored. */
+export interface SendMessage {
+  v?: number;
+  /** One message id is one turn, for ever. */
+  messageId: string;
+  /** A string means one user text part. At most 64 KiB; larger content goes to the store first. */
+  message?: string | Content;
+  /** In place of `message`. */
+  stored?: StoredMessage;
+  /** Defaults to `enqueue`. */
+  policy?: MessagePolicy;
+  agent?: string;
+  stateDelta?: Record<string, unknown>;
+  runConfig?: TurnRunConfig;
+}
+
+/** What became of a message. */
+export interface MessageReceipt {
+  v: number;
+  messageId: string;
+  invocationId: string;
+  /**
+   * `duplicate` is only the same message id with other content. A message is accepted as `running`, `queued` or
+   * `finished`; otherwise nothing has been kept of it.
+   */
+  status: 'running' | 'queued' | 'finished' | 'rejected' | 'queue full' | 'duplicate';
+  /** Of a queued message: 1 is the next one. */
+  position?: number;
+  /** Why the message was not taken. */
+  reason?: string;
+}
+
+/** Payload of the signal and the update `cancelCall`; one of the two names is given. */
+export interface CancelCall {
+  v?: number;
+  callKey?: string;
+  callId?: string;
+  reason?: string;
+}
+
+export interface CancelReceipt {
+  v: number;
+  callKey: string;
+  /** The call is told to end; an outcome that it settles before it does still counts. */
+  status: 'cancelling';
+}
+
+/** Payload of the signal and the update `interrupt`. */
+export interface Interrupt {
+  v?: number;
+  reason?: string;
+}
+
+export interface InterruptReceipt {
+  v: number;
+  /** The invocation that is interrupted; absent where none was running. */
+  invocationId?: string;
+}
+
+/** Messages that wait in a session's queue, at most. */
+export const MOST_QUEUED = 100;
+/** JSON bytes of the messages that wait in a session's queue, at most. */
+export const MOST_QUEUED_BYTES = 256 * 1024;
+
+/** Equal for messages of equal content, whichever client wrote them. */
+export function messageDigest(
+  message: string | Content,
+  stateDelta?: Record<string, unknown> | undefined,
+): string {
+  const content = typeof message === 'string' ? { parts: [{ text: message }] } : message;
+  return sha256Digest(canonicalJson([{ ...content, role: 'user' }, stateDelta ?? {}]));
+}

@@ -1,0 +1,198 @@
+import type { Content } from '../events/content.ts';
+import { invocationIdOf } from '../protocol/identity.ts';
+import { messageDigest } from '../protocol/message.ts';
+import type { KeepMessagesInput, KeptMessage, MessageToKeep, WaitingMessage } from '../protocol/step.ts';
+import type { TurnRunConfig } from '../protocol/turn.ts';
+import type { Database } from './database.ts';
+import { jsonArray, jsonText, storableText } from './json-text.ts';
+import { newSessionId, sessionKeys } from './session-key.ts';
+import type { InboxRow, SessionNames, UploadMessage } from './store.ts';
+import { Unstorable } from './store-errors.ts';
+
+const KEEP = `select holdfast.keep_messages_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+  $18, $19) as kinds`;
+
+const UPLOAD = 'select holdfast.upload_message_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
+
+/** A waiting message as the store's statements return it. */
+export type InboxEntry = [
+  messageId: string,
+  invocationId: string,
+  agent: string | null,
+  runConfig: TurnRunConfig | null,
+  place: number,
+  digest: string,
+  bytes: number,
+];
+
+export function waitingMessage(entry: InboxEntry): WaitingMessage {
+  const [messageId, invocationId, agent, runConfig, place, digest, bytes] = entry;
+  return {
+    messageId,
+    invocationId,
+    ...(agent === null ? {} : { agent }),
+    ...(runConfig === null ? {} : { runConfig }),
+    place,
+    digest,
+    bytes,
+  };
+}
+
+/** A message whose values the database can hold, as far as this side can tell. */
+interface Storable {
+  keep: MessageToKeep;
+  message: string | null;
+  delta: string | null;
+  config: string | null;
+}
+
+type Refused = Extract<KeptMessage, { kind: 'refused' }>;
+type Kept = Exclude<KeptMessage, Refused>['kind'];
+
+/** @throws Unstorable where the session's names are not storable */
+export async function keepMessages(
+  database: Database,
+  keep: Omit<KeepMessagesInput, 'v'>,
+): Promise<KeptMessage[]> {
+  const session = sessionColumns(keep);
+  const write = async (messages: readonly Storable[]): Promise<KeptMessage[]> => {
+    if (messages.length === 0) return [];
+    try {
+      const kinds = await writeMessages(database, session, keep.startedAt, messages);
+      return messages.map(({ keep: { messageId } }, index) => ({ messageId, kind: kinds[index] ?? 'kept' }));
+    } catch (error) {
+      if (!(error instanceof Unstorable)) throw error;
+      const [only, ...others] = messages;
+      if (only !== undefined && others.length === 0) return [refused(only.keep, error)];
+      // One of them can't be stored: it must not hold up the others.
+      const kept: KeptMessage[] = [];
+      for (const message of messages) kept.push(...(await write([message])));
+      return kept;
+    }
+  };
+  const given = keep.messages.map(storable);
+  const kept = await write(given.flatMap((message) => ('kind' in message ? [] : [message])));
+  return given.map((message) => ('kind' in message ? message : (kept.shift() as KeptMessage)));
+}
+
+function storable(keep: MessageToKeep): Storable | Refused {
+  try {
+    const { messageId, message, stateDelta, runConfig, stored, rejected } = keep;
+    checkedId(messageId);
+    if (stored || rejected !== undefined) {
+      return { keep, message: null, delta: null, config: optionalJson(runConfig) };
+    }
+    if (message === undefined) throw new Unstorable('message: it has no content');
+    return {
+      keep,
+      message: jsonText(contentOf(message)),
+      delta: optionalJson(stateDelta),
+      config: optionalJson(runConfig),
+    };
+  } catch (error) {
+    if (error instanceof Unstorable) return refused(keep, error);
+    throw error;
+  }
+}
+
+function refused({ messageId }: MessageToKeep, { message: reason }: Unstorable): Refused {
+  return { messageId, kind: 'refused', reason };
+}
+
+async function writeMessages(
+  database: Database,
+  session: readonly string[],
+  startedAt: number,
+  messages: readonly Storable[],
+): Promise<(Kept | null)[]> {
+  const column = <T>(read: (message: MessageToKeep) => T) => messages.map(({ keep }) => read(keep));
+  const [row] = await database.query<{ kinds: (Kept | null)[] }>(KEEP, [
+    ...session,
+    startedAt,
+    column(({ messageId }) => messageId),
+    column(({ invocationId }) => invocationId),
+    column(({ place }) => place),
+    column(({ digest }) => digest),
+    column(({ bytes }) => bytes),
+    column(({ stored }) => stored ?? false),
+    column(({ agent }) => (agent === undefined ? null : storableText(agent))),
+    column(({ rejected }) => (rejected === undefined ? null : storableText(rejected))),
+    jsonArray(messages.map(({ message }) => message)),
+    jsonArray(messages.map(({ delta }) => delta)),
+    jsonArray(messages.map(({ config }) => config)),
+  ]);
+  return row?.kinds ?? [];
+}
+
+export async function uploadMessage(
+  database: Database,
+  upload: UploadMessage,
+): Promise<{ digest: string; bytes: number }> {
+  const { app, userId, sessionId, messageId, message, stateDelta } = upload;
+  checkedId(messageId);
+  const content = jsonText(contentOf(message));
+  const digest = messageDigest(message, stateDelta);
+  const bytes = Buffer.byteLength(content);
+  await database.query(UPLOAD, [
+    ...sessionColumns(upload),
+    messageId,
+    invocationIdOf(app, userId, sessionId, messageId),
+    digest,
+    bytes,
+    content,
+    optionalJson(stateDelta),
+  ]);
+  return { digest, bytes };
+}
+
+/** What waits, in order, then what was put here before its message was sent, then what was rejected. */
+export async function readInbox(database: Database, names: SessionNames): Promise<InboxRow[]> {
+  const rows = await database.read(
+    database.db
+      .selectFrom('holdfast.inbox as i')
+      .innerJoin('holdfast.sessions as s', 's.id', 'i.session_id')
+      .select(['i.message_id', 'i.invocation_id', 'i.agent', 'i.run_config', 'i.place', 'i.digest', 'i.bytes'])
+      .select(['i.status', 'i.reason', 'i.created_at'])
+      .where('s.name_key', '=', sessionKeys(names).name)
+      .orderBy((eb) => eb.case('i.status').when('waiting').then(1).when('uploaded').then(2).else(3).end())
+      .orderBy('i.chain_started_at')
+      .orderBy('i.place')
+      .orderBy('i.created_at')
+      .compile(),
+  );
+  return rows.map((row) => ({
+    ...waitingMessage([
+      row.message_id,
+      row.invocation_id,
+      row.agent,
+      row.run_config,
+      row.place,
+      row.digest,
+      Number(row.bytes),
+    ]),
+    status: row.status,
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    createdAt: row.created_at.getTime(),
+  }));
+}
+
+function sessionColumns(names: SessionNames): [string, ...string[]] {
+  const keys = sessionKeys(names);
+  return [newSessionId(), keys.name, keys.app, keys.user, names.app, names.userId, names.sessionId];
+}
+
+/** As the model gets it: a message is the user's, whatever its content says. */
+function contentOf(message: string | Content): Content {
+  const content = typeof message === 'string' ? { parts: [{ text: message }] } : message;
+  return { ...content, role: 'user' };
+}
+
+function optionalJson(value: unknown): string | null {
+  return value === undefined ? null : jsonText(value);
+}
+
+/** An id that comes back in other characters is another message's. */
+function checkedId(messageId: string): void {
+  if (messageId.isWellFormed() && !messageId.includes('\0')) return;
+  throw new Unstorable('messageId holds a NUL character or a lone surrogate: use well-formed Unicode text');
+}

@@ -1,0 +1,154 @@
+import type { SessionNames } from './session-names.ts';
+import type { StepUsage, StoredEvent } from './store.ts';
+
+/** A session without its events. */
+export interface SessionSummary extends SessionNames {
+  /** The store's internal id. */
+  session: string;
+  /** Last seq of its events, those of the session that it was forked from included. */
+  seq: number;
+  lastAgent: string | undefined;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  updatedAt: number;
+  usage: StepUsage;
+  /** Where this session was forked from. */
+  forkedFrom?: { sessionId: string; seq: number };
+}
+
+export interface Session extends SessionSummary {
+  /** Session's, `app:` and `user:` state; keys carry their prefixes. */
+  state: Record<string, unknown>;
+  /** In seq order, those that a rewind hides and the rewinds' own included. */
+  events: StoredEvent[];
+}
+
+export interface CreateSession extends Omit<SessionNames, 'sessionId'> {
+  /** Defaults to a random one. */
+  sessionId?: string;
+  /** Prefixes `app:` and `user:` write the shared state; `temp:` is left out. */
+  state?: Record<string, unknown>;
+}
+
+export interface GetSession extends SessionNames {
+  /** The last so many events; 0 for none. Defaults to all. */
+  numRecentEvents?: number;
+  /** Events after this seq. */
+  after?: number;
+  /** Events at or after this time, milliseconds since the epoch; ADK's option. */
+  afterTimestamp?: number;
+}
+
+export interface ListSessions {
+  app: string;
+  /** Defaults to all users of the app. */
+  userId?: string;
+  /** Defaults to 100. */
+  limit?: number;
+  /** Defaults to 0. */
+  offset?: number;
+  /** By last update. Defaults to `desc`. */
+  order?: 'asc' | 'desc';
+}
+
+export interface ListedSessions {
+  sessions: SessionSummary[];
+  /** Of all pages. */
+  totalItems: number;
+}
+
+export interface DeleteSession extends SessionNames {
+  /** Deletes the sessions that were forked from it, and from those, too. Defaults to false. */
+  withForks?: boolean;
+}
+
+export interface ForkSession extends SessionNames {
+  /** Last seq that the fork has. Defaults to the session's last. */
+  at?: number;
+  /** Id of the fork. Defaults to a random one. */
+  to?: string;
+}
+
+export interface RewindSession extends SessionNames {
+  /** What came from this invocation on is hidden, and the session's state is what it was before. */
+  beforeInvocationId: string;
+}
+
+export interface RetryTurn extends SessionNames {
+  /** Key of the call that runs anew, with all that came after its step. */
+  callKey: string;
+  /**
+   * Ends the turn of the call where the store knows of no end, as after a `terminate` in Temporal: only for callers who
+   * know that it doesn't run. Defaults to false: it is refused.
+   */
+  interrupts?: boolean;
+}
+
+/** A retry that waits for its workflow, which the caller starts. */
+export interface PreparedRetry {
+  /** The invocation that is retried: the first of its generations. */
+  retryOf: string;
+  generation: number;
+  invocationId: string;
+  messageId: string;
+  agent: string | undefined;
+}
+
+/**
+ * Sessions as people and programs handle them. None of these looks whether a turn runs: only Temporal knows, so
+ * `HoldfastClient` asks it first.
+ */
+export interface SessionStore {
+  /** @throws SessionExists, Unstorable */
+  createSession(create: CreateSession): Promise<Session>;
+  getSession(get: GetSession): Promise<Session | undefined>;
+  listSessions(list: ListSessions): Promise<ListedSessions>;
+  /**
+   * Deletes events, ledger, inbox and state of the session; `app:` and `user:` state stays. Keeps audit rows without
+   * content. Returns the names of what was deleted, forks included; empty where there was no such session.
+   *
+   * @throws SessionHasForks
+   */
+  deleteSession(remove: DeleteSession): Promise<SessionNames[]>;
+  /**
+   * A session that begins with the events of another up to a seq, and its state at that point. Nothing is copied.
+   *
+   * @throws SessionNotFound, SessionExists, NoSuchPlace
+   */
+  forkSession(fork: ForkSession): Promise<Session>;
+  /**
+   * Appends ADK's marker event (`actions.rewindBeforeInvocationId`), which also restores the session's state.
+   *
+   * @throws SessionNotFound, NoSuchPlace
+   */
+  rewindSession(rewind: RewindSession): Promise<StoredEvent>;
+  /**
+   * Hides what came after a step's model event and prepares an invocation that goes on from there: settled siblings of the
+   * call keep their outcomes, the call gets a new key. Preparing the same retry again before it ran returns the one
+   * prepared.
+   *
+   * @throws SessionNotFound, NoSuchPlace
+   */
+  prepareRetry(retry: RetryTurn): Promise<PreparedRetry>;
+  /**
+   * Sessions of an app that nothing was written to since a time, oldest first; none that others were forked from.
+   *
+   * @param before milliseconds since the epoch.
+   */
+  sessionsIdleSince(app: string, before: number, limit: number): Promise<SessionNames[]>;
+  readAudit(session: string): Promise<AuditRow[]>;
+}
+
+/** What was done to a session, kept after its deletion; holds no content. Rows of a session are chained by their hashes. */
+export interface AuditRow {
+  /** From 1, gapless within a session. */
+  n: number;
+  at: number;
+  kind: 'created' | 'forked' | 'rewound' | 'retried' | 'deleted';
+  facts: Record<string, string | number>;
+  /**
+   * SHA-256, hex, of the canonical JSON (keys sorted, no white space) of `[hash of the row before, or "", internal id of
+   * the session, n, at, kind, facts]`.
+   */
+  hash: string;
+}

@@ -1,0 +1,14 @@
+import type { Database } from './database.ts';
+import type { AuditRow } from './session-store.ts';
+
+export async function readAudit(database: Database, session: string): Promise<AuditRow[]> {
+  const rows = await database.read(
+    database.db
+      .selectFrom('holdfast.audit')
+      .select(['n', 'at', 'kind', 'facts', 'hash'])
+      .where('session_id', '=', session)
+      .orderBy('n')
+      .compile(),
+  );
+  return rows.map(({ at, ...row }) => ({ ...row, at: at.getTime() }));
+}

@@ -1,0 +1,134 @@
+import type { Database } from './database.ts';
+import { jsonText } from './json-text.ts';
+import { newSessionId, sessionKeys } from './session-key.ts';
+import type {
+  CreateSession,
+  GetSession,
+  ListedSessions,
+  ListSessions,
+  Session,
+  SessionSummary,
+} from './session-store.ts';
+import { shownName } from './shown-name.ts';
+import { type StateParts, stateOf } from './state-parts.ts';
+import type { SessionNames, StepUsage } from './store.ts';
+import { SessionExists } from './store-errors.ts';
+import { type EventRow, storedEvent } from './stored-event.ts';
+import { checkWhole } from './whole-number.ts';
+
+const CREATE = 'select holdfast.create_session_1($1, $2, $3, $4, $5, $6, $7, $8) as session';
+const GET = 'select holdfast.get_session_1($1, $2, $3, $4) as session';
+
+const DEFAULT_PAGE = 100;
+
+interface SummaryRow extends SessionNames {
+  session: string;
+  seq: number;
+  lastAgent: string | null;
+  createdAt: number;
+  updatedAt: number;
+  usage: Required<Omit<StepUsage, 'cost'>> & { cost: number | null };
+  forkedFrom: { sessionId: string; seq: number } | null;
+}
+
+/** A session as the SQL functions return it. */
+export interface SessionRow {
+  summary: SummaryRow;
+  state: StateParts;
+  events: EventRow[];
+}
+
+export function sessionOf({ summary, state, events }: SessionRow): Session {
+  return { ...summaryOf(summary), state: stateOf(state), events: events.map(storedEvent) };
+}
+
+function summaryOf({ lastAgent, usage, forkedFrom, ...rest }: SummaryRow): SessionSummary {
+  const { cost, unknownCalls, ...counts } = usage;
+  return {
+    ...rest,
+    lastAgent: lastAgent ?? undefined,
+    usage: {
+      ...counts,
+      ...(cost === null ? {} : { cost }),
+      ...(unknownCalls === 0 ? {} : { unknownCalls }),
+    },
+    ...(forkedFrom === null ? {} : { forkedFrom }),
+  };
+}
+
+export async function createSession(database: Database, create: CreateSession): Promise<Session> {
+  const { app, userId, sessionId = newSessionId(), state = {} } = create;
+  const keys = sessionKeys({ app, userId, sessionId });
+  const [row] = await database.query<{ session: SessionRow | null }>(CREATE, [
+    newSessionId(),
+    keys.name,
+    keys.app,
+    keys.user,
+    app,
+    userId,
+    sessionId,
+    jsonText(state),
+  ]);
+  if (row?.session) return sessionOf(row.session);
+  throw new SessionExists(
+    `sessionId: there is a session ${shownName(sessionId)} of this user and app already; use another id, or getSession`,
+  );
+}
+
+export async function getSession(database: Database, get: GetSession): Promise<Session | undefined> {
+  const { after, afterTimestamp, numRecentEvents } = get;
+  checkWhole('after', after);
+  checkWhole('numRecentEvents', numRecentEvents);
+  if (afterTimestamp !== undefined && !Number.isFinite(afterTimestamp)) {
+    throw new TypeError(`afterTimestamp: ${afterTimestamp} is no time; use milliseconds since the epoch`);
+  }
+  const [row] = await database.query<{ session: SessionRow | null }>(GET, [
+    sessionKeys(get).name,
+    after ?? 0,
+    afterTimestamp ?? null,
+    numRecentEvents ?? null,
+  ]);
+  return row?.session ? sessionOf(row.session) : undefined;
+}
+
+export async function listSessions(database: Database, list: ListSessions): Promise<ListedSessions> {
+  const { app, userId, limit = DEFAULT_PAGE, offset = 0, order = 'desc' } = list;
+  checkWhole('limit', limit);
+  checkWhole('offset', offset);
+  const keys = sessionKeys({ app, userId: userId ?? '', sessionId: '' });
+  const byUser = userId !== undefined;
+  const [row] = await database.query<{ total: number; page: SummaryRow[] | null }>(
+    listing(byUser ? 'user_key' : 'app_key', order === 'asc' ? 'asc' : 'desc'),
+    [byUser ? keys.user : keys.app, limit, offset],
+  );
+  return { sessions: (row?.page ?? []).map(summaryOf), totalItems: row?.total ?? 0 };
+}
+
+/** The page is found before its sessions are read: states can be large. */
+function listing(key: 'app_key' | 'user_key', order: 'asc' | 'desc'): string {
+  return `with found as materialized (
+    select s.id, s.updated_at from holdfast.sessions s where s.${key} = $1
+  ) select (select count(*)::int from found) as total, (
+    select json_agg(holdfast.summary_1(s) order by p.updated_at ${order}, p.id ${order})
+    from (select f.id, f.updated_at from found f order by f.updated_at ${order}, f.id ${order} limit $2 offset $3) p
+    join holdfast.sessions s on s.id = p.id
+  ) as page`;
+}
+
+export async function sessionsIdleSince(
+  database: Database,
+  app: string,
+  before: number,
+  limit: number,
+): Promise<SessionNames[]> {
+  checkWhole('before', before);
+  checkWhole('limit', limit);
+  const rows = await database.query<{ app: string; user_id: string; name: string }>(
+    `select s.app, s.user_id, s.name from holdfast.sessions s
+    where s.app_key = $1 and s.updated_at < to_timestamp($2::double precision / 1000)
+      and not exists (select from holdfast.sessions f where f.parent_id = s.id)
+    order by s.updated_at, s.id limit $3`,
+    [sessionKeys({ app, userId: '', sessionId: '' }).app, before, limit],
+  );
+  return rows.map(({ app: of, user_id: userId, name: sessionId }) => ({ app: of, userId, sessionId }));
+}

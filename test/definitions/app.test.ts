@@ -1,0 +1,178 @@
+import * as adk from '@google/adk';
+import { describe, expect, test } from 'vitest';
+import { App, type AppOptions, isApp } from '../../src/agents/app.ts';
+import { type AppDurableOptions, DEFAULT_APP_SETTINGS, runConfigOf } from '../../src/agents/app-settings.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { refusal } from './refusal.ts';
+
+const rootAgent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });
+const shop = (durable: AppDurableOptions) => new App({ name: 'shop', rootAgent, durable });
+
+describe('App [app.settings]', () => {
+  test('defaults', () => {
+    const app = new App({ name: 'shop', rootAgent });
+    expect(app).toMatchObject({ name: 'shop', rootAgent, plugins: [], durable: DEFAULT_APP_SETTINGS });
+    expect(app.rootAgent).toBe(rootAgent);
+    expect(DEFAULT_APP_SETTINGS).toEqual({
+      prices: {},
+      budgets: { turn: {}, session: {} },
+      runConfig: {},
+    });
+  });
+
+  test('keeps what it is given, durations in milliseconds', () => {
+    const { durable } = shop({
+      retention: '90 days',
+      prices: { 'gemini-*': { input: 1, output: 2 }, local: { input: 0, output: 0, cachedInput: 0 } },
+      budgets: { turn: { modelCalls: 20, cost: 0.5, time: '2h' }, session: { tokens: 1_000_000 } },
+      runConfig: { maxLlmCalls: 0, streamingMode: 'sse' },
+    });
+    expect(durable).toEqual({
+      retention: 90 * 86_400_000,
+      prices: {
+        'gemini-*': { input: 1, output: 2, cachedInput: 1 },
+        local: { input: 0, output: 0, cachedInput: 0 },
+      },
+      budgets: { turn: { modelCalls: 20, cost: 0.5, time: 7_200_000 }, session: { tokens: 1_000_000 } },
+      runConfig: { maxLlmCalls: 0, streamingMode: 'sse' },
+    });
+  });
+
+  test('is a value: neither it nor its settings can be changed, nor through what they were made of', () => {
+    const price = { input: 1, output: 2 };
+    const app = shop({ prices: { m: price }, budgets: { turn: { tokens: 5 } } });
+    price.input = 7;
+    expect(app.durable.prices.m?.input).toBe(1);
+    const { prices, budgets, runConfig } = app.durable;
+    const frozen = [app, app.plugins, app.durable, prices, prices.m, budgets, budgets.turn, runConfig];
+    expect(frozen.filter((value) => !Object.isFrozen(value))).toEqual([]);
+  });
+
+  test('is known by its symbol, of another copy of the package too, and never taken for one of ADK', () => {
+    expect(isApp(new App({ name: 'shop', rootAgent }))).toBe(true);
+    expect(isApp({ [Symbol.for('holdfast.app')]: true })).toBe(true);
+    expect(isApp({ name: 'shop', rootAgent })).toBe(false);
+    expect(isApp(null)).toBe(false);
+    const agent = new adk.LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });
+    expect(isApp(new adk.App({ name: 'shop', rootAgent: agent }))).toBe(false);
+  });
+
+  test.each(['shop', 'Shop-2_x', 'a'])('the name %s is one, as in ADK', (name) => {
+    expect(new App({ name, rootAgent }).name).toBe(name);
+    expect(() => adk.validateAppName(name)).not.toThrow();
+  });
+  test.each(['1shop', '_shop', 'my shop', 'shöp', '', 'user', 'a/b', 'shop\n'])(
+    'the name %j is none, as in ADK',
+    (name) => {
+      expect(refusal(() => new App({ name, rootAgent }))).toMatchObject({ owner: 'App', field: 'name' });
+      expect(() => adk.validateAppName(name)).toThrow();
+    },
+  );
+
+  test.each<[string, object | undefined, string]>([
+    ['nothing', undefined, 'App: expected an object, got undefined'],
+    ['no name', { name: undefined }, 'App: name: required'],
+    ['no text', { name: 5 }, 'App: name: expected a string, got number'],
+    ['a long name', { name: 'x'.repeat(129) }, 'App: name: must have at most 128 characters, has 129'],
+    ['no root agent', { rootAgent: undefined }, 'App "shop": rootAgent: rootAgent must be provided.'],
+    ['no agent', { rootAgent: {} }, 'App "shop": rootAgent: expected an LlmAgent, got object'],
+    [
+      "ADK's agent",
+      { rootAgent: new adk.LlmAgent({ name: 'support', model: 'gemini-2.5-flash' }) },
+      `App "shop": rootAgent: an agent of @google/adk; import its class from 'holdfast' instead`,
+    ],
+    [
+      'plugins',
+      { plugins: [{}] },
+      'App "shop": plugins: an option of ADK that this release of Holdfast does not',
+    ],
+    [
+      'resumabilityConfig',
+      { resumabilityConfig: { isResumable: true } },
+      'App "shop": resumabilityConfig: an option of ADK that this release of Holdfast does not have; leave it out',
+    ],
+    ['an unknown option', { rootAgnt: 1 }, 'App "shop": rootAgnt: unknown option; did you mean "rootAgent"?'],
+    ['durable', { durable: 1 }, 'App "shop": durable: expected an object, got number'],
+  ])('refuses %s', (_what, options, message) => {
+    const given = options === undefined ? options : { name: 'shop', rootAgent, ...options };
+    expect(refusal(() => new App(given as unknown as AppOptions)).message).toContain(message);
+  });
+
+  test('takes what ADK programs pass through as undefined or empty', () => {
+    const options = {
+      name: 'shop',
+      rootAgent,
+      plugins: [],
+      resumabilityConfig: undefined,
+      durable: undefined,
+    };
+    expect(new App(options).durable).toEqual(DEFAULT_APP_SETTINGS);
+  });
+});
+
+describe('durable options of an App: each is refused by its name [app.settings]', () => {
+  test.each<[string, string, object]>([
+    ['approval', 'an option that this release of Holdfast does not have yet', { approval: {} }],
+    ['limits', 'an option that this release of Holdfast does not have yet', { limits: {} }],
+    ['retentoin', 'unknown option; did you mean "retention"?', { retentoin: 1 }],
+    ['retention', 'must be longer than 0', { retention: 0 }],
+    ['retention', 'expected milliseconds or a duration', { retention: 'a while' }],
+    ['prices', 'expected prices by model, got array', { prices: [] }],
+    ['prices["m"]', 'expected an object, got number', { prices: { m: 3 } }],
+    [
+      'prices["m"].output',
+      'required: expected a price per million tokens, 0 or more',
+      { prices: { m: { input: 1 } } },
+    ],
+    ['prices["m"].input', 'expected a price per million tokens', { prices: { m: { input: -1, output: 1 } } }],
+    ['prices["m"].input', '0 or more, got string', { prices: { m: { input: '1', output: 1 } } }],
+    [
+      'prices["m"].cachedInput',
+      '0 or more',
+      { prices: { m: { input: 1, output: 1, cachedInput: Infinity } } },
+    ],
+    [
+      'prices["m"].cached',
+      'did you mean "cachedInput"?',
+      { prices: { m: { input: 1, output: 1, cached: 1 } } },
+    ],
+    ['prices["a*b"]', '* stands at the end of a name only', { prices: { 'a*b': { input: 1, output: 1 } } }],
+    ['prices[" "]', 'expected the name of a model', { prices: { ' ': { input: 1, output: 1 } } }],
+    ['budgets.app', 'unknown option', { budgets: { app: {} } }],
+    ['budgets.turn', 'expected an object, got number', { budgets: { turn: 5 } }],
+    [
+      'budgets.turn.modelCalls',
+      'expected a whole number, 1 or more',
+      { budgets: { turn: { modelCalls: 0 } } },
+    ],
+    ['budgets.turn.tokens', 'expected a whole number, 1 or more', { budgets: { turn: { tokens: 1.5 } } }],
+    ['budgets.session.cost', 'expected a number greater than 0', { budgets: { session: { cost: 0 } } }],
+    ['budgets.session.cost', 'greater than 0, got string', { budgets: { session: { cost: '5' } } }],
+    ['budgets.session.time', 'must be longer than 0', { budgets: { session: { time: -1 } } }],
+    ['budgets.turn.toknes', 'did you mean "tokens"?', { budgets: { turn: { toknes: 1 } } }],
+    [
+      'runConfig.maxLlmCalls',
+      'expected a whole number, 0 or less for no limit',
+      { runConfig: { maxLlmCalls: 1.5 } },
+    ],
+    ['runConfig.streamingMode', "expected 'none' or 'sse'", { runConfig: { streamingMode: 'bidi' } }],
+    [
+      'runConfig.saveInputBlobsAsArtifacts',
+      'unknown option',
+      { runConfig: { saveInputBlobsAsArtifacts: true } },
+    ],
+  ])('%s: %s', (field, problem, durable) => {
+    const refused = refusal(() => shop(durable as AppDurableOptions));
+    expect(refused).toMatchObject({ owner: 'App "shop"', field: `durable.${field}` });
+    expect(refused.problem).toContain(problem);
+  });
+});
+
+test("a message's run config wins over the app's, field by field [app.settings]", () => {
+  const { durable } = shop({ runConfig: { maxLlmCalls: 5, streamingMode: 'sse' } });
+  expect(runConfigOf(durable)).toEqual({ maxLlmCalls: 5, streamingMode: 'sse' });
+  expect(runConfigOf(durable, { maxLlmCalls: 0 })).toEqual({ maxLlmCalls: 0, streamingMode: 'sse' });
+  expect(runConfigOf(durable, { streamingMode: 'none' })).toEqual({ maxLlmCalls: 5, streamingMode: 'none' });
+  expect(runConfigOf(DEFAULT_APP_SETTINGS, { maxLlmCalls: 3 })).toEqual({ maxLlmCalls: 3 });
+  expect(runConfigOf(DEFAULT_APP_SETTINGS)).toEqual({});
+});

@@ -1,0 +1,50 @@
+import { tool } from '../../src/tools/tool.ts';
+
+/** A tool whose calls wait until a test lets them go. */
+export class HeldTool {
+  readonly name: string;
+  #released = Promise.withResolvers<void>();
+  #begun: { count: number; reached: () => void }[] = [];
+  #calls = 0;
+
+  constructor(name = 'hold') {
+    this.name = name;
+  }
+
+  /** Of each environment a new one. */
+  tool() {
+    return tool({
+      name: this.name,
+      description: 'waits until it is released',
+      heartbeatTimeout: '2s',
+      execute: async (_args, context) => {
+        this.#calls += 1;
+        for (const { count, reached } of this.#begun) if (this.#calls >= count) reached();
+        const aborted = new Promise<never>((_resolve, reject) =>
+          context.abortSignal?.addEventListener('abort', () => reject(new Error('aborted'))),
+        );
+        await Promise.race([this.#released.promise, aborted]);
+        return { held: true };
+      },
+    });
+  }
+
+  /** Resolves when so many calls have begun since the last {@link hold}. */
+  begun(count = 1): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#calls >= count) resolve();
+    else this.#begun.push({ count, reached: resolve });
+    return promise;
+  }
+
+  release(): void {
+    this.#released.resolve();
+  }
+
+  /** Holds calls again. */
+  hold(): void {
+    this.#released = Promise.withResolvers();
+    this.#begun = [];
+    this.#calls = 0;
+  }
+}

@@ -1,0 +1,72 @@
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createWorker } from '../../worker/index.ts';
+import { soakAgents } from './soak-agents.ts';
+import { SoakEffects } from './soak-effects.ts';
+
+/** What the harness tells a worker process, as JSON in its first argument. */
+export interface SoakWorkerOptions {
+  address: string;
+  taskQueue: string;
+  /** Where effects are noted. */
+  effects: string;
+  store: { folder: string } | { url: string };
+  workflowBundlePath?: string;
+}
+
+const options: SoakWorkerOptions = JSON.parse(process.argv[2] ?? '{}');
+Runtime.install({
+  logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+    process.stderr.write(`${new Date().toISOString()} ${level} ${message} ${JSON.stringify(meta ?? {})}\n`);
+  }),
+});
+const effects = new SoakEffects(options.effects);
+const store = await openStore(options.store);
+const worker = await createWorker({
+  agents: soakAgents(effects),
+  store: noting(store),
+  taskQueue: options.taskQueue,
+  connection: await NativeConnection.connect({ address: options.address }),
+  searchAttributes: true,
+  ...(options.workflowBundlePath === undefined ? {} : { workflowBundlePath: options.workflowBundlePath }),
+});
+const running = worker.run();
+console.log('polling');
+await running;
+
+/** The store, which leaves word outside of the process of what it has promised. */
+function noting(actual: Store): Store {
+  const attempts = new Map<string, number>();
+  const attemptOf = (callKey: string) => attempts.get(callKey) ?? 0;
+  const methods: Partial<Store> = {
+    async beginCall(call) {
+      const asked = Date.now();
+      const begun = await actual.beginCall(call);
+      if (begun.kind === 'started') {
+        const { callKey } = call;
+        attempts.set(callKey, begun.attempt);
+        effects.note({ kind: 'begun', callKey, attempt: begun.attempt, asked });
+      }
+      return begun;
+    },
+    async recordOnce(call) {
+      const recorded = await actual.recordOnce(call);
+      effects.note({ kind: 'recorded', callKey: call.callKey, attempt: attemptOf(call.callKey) });
+      return recorded;
+    },
+    async settleCall(call) {
+      const settled = await actual.settleCall(call);
+      effects.note({ kind: 'settled', callKey: call.callKey, attempt: attemptOf(call.callKey) });
+      return settled;
+    },
+  };
+  return new Proxy(actual, {
+    get(target, name) {
+      const own: unknown = Reflect.get(methods, name);
+      if (own !== undefined) return own;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,192 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { type Migration, migrations } from '../../src/store/migrations/all.ts';
+import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import { startPostgresServer } from '../setup/postgres-server.ts';
+import { Turn } from './suite/turn.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const OPENING = fileURLToPath(new URL('./opening-process.ts', import.meta.url));
+const LOCK = "select pg_advisory_xact_lock(x'686f6c64'::int, x'66617374'::int)";
+const LATEST = Math.max(...migrations.map(({ version }) => version));
+
+const server = await startPostgresServer();
+afterAll(() => server.close());
+
+const endings: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+async function opened(url: string, progress: string[] = []): Promise<OpenedStore> {
+  const store = await openStore({ url, poolSize: 2, onProgress: (line) => progress.push(line) });
+  endings.push(() => store.close());
+  return store;
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  endings.push(() => client.end());
+  return client;
+}
+
+function pooled(url: string, queryTimeout = 60_000): Database {
+  const database = new Database(new pg.Pool({ connectionString: url, max: 2, query_timeout: queryTimeout }));
+  endings.push(() => database.close());
+  return database;
+}
+
+function applied(url: string): Promise<{ version: number }[]> {
+  return server.query('select version from holdfast.migrations order by version', nameOf(url));
+}
+
+const nameOf = (url: string) => new URL(url).pathname.slice(1);
+
+/** A migration of the release after this one. */
+const next = (sql: string): Migration => ({ version: LATEST + 1, name: 'next', sql });
+
+test('processes and pools that open a fresh database together migrate it once [store.migrate]', async () => {
+  const url = await server.newDatabase();
+  const processes = await Promise.all(Array.from({ length: 3 }, () => waitingProcess(url)));
+  const stores = Promise.all(Array.from({ length: 8 }, () => opened(url)));
+  const told = processes.map(async (opening) => {
+    opening.stdin.write('now');
+    const [line] = await once(opening.stdout, 'data');
+    return String(line);
+  });
+  expect(await Promise.all(told)).toEqual(processes.map(() => 'opened\n'));
+  for (const store of await stores) await new Turn(store).opened(1);
+  expect(await applied(url)).toEqual(migrations.map(({ version }) => ({ version })));
+});
+
+async function waitingProcess(url: string): Promise<ChildProcessByStdio<Writable, Readable, null>> {
+  const opening = spawn(process.execPath, [OPENING, url], { stdio: ['pipe', 'pipe', 'inherit'] });
+  endings.push(async () => opening.kill('SIGKILL'));
+  await once(opening.stdout, 'data');
+  return opening;
+}
+
+test('a worker that waits for the migration of another says so, and opens after it [store.migrate]', async () => {
+  const url = await server.newDatabase();
+  const other = await connected(url);
+  await other.query('begin');
+  await other.query(LOCK);
+  const progress: string[] = [];
+  const opening = opened(url, progress);
+  await expect.poll(() => progress).toEqual(['waiting for another process that migrates the store']);
+  expect(await server.query(`select from pg_namespace where nspname = 'holdfast'`, nameOf(url))).toEqual([]);
+  await other.query('commit');
+  await new Turn(await opening).opened(1);
+  expect(progress).toEqual(['waiting for another process that migrates the store', 'creating the store']);
+});
+
+test('a schema newer than this release is left alone, and works [store.migrate]', async () => {
+  const url = await server.newDatabase();
+  const before = new Turn(await opened(url));
+  await before.opened(1);
+  await server.query(
+    `insert into holdfast.migrations (version, name, checksum) values (999, 'from the future', 'none of ours')`,
+    nameOf(url),
+  );
+  const progress: string[] = [];
+  const store = await opened(url, progress);
+  const turn = new Turn(store, { names: before.names });
+  await turn.opened(1);
+  await turn.commit(1, 0);
+  expect(progress).toEqual([]);
+  expect(await store.readEvents(before.names)).toHaveLength(3);
+});
+
+test.each([
+  ['another text', `update holdfast.migrations set checksum = 'other' where version = 1`],
+  ['no record of its texts', 'alter table holdfast.migrations drop column checksum'],
+])('a store whose migrations have %s is refused [store.migrate]', async (_what, change) => {
+  const url = await server.newDatabase();
+  await opened(url);
+  await server.query(change, nameOf(url));
+  await expect(openStore({ url })).rejects.toMatchObject({
+    code: 'HOLDFAST_STORE_SCHEMA_MISMATCH',
+    name: 'StoreSchemaMismatch',
+    retryable: false,
+    message: expect.stringMatching(/test_\d+\).*migration 1 .*\.holdfast\/store, or use another database/),
+  });
+});
+
+test('an embedded store of an unreleased version is refused by its folder [store.migrate]', async () => {
+  const folder = temporaryFolder();
+  const store = await openStore({ folder });
+  await sql`update holdfast.migrations set checksum = 'other'`.execute(store.db);
+  await store.close();
+  await expect(openStore({ folder })).rejects.toMatchObject({
+    code: 'HOLDFAST_STORE_SCHEMA_MISMATCH',
+    message: expect.stringContaining(folder),
+  });
+});
+
+test('a store of the release before is migrated while its workers go on, and they go on after it [store.migrate]', async () => {
+  const url = await server.newDatabase();
+  const store = await opened(url);
+  const turn = new Turn(store);
+  await turn.opened(1);
+  const progress: string[] = [];
+  await migrate(pooled(url), (line) => progress.push(line), [
+    ...migrations,
+    next('alter table holdfast.sessions add column note text'),
+  ]);
+  expect(progress).toEqual([`migrating the store from version ${LATEST}`]);
+  await turn.commit(1, 0);
+  expect(await turn.events()).toHaveLength(2);
+});
+
+test('a migration that waits for a long transaction lets others read, says so, and is made in the end [store.migrate]', async () => {
+  const url = await server.newDatabase();
+  const store = await opened(url);
+  const turn = new Turn(store);
+  await turn.opened(1);
+  const backup = await connected(url);
+  await backup.query('begin');
+  await backup.query('lock table holdfast.sessions in access share mode');
+  const progress: string[] = [];
+  const migrating = migrate(pooled(url), (line) => progress.push(line), [
+    ...migrations,
+    next('alter table holdfast.sessions add column note text'),
+  ]);
+  await expect
+    .poll(() => progress, { timeout: 20_000 })
+    .toContain('waiting for a transaction that holds a table of the store');
+  await turn.commit(1, 0);
+  await backup.query('commit');
+  await migrating;
+  expect((await applied(url)).at(-1)).toEqual({ version: LATEST + 1 });
+});
+
+test('a migration may take longer than other statements, and one that fails leaves nothing [store.migrate]', async () => {
+  const url = await server.newDatabase();
+  await opened(url);
+  const slow = pooled(url, 200);
+  const failing = next('create table holdfast.half (id int); select pg_sleep(0.5); select 1 / 0');
+  await expect(migrate(slow, () => undefined, [...migrations, failing])).rejects.toThrow('division by zero');
+  expect(await server.query(`select from pg_class where relname = 'half'`, nameOf(url))).toEqual([]);
+  const working = next('create table holdfast.half (id int); select pg_sleep(0.5)');
+  await migrate(slow, () => undefined, [...migrations, working]);
+  expect((await applied(url)).at(-1)).toEqual({ version: LATEST + 1 });
+});
+
+test('a role that may not make schemas is given one', async () => {
+  const url = new URL(await server.newDatabase());
+  await server.query(
+    `create role clerk login password 'of clerk'; create schema holdfast authorization clerk`,
+    nameOf(url.href),
+  );
+  url.username = 'clerk';
+  url.password = 'of clerk';
+  await new Turn(await opened(url.href)).opened(1);
+});

@@ -1,0 +1,130 @@
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import type { FirstStep } from '../src/protocol/step.ts';
+import type { AgentTurnStart, InvocationOutcome, RunningCall, TurnResult } from '../src/protocol/turn.ts';
+import { runCalls } from './run-calls.ts';
+import type { EarlyEnd, Steering } from './steering.ts';
+import { askModel, budgetError, endEarly, endTurn, resultOf, settleStep } from './steps.ts';
+import type { InvocationState } from './turn-state.ts';
+
+const CANCELLED: EarlyEnd = {
+  status: 'interrupted',
+  error: { code: 'CANCELLED', message: 'the turn was cancelled' },
+};
+
+const OUT_OF_TIME: EarlyEnd = {
+  status: 'failed',
+  error: { code: 'HOLDFAST_BUDGET_EXCEEDED', message: 'the wall time of the turn is used up' },
+  cutOff: 'cancelled: the time of its turn is used up',
+};
+
+/** What watches an invocation, and holds it between two steps. */
+export interface InvocationWatch {
+  running: RunningCall[];
+  steering: Steering;
+  /** Something that {@link describeTurn} shows has changed. */
+  changed(): void;
+  firstStep(told: FirstStep): void;
+  betweenSteps(): Promise<void>;
+}
+
+/** An invocation that was cancelled with its workflow, and what the store has recorded of it. */
+export class CancelledInvocation {
+  readonly error: unknown;
+  readonly recorded: TurnResult | undefined;
+
+  constructor(error: unknown, recorded: TurnResult | undefined) {
+    this.error = error;
+    this.recorded = recorded;
+  }
+}
+
+/** Runs an invocation from where it stands to its end, which the store has then recorded. */
+export async function runInvocation(
+  start: AgentTurnStart,
+  state: InvocationState,
+  watch: InvocationWatch,
+): Promise<TurnResult | CancelledInvocation> {
+  const { steering, running } = watch;
+  const deadline = new CancellationScope({ cancellable: true });
+  try {
+    const outcome = await steering.run(() => runSteps(start, state, watch, deadline));
+    return resultOf(state, outcome);
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    running.length = 0;
+    const cancelled = CancellationScope.current().consideredCancelled;
+    const end = cancelled ? undefined : steering.earlyEnd;
+    if (!cancelled && end === undefined) throw error;
+    const recorded = await endEarly(state, end ?? CANCELLED);
+    if (end === undefined) {
+      return new CancelledInvocation(error, recorded && resultOf(state, recorded));
+    }
+    return resultOf(state, recorded ?? { ...end, usage: state.usage });
+  } finally {
+    deadline.cancel();
+  }
+}
+
+async function runSteps(
+  start: AgentTurnStart,
+  state: InvocationState,
+  watch: InvocationWatch,
+  deadline: CancellationScope,
+): Promise<InvocationOutcome> {
+  const { running, steering } = watch;
+  let watched = false;
+  const watchDeadline = () => {
+    if (watched || state.deadline === undefined) return;
+    watched = true;
+    void endAt(state.deadline, deadline, steering);
+  };
+  watchDeadline();
+  for (;;) {
+    watch.changed();
+    const outcome = await askModel(start, state);
+    watch.firstStep(outcome);
+    if (outcome.kind !== 'calls') return outcome.outcome;
+    watchDeadline();
+
+    const { session, agent } = outcome;
+    const ran = await runCalls(
+      { session, agent, runKey: state.invocationId },
+      outcome,
+      {
+        started: ({ callKey, tool }) => {
+          running.push({ callKey, tool, since: Date.now() });
+          watch.changed();
+        },
+        ended: ({ callKey }) => {
+          running.splice(
+            running.findIndex((call) => call.callKey === callKey),
+            1,
+          );
+          watch.changed();
+        },
+      },
+      steering,
+    );
+
+    const overBudget = ran.skipSummarization ? undefined : budgetError(start, state);
+    if (ran.skipSummarization || overBudget) {
+      return await endTurn(state, ran.unsettled, {
+        status: overBudget ? 'failed' : 'completed',
+        ...(overBudget ? { error: overBudget } : {}),
+        usage: state.usage,
+      });
+    }
+    if (ran.unsettled.length > 0) await settleStep(state, ran.unsettled);
+    await watch.betweenSteps();
+  }
+}
+
+async function endAt(time: number, scope: CancellationScope, steering: Steering): Promise<void> {
+  try {
+    await scope.run(() => sleep(Math.max(time - Date.now(), 1), { summary: 'wall time of the turn' }));
+  } catch (error) {
+    if (isCancellation(error)) return;
+    throw error;
+  }
+  steering.end(OUT_OF_TIME);
+}

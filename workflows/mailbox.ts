@@ -1,0 +1,337 @@
+import { CancellationScope, condition, log, scheduleActivity } from '@temporalio/workflow';
+import { invocationIdOf } from '../src/protocol/identity.ts';
+import {
+  type MessagePolicy,
+  type MessageReceipt,
+  MOST_QUEUED,
+  MOST_QUEUED_BYTES,
+  messageDigest,
+  type SendMessage,
+} from '../src/protocol/message.ts';
+import { KEEP_MESSAGES } from '../src/protocol/names.ts';
+import type {
+  KeepMessagesInput,
+  KeepMessagesResult,
+  KeptMessage,
+  MessageToKeep,
+  WaitingMessage,
+} from '../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { keepMessagesOptions } from './activity-options.ts';
+import { jsonBytes } from './json-bytes.ts';
+
+/** A message that waits for the end of those before it; its content is in the store. */
+export type QueuedMessage = WaitingMessage;
+
+/** What a chain carries of its messages. */
+export interface MailboxState {
+  queue: QueuedMessage[];
+  /** Digests of the messages that this chain has answered, by invocation id; the newest ones. */
+  ended: Record<string, string>;
+  /** What an operator should know of messages that were not taken; the newest ones. */
+  notes: string[];
+  places: number;
+}
+
+/** Who asks what is being answered. */
+export interface Recipient {
+  app: string;
+  userId: string;
+  sessionId: string;
+  startedAt: number;
+  /** Nothing has been answered yet, and nothing is. */
+  idle(): boolean;
+  /** The invocation that is under way, with its message's digest. */
+  current(): { invocationId: string; digest: string | undefined } | undefined;
+  /** A message wants the current invocation to end. */
+  interrupt(): void;
+}
+
+interface Arriving {
+  keep: MessageToKeep;
+  policy: MessagePolicy;
+  /** What became of it, once the store has it. */
+  receipt?: MessageReceipt;
+}
+
+const MOST_ENDED = 256;
+const MOST_NOTES = 5;
+
+/** Messages that interrupt go before those that wait. */
+const URGENT = -1_000_000_000;
+
+/** What is sent to one activity, in JSON bytes. */
+const KEPT_AT_ONCE = 256 * 1024;
+
+/**
+ * The messages of a session while a turn runs. One counts as accepted when its row is in the store: it outlives failure,
+ * cancellation and termination of the workflow there.
+ */
+export class Mailbox {
+  readonly state: MailboxState;
+  readonly #recipient: Recipient;
+  #arriving: Arriving[] = [];
+  #keeping = false;
+  /** Receipts of messages that a signal brought in vain, until somebody asks. */
+  readonly #refusals = new Map<string, MessageReceipt>();
+
+  constructor(state: MailboxState, recipient: Recipient) {
+    this.state = state;
+    this.#recipient = recipient;
+  }
+
+  /** Messages that wait, those on their way to the store included. */
+  get waiting(): number {
+    return this.state.queue.length + this.#arriving.length;
+  }
+
+  /** Nothing is on its way to the store. */
+  get settled(): boolean {
+    return this.#arriving.length === 0 && !this.#keeping;
+  }
+
+  /** Takes the next message off the queue. */
+  next(): QueuedMessage | undefined {
+    return this.state.queue.shift();
+  }
+
+  /** Accepted messages of earlier chains, which nobody has answered. */
+  takeUp(messages: readonly WaitingMessage[]): void {
+    const known = (id: string) =>
+      this.#recipient.current()?.invocationId === id ||
+      Object.hasOwn(this.state.ended, id) ||
+      this.#arriving.some(({ keep }) => keep.invocationId === id) ||
+      this.state.queue.some(({ invocationId }) => invocationId === id);
+    const found = messages.filter(({ invocationId }) => !known(invocationId));
+    if (found.length === 0) return;
+    const behindUrgent = this.state.queue.findIndex(({ place }) => place >= 0);
+    const at = behindUrgent === -1 ? this.state.queue.length : behindUrgent;
+    // They were accepted before all that this chain has accepted.
+    this.state.queue.splice(at, 0, ...found.map((message) => ({ ...message, place: 0 })));
+  }
+
+  ended(invocationId: string, digest: string | undefined): void {
+    this.state.ended[invocationId] = digest ?? '';
+    const ids = Object.keys(this.state.ended);
+    for (const id of ids.slice(0, Math.max(0, ids.length - MOST_ENDED))) delete this.state.ended[id];
+  }
+
+  /** A message that came by signal: there is nobody to answer. */
+  signalled(message: SendMessage): void {
+    const arrived = this.#arrive(message);
+    if (!('keep' in arrived)) this.#refuseSignal(message, arrived);
+  }
+
+  /** A message that came by update, or the question what became of one that came by signal. */
+  async updated(message: SendMessage): Promise<MessageReceipt> {
+    const refusal = this.#refusals.get(message.messageId);
+    if (refusal !== undefined) {
+      this.#refusals.delete(message.messageId);
+      return refusal;
+    }
+    const arrived = this.#arrive(message);
+    if (!('keep' in arrived)) return arrived;
+    await condition(() => arrived.receipt !== undefined);
+    return this.#receiptOf(arrived);
+  }
+
+  note(text: string): void {
+    log.warn(text);
+    this.state.notes = [...this.state.notes, text].slice(-MOST_NOTES);
+  }
+
+  #arrive(message: SendMessage): MessageReceipt | Arriving {
+    const { app, userId, sessionId } = this.#recipient;
+    const { messageId, policy = 'enqueue' } = message;
+    const invocationId = invocationIdOf(app, userId, sessionId, messageId);
+    const digest = message.stored?.digest ?? messageDigest(message.message ?? '', message.stateDelta);
+    const receipt = (
+      status: MessageReceipt['status'],
+      more: Partial<MessageReceipt> = {},
+    ): MessageReceipt => ({
+      v: PROTOCOL_VERSION,
+      messageId,
+      invocationId,
+      status,
+      ...more,
+    });
+    const told = (known: string | undefined, status: MessageReceipt['status'], position?: number) =>
+      known !== undefined && known !== '' && known !== digest
+        ? receipt('duplicate', { reason: 'this message id was used with other content' })
+        : receipt(status, position === undefined ? {} : { position });
+
+    const current = this.#recipient.current();
+    if (current?.invocationId === invocationId) return told(current.digest, 'running');
+    const arriving = this.#arriving.find(({ keep }) => keep.invocationId === invocationId);
+    if (arriving !== undefined) {
+      return arriving.keep.digest === digest ? arriving : told(arriving.keep.digest, 'queued');
+    }
+    const index = this.state.queue.findIndex((queued) => queued.invocationId === invocationId);
+    const queued = this.state.queue[index];
+    if (queued !== undefined) return told(queued.digest, 'queued', index + 1);
+    if (Object.hasOwn(this.state.ended, invocationId)) {
+      return told(this.state.ended[invocationId], 'finished');
+    }
+    if (policy === 'reject' && !this.#recipient.idle()) {
+      return receipt('rejected', { reason: 'the session is answering another message' });
+    }
+    const bytes = message.stored === undefined ? jsonBytes([message.message, message.stateDelta]) : 0;
+    const problem = this.#fullness(bytes);
+    if (problem !== undefined) return receipt('queue full', { reason: problem });
+    const arrived: Arriving = { keep: this.#toKeep(message, invocationId, digest, bytes), policy };
+    this.#arriving.push(arrived);
+    this.#keepAll();
+    return arrived;
+  }
+
+  #fullness(bytes: number): string | undefined {
+    if (this.waiting >= MOST_QUEUED) return `${MOST_QUEUED} messages wait already: send it again later`;
+    const sum =
+      this.state.queue.reduce((total, queued) => total + queued.bytes, 0) +
+      this.#arriving.reduce((total, { keep }) => total + keep.bytes, 0);
+    if (sum + bytes <= MOST_QUEUED_BYTES) return undefined;
+    return `${sum} bytes of messages wait already, at most ${MOST_QUEUED_BYTES} do: send it again later`;
+  }
+
+  #toKeep(message: SendMessage, invocationId: string, digest: string, bytes: number): MessageToKeep {
+    const { messageId, policy, stateDelta, agent, runConfig, stored } = message;
+    this.state.places += 1;
+    return {
+      messageId,
+      invocationId,
+      place: policy === 'interrupt' ? URGENT + this.state.places : this.state.places,
+      digest,
+      bytes,
+      ...(stored === undefined ? { message: message.message ?? '' } : { stored: true }),
+      ...(stateDelta === undefined ? {} : { stateDelta }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(runConfig === undefined ? {} : { runConfig }),
+    };
+  }
+
+  #refuseSignal(message: SendMessage, receipt: MessageReceipt): void {
+    if (receipt.status !== 'rejected' && receipt.status !== 'queue full' && receipt.status !== 'duplicate')
+      return;
+    const { messageId, invocationId, reason = '' } = receipt;
+    this.note(`message ${shown(messageId)} ${receipt.status}: ${reason}`);
+    this.#refusals.set(messageId, receipt);
+    if (this.#refusals.size > MOST_QUEUED) this.#refusals.delete([...this.#refusals.keys()][0] ?? '');
+    // One id is one row: the message of that id which was taken keeps it.
+    if (receipt.status === 'duplicate') return;
+    const digest = message.stored?.digest ?? '';
+    const rejected = `${receipt.status}: ${reason}`;
+    this.#arriving.push({
+      keep: { messageId, invocationId, place: 0, digest, bytes: 0, rejected },
+      policy: 'enqueue',
+      receipt,
+    });
+    this.#keepAll();
+  }
+
+  #keepAll(): void {
+    if (this.#keeping) return;
+    this.#keeping = true;
+    void CancellationScope.nonCancellable(async () => {
+      try {
+        while (this.#arriving.length > 0) await this.#keepSome();
+      } finally {
+        this.#keeping = false;
+      }
+    });
+  }
+
+  async #keepSome(): Promise<void> {
+    let sum = 0;
+    const some = this.#arriving.filter(({ keep }, index) => {
+      sum += keep.bytes;
+      return index === 0 || sum <= KEPT_AT_ONCE;
+    });
+    const { app, userId, sessionId, startedAt } = this.#recipient;
+    const messages = some.map(({ keep }) => keep);
+    const input: KeepMessagesInput = { v: PROTOCOL_VERSION, app, userId, sessionId, startedAt, messages };
+    let kept: readonly KeptMessage[];
+    try {
+      const label =
+        some.length === 1 ? `message ${shown(messages[0]?.messageId ?? '')}` : `${some.length} messages`;
+      const result = await scheduleActivity<KeepMessagesResult>(
+        KEEP_MESSAGES,
+        [input],
+        keepMessagesOptions(label),
+      );
+      kept = result.messages;
+    } catch {
+      // The activity says what went wrong; it is not tried again where trying can't help.
+      kept = messages.map(({ messageId }) => ({
+        messageId,
+        kind: 'refused',
+        reason: 'the store did not take it; see the failed activity',
+      }));
+    }
+    this.#arriving = this.#arriving.filter((arriving) => !some.includes(arriving));
+    some.forEach((arrived, index) => {
+      this.#settle(arrived, kept[index]);
+    });
+  }
+
+  #settle(arrived: Arriving, kept: KeptMessage | undefined): void {
+    if (arrived.receipt !== undefined) return;
+    const { messageId, invocationId } = arrived.keep;
+    const receipt = { v: PROTOCOL_VERSION, messageId, invocationId };
+    switch (kept?.kind) {
+      case 'kept':
+        this.#enqueue(arrived);
+        arrived.receipt = { ...receipt, status: 'queued' };
+        return;
+      case 'known':
+        arrived.receipt = { ...receipt, status: 'finished' };
+        return;
+      case 'duplicate':
+        arrived.receipt = {
+          ...receipt,
+          status: 'duplicate',
+          reason: 'this message id was used with other content',
+        };
+        break;
+      case 'missing':
+        arrived.receipt = {
+          ...receipt,
+          status: 'rejected',
+          reason: 'its content is said to be in the store, and is not: send it again with its content',
+        };
+        break;
+      default:
+        arrived.receipt = { ...receipt, status: 'rejected', reason: kept?.reason ?? 'it was not kept' };
+    }
+    this.note(`message ${shown(messageId)} ${arrived.receipt.status}: ${arrived.receipt.reason}`);
+  }
+
+  #enqueue({ keep, policy }: Arriving): void {
+    const { messageId, invocationId, place, digest, bytes, agent, runConfig } = keep;
+    const queued: QueuedMessage = {
+      messageId,
+      invocationId,
+      place,
+      digest,
+      bytes,
+      ...(agent === undefined ? {} : { agent }),
+      ...(runConfig === undefined ? {} : { runConfig }),
+    };
+    const behind = this.state.queue.findIndex((other) => other.place > place);
+    this.state.queue.splice(behind === -1 ? this.state.queue.length : behind, 0, queued);
+    if (policy === 'interrupt') this.#recipient.interrupt();
+  }
+
+  /** Where it stands by now. */
+  #receiptOf({ keep, receipt }: Arriving): MessageReceipt {
+    if (receipt === undefined) throw new Error('a message is answered once the store has it');
+    if (receipt.status !== 'queued') return receipt;
+    const index = this.state.queue.findIndex(({ invocationId }) => invocationId === keep.invocationId);
+    if (index !== -1) return { ...receipt, position: index + 1 };
+    const running = this.#recipient.current()?.invocationId === keep.invocationId;
+    return { ...receipt, status: running ? 'running' : 'finished' };
+  }
+}
+
+function shown(messageId: string): string {
+  return messageId.length <= 40 ? messageId : `${messageId.slice(0, 40).toWellFormed()}…`;
+}

@@ -1,0 +1,160 @@
+import { ApplicationFailure, patched } from '@temporalio/workflow';
+import type { MessagePolicy, SendMessage, StoredMessage } from '../src/protocol/message.ts';
+import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
+import type { AgentTurnStart } from '../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { jsonBytes } from './json-bytes.ts';
+
+/** Refuses what a client sent; a field's problem names its shape and what to do, never its value. */
+export type Refuse = (field: string, problem: string) => ApplicationFailure;
+
+const POLICIES: ReadonlySet<MessagePolicy | undefined> = new Set([
+  undefined,
+  'enqueue',
+  'interrupt',
+  'reject',
+]);
+
+const TOO_LARGE = 'message-too-large';
+
+/** @throws ApplicationFailure of type `InvalidMessage` */
+export function checkedMessage(given: SendMessage): SendMessage {
+  const refuse: Refuse = (field, problem) => refusal('sendMessage', 'InvalidMessage', field, problem);
+  if (!isObject(given)) throw refuse('arguments', `expected one object, got ${shapeOf(given)}`);
+  const message = withoutNulls(given);
+  if (message.messageId === undefined) {
+    throw refuse(
+      'messageId',
+      'expected a non-empty string: one message id is one turn, however often it is sent',
+    );
+  }
+  if (!POLICIES.has(message.policy)) {
+    throw refuse('policy', "expected 'enqueue', 'interrupt', 'reject' or nothing");
+  }
+  checkMessageFields(message, refuse);
+  if (message.stored === undefined) {
+    checkContent(message.message, refuse);
+    const bytes = jsonBytes([message.message, message.stateDelta]);
+    if (bytes > PAYLOAD_LIMIT) throw refuse('message', tooLarge(bytes));
+  }
+  return message;
+}
+
+/** What a start and a message have in common; the content is checked apart. */
+export function checkMessageFields(message: Omit<Partial<SendMessage>, 'message'>, refuse: Refuse): void {
+  if (message.v !== undefined && (typeof message.v !== 'number' || message.v > PROTOCOL_VERSION)) {
+    throw refuse('v', `this worker speaks version ${PROTOCOL_VERSION}; deploy a newer worker`);
+  }
+  for (const field of ['agent', 'messageId'] as const) {
+    const value = message[field];
+    if (value !== undefined && (typeof value !== 'string' || value === '')) {
+      throw refuse(field, `expected a non-empty string or nothing, got ${shapeOf(value)}`);
+    }
+  }
+  checkStored(message.stored, refuse);
+  checkRecord('stateDelta', message.stateDelta, refuse);
+  checkRecord('runConfig', message.runConfig, refuse);
+  const maxLlmCalls = message.runConfig?.maxLlmCalls;
+  if (maxLlmCalls !== undefined && !Number.isSafeInteger(maxLlmCalls)) {
+    throw refuse('runConfig.maxLlmCalls', `expected a whole number, got ${shapeOf(maxLlmCalls)}`);
+  }
+  const streamingMode = message.runConfig?.streamingMode;
+  if (streamingMode !== undefined && streamingMode !== 'none' && streamingMode !== 'sse') {
+    throw refuse('runConfig.streamingMode', "expected 'none', 'sse' or nothing");
+  }
+}
+
+/** Runs that were started before the limit was checked go on: they are told apart by a marker that only these have. */
+export function checkStartSize({ message, stateDelta }: AgentTurnStart, refuse: Refuse): void {
+  const bytes = jsonBytes([message, stateDelta]);
+  if (bytes > PAYLOAD_LIMIT && patched(TOO_LARGE)) throw refuse('message', tooLarge(bytes));
+}
+
+function tooLarge(bytes: number): string {
+  return (
+    `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal: ` +
+    'send it by a HoldfastClient with a store, or by the gateway, which put it into the store first'
+  );
+}
+
+function checkStored(stored: StoredMessage | undefined, refuse: Refuse): void {
+  if (stored === undefined) return;
+  if (!isObject(stored) || typeof stored.digest !== 'string' || typeof stored.bytes !== 'number') {
+    throw refuse('stored', `expected { digest, bytes } or nothing, got ${shapeOf(stored)}`);
+  }
+}
+
+/** Null counts as absent, as other languages' serialisers write it. */
+export function withoutNulls<T extends Pick<SendMessage, 'message' | 'runConfig'>>(given: T): T {
+  const start = dropNulls(given);
+  if (isObject(start.runConfig)) start.runConfig = dropNulls(start.runConfig);
+  if (isObject(start.message)) {
+    const message = dropNulls(start.message);
+    if (Array.isArray(message.parts)) {
+      message.parts = message.parts.map((part: unknown) =>
+        isObject(part) ? dropNulls(part) : part,
+      ) as typeof message.parts;
+    }
+    start.message = message;
+  }
+  return start;
+}
+
+function dropNulls<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as T;
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function checkContent(message: SendMessage['message'], refuse: Refuse): void {
+  if (typeof message === 'string') {
+    if (message.trim() === '') throw refuse('message', 'expected text, got an empty string');
+    return;
+  }
+  if (typeof message !== 'object' || message === null) {
+    throw refuse('message', `expected text or a Content { role, parts }, got ${shapeOf(message)}`);
+  }
+  if (!Array.isArray(message.parts) || message.parts.length === 0) {
+    throw refuse('message.parts', `expected at least one part, got ${shapeOf(message.parts)}`);
+  }
+  message.parts.forEach((part: unknown, index) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part) || Object.keys(part).length === 0) {
+      throw refuse(
+        `message.parts[${index}]`,
+        `expected a part with at least one field, got ${shapeOf(part)}`,
+      );
+    }
+  });
+  if (message.role !== undefined && message.role !== 'user') {
+    throw refuse('message.role', "expected 'user' or nothing");
+  }
+  if (
+    message.parts.some((part) => part?.functionCall !== undefined || part?.functionResponse !== undefined)
+  ) {
+    throw refuse('message.parts', 'a message that starts a turn carries no function calls and no responses');
+  }
+}
+
+function checkRecord(field: string, value: unknown, refuse: Refuse): void {
+  if (value === undefined) return;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refuse(field, `expected an object or nothing, got ${shapeOf(value)}`);
+  }
+}
+
+export function shapeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (value === '') return 'an empty string';
+  return typeof value;
+}
+
+/** A failure that says what to correct and nothing of where the worker is installed. */
+export function refusal(of: string, type: string, field: string, problem: string): ApplicationFailure {
+  const failure = ApplicationFailure.nonRetryable(`${of}: ${field}: ${problem}`, type, { field });
+  failure.stack = '';
+  return failure;
+}

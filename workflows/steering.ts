@@ -1,0 +1,114 @@
+import { CancellationScope } from '@temporalio/workflow';
+import type { CancelCall } from '../src/protocol/message.ts';
+import type { StepEnding } from '../src/protocol/step.ts';
+import { refusal, shapeOf } from './message-arguments.ts';
+
+/** How an invocation ends that somebody ended before its time. */
+export type EarlyEnd = Pick<StepEnding, 'status' | 'error' | 'cutOff'>;
+
+interface SteeredCall {
+  callKey: string;
+  callId: string;
+  tool: string;
+  /** Absent until the call begins. */
+  scope?: CancellationScope;
+  /** What the model is told of a call that was cancelled. */
+  cancelled?: string;
+}
+
+/** How people and messages take hold of the invocation that is under way. */
+export class Steering {
+  #work: CancellationScope | undefined;
+  #end: EarlyEnd | undefined;
+  #calls = new Map<string, SteeredCall>();
+
+  /** Set once somebody has ended the work that {@link run} waits for. */
+  get earlyEnd(): EarlyEnd | undefined {
+    return this.#end;
+  }
+
+  /** Runs an invocation's work so that it can be ended. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    this.#end = undefined;
+    const scope = new CancellationScope({ cancellable: true });
+    this.#work = scope;
+    try {
+      return await scope.run(work);
+    } finally {
+      this.#work = undefined;
+      this.#calls.clear();
+    }
+  }
+
+  /** The first one to end the work decides how it ends. Returns false where nothing runs. */
+  end(how: EarlyEnd): boolean {
+    if (this.#work === undefined) return false;
+    if (this.#end === undefined) {
+      this.#end = how;
+      this.#work.cancel();
+    }
+    return true;
+  }
+
+  planned(calls: readonly Pick<SteeredCall, 'callKey' | 'callId' | 'tool'>[]): void {
+    this.#calls = new Map(
+      calls.map(({ callKey, callId, tool }) => [callKey, { callKey, callId, tool }] as const),
+    );
+  }
+
+  /** Runs a call so that it alone can be cancelled; what it was cancelled with is what `cancelled` gets. */
+  async runCall(callKey: string, run: () => Promise<void>, cancelled: (text: string) => void): Promise<void> {
+    const call = this.#calls.get(callKey);
+    if (call === undefined) throw new Error(`call ${callKey} is not planned`);
+    if (call.cancelled !== undefined) {
+      cancelled(call.cancelled);
+    } else {
+      const scope = new CancellationScope({ cancellable: true });
+      call.scope = scope;
+      try {
+        await scope.run(run);
+      } catch (error) {
+        // The work as a whole may have been ended as well: then all that is open ends alike.
+        if (call.cancelled === undefined || CancellationScope.current().consideredCancelled) throw error;
+        cancelled(call.cancelled);
+      }
+    }
+    this.#calls.delete(callKey);
+  }
+
+  cancelCall(callKey: string, reason: string | undefined): void {
+    const call = this.#calls.get(callKey);
+    if (call === undefined || call.cancelled !== undefined) return;
+    call.cancelled = `cancelled${reason ? `: ${reason}` : ' by an operator'}`;
+    call.scope?.cancel();
+  }
+
+  /**
+   * The call that is meant.
+   *
+   * @throws ApplicationFailure of type `UnknownCall` where no open call fits, or several do.
+   */
+  callOf(given: CancelCall): string {
+    const refuse = (field: string, problem: string) => refusal('cancelCall', 'UnknownCall', field, problem);
+    if (typeof given !== 'object' || given === null) {
+      throw refuse('arguments', `expected { callKey } or { callId }, got ${shapeOf(given)}`);
+    }
+    const open = [...this.#calls.values()];
+    const names = open.map(({ callKey, tool }) => `${callKey} (${tool})`).join(', ') || 'none';
+    const { callKey, callId } = given;
+    if (typeof callKey === 'string') {
+      if (this.#calls.has(callKey)) return callKey;
+      throw refuse('callKey', `no call of this key is open; open calls: ${names}`);
+    }
+    if (typeof callId !== 'string') {
+      throw refuse('callKey', `expected the key of an open call; open calls: ${names}`);
+    }
+    const fitting = open.filter((call) => call.callId === callId);
+    const [call] = fitting;
+    if (call === undefined) throw refuse('callId', `no open call has this id; open calls: ${names}`);
+    if (fitting.length > 1) {
+      throw refuse('callId', `several open calls have this id, name one by its key: ${names}`);
+    }
+    return call.callKey;
+  }
+}
