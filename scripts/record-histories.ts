@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { openTurnEnvironment, type TurnEnvironment } from '../test/setup/turn-environment.ts';
-import { TURN_KINDS, type TurnKind, turnKindAgents } from '../test/setup/turn-kinds.ts';
+import { TURN_KINDS, type TurnKind, turnKindAgents, turnKindApps } from '../test/setup/turn-kinds.ts';
 import { buildBundle } from './build-bundle.ts';
 
 /** Records one history of each kind of turn into `test/histories`, or only of the kinds named as arguments. */
@@ -17,8 +17,10 @@ await buildBundle();
 
 const chosen = Object.entries(TURN_KINDS).filter(([kind]) => only.length === 0 || only.includes(kind));
 for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serverConfig)) {
+  const agents = turnKindAgents();
   const environment = await openTurnEnvironment({
-    agents: turnKindAgents(),
+    agents,
+    apps: turnKindApps(agents),
     ...(serverConfig ? { serverConfig } : {}),
   });
   try {
@@ -29,10 +31,10 @@ for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serve
 }
 
 async function record(environment: TurnEnvironment, name: string, kind: TurnKind): Promise<void> {
-  const { script, runConfig, drive, recorded } = kind;
+  const { script, runConfig, drive, recorded, app = 'histories' } = kind;
   environment.gemini.reset(script);
-  const names = { app: 'histories', userId: 'ada', sessionId: name };
-  const workflowId = `histories/ada/${name}`;
+  const names = { app, userId: 'ada', sessionId: name };
+  const workflowId = `${app}/ada/${name}`;
   if (drive === undefined)
     await environment.run({ ...names, message: 'go', ...(runConfig ? { runConfig } : {}) });
   else await drive(environment, names);

@@ -51,11 +51,30 @@ export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage }
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';
+export type {
+  AuditRow,
+  CreateSession,
+  DeleteSession,
+  ForkSession,
+  GetSession,
+  ListedSessions,
+  ListSessions,
+  PreparedRetry,
+  RetryTurn,
+  RewindSession,
+  Session,
+  SessionStore,
+  SessionSummary,
+} from './store/session-store.ts';
 export type { SessionNames, Store, StoredEvent } from './store/store.ts';
 export {
   Fenced,
   InvalidStoreUrl,
   MessageConflict,
+  NoSuchPlace,
+  SessionExists,
+  SessionHasForks,
+  SessionNotFound,
   StepNotSettled,
   StoreBehindHistory,
   StoreInUse,

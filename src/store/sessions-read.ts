@@ -11,9 +11,10 @@ import type {
 } from './session-store.ts';
 import { shownName } from './shown-name.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
-import type { SessionNames, StepUsage } from './store.ts';
+import type { SessionNames } from './store.ts';
 import { SessionExists } from './store-errors.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
+import { type UsageColumns, usageOf } from './usage-columns.ts';
 import { checkWhole } from './whole-number.ts';
 
 const CREATE = 'select holdfast.create_session_1($1, $2, $3, $4, $5, $6, $7, $8) as session';
@@ -27,7 +28,7 @@ interface SummaryRow extends SessionNames {
   lastAgent: string | null;
   createdAt: number;
   updatedAt: number;
-  usage: Required<Omit<StepUsage, 'cost'>> & { cost: number | null };
+  usage: UsageColumns;
   forkedFrom: { sessionId: string; seq: number } | null;
 }
 
@@ -43,15 +44,10 @@ export function sessionOf({ summary, state, events }: SessionRow): Session {
 }
 
 function summaryOf({ lastAgent, usage, forkedFrom, ...rest }: SummaryRow): SessionSummary {
-  const { cost, unknownCalls, ...counts } = usage;
   return {
     ...rest,
     lastAgent: lastAgent ?? undefined,
-    usage: {
-      ...counts,
-      ...(cost === null ? {} : { cost }),
-      ...(unknownCalls === 0 ? {} : { unknownCalls }),
-    },
+    usage: usageOf(usage),
     ...(forkedFrom === null ? {} : { forkedFrom }),
   };
 }

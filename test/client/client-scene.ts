@@ -39,11 +39,13 @@ export function newSession(): SessionNames {
   return { app: 'test', userId: 'ada', sessionId: randomUUID() };
 }
 
-export async function openClientScene(): Promise<ClientScene> {
+/** @param serverConfig dynamic configuration of the Temporal server. */
+export async function openClientScene(serverConfig: readonly string[] = []): Promise<ClientScene> {
   const held = new HeldTool();
   const environment = await openTurnEnvironment({
     agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [held.tool()] })],
     script,
+    serverConfig,
   });
   const { temporal, store } = environment;
   const client = new HoldfastClient({ temporal, store, searchAttributes: true });

@@ -82,9 +82,11 @@ export class SoakWorker {
     );
     closeSync(output);
     this.#process = worker;
+    const { stdout } = worker;
+    if (stdout === null) throw new Error('a worker process has a pipe');
     let polls = false;
     return new Promise((resolve) => {
-      createInterface({ input: worker.stdout }).on('line', (line) => {
+      createInterface({ input: stdout }).on('line', (line) => {
         if (line !== 'polling') return;
         polls = true;
         resolve('polling');

@@ -127,7 +127,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
     await current?.running;
     current = undefined;
   };
-  const client = new HoldfastClient({ temporal: temporalClient, searchAttributes: true });
+  const client = new HoldfastClient({ temporal: temporalClient, store, searchAttributes: true });
   return {
     temporal: temporalClient,
     client,

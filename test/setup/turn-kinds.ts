@@ -1,7 +1,10 @@
+import type { WorkflowHandle } from '@temporalio/client';
 import { z } from 'zod';
+import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/store.ts';
-import { call, error, hang, text } from '../../src/testing/gemini-reply.ts';
+import { call, calls, error, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from './scripts.ts';
@@ -82,8 +85,16 @@ export const turnKindAgents = () => [
   }),
 ];
 
+/** An app whose turns may take a second. */
+export const turnKindApps = ([rootAgent]: ReturnType<typeof turnKindAgents>) =>
+  rootAgent === undefined
+    ? []
+    : [new App({ name: 'in-a-hurry', rootAgent, durable: { budgets: { turn: { time: '1s' } } } })];
+
 export interface TurnKind {
   script: GeminiScript;
+  /** Defaults to one without settings. */
+  app?: string;
   runConfig?: { maxLlmCalls?: number };
   /** Of the server that the turn needs, where the others' doesn't do. */
   serverConfig?: readonly string[];
@@ -106,6 +117,42 @@ async function callOf(tool: string, { store }: TurnEnvironment): Promise<void> {
 }
 
 const sum = (a: number) => ({ name: 'add', args: { a, b: 1 } });
+
+/** "wait" is answered by calls of which one waits until it is cancelled, all else at once. */
+const waiting: GeminiScript = ({ contents = [] }) => {
+  const said = contents.at(-1)?.parts?.[0]?.text;
+  return said === 'wait' ? calls([{ name: 'never' }, sum(1)]) : text('done');
+};
+
+/** Starts a turn that waits, and sends what is given while it does. */
+async function whileWaiting(
+  environment: TurnEnvironment,
+  names: SessionNames,
+  act: (handle: WorkflowHandle) => Promise<unknown>,
+): Promise<void> {
+  const running = callOf('never', environment);
+  const turn = await environment.client.sendMessage({ ...names, message: 'wait' });
+  await running;
+  const handle = environment.temporal.workflow.getHandle(turn.workflowId);
+  await act(handle);
+  await handle.result().catch(() => undefined);
+}
+
+const message = (text: string, fields: object = {}) => ({ messageId: text, message: text, ...fields });
+
+const idOf = ({ app, userId, sessionId }: SessionNames) => `${app}/${userId}/${sessionId}`;
+
+/** A turn of "go", with a message behind it from the beginning. */
+async function goAndOneMore({ temporal }: TurnEnvironment, names: SessionNames): Promise<void> {
+  await temporal.workflow.signalWithStart('agentTurn', {
+    workflowId: idOf(names),
+    taskQueue: 'holdfast',
+    args: [{ ...names, ...message('go') }],
+    signal: 'sendMessage',
+    signalArgs: [message('more')],
+  });
+  await temporal.workflow.getHandle(idOf(names)).result();
+}
 
 /** One turn of each kind: what the workflow's histories look like. */
 export const TURN_KINDS: Record<string, TurnKind> = {
@@ -189,5 +236,92 @@ export const TURN_KINDS: Record<string, TurnKind> = {
   'continued-as-new': {
     script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]),
     serverConfig: oftenNew,
+  },
+  'queued-message': { script: waiting, drive: goAndOneMore },
+  'queue-continues-as-new': {
+    script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]),
+    serverConfig: oftenNew,
+    recorded: 'first',
+    drive: goAndOneMore,
+  },
+  'queue-continued-as-new': {
+    script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]),
+    serverConfig: oftenNew,
+    drive: goAndOneMore,
+  },
+  'message-by-signal': {
+    script: waiting,
+    async drive({ temporal }, names) {
+      await temporal.workflow.signalWithStart('agentTurn', {
+        workflowId: idOf(names),
+        taskQueue: 'holdfast',
+        args: [names],
+        signal: 'sendMessage',
+        signalArgs: [message('go')],
+      });
+      await temporal.workflow.getHandle(idOf(names)).result();
+    },
+  },
+  'interrupted-by-message': {
+    script: waiting,
+    drive: (environment, names) =>
+      whileWaiting(environment, names, (handle) =>
+        handle.signal('sendMessage', message('now', { policy: 'interrupt' })),
+      ),
+  },
+  'rejected-message': {
+    script: waiting,
+    drive: (environment, names) =>
+      whileWaiting(environment, names, async (handle) => {
+        await handle.signal('sendMessage', message('no', { policy: 'reject' }));
+        await handle.executeUpdate('interrupt', { args: [{ reason: 'enough' }] });
+      }),
+  },
+  'cancelled-call': {
+    script: waiting,
+    drive: (environment, names) =>
+      whileWaiting(environment, names, async (handle) => {
+        const { running } = await handle.query<TurnStatus>('status');
+        const call = running.find(({ tool }) => tool === 'never');
+        await handle.executeUpdate('cancelCall', { args: [{ callKey: call?.callKey }] });
+      }),
+  },
+  'left-in-the-inbox': {
+    script: waiting,
+    async drive(environment, names) {
+      await whileWaiting(environment, names, async (handle) => {
+        await handle.executeUpdate('sendMessage', { args: [message('left')] });
+        await handle.terminate();
+      });
+      await (await environment.client.sendMessage({ ...names, message: 'go' })).result();
+    },
+  },
+  'stored-message': {
+    script: waiting,
+    async drive({ client }, names) {
+      await (await client.sendMessage({ ...names, message: 'x'.repeat(100_000) })).result();
+    },
+  },
+  'message-too-large': {
+    script: waiting,
+    async drive({ temporal }, names) {
+      const args = [{ ...names, ...message('x'.repeat(70_000)), messageId: 'm' }];
+      const options = { workflowId: idOf(names), taskQueue: 'holdfast', args };
+      await temporal.workflow.execute('agentTurn', options).catch(() => undefined);
+    },
+  },
+  'retried-call': {
+    script: stepCalls([[sum(1), sum(2)], [sum(3)]]),
+    async drive({ client }, names) {
+      const turn = await client.sendMessage({ ...names, message: 'go' });
+      await turn.result();
+      const again = await client.sessions.retry({ ...names, callKey: `${turn.invocationId}.1.1` });
+      await again.result();
+    },
+  },
+  'out-of-time': {
+    script: waiting,
+    app: 'in-a-hurry',
+    drive: (environment, names) => whileWaiting(environment, names, async () => undefined),
   },
 };

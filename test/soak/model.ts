@@ -74,7 +74,9 @@ function turnOf(contents: readonly Content[]): SoakTurn {
 
 /** Counts the answered steps behind the last message, so that a repeated request gets the same answer. */
 function stepOf(contents: readonly Content[]): number {
-  const asked = contents.findLastIndex(({ role, parts }) => role === 'user' && parts?.some((part) => part.text));
+  const asked = contents.findLastIndex(
+    ({ role, parts }) => role === 'user' && parts?.some((part) => part.text),
+  );
   return contents.slice(asked + 1).filter(({ parts }) => parts?.some((part) => part.functionResponse)).length;
 }
 

@@ -71,7 +71,8 @@ type Recipe = (make: Maker) => Omit<Scenario, 'sessionId' | 'shape' | 'stopAfter
 
 const RECIPES: Record<string, Recipe> = {
   plain: (make) => apart([make.turn([]), make.turn([])]),
-  sequential: (make) => apart([make.turn(make.steps(make.random.between(5, 9), 1, ['note', 'charge', 'local_note']))]),
+  sequential: (make) =>
+    apart([make.turn(make.steps(make.random.between(5, 9), 1, ['note', 'charge', 'local_note']))]),
   parallel: (make) =>
     apart([make.turn(make.steps(2, make.random.between(8, 16), ['note', 'charge', 'local_note', 'flaky']))]),
   large: (make) => apart([make.turn(make.largeSteps())]),
@@ -79,18 +80,33 @@ const RECIPES: Record<string, Recipe> = {
   guarded: (make) => apart([make.turn(make.steps(3, 3, ['charge']))]),
   alone: (make) => apart([make.turn(make.steps(3, 4, ['alone', 'note', 'alone']))]),
   local: (make) => apart([make.turn(make.steps(4, 4, ['local_note']))]),
-  waiting: (make) => apart([make.turn(make.steps(3, 1, ['note']), { step: 2, status: 429, times: 2 }), make.turn([], { step: 0, status: 503, times: 2 })]),
+  waiting: (make) =>
+    apart([
+      make.turn(make.steps(3, 1, ['note']), { step: 2, status: 429, times: 2 }),
+      make.turn([], { step: 0, status: 503, times: 2 }),
+    ]),
   failing: (make) =>
-    queued([
-      make.turn(make.steps(1, 2, ['note', 'charge']), { step: 1, status: 503, times: Number.MAX_SAFE_INTEGER }),
-      make.turn(make.steps(1, 1, ['note'])),
-    ], make.random),
+    queued(
+      [
+        make.turn(make.steps(1, 2, ['note', 'charge']), {
+          step: 1,
+          status: 503,
+          times: Number.MAX_SAFE_INTEGER,
+        }),
+        make.turn(make.steps(1, 1, ['note'])),
+      ],
+      make.random,
+    ),
   queued: (make) =>
     queued([make.turn(make.slowSteps()), ...make.shortTurns(make.random.between(2, 5))], make.random),
   interrupting: (make) => {
-    const scenario = queued([make.turn(make.slowSteps()), ...make.shortTurns(make.random.between(2, 3))], make.random);
+    const scenario = queued(
+      [make.turn(make.slowSteps()), ...make.shortTurns(make.random.between(2, 3))],
+      make.random,
+    );
     const last = scenario.messages.at(-1);
-    if (last !== undefined) Object.assign(last, { policy: 'interrupt', pause: make.random.between(0, 2_000) });
+    if (last !== undefined)
+      Object.assign(last, { policy: 'interrupt', pause: make.random.between(0, 2_000) });
     return scenario;
   },
   cancelled: (make) => stopped('cancelled', make),
@@ -129,7 +145,9 @@ class Maker {
   }
 
   steps(count: number, calls: number, tools: readonly SoakTool[]): PlannedSoakCall[][] {
-    return Array.from({ length: count }, () => Array.from({ length: calls }, () => this.#call(this.random.pick(tools))));
+    return Array.from({ length: count }, () =>
+      Array.from({ length: calls }, () => this.#call(this.random.pick(tools))),
+    );
   }
 
   slowSteps(): PlannedSoakCall[][] {
@@ -150,7 +168,9 @@ class Maker {
 
   shortTurns(count: number): SoakTurn[] {
     return Array.from({ length: count }, () =>
-      this.turn(this.steps(this.random.between(0, 2), this.random.between(1, 3), ['note', 'alone', 'charge'])),
+      this.turn(
+        this.steps(this.random.between(0, 2), this.random.between(1, 3), ['note', 'alone', 'charge']),
+      ),
     );
   }
 
@@ -181,7 +201,10 @@ function queued(turns: SoakTurn[], random: SeededRandom): ReturnType<Recipe> {
 }
 
 function stopped(kind: 'cancelled' | 'terminated', make: Maker): ReturnType<Recipe> {
-  const { messages } = queued([make.turn(make.slowSteps()), ...make.shortTurns(make.random.between(0, ENDS - 1))], make.random);
+  const { messages } = queued(
+    [make.turn(make.slowSteps()), ...make.shortTurns(make.random.between(0, ENDS - 1))],
+    make.random,
+  );
   const following = make.turn(make.steps(1, 2, ['note', 'alone']));
   return { kind, messages, following: { turn: following, twice: true, pause: 0 } };
 }

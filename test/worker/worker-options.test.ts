@@ -155,16 +155,7 @@ const codecPlugin: WorkerPlugin = {
   configureWorker: (options) => ({ ...options, dataConverter: { payloadCodecs: [codec] } }),
 };
 
-describe.each([
-  ['given as an option', { dataConverter: { payloadCodecs: [codec] } }],
-  [
-    'that a plugin brings',
-    {
-      dataConverter: { payloadCodecs: [codec] },
-      workerOptions: { dataConverter: {}, plugins: [codecPlugin] },
-    },
-  ],
-])('with a codec %s', (_how, options) => {
+describe('with a codec that a plugin brings to the worker', () => {
   const logged: string[] = [];
   const log = (message: string, attributes?: object) =>
     logged.push(`${message} ${JSON.stringify(attributes)}`);
@@ -174,7 +165,8 @@ describe.each([
     environment = await openTurnEnvironment({
       agents: secretive(),
       logger: { debug: log, info: log, warn: log, error: log },
-      ...options,
+      dataConverter: { payloadCodecs: [codec] },
+      workerOptions: { dataConverter: {}, plugins: [codecPlugin] },
     });
   });
   afterAll(() => environment.close());

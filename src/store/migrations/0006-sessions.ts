@@ -80,8 +80,7 @@ begin
     'seq', s.last_seq, 'lastAgent', s.last_agent,
     'createdAt', floor(extract(epoch from s.created_at) * 1000)::bigint,
     'updatedAt', floor(extract(epoch from s.updated_at) * 1000)::bigint,
-    'usage', json_build_object('modelCalls', s.model_calls, 'promptTokens', s.prompt_tokens,
-      'outputTokens', s.output_tokens, 'totalTokens', s.total_tokens, 'cost', s.cost, 'unknownCalls', s.unknown_calls),
+    'usage', json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost, s.unknown_calls),
     'forkedFrom', case when s.parent_id is not null then (
       select json_build_object('sessionId', p.name, 'seq', s.parent_seq)
       from holdfast.sessions p where p.id = s.parent_id) end);

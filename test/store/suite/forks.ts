@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../src/store/store.ts';
 import { ModelSession, sessionPart, withoutNulls } from './session-model.ts';
@@ -45,7 +45,6 @@ interface Pair {
 }
 
 export function forkSuite(store: () => PostgresStore): void {
-  /** Three events: message, model, and nothing open. */
   async function turn(names: SessionNames, text: string, stateDelta: Record<string, unknown> = {}) {
     const made = new Turn(store(), { names });
     await made.opened(1, { text, stateDelta });
@@ -151,22 +150,20 @@ export function forkSuite(store: () => PostgresStore): void {
     expect(await store().findInvocation(whole, parent.invocationId)).toBeUndefined();
   });
 
-  describe('a fork is refused', () => {
-    test('of no session, at no event, and under a name that is taken', async () => {
-      const names = newNames();
-      await expect(store().forkSession(names)).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_NOT_FOUND' });
-      await turn(names, 'one');
-      for (const at of [-1, 3, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-        await expect(store().forkSession({ ...names, at })).rejects.toMatchObject({
-          code: 'HOLDFAST_NO_SUCH_PLACE',
-          message: expect.stringContaining('0 to 2'),
-        });
-      }
-      await expect(store().forkSession({ ...names, to: names.sessionId })).rejects.toMatchObject({
-        code: 'HOLDFAST_SESSION_EXISTS',
+  test('a fork is refused of no session, at no event, and under a name that is taken', async () => {
+    const names = newNames();
+    await expect(store().forkSession(names)).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_NOT_FOUND' });
+    await turn(names, 'one');
+    for (const at of [-1, 3, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      await expect(store().forkSession({ ...names, at })).rejects.toMatchObject({
+        code: 'HOLDFAST_NO_SUCH_PLACE',
+        message: expect.stringContaining('0 to 2'),
       });
-      expect((await store().listSessions({ app: names.app })).totalItems).toBe(1);
+    }
+    await expect(store().forkSession({ ...names, to: names.sessionId })).rejects.toMatchObject({
+      code: 'HOLDFAST_SESSION_EXISTS',
     });
+    expect((await store().listSessions({ app: names.app })).totalItems).toBe(1);
   });
 
   test('many forks at once of a session that is written to each have a whole beginning', async () => {

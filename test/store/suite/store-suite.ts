@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { auditSuite } from './audit.ts';
 import { callSuite } from './calls.ts';
 import { concurrencySuite } from './concurrency.ts';
 import { contentSuite } from './content.ts';
 import { forkSuite } from './forks.ts';
 import { healingSuite } from './healing.ts';
+import { retrySuite } from './retry.ts';
+import { rewindSuite } from './rewind.ts';
 import { schemaSuite } from './schema.ts';
+import { sessionSuite } from './sessions.ts';
 import { stateSuite } from './state.ts';
 import { stepSuite } from './steps.ts';
 
@@ -25,6 +29,10 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('healing', () => healingSuite(store));
     describe('state', () => stateSuite(store));
     describe('content', () => contentSuite(store));
+    describe('sessions', () => sessionSuite(store));
+    describe('rewind', () => rewindSuite(store));
+    describe('audit', () => auditSuite(store));
+    describe('retry', () => retrySuite(store));
     describe('forks', () => forkSuite(store));
     describe('concurrency', () => concurrencySuite(store));
   });

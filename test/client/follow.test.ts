@@ -1,0 +1,140 @@
+import { setTimeout } from 'node:timers/promises';
+import { WorkflowFailedError } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { StoreNeeded } from '../../src/client/client-errors.ts';
+import type { StoredEvent } from '../../src/store/store.ts';
+import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
+
+let scene: ClientScene;
+
+beforeAll(async () => {
+  scene = await openClientScene();
+});
+beforeEach(() => scene.held.hold());
+afterAll(() => scene.environment.close());
+
+const textOf = ({ event }: StoredEvent) => event.content?.parts?.[0]?.text;
+
+async function collect(events: AsyncIterable<StoredEvent>): Promise<StoredEvent[]> {
+  const all: StoredEvent[] = [];
+  for await (const stored of events) all.push(stored);
+  return all;
+}
+
+describe('follow', () => {
+  test('gives a session’s events from its first to those to come, without gaps or repeats [message.follow]', async () => {
+    const names = newSession();
+    const stop = new AbortController();
+    const seen: number[] = [];
+    const following = (async () => {
+      for await (const { seq } of scene.client.follow(names, { signal: stop.signal })) seen.push(seq);
+    })();
+    for (const message of ['one', 'two', 'three']) {
+      await (await scene.client.sendMessage({ ...names, message })).result();
+    }
+    await expect.poll(() => seen.length).toBe(6);
+    stop.abort();
+    await following;
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test('goes on after a seq, for as many readers as there are [message.follow]', async () => {
+    const { names, first } = await scene.holding();
+    const stop = new AbortController();
+    const readers = [0, 1, 2].map((after) =>
+      collect(scene.client.follow(names, { after, signal: stop.signal })),
+    );
+    scene.held.release();
+    const { events } = await first.result();
+    await expect.poll(async () => (await scene.environment.store.findSession(names))?.seq).toBe(events.to);
+    // What is there is read before the signal is looked at again.
+    await setTimeout(600);
+    stop.abort();
+    const seqs = (await Promise.all(readers)).map((all) => all.map(({ seq }) => seq));
+    expect(seqs).toEqual([
+      [1, 2, 3, 4],
+      [2, 3, 4],
+      [3, 4],
+    ]);
+  });
+
+  test('a reader that goes away ends no turn and leaves nothing behind [message.follow]', async () => {
+    const { names, first } = await scene.holding();
+    let listeners = 0;
+    const { store } = scene.environment;
+    const counted = new Proxy(store, {
+      get(target, key) {
+        const value = Reflect.get(target, key);
+        if (key === 'onNotice') {
+          return (listener: Parameters<typeof store.onNotice>[0]) => {
+            listeners += 1;
+            const end = target.onNotice(listener);
+            return () => {
+              listeners -= 1;
+              end();
+            };
+          };
+        }
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const { HoldfastClient } = await import('../../src/client/holdfast-client.ts');
+    const client = new HoldfastClient({ temporal: scene.environment.temporal, store: counted });
+    for await (const { seq } of client.follow(names)) {
+      if (seq === 2) break;
+    }
+    // Nobody calls return() of this one.
+    const dropped = client.follow(names)[Symbol.asyncIterator]();
+    expect((await dropped.next()).value).toMatchObject({ seq: 1 });
+    expect(listeners).toBe(0);
+    scene.held.release();
+    expect(await first.result()).toMatchObject({ status: 'completed' });
+  });
+
+  test('ends at once when its signal is aborted, waiting or not begun [message.follow]', async () => {
+    const stop = new AbortController();
+    const waiting = collect(scene.client.follow(newSession(), { signal: stop.signal }));
+    stop.abort();
+    expect(await waiting).toEqual([]);
+    expect(await collect(scene.client.follow(newSession(), { signal: stop.signal }))).toEqual([]);
+  });
+
+  test('needs the store, and names the option [message.follow]', () => {
+    expect(() => scene.plain.follow(newSession())).toThrow(StoreNeeded);
+    expect(() => scene.plain.follow(newSession())).toThrow(
+      'follow reads the store: give HoldfastClient the option `store`, the one that the workers have',
+    );
+  });
+});
+
+describe('events of a turn', () => {
+  test('come in order and end with the turn, those of others left out [message.follow]', async () => {
+    const names = newSession();
+    await (await scene.client.sendMessage({ ...names, message: 'before' })).result();
+    const { first } = await scene.holding(names);
+    const queued = await scene.client.sendMessage({ ...names, message: 'queued', messageId: 'm2' });
+    const last = await scene.client.sendMessage({ ...names, message: 'last', messageId: 'm3' });
+    const following = [first, queued, last].map((turn) => collect(turn.events()));
+    scene.held.release();
+    const [ofFirst, ofQueued, ofLast] = await Promise.all(following);
+    expect(ofFirst?.map(({ seq }) => seq)).toEqual([3, 4, 5, 6]);
+    expect(ofQueued?.map(textOf)).toEqual(['queued', 'answer to queued']);
+    expect(ofLast?.map(textOf)).toEqual(['last', 'answer to last']);
+    expect((await collect(queued.events())).map(({ seq }) => seq)).toEqual([7, 8]);
+    expect((await collect(queued.events({ after: 7 }))).map(({ seq }) => seq)).toEqual([8]);
+  });
+
+  test('of a turn that was cut off end with what its result throws [message.follow]', async () => {
+    const { names, first } = await scene.holding();
+    const seen: number[] = [];
+    const following = (async () => {
+      for await (const { seq } of first.events()) seen.push(seq);
+    })();
+    following.catch(() => undefined);
+    await expect.poll(() => seen).toEqual([1, 2]);
+    await scene.environment.temporal.workflow.getHandle(first.workflowId).terminate('by an operator');
+    await expect(following).rejects.toThrow(WorkflowFailedError);
+    expect(seen).toEqual([1, 2]);
+    await (await scene.client.sendMessage({ ...names, message: 'and now?' })).result();
+  });
+});

@@ -1,0 +1,197 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { StoreNeeded, TurnRunning } from '../../src/client/client-errors.ts';
+import { workflowIdOf } from '../../src/protocol/identity.ts';
+import type { SessionNames } from '../../src/store/store.ts';
+import { SessionExists, SessionHasForks, SessionNotFound } from '../../src/store/store-errors.ts';
+import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
+
+let scene: ClientScene;
+
+/** The server deletes a history once it has noted its close as done, which it does twice a minute by default. */
+const DELETE_SOON = ['transfer', 'visibility'].map(
+  (queue) => `history.${queue}ProcessorUpdateAckInterval="200ms"`,
+);
+
+beforeAll(async () => {
+  scene = await openClientScene(DELETE_SOON);
+});
+beforeEach(() => scene.held.hold());
+afterAll(() => scene.environment.close());
+
+async function answer(names: SessionNames, message: string) {
+  const turn = await scene.client.sendMessage({ ...names, message, messageId: message });
+  await turn.result();
+  return turn;
+}
+
+/** Runs whose histories Temporal still has. */
+async function runsOf(names: SessionNames): Promise<number> {
+  const { workflow } = scene.environment.temporal;
+  try {
+    await workflow.getHandle(workflowIdOf(names.app, names.userId, names.sessionId)).describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 0;
+    throw error;
+  }
+  return 1;
+}
+
+describe('sessions', () => {
+  test('are created once, read and listed [session.create] [session.get] [session.list]', async () => {
+    const { sessions } = scene.client;
+    const created = await sessions.create({ app: 'test', userId: 'lister', state: { city: 'Bergen' } });
+    const names = { app: 'test', userId: 'lister', sessionId: created.sessionId };
+    await expect(sessions.create(names)).rejects.toThrow(SessionExists);
+    await answer(names, 'one');
+    const read = await sessions.get({ ...names, numRecentEvents: 1 });
+    expect(read).toMatchObject({ sessionId: created.sessionId, seq: 2, state: { city: 'Bergen' } });
+    expect(read?.events).toHaveLength(1);
+    expect(await sessions.get({ ...names, userId: 'somebody else' })).toBeUndefined();
+    const listed = await sessions.list({ app: 'test', userId: 'lister' });
+    expect(listed.sessions.map(({ sessionId }) => sessionId)).toEqual([created.sessionId]);
+  });
+
+  test('need the store, and name the option [session.get]', async () => {
+    await expect(scene.plain.sessions.get(newSession())).rejects.toThrow(StoreNeeded);
+    await expect(scene.plain.sessions.delete(newSession())).rejects.toThrow(
+      'sessions.delete reads the store: give HoldfastClient the option `store`',
+    );
+  });
+
+  test('are forked at an event, also while a turn runs [session.fork]', async () => {
+    const names = newSession();
+    await answer(names, 'one');
+    await scene.holding(names);
+    const fork = await scene.client.sessions.fork({ ...names, at: 2 });
+    expect(fork).toMatchObject({ seq: 2, forkedFrom: { sessionId: names.sessionId, seq: 2 } });
+    await answer(fork, 'in the fork');
+    expect(await scene.said(fork)).toEqual(['one', 'answer to one', 'in the fork', 'answer to in the fork']);
+    scene.held.release();
+  });
+
+  test('are rewound, not while a turn runs; what came later is not seen any more [session.rewind]', async () => {
+    const names = newSession();
+    await answer(names, 'one');
+    const two = await answer(names, 'two');
+    const marker = await scene.client.sessions.rewind({ ...names, beforeInvocationId: two.invocationId });
+    expect(marker.event.actions).toMatchObject({ rewindBeforeInvocationId: two.invocationId });
+    const asked = scene.environment.gemini.requests.length;
+    const { first } = await scene.holding(names);
+    expect(JSON.stringify(scene.environment.gemini.requests[asked]?.body.contents)).not.toContain('two');
+    const rewind = scene.client.sessions.rewind({ ...names, beforeInvocationId: first.invocationId });
+    await expect(rewind).rejects.toThrow(TurnRunning);
+    await expect(rewind).rejects.toThrow(`a turn of session ${first.workflowId} runs: wait for its end`);
+    scene.held.release();
+  });
+
+  test('are retried from a call as another invocation, under new keys [session.retry]', async () => {
+    const { names, first } = await scene.holding(newSession(), 'hold two');
+    await scene.held.begun(2);
+    const callKey = `${first.invocationId}.1.1`;
+    await expect(scene.client.sessions.retry({ ...names, callKey })).rejects.toThrow(TurnRunning);
+    scene.held.release();
+    await first.result();
+    scene.held.hold();
+    const retry = await scene.client.sessions.retry({ ...names, callKey });
+    expect(retry).toMatchObject({ disposition: 'started', messageId: 'hold two' });
+    expect(retry.invocationId).not.toBe(first.invocationId);
+    await scene.held.begun();
+    expect((await scene.client.status(names))?.running).toHaveLength(1);
+    scene.held.release();
+    expect(await retry.result()).toMatchObject({ status: 'completed', invocationId: retry.invocationId });
+    expect(await retry.receipt()).toMatchObject({ status: 'finished', invocationId: retry.invocationId });
+    const again = await scene.client.sendMessage({ ...names, message: 'hold two', messageId: 'hold two' });
+    expect(await again.result()).toMatchObject({ status: 'completed' });
+    await expect(scene.client.sessions.retry({ ...newSession(), callKey })).rejects.toThrow(SessionNotFound);
+  });
+});
+
+describe('deletion', () => {
+  test('takes the content from the store and the histories from Temporal [session.delete]', async () => {
+    const names = newSession();
+    await answer(names, 'one');
+    await answer(names, 'two');
+    const deleted = await scene.client.sessions.delete(names);
+    expect(deleted.sessions).toEqual([names]);
+    expect(deleted.runs).toBeGreaterThanOrEqual(1);
+    expect(await scene.client.sessions.get(names)).toBeUndefined();
+    await expect.poll(() => runsOf(names), { timeout: 30_000 }).toBe(0);
+    expect(await scene.client.sessions.delete(names)).toMatchObject({ sessions: [] });
+    await answer(names, 'anew');
+    expect(await scene.said(names)).toEqual(['anew', 'answer to anew']);
+  });
+
+  test('is refused while a turn runs, or cancels it [session.delete]', async () => {
+    const { names } = await scene.holding();
+    await expect(scene.client.sessions.delete(names)).rejects.toThrow(TurnRunning);
+    expect(await scene.client.sessions.get(names)).toBeDefined();
+    expect(await scene.client.sessions.delete({ ...names, cancelRunning: true })).toMatchObject({
+      sessions: [names],
+    });
+    await expect.poll(() => runsOf(names), { timeout: 30_000 }).toBe(0);
+  });
+
+  test('says so where a cancelled turn has no worker to end it [session.delete]', async () => {
+    const { names } = await scene.holding();
+    await scene.environment.stopWorker();
+    const refused = scene.client.sessions.delete({ ...names, cancelRunning: true, timeout: 300 });
+    await expect(refused).rejects.toThrow(/has not ended within 300 ms: start a worker, or terminate it/);
+    await scene.environment.restartWorker();
+    await expect.poll(() => scene.client.status(names), { timeout: 10_000 }).toBeUndefined();
+  });
+
+  test('of a session with forks is refused, or takes them along [session.delete]', async () => {
+    const names = newSession();
+    await answer(names, 'one');
+    const fork = await scene.client.sessions.fork(names);
+    const forkOfFork = await scene.client.sessions.fork(fork);
+    await expect(scene.client.sessions.delete(names)).rejects.toThrow(SessionHasForks);
+    await scene.holding(forkOfFork);
+    await expect(scene.client.sessions.delete({ ...names, withForks: true })).rejects.toThrow(TurnRunning);
+    const deleted = await scene.client.sessions.delete({ ...names, withForks: true, cancelRunning: true });
+    expect(deleted.sessions.map(({ sessionId }) => sessionId).sort()).toEqual(
+      [names, fork, forkOfFork].map(({ sessionId }) => sessionId).sort(),
+    );
+  });
+
+  test('spares sessions whose names only look alike, whatever characters they have [session.delete]', async () => {
+    const stem = `o'neil "x" %_ \\ OR 1=1 -- ${'🦉'.repeat(3)} a/b ${newSession().sessionId}`;
+    const names = (sessionId: string): SessionNames => ({ app: "it's 100%", userId: 'a/"b"', sessionId });
+    const victim = names(stem);
+    const alike = [`${stem} `, `${stem}/x`, stem.replace('_', 'X'), stem.replace("'", '"')].map(names);
+    const long = names('ü'.repeat(5_000));
+    for (const each of [victim, ...alike, long]) await answer(each, 'one');
+    // The index of runs is behind at times.
+    const { workflow } = scene.environment.temporal;
+    await expect.poll(async () => (await workflow.count('WorkflowId STARTS_WITH "it\'s"')).count).toBe(6);
+    expect(await scene.client.sessions.delete(victim)).toEqual({ sessions: [victim], runs: 1 });
+    expect(await scene.client.sessions.delete(long)).toEqual({ sessions: [long], runs: 1 });
+    await expect.poll(() => runsOf(victim), { timeout: 30_000 }).toBe(0);
+    for (const each of alike) {
+      expect(await runsOf(each)).toBe(1);
+      expect(await scene.said(each)).toEqual(['one', 'answer to one']);
+    }
+  });
+
+  test('by age takes idle sessions of one app only, and leaves those in use [session.retention]', async () => {
+    const app = `old-${newSession().sessionId}`;
+    const of = (sessionId: string, of = app) => ({ app: of, userId: 'ada', sessionId });
+    for (const id of ['a', 'b', 'c']) await answer(of(id), 'one');
+    await answer(of('a', 'test'), 'one');
+    await scene.client.sessions.fork({ ...of('c'), to: 'fork' });
+    await scene.holding(of('waits'));
+    const deleted = await scene.client.sessions.deleteExpired(app, Date.now() + 60_000);
+    const left = await scene.client.sessions.list({ app });
+    expect(deleted.skipped).toEqual([of('waits')]);
+    expect(left.sessions.map(({ sessionId }) => sessionId)).toEqual(['waits']);
+    expect(deleted.runs).toBeGreaterThanOrEqual(3);
+    expect(await scene.said(of('a', 'test'))).toHaveLength(2);
+    expect(await scene.client.sessions.deleteExpired(app, new Date(0))).toEqual({
+      sessions: [],
+      runs: 0,
+      skipped: [],
+    });
+    scene.held.release();
+  });
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { InvalidTurn, NoAnswer, UnknownCall } from '../../src/client/client-errors.ts';
+import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
+
+let scene: ClientScene;
+
+beforeAll(async () => {
+  scene = await openClientScene();
+});
+beforeEach(() => scene.held.hold());
+afterAll(() => scene.environment.close());
+
+describe('steering', () => {
+  test('one call is cancelled while its turn goes on with the others [steer.cancelCall]', async () => {
+    const { names, first } = await scene.holding(newSession(), 'hold two');
+    await scene.held.begun(2);
+    const [one] = (await scene.client.status(names))?.running ?? [];
+    const callKey = `${first.invocationId}.1.0`;
+    expect(one).toMatchObject({ tool: 'hold' });
+    const receipt = await scene.client.cancelCall(names, { callKey, reason: 'takes too long' });
+    expect(receipt).toEqual({ v: 1, callKey, status: 'cancelling', confirmed: true });
+    await expect
+      .poll(async () => (await scene.client.status(names))?.running.map((call) => call.callKey))
+      .toEqual([`${first.invocationId}.1.1`]);
+    scene.held.release();
+    expect(await first.result()).toMatchObject({ status: 'completed' });
+    const responses = (await scene.environment.store.readEvents(names))
+      .filter(({ kind }) => kind === 'responses')
+      .flatMap(({ event }) => event.content?.parts?.map((part) => part.functionResponse?.response));
+    expect(responses).toEqual([{ error: 'cancelled: takes too long' }, { held: true }]);
+  });
+
+  test('a call that is not open is refused with those that are [steer.cancelCall]', async () => {
+    const { names, first } = await scene.holding();
+    const unknown = scene.client.cancelCall(names, { callKey: 'e-nobody.1.0' });
+    await expect(unknown).rejects.toThrow(UnknownCall);
+    await expect(unknown).rejects.toThrow(`open calls: ${first.invocationId}.1.0 (hold)`);
+    await expect(scene.client.cancelCall(names, {})).rejects.toThrow(InvalidTurn);
+    await expect(scene.client.cancelCall(names, { callKey: 'a', callId: 'b' })).rejects.toThrow(
+      'cancelCall: expected either a callKey or a callId',
+    );
+    scene.held.release();
+    await first.result();
+    await expect(scene.client.cancelCall(names, { callKey: 'a' })).rejects.toThrow(
+      /no turn runs in session test\/ada/,
+    );
+  });
+
+  test('a turn is interrupted, and the session goes on [steer.interrupt]', async () => {
+    const { names, first } = await scene.holding();
+    expect(await scene.client.interrupt(names, { reason: 'the customer has hung up' })).toEqual({
+      v: 1,
+      invocationId: first.invocationId,
+      confirmed: true,
+    });
+    expect(await first.result()).toMatchObject({ status: 'interrupted' });
+    expect(await scene.client.interrupt(names)).toEqual({ v: 1, confirmed: true });
+    const next = await scene.client.sendMessage({ ...names, message: 'and now?' });
+    expect(await next.result()).toMatchObject({ text: 'answer to and now?' });
+    expect(scene.environment.gemini.refusals).toEqual([]);
+  });
+
+  test('an order with no worker up is kept, and says that nobody has confirmed it [steer.interrupt]', async () => {
+    const { names, first } = await scene.holding();
+    const queued = await scene.client.sendMessage({ ...names, message: 'next', messageId: 'm2' });
+    expect(await queued.receipt()).toMatchObject({ status: 'queued' });
+    await scene.environment.stopWorker();
+    const order = await scene.client.interrupt(names, { timeout: 300 });
+    expect(order).toEqual({ confirmed: false, reason: expect.stringContaining('the task queue holdfast') });
+    await expect(scene.client.status(names, { timeout: 300 })).rejects.toThrow(NoAnswer);
+    await scene.environment.restartWorker();
+    expect(await first.result()).toMatchObject({ status: 'interrupted' });
+    // The order is in the history and was asked for as well: it counts once.
+    expect(await queued.result()).toMatchObject({ status: 'completed', text: 'answer to next' });
+  });
+
+  test('status is undefined where no turn runs [turn.status]', async () => {
+    const { names, first } = await scene.holding();
+    expect(await scene.client.status(names)).toMatchObject({
+      status: 'running',
+      invocationId: first.invocationId,
+      queued: 0,
+    });
+    scene.held.release();
+    await first.result();
+    expect(await scene.client.status(names)).toBeUndefined();
+    expect(await scene.client.status(newSession())).toBeUndefined();
+  });
+});

@@ -1,0 +1,149 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
+import { SoakEffects } from '../setup/soak-effects.ts';
+import { Outages } from '../setup/soak-outages.ts';
+import { SoakTemporal } from '../setup/soak-temporal.ts';
+import { SoakWorker } from '../setup/soak-worker.ts';
+import type { Victim } from './chaos.ts';
+import { SoakModel } from './model.ts';
+
+const TASK_QUEUE = 'soak';
+
+const CHANNEL = {
+  'grpc.max_receive_message_length': 64 * 1024 * 1024,
+  // gRPC's default waits a second and more after the first refusal.
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 500,
+};
+
+export interface StageOptions {
+  /** Where everything is kept. */
+  folder: string;
+  store: 'pglite' | 'postgres';
+  /** Worker processes; PGlite has one. */
+  workers: number;
+  /** Told of what no kill explains. */
+  onProblem: (what: string) => void;
+}
+
+/** All processes of a soak, those that are killed and those that look on. */
+export interface Stage {
+  victims: Victim[];
+  outages: Outages;
+  effects: SoakEffects;
+  model: SoakModel;
+  gemini: GeminiStandIn;
+  temporal: Client;
+  clients: readonly [HoldfastClient, HoldfastClient];
+  failedStarts(): number;
+  /** Ends the workers and opens the store to look at. */
+  openStore(): Promise<OpenedStore>;
+  close(): Promise<void>;
+}
+
+export async function openStage(options: StageOptions): Promise<Stage> {
+  const { folder, onProblem } = options;
+  const closing: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (const end of closing.splice(0).reverse()) await end();
+  };
+  try {
+    mkdirSync(folder, { recursive: true });
+    const outages = new Outages();
+    const effects = new SoakEffects(folder);
+    const model = new SoakModel();
+    const gemini = await startGeminiStandIn({ script: model.script });
+    closing.push(() => gemini.close());
+    const server = await SoakTemporal.start(folder);
+    closing.push(() => server.close());
+    const database = options.store === 'postgres' ? await startPostgresServer() : undefined;
+    if (database !== undefined) closing.push(() => database.close());
+    const place = database === undefined ? { folder } : { url: await database.newDatabase() };
+
+    const workers = Array.from(
+      { length: database === undefined ? 1 : options.workers },
+      (_, index) =>
+        new SoakWorker({
+          options: { address: server.address, taskQueue: TASK_QUEUE, effects: folder, store: place },
+          env: gemini.env,
+          log: join(folder, `worker-${index + 1}.log`),
+          outages,
+          onExit: (how) => onProblem(`worker ${index + 1} exited by itself: ${how}`),
+        }),
+    );
+    for (const worker of workers) closing.push(() => worker.close());
+    await Promise.all(workers.map((worker) => worker.start()));
+
+    const clients: [HoldfastClient, HoldfastClient] = await Promise.all([
+      openClient(server, place, closing),
+      openClient(server, place, closing),
+    ]);
+    const connection = await Connection.connect({ address: server.address, channelArgs: CHANNEL });
+    closing.push(() => connection.close());
+    return {
+      victims: [
+        ...oneWorker(workers),
+        { kind: 'temporal', restless: false, kill: () => server.kill(), start: () => server.start() },
+        ...(database === undefined ? [] : [storeVictim(database)]),
+      ],
+      outages,
+      effects,
+      model,
+      gemini,
+      temporal: new Client({ connection }),
+      clients,
+      failedStarts: () => workers.reduce((sum, { failedStarts }) => sum + failedStarts, 0),
+      async openStore() {
+        for (const worker of workers) await worker.close();
+        const store = await openStore(place);
+        closing.push(() => store.close());
+        return store;
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** With PGlite the store is a worker's own, and its clients have none. */
+async function openClient(
+  server: SoakTemporal,
+  place: { folder: string } | { url: string },
+  closing: (() => Promise<unknown>)[],
+): Promise<HoldfastClient> {
+  const connection = await Connection.connect({ address: server.address, channelArgs: CHANNEL });
+  closing.push(() => connection.close());
+  const options = { temporal: { connection }, taskQueue: TASK_QUEUE, searchAttributes: true };
+  if (!('url' in place)) return new HoldfastClient(options);
+  const store = await openStore(place);
+  closing.push(() => store.close());
+  return new HoldfastClient({ ...options, store });
+}
+
+/** Each has its turn to be killed: in a round of kills as many workers die as other victims. */
+function oneWorker(workers: readonly SoakWorker[]): Victim[] {
+  let next = 0;
+  let victim = workers[0];
+  return [
+    {
+      kind: 'worker',
+      restless: true,
+      kill: async () => {
+        victim = workers[next++ % workers.length];
+        await victim?.kill();
+      },
+      start: async () => victim?.start(),
+    },
+  ];
+}
+
+function storeVictim(database: PostgresServer): Victim {
+  return { kind: 'store', restless: false, kill: () => database.kill(), start: () => database.start() };
+}
