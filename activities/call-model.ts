@@ -22,6 +22,7 @@ import { askModel, delayOf, failureOf, OutOfTime, type StepFailure } from './ask
 import { type Attempt, attempt, isLastRefusal, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
+import { callLogger, reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
@@ -30,7 +31,14 @@ type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 export function callModel(
   dependencies: ActivityDependencies,
 ): (input: CallModelInput) => Promise<StepOutcome> {
-  return (input) => attempt((current) => new ModelStep(dependencies, input, current).run());
+  return (input) => {
+    const { identity, invocationId, step, agent } = input;
+    const place = { app: identity?.app, sessionId: identity?.sessionId, invocationId, step, agent };
+    return attempt(
+      (current) => new ModelStep(dependencies, input, current).run(),
+      reportUnexpected(dependencies, place),
+    );
+  };
 }
 
 class ModelStep {
@@ -204,12 +212,17 @@ class ModelStep {
     opened: OpenStep,
     failure: StepFailure,
   ): Promise<StepResponse> {
-    const { store, logger, conceal } = this.#dependencies;
+    const { store, conceal } = this.#dependencies;
     const { code, message, retryable, counts, retryAfterMs, modelCalls } = failure;
     if (!retryable) return stepFromError(asked, failure, modelCalls);
     const failures = await store.recordStepFailure({ ...asked, error: message, counts });
     const text = conceal ? `model step failed: ${code}` : `model step failed: ${message}`;
-    logger.warn(text, { agent: agent.name, model: asked.model, failures });
+    const { app, sessionId } = opened.names;
+    const { invocationId, step } = asked;
+    callLogger(this.#dependencies, { app, sessionId, invocationId, step, agent: agent.name }).warn(text, {
+      model: asked.model,
+      failures,
+    });
     if (counts && failures >= agent.durable.modelRetry.maximumAttempts) {
       return stepFromError(asked, failure, modelCalls);
     }

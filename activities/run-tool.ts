@@ -15,6 +15,7 @@ import { toFunctionResponse } from '../src/tools/function-response.ts';
 import { type Attempt, attempt, isLastRefusal, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf } from './deployment.ts';
+import { callLogger, reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { whicheverComesFirst } from './race.ts';
 import { describeFailure, isToolTimeout, storeErrorIn, ToolTimeout } from './tool-failure.ts';
@@ -27,7 +28,14 @@ const UNKNOWN_OUTCOME = 'outcome unknown: this call may have run; check before r
 export function runTool(
   dependencies: ActivityDependencies,
 ): (input: ToolCallInput) => Promise<ToolCallResult> {
-  return (input) => attempt((current) => new ToolCall(dependencies, input, current).run());
+  return (input) => {
+    const { callKey, agent } = input;
+    const place = { callKey, agent, tool: activityInfo().activityType };
+    return attempt(
+      (current) => new ToolCall(dependencies, input, current).run(),
+      reportUnexpected(dependencies, place),
+    );
+  };
 }
 
 class ToolCall {
@@ -134,13 +142,14 @@ class ToolCall {
     }
     const { message, stack, retryable } = describeFailure(error);
     if (retryable) {
-      const { store, logger, conceal } = this.#dependencies;
-      const { session, callKey } = this.#input;
+      const { store, conceal } = this.#dependencies;
+      const { session, callKey, agent } = this.#input;
       const failures = await store.recordCallFailure({ session, callKey, error: message });
       const hidden = conceal || durable.sensitive !== false;
-      logger.warn(hidden ? `tool ${name} failed` : message, {
-        tool: name,
-        callKey,
+      const { app, sessionId } = begun.names;
+      const { invocationId } = begun;
+      const place = { app, sessionId, invocationId, callKey, agent, tool: name };
+      callLogger(this.#dependencies, place).warn(hidden ? `tool ${name} failed` : message, {
         failures,
         ...(hidden || stack === undefined ? {} : { stack }),
       });

@@ -12,11 +12,13 @@ import { DEFAULT_TASK_QUEUE } from '../src/protocol/names.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
 import type { Store } from '../src/store/store.ts';
+import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { workflowBundle } from './bundle.ts';
 import { deploy } from './deploy.ts';
 import { jsonLogger } from './json-logger.ts';
 import { logLifecycle } from './lifecycle-log.ts';
 import { PASSED_OPTIONS, type PassedOptions, passedOptions } from './passed-options.ts';
+import { scheduleRetention } from './retention-schedule.ts';
 import { unfailing } from './unfailing-logger.ts';
 
 /** Options of {@link createWorker}: at least one agent, here or in an app. */
@@ -114,6 +116,13 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     shutdownGraceTime: options.shutdownGraceTime ?? '10s',
     ...passed,
   });
+  try {
+    const apps = deployment.apps.values();
+    await scheduleRetention({ apps, connection, namespace, taskQueue, dataConverter: options.dataConverter });
+  } catch (error) {
+    // Turns are served nevertheless; sessions that are kept for too long are found out by this line.
+    logger.error('the retention of sessions is not scheduled', { reason: thrownMessage(error) });
+  }
   conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
   logLifecycle(worker, logger, {
     taskQueue,

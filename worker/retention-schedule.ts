@@ -1,4 +1,5 @@
 import { Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import type { App } from '../src/agents/app.ts';
 import { RETAIN_SESSIONS } from '../src/protocol/names.ts';
@@ -13,6 +14,7 @@ export interface RetentionSchedules {
   connection: NativeConnection;
   namespace: string;
   taskQueue: string;
+  dataConverter: DataConverter | undefined;
 }
 
 /**
@@ -24,8 +26,13 @@ export async function scheduleRetention({
   connection,
   namespace,
   taskQueue,
+  dataConverter,
 }: RetentionSchedules): Promise<void> {
-  const { schedule } = new Client({ connection, namespace });
+  const { schedule } = new Client({
+    connection,
+    namespace,
+    ...(dataConverter === undefined ? {} : { dataConverter }),
+  });
   for (const { name, durable } of apps) {
     const { retention } = durable;
     if (retention === undefined) continue;

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { PgliteThreadData, PgliteThreadMessage } from './pglite-thread.ts';
-import { makePrivateSocket } from './private-socket.ts';
+import { makePrivateSocket, PathSocket } from './private-socket.ts';
 import { StoreInUse, StoreUnavailable } from './store-errors.ts';
 
 /** Milliseconds that a clean shutdown may take. What was acknowledged survives an unclean one. */
@@ -10,15 +10,16 @@ const LONGEST_CLOSE = 10_000;
 
 /** PGlite in a worker thread, behind a socket that only this user can open. */
 export interface EmbeddedPostgres {
-  /** A connection to be, for pg's `stream`. */
+  /** A connection to be, for pg's `stream`. It starts the thread again where it has ended. */
   connection: () => Socket;
-  /** Why the thread ended, once it has. */
+  /** Why the thread ended, while there is none. */
   gone: () => Error | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Opens the data in `<folder>/store`, made where it is missing.
+ * Opens the data in `<folder>/store`, made where it is missing. A thread that breaks down, for want of space or of
+ * stack, is started again by the next connection, and finds what it had acknowledged.
  *
  * @throws StoreInUse, StoreUnavailable
  */
@@ -27,15 +28,55 @@ export async function startEmbeddedPostgres(
   onProgress: (line: string) => void,
 ): Promise<EmbeddedPostgres> {
   const path = resolve(folder);
+  let thread = await startThread(path, onProgress);
+  let starting: Promise<void> | undefined;
+  let closed = false;
+
+  async function running(): Promise<string> {
+    if (closed) throw new Error('it was closed');
+    if (thread.gone() !== undefined) {
+      // It holds the folder until it has ended.
+      starting ??= thread.ended
+        .then(() => startThread(path, onProgress))
+        .then((started) => {
+          thread = started;
+        })
+        .finally(() => {
+          starting = undefined;
+        });
+      await starting;
+    }
+    return thread.socket;
+  }
+
+  return {
+    connection: () => new PathSocket(running),
+    gone: () => thread.gone(),
+    close: async () => {
+      closed = true;
+      await starting?.catch(() => undefined);
+      await thread.close();
+    },
+  };
+}
+
+interface PgliteThread {
+  socket: string;
+  gone: () => Error | undefined;
+  ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+async function startThread(folder: string, onProgress: (line: string) => void): Promise<PgliteThread> {
   const socket = makePrivateSocket();
   const thread = new Worker(threadFile(), {
-    workerData: { folder: path, socket: socket.path } satisfies PgliteThreadData,
+    workerData: { folder, socket: socket.path } satisfies PgliteThreadData,
     // node:sqlite and type stripping are experimental in Node 22, and say so on stderr.
     execArgv: ['--disable-warning=ExperimentalWarning'],
     name: 'holdfast store',
   });
   let gone: Error | undefined;
-  const exited = new Promise<void>((done) => {
+  const ended = new Promise<void>((done) => {
     thread.once('exit', (code) => {
       gone ??= new Error(`its thread ended with code ${code}`);
       socket.remove();
@@ -46,21 +87,23 @@ export async function startEmbeddedPostgres(
     gone = error instanceof Error ? error : new Error(String(error));
   });
   try {
-    await served(thread, exited, onProgress, path);
+    await served(thread, ended, onProgress, folder);
   } catch (error) {
     await thread.terminate();
     if (error instanceof StoreInUse) throw error;
-    throw new StoreUnavailable(`the embedded store in ${path} can't be opened: ${messageOf(gone ?? error)}`, {
-      cause: gone ?? error,
-    });
+    throw new StoreUnavailable(
+      `the embedded store in ${folder} can't be opened: ${messageOf(gone ?? error)}`,
+      { cause: gone ?? error },
+    );
   }
   return {
-    connection: () => socket.connection(),
+    socket: socket.path,
     gone: () => gone,
+    ended,
     close: async () => {
       if (gone === undefined) thread.postMessage('close');
       const stuck = setTimeout(() => void thread.terminate(), LONGEST_CLOSE);
-      await exited;
+      await ended;
       clearTimeout(stuck);
     },
   };

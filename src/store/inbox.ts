@@ -151,7 +151,15 @@ export async function readInbox(database: Database, names: SessionNames): Promis
     database.db
       .selectFrom('holdfast.inbox as i')
       .innerJoin('holdfast.sessions as s', 's.id', 'i.session_id')
-      .select(['i.message_id', 'i.invocation_id', 'i.agent', 'i.run_config', 'i.place', 'i.digest', 'i.bytes'])
+      .select([
+        'i.message_id',
+        'i.invocation_id',
+        'i.agent',
+        'i.run_config',
+        'i.place',
+        'i.digest',
+        'i.bytes',
+      ])
       .select(['i.status', 'i.reason', 'i.created_at'])
       .where('s.name_key', '=', sessionKeys(names).name)
       .orderBy((eb) => eb.case('i.status').when('waiting').then(1).when('uploaded').then(2).else(3).end())

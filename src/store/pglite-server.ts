@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import type { PGlite } from '@electric-sql/pglite';
+import { breakdownIn } from './breakdown.ts';
 import { MessageBuffer } from './postgres-messages.ts';
 
 const NO_SSL = Buffer.from('N');
@@ -35,10 +36,15 @@ export function servePglite(
     if (client) leave(client);
     client = socket;
     const messages = new MessageBuffer();
-    let answered = 0;
-    const answer = (bytes: Uint8Array) => {
-      answered += bytes.length;
-      if (socket.writable) socket.write(Buffer.from(bytes));
+    /** Sends the answer on, and returns its last bytes. */
+    const answer = async (message: Uint8Array): Promise<Buffer | undefined> => {
+      let last: Buffer | undefined;
+      const onRawData = (bytes: Uint8Array) => {
+        last = Buffer.from(bytes);
+        if (socket.writable) socket.write(last);
+      };
+      await database.runExclusive(() => database.execProtocolRawStream(message, { onRawData }));
+      return last;
     };
     socket.on('data', (chunk) => {
       for (const message of messages.add(chunk)) {
@@ -47,12 +53,11 @@ export function servePglite(
         if (message.type !== 'work') continue;
         queue(async () => {
           if (client !== socket) return;
-          answered = 0;
-          await database.runExclusive(() =>
-            database.execProtocolRawStream(message.bytes, { onRawData: answer }),
-          );
+          const last = await answer(message.bytes);
           // An overflow of its stack ends a statement without a word, and leaves its transaction behind.
-          if (answered === 0) throw new Error('PGlite gave no answer to a statement');
+          if (last === undefined) throw new Error('PGlite gave no answer to a statement');
+          const breakdown = breakdownIn(last);
+          if (breakdown !== undefined) throw breakdown;
         });
       }
     });

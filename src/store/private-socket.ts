@@ -21,7 +21,7 @@ export interface PrivateSocket {
 export function makePrivateSocket(): PrivateSocket {
   if (process.platform === 'win32') {
     const path = `\\\\.\\pipe\\holdfast-${randomBytes(16).toString('hex')}`;
-    return { path, connection: () => new PathSocket(path), remove: () => undefined };
+    return { path, connection: () => new PathSocket(async () => path), remove: () => undefined };
   }
   // mkdtemp makes its folder with mode 0700.
   const folder = mkdtempSync(join(tmpdir(), SOCKET_FOLDER_PREFIX));
@@ -33,19 +33,26 @@ export function makePrivateSocket(): PrivateSocket {
       `TMPDIR: ${tmpdir()} is too long a path for a socket (over ${LONGEST_PATH} bytes); set a shorter one`,
     );
   }
-  return { path, connection: () => new PathSocket(path), remove };
+  return { path, connection: () => new PathSocket(async () => path), remove };
 }
 
 /** pg connects its stream to a host and port; this one knows better. */
-class PathSocket extends Socket {
-  readonly #path: string;
+export class PathSocket extends Socket {
+  readonly #path: () => Promise<string>;
 
-  constructor(path: string) {
+  /** @param path is asked for when the socket is connected. */
+  constructor(path: () => Promise<string>) {
     super();
     this.#path = path;
   }
 
   override connect(): this {
-    return super.connect({ path: this.#path });
+    this.#path().then(
+      (path) => {
+        if (!this.destroyed) super.connect({ path });
+      },
+      (error: Error) => this.destroy(error),
+    );
+    return this;
   }
 }

@@ -3,8 +3,8 @@ import type { StepOutcome } from '../protocol/step.ts';
 import type { InvocationOutcome, TurnRunConfig, TurnUsage } from '../protocol/turn.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
-import { jsonArray, jsonText, storableText } from './json-text.ts';
 import { type InboxEntry, waitingMessage } from './inbox.ts';
+import { jsonArray, jsonText, storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
 import type {

@@ -102,7 +102,8 @@ describe('sessions', () => {
     expect(await retry.result()).toMatchObject({ status: 'completed', invocationId: retry.invocationId });
     expect(await retry.receipt()).toMatchObject({ status: 'finished', invocationId: retry.invocationId });
     const again = await scene.client.sendMessage({ ...names, message: 'hold two', messageId: 'hold two' });
-    expect(await again.result()).toMatchObject({ status: 'completed' });
+    // One message id answers with the newest of its invocations.
+    expect((await again.result()).events).toEqual((await retry.result()).events);
     await expect(scene.client.sessions.retry({ ...newSession(), callKey })).rejects.toThrow(SessionNotFound);
   });
 });
@@ -162,12 +163,20 @@ describe('deletion', () => {
     const alike = [`${stem} `, `${stem}/x`, stem.replace('_', 'X'), stem.replace("'", '"')].map(names);
     const long = names('ü'.repeat(5_000));
     for (const each of [victim, ...alike, long]) await answer(each, 'one');
-    // The index of runs is behind at times.
+    await answer(victim, 'two');
     const { workflow } = scene.environment.temporal;
-    await expect.poll(async () => (await workflow.count('WorkflowId STARTS_WITH "it\'s"')).count).toBe(6);
-    expect(await scene.client.sessions.delete(victim)).toEqual({ sessions: [victim], runs: 1 });
+    const victimId = workflowIdOf(victim.app, victim.userId, victim.sessionId);
+    // Refused by their own id, which is that of no session: closed runs all the same.
+    for (const workflowId of [`${victimId}/e-child`, `${victimId}X/e-child`]) {
+      const child = await workflow.start('agentTurn', { workflowId, taskQueue: 'holdfast', args: [victim] });
+      await expect(child.result()).rejects.toThrow();
+    }
+    // The index of runs is behind at times.
+    await expect.poll(async () => (await workflow.count('WorkflowId STARTS_WITH "it\'s"')).count).toBe(9);
+    expect(await scene.client.sessions.delete(victim)).toEqual({ sessions: [victim], runs: 3 });
     expect(await scene.client.sessions.delete(long)).toEqual({ sessions: [long], runs: 1 });
     await expect.poll(() => runsOf(victim), { timeout: 30_000 }).toBe(0);
+    expect((await workflow.getHandle(`${victimId}X/e-child`).describe()).status.name).toBe('FAILED');
     for (const each of alike) {
       expect(await runsOf(each)).toBe(1);
       expect(await scene.said(each)).toEqual(['one', 'answer to one']);

@@ -29,6 +29,7 @@ const codes = [
 /** Types of failures that are no error's class. */
 const failureTypes = [
   ...found(/ApplicationFailure\.nonRetryable\([^;]*?, '(\w+)'/g),
+  ...found(/\brefusal\('\w+', '(\w+)'/g),
   ...found(/\btype: '([A-Z][a-z]\w+|HOLDFAST_\w+)'/g),
   ...found(/\bretryLater\(\s*'(\w+)'/g),
   ...found(/\bretryLater\(\s*(TOOL_FAILED)\b/g).map(() => TOOL_FAILED),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Part } from '../../src/events/content.ts';
-import { nameCalls, withoutOwnCallIds } from '../../src/flows/call-ids.ts';
+import { CallIds, nameCalls, responsesTo, withoutOwnCallIds } from '../../src/flows/call-ids.ts';
 
 const RUN = 'e-AAAAAAAAAAAAAAAAAAAAAA';
 
@@ -77,12 +77,69 @@ describe('ids of function calls', () => {
         expect(JSON.stringify(seen.parts?.map(idOf))).not.toContain(RUN);
         expect((seen.parts ?? []).map(withoutAnyId)).toEqual(given.map(withoutAnyId));
         const kept = (seen.parts ?? []).flatMap((part) => (part.functionCall ? [idOf(part)] : []));
-        const answered = withoutOwnCallIds({ role: 'user', parts: answers }).parts ?? [];
+        const answered = responsesTo(seen, { role: 'user', parts: answers })?.parts ?? [];
         expect(answered.map(({ functionResponse }) => functionResponse?.id)).toEqual(kept);
       }),
     );
   });
+
+  test('that are repeated are taken off, within a response and where an earlier call has them [call.ids]', () => {
+    fc.assert(
+      fc.property(parts, (given) => {
+        const seen = withoutOwnCallIds({ role: 'model', parts: given }, (own) => own === 'call_0');
+        const ids = (seen.parts ?? []).flatMap((part) => (part.functionCall ? [idOf(part)] : []));
+        const kept = ids.filter((own) => own !== undefined);
+        expect(new Set(kept).size).toBe(kept.length);
+        expect(kept).not.toContain('call_0');
+        expect((seen.parts ?? []).map(withoutAnyId)).toEqual(given.map(withoutAnyId));
+      }),
+    );
+  });
+
+  test('of responses are those of their calls, place by place [call.ids]', () => {
+    const calls = {
+      role: 'model',
+      parts: [{ text: 'I pay' }, callWith('a'), callWith(undefined), callWith('b')],
+    };
+    const answered = responsesTo(calls, {
+      role: 'user',
+      parts: [responseWith('a'), responseWith('adk-x'), { text: 'so far' }, responseWith(undefined)],
+    });
+    expect(answered?.parts?.map(({ functionResponse }) => functionResponse?.id)).toEqual([
+      'a',
+      undefined,
+      undefined,
+      'b',
+    ]);
+    expect(responsesTo(calls, { role: 'user', parts: [responseWith('a')] })).toBeUndefined();
+  });
+
+  test('content that says nothing made up is passed on as it is [contents.verbatim]', () => {
+    const calls = { role: 'model', parts: [callWith('a'), { text: 'x' }] };
+    const responses = { role: 'user', parts: [responseWith('a')] };
+    expect(withoutOwnCallIds(calls)).toBe(calls);
+    expect(responsesTo(calls, responses)).toBe(responses);
+  });
+
+  test('are taken from the event on that used them first [call.ids]', () => {
+    const ids = new CallIds();
+    ids.note(2, { parts: [callWith('a'), callWith(undefined), callWith('')] });
+    ids.note(3, undefined);
+    ids.note(4, { parts: [callWith('a'), callWith('b')] });
+    expect([2, 3, 5].map((seq) => ids.isTakenBefore(seq, 'a'))).toEqual([false, true, true]);
+    expect([4, 5].map((seq) => ids.isTakenBefore(seq, 'b'))).toEqual([false, true]);
+    expect(ids.isTakenBefore(9, 'c')).toBe(false);
+    expect(ids.isTakenBefore(9, '')).toBe(false);
+  });
 });
+
+function callWith(own: string | undefined): Part {
+  return { functionCall: { name: 'pay', args: {}, ...(own === undefined ? {} : { id: own }) } };
+}
+
+function responseWith(own: string | undefined): Part {
+  return { functionResponse: { name: 'pay', response: {}, ...(own === undefined ? {} : { id: own }) } };
+}
 
 function withoutAnyId(part: Part): Part {
   if (part.functionCall === undefined) return part;

@@ -1,151 +1,185 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
-import { nameCalls } from '../../src/flows/call-ids.ts';
-import { callIdsOf, contentsOf, type TranscriptEvent } from '../../src/flows/contents.ts';
+import { contentsOf, GrowingContents, type TranscriptEvent } from '../../src/flows/contents.ts';
+import type { StoredEvent } from '../../src/store/store.ts';
 import { checkRequest } from '../../src/testing/gemini-check.ts';
 import { ThoughtSignatures } from '../../src/testing/gemini-signatures.ts';
+import { transcripts, visibleByRule } from './random-transcript.ts';
 
-type Step =
-  /** Ids as the provider sends them. */
-  { calls: (string | undefined)[]; said?: string } | { answer: string } | { error: string; said?: string };
+/** A transcript, and a fork of it. */
+const forked = fc
+  .tuple(transcripts(), fc.nat())
+  .map(([events, cut]) => events.slice(0, 1 + (cut % events.length)));
 
-interface Turn {
-  message: string;
-  steps: Step[];
-  /** The turn breaks off before the last step's responses are merged; the next turn answers them, or nothing does. */
-  broken: 'healed' | 'never' | undefined;
+const user = (...parts: Part[]): Content => ({ role: 'user', parts });
+const model = (...parts: Part[]): Content => ({ role: 'model', parts });
+const call = (at: string, id?: string): Part => ({
+  functionCall: { name: 'pay', args: { at }, ...(id === undefined ? {} : { id }) },
+});
+const response = (at: string, id?: string): Part => ({
+  functionResponse: { name: 'pay', response: { at }, ...(id === undefined ? {} : { id }) },
+});
+
+/** Numbers events from 1. */
+function transcript(...events: Omit<TranscriptEvent, 'seq'>[]): TranscriptEvent[] {
+  return events.map((event, index) => ({ seq: index + 1, ...event }));
 }
 
-const callId = fc.constantFrom(undefined, '', 'call_0', 'call_1', 'adk-old');
-const said = fc.option(fc.string({ minLength: 1 }), { nil: undefined });
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({ calls: fc.array(callId, { minLength: 1, maxLength: 4 }), said }),
-  },
-  { weight: 1, arbitrary: fc.record({ answer: fc.constantFrom('', 'done') }) },
-  { weight: 1, arbitrary: fc.record({ error: fc.constant('SAFETY'), said }) },
-);
-const turns: fc.Arbitrary<Turn[]> = fc.array(
-  fc.record({
-    message: fc.string({ minLength: 1 }),
-    steps: fc.array(step, { maxLength: 4 }),
-    broken: fc.constantFrom('healed', 'never', undefined),
-  }),
-  { minLength: 1, maxLength: 5 },
-);
+const message = (text: string) => ({
+  kind: 'message' as const,
+  runKey: 'r',
+  step: 1,
+  event: { content: user({ text }) },
+});
+const event = (kind: TranscriptEvent['kind'], runKey: string, step: number, content?: Content) => ({
+  kind,
+  runKey,
+  step,
+  event: content === undefined ? {} : { content },
+});
 
-/** The transcript that these turns leave in the store; each response says which call it answers. */
-function transcriptOf(given: readonly Turn[]): TranscriptEvent[] {
-  const events: TranscriptEvent[] = [];
-  let late: TranscriptEvent | undefined;
-  for (const [index, { message, steps, broken }] of given.entries()) {
-    const runKey = `run-${index}`;
-    if (late !== undefined) events.push(late);
-    late = undefined;
-    events.push({ kind: 'message', runKey, step: 1, event: { content: user([{ text: message }]) } });
-    for (const [before, asked] of steps.entries()) {
-      const place = { runKey, step: before + 1 };
-      const text: Part[] = 'said' in asked && asked.said !== undefined ? [{ text: asked.said }] : [];
-      if ('error' in asked) {
-        const content = text.length === 0 ? {} : { content: { role: 'model', parts: text } };
-        events.push({ kind: text.length === 0 ? 'error' : 'model', ...place, event: content });
-        break;
-      }
-      if ('answer' in asked) {
-        const parts = asked.answer === '' ? [] : [{ text: asked.answer }];
-        events.push({ kind: 'model', ...place, event: { content: { role: 'model', parts } } });
-        break;
-      }
-      const calls = asked.calls.map((id, position) => ({
-        functionCall: { name: `tool_${position}`, args: { at: `${runKey}.${before + 1}.${position}` }, id },
-      })) as Part[];
-      const { parts } = nameCalls([...text, ...calls], runKey, before + 1, callIdsOf(events));
-      events.push({ kind: 'model', ...place, event: { content: { role: 'model', parts } } });
-      const responses: TranscriptEvent = {
-        kind: 'responses',
-        ...place,
-        event: {
-          content: user(
-            parts.flatMap(({ functionCall }) =>
-              functionCall
-                ? [
-                    {
-                      functionResponse: {
-                        id: functionCall.id,
-                        name: functionCall.name,
-                        response: functionCall.args,
-                      },
-                    },
-                  ]
-                : [],
-            ) as Part[],
-          ),
-        },
-      };
-      const isLast = before === steps.length - 1;
-      if (!isLast || broken === undefined) events.push(responses);
-      else if (broken === 'healed') late = responses;
-    }
-  }
-  return events;
-}
-
-function user(parts: Part[]): Content {
-  return { role: 'user', parts };
-}
+const callsOf = ({ parts }: Content) => (parts ?? []).flatMap(({ functionCall }) => functionCall ?? []);
+const responsesOf = ({ parts }: Content) =>
+  (parts ?? []).flatMap(({ functionResponse }) => functionResponse ?? []);
 
 describe('the contents of a request', () => {
   test('each call that the model sees has exactly one response, its own, right behind it [contents.pairs]', () => {
     fc.assert(
-      fc.property(turns, (given) => {
-        const contents = contentsOf(transcriptOf(given));
-        for (const [index, { parts }] of contents.entries()) {
-          const asked = (parts ?? []).flatMap(({ functionCall }) => functionCall?.args?.at ?? []);
-          if (asked.length === 0) continue;
-          const answered = (contents[index + 1]?.parts ?? []).map(
-            ({ functionResponse }) => functionResponse?.response?.at,
-          );
-          expect(answered).toEqual(asked);
+      fc.property(forked, (events) => {
+        const contents = contentsOf(events);
+        for (const [index, content] of contents.entries()) {
+          const next = contents[index + 1];
+          const asked = callsOf(content).map(({ id, args }) => [id, args?.at]);
+          const behind = asked.length === 0 || next === undefined ? [] : responsesOf(next);
+          expect(behind.map(({ id, response }) => [id, response?.at])).toEqual(asked);
+          if (responsesOf(content).length > 0) expect(callsOf(contents[index - 1] ?? {})).not.toEqual([]);
         }
       }),
+      { numRuns: 500 },
     );
   });
 
   test('Gemini takes them: roles, order, ids of calls and responses [contents.pairs]', () => {
     fc.assert(
-      fc.property(turns, (given) => {
-        const contents = contentsOf([
-          ...transcriptOf(given),
-          { kind: 'message', runKey: 'now', step: 1, event: { content: user([{ text: 'go on' }]) } },
-        ]);
-        checkRequest(
-          'gemini-2.5-flash',
-          JSON.parse(JSON.stringify({ contents })),
-          new ThoughtSignatures(undefined),
-        );
+      fc.property(forked, (events) => {
+        const contents = [...contentsOf(events), user({ text: 'go on' })];
+        const body = JSON.parse(JSON.stringify({ contents }));
+        checkRequest('gemini-2.5-flash', body, new ThoughtSignatures(undefined));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('no call has an id that another call of the request has, nor one that was made up [call.ids]', () => {
+    fc.assert(
+      fc.property(forked, (events) => {
+        const ids = contentsOf(events).flatMap((content) => callsOf(content).flatMap(({ id }) => id ?? []));
+        expect(new Set(ids).size).toBe(ids.length);
+        expect(ids.filter((id) => id.startsWith('adk-'))).toEqual([]);
       }),
     );
   });
 
-  test('every message and every answered step is in them, in order; nothing else is [contents.pairs]', () => {
+  test('whatever is visible is in them, in order, parts as they came, but for steps without responses [contents.pairs] [contents.verbatim] [session.rewind] [session.fork]', () => {
     fc.assert(
-      fc.property(turns, (given) => {
-        const events = transcriptOf(given);
-        const answered = (runKey: string, at: number) =>
-          events.some((event) => event.kind === 'responses' && event.runKey === runKey && event.step === at);
-        const expected = events.filter(({ kind, runKey, step: at, event }) => {
-          const parts = event.content?.parts ?? [];
-          return (
-            parts.length > 0 && (kind !== 'model' || !parts.at(-1)?.functionCall || answered(runKey, at))
-          );
-        });
-        expect(contentsOf(events).map(withoutIds)).toEqual(
-          expected.map(({ event }) => withoutIds(event.content ?? {})),
-        );
+      fc.property(forked, (events) => {
+        const seen = contentsOf(events).flatMap(({ parts }) => (parts ?? []).map(withoutId));
+        expect(seen).toEqual(expectedParts(events).map(withoutId));
       }),
+      { numRuns: 500 },
     );
+  });
+
+  test('responses that come behind those of another run stand behind their own calls [contents.pairs]', () => {
+    const contents = contentsOf(
+      transcript(
+        message('hi'),
+        event('model', 'a', 1, model(call('a.1.0', 'call_0'))),
+        event('model', 'b', 1, model(call('b.1.0', 'call_0'))),
+        event('responses', 'b', 1, user(response('b.1.0', 'call_0'))),
+        event('responses', 'a', 1, user(response('a.1.0', 'call_0'))),
+      ),
+    );
+    expect(contents).toEqual([
+      user({ text: 'hi' }),
+      model(call('a.1.0', 'call_0')),
+      user(response('a.1.0', 'call_0')),
+      model(call('b.1.0')),
+      user(response('b.1.0')),
+    ]);
+  });
+
+  test('calls behind what other runs said are one content with it [contents.pairs]', () => {
+    const contents = contentsOf(
+      transcript(
+        message('hi'),
+        event('model', 'a', 1, model({ text: 'done' })),
+        event('model', 'c', 1, model({ text: 'me too' })),
+        event('model', 'b', 1, model({ text: 'I pay', thoughtSignature: 'c2ln' }, call('b.1.0'))),
+        event('responses', 'b', 1, user(response('b.1.0'))),
+      ),
+    );
+    expect(contents).toEqual([
+      user({ text: 'hi' }),
+      model({ text: 'done' }, { text: 'me too' }, { text: 'I pay', thoughtSignature: 'c2ln' }, call('b.1.0')),
+      user(response('b.1.0')),
+    ]);
+  });
+
+  test("a retry's responses take the place of those that it hides [session.retry]", () => {
+    const contents = contentsOf(
+      transcript(
+        message('hi'),
+        event('model', 'a', 1, model(call('a.1.0'))),
+        event('responses', 'a', 1, user(response('first'))),
+        event('model', 'a', 2, model({ text: 'that failed' })),
+        { ...event('rewind', 'a', 1), hidesAfter: 2 },
+        event('responses', 'a', 1, user(response('second'))),
+      ),
+    );
+    expect(contents).toEqual([user({ text: 'hi' }), model(call('a.1.0')), user(response('second'))]);
+  });
+
+  test('of two responses of one step that are both visible the later counts [contents.pairs]', () => {
+    const contents = contentsOf(
+      transcript(
+        message('hi'),
+        event('model', 'a', 1, model(call('a.1.0'))),
+        event('responses', 'a', 1, user(response('first'))),
+        message('and?'),
+        event('responses', 'a', 1, user(response('second'))),
+      ),
+    );
+    expect(contents).toEqual([
+      user({ text: 'hi' }),
+      model(call('a.1.0')),
+      user(response('second')),
+      user({ text: 'and?' }),
+    ]);
+  });
+
+  test('a step with fewer or more responses than calls is left out [contents.pairs]', () => {
+    for (const responses of [
+      [],
+      [response('a.1.0')],
+      ['a.1.0', 'a.1.1', 'a.1.2'].map((at) => response(at)),
+    ]) {
+      const contents = contentsOf(
+        transcript(
+          message('hi'),
+          event('model', 'a', 1, model(call('a.1.0'), call('a.1.1'))),
+          event('responses', 'a', 1, user(...responses)),
+        ),
+      );
+      expect(contents).toEqual([user({ text: 'hi' })]);
+    }
+  });
+
+  test('responses whose calls are not there are left out [contents.pairs]', () => {
+    expect(
+      contentsOf(transcript(message('hi'), event('responses', 'a', 1, user(response('a.1.0', 'call_0'))))),
+    ).toEqual([user({ text: 'hi' })]);
   });
 
   test('parts go back as they came, with fields that nobody knows [contents.verbatim]', () => {
@@ -154,42 +188,79 @@ describe('the contents of a request', () => {
       { text: 'hello', newField: { deep: [1] } },
       { inlineData: { mimeType: 'image/png', data: 'AA==' } },
     ] as Part[];
-    const events: TranscriptEvent[] = [
-      { kind: 'message', runKey: 'r', step: 1, event: { content: user([{ text: 'hi' }]) } },
-      { kind: 'model', runKey: 'r', step: 1, event: { content: { role: 'model', parts } } },
-    ];
+    const events = transcript(message('hi'), event('model', 'r', 1, model(...parts)));
     expect(contentsOf(events)[1]).toEqual({ role: 'model', parts });
   });
 
   test('an empty transcript, and events without parts, are no contents [contents.pairs]', () => {
     expect(contentsOf([])).toEqual([]);
     expect(
-      contentsOf([
-        { kind: 'error', runKey: 'r', step: 1, event: {} },
-        { kind: 'model', runKey: 'r', step: 1, event: { content: { role: 'model' } } },
-        { kind: 'model', runKey: 'r', step: 2, event: { content: { role: 'model', parts: [] } } },
-      ]),
+      contentsOf(
+        transcript(
+          event('error', 'r', 1),
+          event('model', 'r', 1, { role: 'model' }),
+          event('model', 'r', 2, model()),
+          { ...event('rewind', 'r', 1), hidesAfter: 3 },
+        ),
+      ),
     ).toEqual([]);
+  });
+
+  test('that grow are those made at once, and lists handed out before stay what they were [store.cache]', () => {
+    fc.assert(
+      fc.property(
+        transcripts(60),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+        (events, sizes) => {
+          const growing = new GrowingContents();
+          const grown: TranscriptEvent[] = [];
+          const seen: { list: readonly Content[]; length: number; events: TranscriptEvent[] }[] = [];
+          for (let at = 0, turn = 0; at < events.length; turn += 1) {
+            const size = sizes[turn % sizes.length] ?? 1;
+            grown.push(...events.slice(at, at + size));
+            growing.extend(grown, at);
+            at += size;
+            seen.push({ list: growing.list, length: growing.list.length, events: grown.slice() });
+            expect(growing.message).toEqual(lastMessage(grown));
+          }
+          for (const { list, length, events: before } of seen) {
+            expect(list.slice(0, length)).toEqual(contentsOf(before));
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('leave the events as they were [contents.verbatim]', () => {
+    fc.assert(
+      fc.property(transcripts(), (events) => {
+        const before = structuredClone(events);
+        contentsOf(events);
+        expect(events).toEqual(before);
+      }),
+    );
   });
 });
 
-test('the ids of calls are those of every call event, answered or not [call.ids]', () => {
-  fc.assert(
-    fc.property(turns, (given) => {
-      const events = transcriptOf(given);
-      const ids = events.flatMap(({ event }) =>
-        (event.content?.parts ?? []).flatMap(({ functionCall }) => functionCall?.id ?? []),
-      );
-      expect([...callIdsOf(events)]).toEqual(ids);
-    }),
-  );
-});
+/** Of a simple model: the parts of what is visible; those of a step's last responses stand behind its calls. */
+function expectedParts(events: readonly StoredEvent[]): Part[] {
+  const visible = visibleByRule(events);
+  return visible.flatMap(({ kind, runKey, step, event: { content } }) => {
+    const parts = content?.parts ?? [];
+    if (kind === 'responses') return [];
+    if (kind !== 'model' || !parts.some(({ functionCall }) => functionCall)) return parts;
+    const answer = visible.findLast(
+      (other) => other.kind === 'responses' && other.runKey === runKey && other.step === step,
+    );
+    return answer === undefined ? [] : [...parts, ...(answer.event.content?.parts ?? [])];
+  });
+}
 
-function withoutIds({ role, parts }: Content) {
-  return {
-    role,
-    parts: (parts ?? []).map((part) =>
-      JSON.parse(JSON.stringify(part, (key, value) => (key === 'id' ? undefined : value))),
-    ),
-  };
+function lastMessage(events: readonly TranscriptEvent[]): Content | undefined {
+  return visibleByRule(events).findLast(({ kind }) => kind === 'message')?.event.content;
+}
+
+function withoutId(part: Part): unknown {
+  return JSON.parse(JSON.stringify(part, (key, value) => (key === 'id' ? undefined : value)));
 }

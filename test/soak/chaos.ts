@@ -16,12 +16,18 @@ export interface ChaosOptions {
   seed: number;
   victims: readonly Victim[];
   outages: Outages;
-  /** Milliseconds between two kills. */
+  /** Milliseconds until the next kill. */
   every: readonly [least: number, most: number];
   onKill: (kind: VictimKind) => void;
 }
 
-/** Kills by turns: each round has all victims, in an order of its own. */
+/** How often the next kill comes before all is up again. */
+const HASTE = 0.2;
+
+/**
+ * Kills by turns: each round has all victims, in an order of its own. Most kills hit a system that works, however slow the
+ * machine is; some hit what has just been started.
+ */
 export class Chaos {
   readonly #options: ChaosOptions;
   readonly #random: SeededRandom;
@@ -43,6 +49,7 @@ export class Chaos {
     const { victims, every } = this.#options;
     let round: Victim[] = [];
     while (this.#kills < kills && !signal.aborted) {
+      if (!this.#random.chance(HASTE)) await Promise.all(this.#starting.values());
       await setTimeout(this.#random.between(...every), undefined, { signal });
       if (round.length === 0) round = this.#random.shuffled(victims);
       const at = round.findIndex((victim) => victim.restless || !this.#starting.has(victim));

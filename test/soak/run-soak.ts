@@ -24,7 +24,7 @@ export interface SoakOptions {
   workers?: number;
   /** Scenarios that are played at once. Defaults to 4. */
   atOnce?: number;
-  /** Milliseconds between two kills. Defaults to 300 to 3,000. */
+  /** Milliseconds until the next kill, once all is up again. Defaults to 300 to 3,000. */
   every?: readonly [least: number, most: number];
   /** Told how it goes. */
   onProgress?: (line: string) => void;

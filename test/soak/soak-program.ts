@@ -28,6 +28,8 @@ function count(name: 'kills' | 'turns' | 'seed' | 'workers' | 'at-once'): number
 const { store } = values;
 if (store !== 'pglite' && store !== 'postgres')
   throw new TypeError("--store: expected 'pglite' or 'postgres'");
+// What ends with this process listens for its exit.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 const folder = values.out === undefined ? mkdtempSync(join(tmpdir(), 'holdfast-soak-')) : resolve(values.out);
 const report = await runSoak({

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NativeConnection, WorkerPlugin } from '@temporalio/worker';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
@@ -202,6 +202,20 @@ describe('with a codec that a plugin brings to the worker', () => {
     for (const bytes of files) expect(bytes.includes(SECRET)).toBe(false);
   });
 
+  test('an unexpected error is told without its text, which may quote anything [worker.codec]', async () => {
+    logged.length = 0;
+    vi.spyOn(environment.store, 'openStep').mockImplementationOnce(() => {
+      throw new TypeError(`can't read ${SECRET}\n    at ${SECRET}`);
+    });
+    environment.gemini.reset(stepCalls([]));
+    const { result, history } = await environment.run({ message: 'go' });
+    expect(result.status).toBe('completed');
+    const lines = logged.filter((line) => line.startsWith('unexpected error'));
+    expect(lines).toEqual([expect.stringMatching(/"error":"TypeError".*worker-options\.test\.ts:\d+/)]);
+    expect(logged.join('\n')).not.toContain(SECRET);
+    expect(textOf(history)).not.toContain(SECRET);
+  });
+
   test('a failed attempt tells its message to those only who have the codec [worker.codec]', async () => {
     environment.gemini.reset(stepCalls([[{ name: 'fails_activity' }]]));
     const { history } = await environment.run({ message: 'go' });
@@ -307,6 +321,33 @@ describe('a worker that is given what Temporal takes', () => {
     const own = lines.filter(({ attributes }) => Object.keys(attributes).length > 0);
     expect(JSON.stringify(own)).not.toContain('mrs-miller');
     expect(JSON.stringify(own)).not.toContain('print it');
+  });
+
+  test('says where its own code failed, since the history gets no stack [worker.logs]', async () => {
+    lines.length = 0;
+    vi.spyOn(environment.store, 'openStep').mockImplementationOnce(() => {
+      throw new TypeError('a bug');
+    });
+    environment.gemini.reset(stepCalls([]));
+    const { result, history } = await environment.run({ message: 'go', sessionId: 's2' });
+    expect(result.status).toBe('completed');
+    expect(textOf(history)).toContain('a bug');
+    expect(textOf(history)).not.toContain('worker-options.test.ts');
+    const unexpected = lines.filter(({ message }) => message === 'unexpected error');
+    expect(unexpected).toMatchObject([
+      {
+        level: 'error',
+        attributes: {
+          app: 'test',
+          session: 's2',
+          invocation: result.invocationId,
+          step: 1,
+          attempt: 1,
+          error: 'TypeError',
+          stack: expect.stringMatching(/^TypeError: a bug\n {4}at .*worker-options\.test\.ts:\d+/),
+        },
+      },
+    ]);
   });
 
   test('says when it is ready, told to stop, and drained [worker.logs]', async () => {

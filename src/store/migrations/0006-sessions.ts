@@ -160,8 +160,13 @@ begin
     return json_build_object('problem', 'no place', 'last', p.last_seq);
   end if;
   -- Events never change: only the parent's being there needs a lock, and only while the fork is written.
-  state := case when at_seq = p.last_seq then p.state else holdfast.state_at_1(p.id, at_seq) end;
-  agent := holdfast.last_agent_1(p.id, at_seq);
+  if at_seq = p.last_seq then
+    state := p.state;
+    agent := p.last_agent;
+  else
+    state := holdfast.state_at_1(p.id, at_seq);
+    agent := holdfast.last_agent_1(p.id, at_seq);
+  end if;
   perform from holdfast.sessions t where t.id = p.id for key share;
   if not found then
     return json_build_object('problem', 'no session');

@@ -65,6 +65,7 @@ language plpgsql as $$
 declare
   s holdfast.sessions;
   event json;
+  turn text[];
   first bigint;
 begin
   select * into s from holdfast.sessions t where t.name_key = name_key for update;
@@ -76,8 +77,8 @@ begin
   if event is not null then
     return json_build_object('session', s.id, 'event', event);
   end if;
-  select min(v.seq) into first from holdfast.visible_1(s.id, s.last_seq) v
-    where v.invocation_id = any (holdfast.generations_1(s.id, s.last_seq, before));
+  turn := holdfast.generations_1(s.id, s.last_seq, before);
+  select min(v.seq) into first from holdfast.visible_1(s.id, s.last_seq) v where v.invocation_id = any (turn);
   if first is null then
     return json_build_object('problem', 'no place', 'invocations', (
       select json_agg(i.id order by i.seq) from (

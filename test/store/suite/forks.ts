@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { visibleEvents } from '../../../src/flows/visible-events.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../src/store/store.ts';
 import { ModelSession, sessionPart, withoutNulls } from './session-model.ts';
 import { newNames, Turn } from './turn.ts';
-import { visibleEvents } from './visible-events.ts';
 
 const key = fc.constantFrom('a', 'b', 'c', '', 'app', 'app:x', 'user:y', 'temp:z');
 const value = fc.oneof(

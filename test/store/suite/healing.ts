@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
-import { newNames, Turn, USAGE } from './turn.ts';
+import { newNames, Turn, total, USAGE } from './turn.ts';
 
 const CUT_OFF = { error: 'this call was cut off by the end of its turn; it may have run' };
 
@@ -132,7 +132,6 @@ export function healingSuite(store: () => PostgresStore): void {
     ]);
     expect(lastAgent).toBe('clerk');
     // What a child used counts for the invocation too.
-    const doubled = Object.fromEntries(Object.entries(USAGE).map(([key, value]) => [key, 2 * value]));
-    expect((await store().findInvocation(names, root.invocationId))?.outcome?.usage).toEqual(doubled);
+    expect((await store().findInvocation(names, root.invocationId))?.outcome?.usage).toEqual(total(2));
   });
 }

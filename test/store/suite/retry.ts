@@ -1,110 +1,17 @@
 import { expect, test } from 'vitest';
-import { createEventActions } from '../../../src/events/event-actions.ts';
 import { contentsOf } from '../../../src/flows/contents.ts';
+import { visibleEvents } from '../../../src/flows/visible-events.ts';
 import { retryIdOf } from '../../../src/protocol/identity.ts';
-import type { PlannedCall } from '../../../src/protocol/step.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
-import type { PreparedRetry } from '../../../src/store/session-store.ts';
-import type { PlannedRow, SessionNames } from '../../../src/store/store.ts';
-import { newNames, nextFence, Turn, USAGE } from './turn.ts';
-import { visibleEvents } from './visible-events.ts';
+import type { SessionNames } from '../../../src/store/store.ts';
+import { commitCalls, endedTurn, LARGE, takeUp } from './retried-turn.ts';
+import { newNames, Turn, USAGE } from './turn.ts';
 
 const NOTHING = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
-const LARGE = { large: 'x'.repeat(5_000) };
 
 export function retrySuite(store: () => PostgresStore): void {
-  /** A step that asks for calls as `callModel` plans them: inline, by reference, and one that is answered at once. */
-  async function commitCalls(turn: Turn, step: number) {
-    const { session, invocationId, fence } = turn;
-    const callKey = (index: number) => turn.callKey(step, index);
-    const call = (index: number) => ({ callKey: callKey(index), callId: `call_${index}`, tool: 'pay' });
-    const ref = { key: callKey(1), digest: 'digest', bytes: 5_012, gist: 'large' };
-    const calls: PlannedCall[] = [
-      { ...call(0), args: { value: { n: 0 } }, summary: 'n' },
-      { ...call(1), args: { ref } },
-      { ...call(2), args: { value: { n: 2 } } },
-    ];
-    const rows: PlannedRow[] = [
-      { ...call(1), index: 1, args: LARGE },
-      { ...call(3), index: 3, response: { error: 'unknown tool' } },
-    ];
-    const all = [...calls.map(({ args: _args, summary: _summary, ...rest }) => rest), call(3)];
-    const committed = await store().commitStep({
-      session,
-      invocationId,
-      runKey: invocationId,
-      step,
-      fence,
-      agent: 'clerk',
-      events: [
-        {
-          kind: 'model',
-          event: {
-            invocationId,
-            author: 'clerk',
-            content: {
-              role: 'model',
-              parts: all.map(({ callId }) => ({ functionCall: { id: callId, name: 'pay', args: {} } })),
-            },
-            actions: createEventActions({ stateDelta: { model: step } }),
-          },
-        },
-      ],
-      calls: all,
-      rows,
-      usage: USAGE,
-      outcome: {
-        v: 1,
-        kind: 'calls',
-        session,
-        seq: 0,
-        agent: 'clerk',
-        model: 'gemini',
-        calls,
-        schedules: {},
-        maxParallelCalls: 32,
-        usage: USAGE,
-      },
-    });
-    turn.seq = committed.seq;
-  }
-
-  /** A step whose second call failed, one whose calls succeeded, and an answer. */
-  async function ended(names = newNames()) {
-    const turn = new Turn(store(), { names });
-    await turn.opened(1, { stateDelta: { message: 1 } });
-    await commitCalls(turn, 1);
-    for (const index of [0, 1, 2]) await turn.begin(1, index);
-    await turn.settle(1, 0, { ok: 0 }, { stateDelta: { call: 0, 'app:x': 1 } });
-    await turn.settle(1, 1, { error: 'out of paper' });
-    await turn.settle(1, 2, { ok: 2 });
-    await turn.opened(2);
-    await commitCalls(turn, 2);
-    for (const index of [0, 1, 2]) await turn.settle(2, index, { ok: index });
-    await turn.opened(3);
-    await turn.commit(3, 0);
-    return turn;
-  }
-
-  /** What the retry's workflow does first. */
-  async function taken(names: SessionNames, prepared: PreparedRetry) {
-    const { invocationId, messageId } = prepared;
-    const turn = Object.assign(new Turn(store(), { names, messageId }), { invocationId });
-    const opened = await store().openStep({
-      identity: { ...names, messageId },
-      invocationId,
-      runKey: invocationId,
-      step: 1,
-      fence: turn.fence,
-      seq: 0,
-    });
-    turn.session = opened.session;
-    turn.seq = opened.seq;
-    return { turn, opened };
-  }
-
   test('a retry goes back behind the model event of the call’s step [session.retry]', async () => {
-    const old = await ended();
+    const old = await endedTurn(store());
     const { names, messageId } = old;
     const callKey = old.callKey(1, 1);
     const notices: unknown[] = [];
@@ -156,10 +63,10 @@ export function retrySuite(store: () => PostgresStore): void {
   });
 
   test('settled siblings keep their outcomes, the call runs anew under a new key [session.retry]', async () => {
-    const old = await ended();
+    const old = await endedTurn(store());
     const { names } = old;
     const prepared = await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
-    const { turn, opened } = await taken(names, prepared);
+    const { turn, opened } = await takeUp(store(), names, prepared);
     const key = (index: number) => `${prepared.invocationId}.1.${index}`;
     expect(opened).toMatchObject({
       kind: 'recorded',
@@ -214,7 +121,7 @@ export function retrySuite(store: () => PostgresStore): void {
       step: 1,
       event: { invocationId: prepared.invocationId },
     });
-    expect(contentsOf(visible as Parameters<typeof contentsOf>[0])).toMatchObject([
+    expect(contentsOf(visible)).toMatchObject([
       { role: 'user' },
       { role: 'model' },
       {
@@ -238,7 +145,7 @@ export function retrySuite(store: () => PostgresStore): void {
   });
 
   test('a prepared retry that has not run is returned again, however often it is asked for', async () => {
-    const old = await ended();
+    const old = await endedTurn(store());
     const retry = { ...old.names, callKey: old.callKey(1, 1) };
     const all = await Promise.all(Array.from({ length: 8 }, () => store().prepareRetry(retry)));
     for (const prepared of all) expect(prepared).toEqual(all[0]);
@@ -248,7 +155,7 @@ export function retrySuite(store: () => PostgresStore): void {
   });
 
   test('each retry is a generation of the first invocation, whichever of them it is made from', async () => {
-    const old = await ended();
+    const old = await endedTurn(store());
     const { names } = old;
     let retryOf = old.callKey(1, 1);
     for (let generation = 1; generation <= 3; generation += 1) {
@@ -259,7 +166,7 @@ export function retrySuite(store: () => PostgresStore): void {
         invocationId: retryIdOf(old.invocationId, generation),
         messageId: old.messageId,
       });
-      const { turn } = await taken(names, prepared);
+      const { turn } = await takeUp(store(), names, prepared);
       await turn.settle(1, 1, { generation });
       const { events } = await turn.opened(2);
       const visible = visibleEvents(events);
@@ -283,7 +190,7 @@ export function retrySuite(store: () => PostgresStore): void {
   });
 
   test('a retry of another call takes the place of one that has not run', async () => {
-    const old = await ended();
+    const old = await endedTurn(store());
     const { names } = old;
     const first = await store().prepareRetry({ ...names, callKey: old.callKey(2, 0) });
     const second = await store().prepareRetry({ ...names, callKey: old.callKey(1, 0) });
@@ -291,20 +198,20 @@ export function retrySuite(store: () => PostgresStore): void {
     expect(await store().findInvocation(names, first.invocationId)).toMatchObject({
       invocationId: second.invocationId,
     });
-    const { turn } = await taken(names, second);
+    const { turn } = await takeUp(store(), names, second);
     expect((await turn.begin(1, 1)).kind).toBe('settled');
     await turn.settle(1, 0, { ok: 'anew' });
     const { events } = await turn.opened(2);
     expect(visibleEvents(events).map(({ kind }) => kind)).toEqual(['message', 'model', 'responses']);
-    expect(await taken(names, first)).toMatchObject({ opened: { kind: 'finished' } });
+    expect(await takeUp(store(), names, first)).toMatchObject({ opened: { kind: 'finished' } });
   });
 
   test('a rewind before a retry goes back before the turn itself', async () => {
     const names = newNames();
-    const earlier = await ended(names);
-    const old = await ended(names);
+    const earlier = await endedTurn(store(), names);
+    const old = await endedTurn(store(), names);
     const prepared = await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
-    const { turn } = await taken(names, prepared);
+    const { turn } = await takeUp(store(), names, prepared);
     await turn.settle(1, 1, { ok: true });
     await turn.opened(2);
     await turn.commit(2, 0);
@@ -322,7 +229,7 @@ export function retrySuite(store: () => PostgresStore): void {
   });
 
   test('a retry is refused where there is nothing to go back to', async () => {
-    const old = await ended();
+    const old = await endedTurn(store());
     const { names } = old;
     const refused = async (retry: SessionNames & { callKey: string }, code: string, message: string) => {
       await expect(store().prepareRetry(retry)).rejects.toMatchObject({
@@ -402,14 +309,13 @@ export function retrySuite(store: () => PostgresStore): void {
       'responses',
       'rewind',
     ]);
-    const { turn } = await taken(names, prepared);
+    const { turn } = await takeUp(store(), names, prepared);
     expect(await turn.begin(1, 0)).toMatchObject({ kind: 'settled', response: { ok: 0 } });
     expect(await turn.begin(1, 1)).toMatchObject({ kind: 'started', attempt: 1 });
-    expect(broken.fence.startedAt).toBeLessThan(nextFence().startedAt);
   });
 
   test('a retry that never ran is ended by the next turn, its calls answered', async () => {
-    const old = await ended();
+    const old = await endedTurn(store());
     const { names } = old;
     await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
     const next = new Turn(store(), { names });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { visibleEvents } from '../../../src/flows/visible-events.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../src/store/store.ts';
 import { newNames, Turn } from './turn.ts';
-import { visibleEvents } from './visible-events.ts';
 
 export function rewindSuite(store: () => PostgresStore): void {
   async function turn(names: SessionNames, stateDelta: Record<string, unknown> = {}, agent = 'clerk') {
@@ -102,6 +102,19 @@ export function rewindSuite(store: () => PostgresStore): void {
         store().rewindSession({ ...other, beforeInvocationId: one.invocationId }),
       ).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_NOT_FOUND' });
     }
+  });
+
+  test('the state at a seq behind a rewind is what the rewind restored, with what came after it', async () => {
+    const names = newNames();
+    await turn(names, { a: 1 });
+    const two = await turn(names, { a: 2, b: 2 });
+    await store().rewindSession({ ...names, beforeInvocationId: two.invocationId });
+    await turn(names, { c: 3 });
+    await turn(names, { a: 4 });
+    const stateAt = async (at: number) => (await store().forkSession({ ...names, at })).state;
+    expect(await stateAt(4)).toEqual({ a: 2, b: 2 });
+    expect(await stateAt(5)).toEqual({ a: 1, b: null });
+    expect(await stateAt(7)).toEqual({ a: 1, b: null, c: 3 });
   });
 
   test('a turn that was left open is answered before the marker, which hides it', async () => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { migrations } from '../../../src/store/migrations/all.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 
 export function schemaSuite(store: () => PostgresStore): void {
@@ -22,7 +23,9 @@ export function schemaSuite(store: () => PostgresStore): void {
       where n.nspname = 'holdfast' and i.indpred is null and a.attname = 'session_id'
       group by 1 order by 1`.execute(store().db);
     expect(rows).toEqual([
+      { table: 'holdfast.audit', indexes: 1 },
       { table: 'holdfast.events', indexes: 1 },
+      { table: 'holdfast.inbox', indexes: 1 },
       { table: 'holdfast.ledger', indexes: 1 },
       { table: 'holdfast.runs', indexes: 1 },
     ]);
@@ -31,6 +34,6 @@ export function schemaSuite(store: () => PostgresStore): void {
   test('the migrations are recorded [store.schema]', async () => {
     const { rows } = await sql<{ name: string }>`
       select name from holdfast.migrations order by version`.execute(store().db);
-    expect(rows.map(({ name }) => name)).toEqual(['tables', 'append', 'steps', 'calls']);
+    expect(rows.map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
   });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import { Fenced, StepNotSettled, StoreBehindHistory } from '../../../src/store/store-errors.ts';
-import { newNames, nextFence, Turn, USAGE } from './turn.ts';
+import { newNames, nextFence, Turn, total, USAGE } from './turn.ts';
 
 export function stepSuite(store: () => PostgresStore): void {
   test('a turn of two steps: message, calls, merged responses, answer', async () => {
@@ -59,7 +59,7 @@ export function stepSuite(store: () => PostgresStore): void {
       status: 'completed',
       from: 1,
       to: 4,
-      outcome: { status: 'completed', text: 'done', usage: USAGE },
+      outcome: { status: 'completed', text: 'done', usage: total(2) },
     });
   });
 
@@ -122,6 +122,9 @@ export function stepSuite(store: () => PostgresStore): void {
       from: 1,
       agent: 'clerk',
       outcome: first.outcome,
+      inbox: [],
+      age: expect.any(Number),
+      sessionUsage: { ...USAGE, modelCalls: 2, unknownCalls: 1, time: 0 },
     });
     expect(await turn.events()).toHaveLength(2);
   });

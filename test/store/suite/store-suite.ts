@@ -4,14 +4,19 @@ import { auditSuite } from './audit.ts';
 import { callSuite } from './calls.ts';
 import { concurrencySuite } from './concurrency.ts';
 import { contentSuite } from './content.ts';
+import { endingSuite } from './endings.ts';
 import { forkSuite } from './forks.ts';
 import { healingSuite } from './healing.ts';
+import { inboxSuite } from './inbox.ts';
+import { inboxModelSuite } from './inbox-model.ts';
+import { raceSuite } from './races.ts';
 import { retrySuite } from './retry.ts';
 import { rewindSuite } from './rewind.ts';
 import { schemaSuite } from './schema.ts';
 import { sessionSuite } from './sessions.ts';
 import { stateSuite } from './state.ts';
 import { stepSuite } from './steps.ts';
+import { usageSuite } from './usage.ts';
 
 /** What every store promises, whichever PostgreSQL is behind it. */
 export function storeSuite(name: string, open: () => Promise<PostgresStore>): void {
@@ -26,6 +31,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('schema', () => schemaSuite(store));
     describe('steps', () => stepSuite(store));
     describe('calls', () => callSuite(store));
+    describe('endings', () => endingSuite(store));
     describe('healing', () => healingSuite(store));
     describe('state', () => stateSuite(store));
     describe('content', () => contentSuite(store));
@@ -34,6 +40,10 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('audit', () => auditSuite(store));
     describe('retry', () => retrySuite(store));
     describe('forks', () => forkSuite(store));
+    describe('usage', () => usageSuite(store));
+    describe('inbox', () => inboxSuite(store));
+    describe('inbox model', () => inboxModelSuite(store));
+    describe('races', () => raceSuite(store));
     describe('concurrency', () => concurrencySuite(store));
   });
 }

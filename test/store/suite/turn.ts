@@ -13,6 +13,7 @@ import type {
   SessionNames,
   SettledCall,
   SettledStep,
+  StepUsage,
   Store,
 } from '../../../src/store/store.ts';
 
@@ -20,6 +21,14 @@ export type Opened = Extract<OpenedStep, { kind: 'open' }>;
 export type Begun = Extract<BegunCall, { kind: 'started' }>;
 
 export const USAGE = { modelCalls: 1, promptTokens: 10, outputTokens: 5, totalTokens: 15 };
+
+/** What so many steps use. */
+export function total(steps: number): typeof USAGE {
+  return Object.fromEntries(
+    Object.entries(USAGE).map(([key, value]) => [key, steps * value]),
+  ) as typeof USAGE;
+}
+
 const COMPLETED: InvocationOutcome = { status: 'completed', text: 'done', usage: USAGE };
 
 let startedAt = 0;
@@ -62,17 +71,28 @@ export class Turn {
     return callKeyOf(this.invocationId, step, index);
   }
 
-  async open(step: number, { text = 'hi', stateDelta = {} as Record<string, unknown>, knownSeq = 0 } = {}) {
+  async open(
+    step: number,
+    {
+      text = 'hi',
+      stateDelta = {} as Record<string, unknown>,
+      knownSeq = 0,
+      digest = undefined as string | undefined,
+      fromInbox = false,
+    } = {},
+  ) {
+    const message = {
+      invocationId: this.invocationId,
+      author: 'user',
+      content: { role: 'user', parts: [{ text }] },
+      actions: createEventActions({ stateDelta }),
+    };
     const opened = await this.store.openStep({
       ...(step === 1
         ? {
             identity: { ...this.names, messageId: this.messageId },
-            message: {
-              invocationId: this.invocationId,
-              author: 'user',
-              content: { role: 'user', parts: [{ text }] },
-              actions: createEventActions({ stateDelta }),
-            },
+            ...(fromInbox ? {} : { message }),
+            ...(digest === undefined ? {} : { messageDigest: digest }),
           }
         : { session: this.session }),
       invocationId: this.invocationId,
@@ -103,6 +123,7 @@ export class Turn {
       rows = [] as PlannedRow[],
       actions = {} as Partial<EventActions>,
       branch = undefined as string | undefined,
+      usage = USAGE as StepUsage,
     } = {},
   ): Promise<CommittedStep> {
     const planned = Array.from({ length: calls }, (_, index) => ({
@@ -137,7 +158,7 @@ export class Turn {
       ],
       calls: planned,
       rows,
-      usage: USAGE,
+      usage,
       outcome: outcomeOf(calls, agent),
       ...(calls === 0 ? { ending: COMPLETED } : {}),
     });
@@ -173,7 +194,12 @@ export class Turn {
     });
   }
 
-  end(step: number, unsettled: { index: number; error: string }[], ending?: InvocationOutcome) {
+  end(
+    step: number,
+    unsettled: { index: number; error: string; step?: number }[],
+    ending?: InvocationOutcome,
+    cutOff?: string,
+  ) {
     return this.store.settleStep({
       session: this.session,
       invocationId: this.invocationId,
@@ -181,13 +207,21 @@ export class Turn {
       step,
       fence: this.fence,
       agent: 'clerk',
-      unsettled: unsettled.map(({ index, error }) => ({
-        callKey: this.callKey(step, index),
+      unsettled: unsettled.map(({ index, error, step: of = step }) => ({
+        callKey: this.callKey(of, index),
         callId: `call_${index}`,
         tool: 'pay',
         error,
       })),
-      ...(ending === undefined ? {} : { ending: { outcome: ending, ...errorEventOf(this, ending) } }),
+      ...(ending === undefined
+        ? {}
+        : {
+            ending: {
+              outcome: ending,
+              ...errorEventOf(this, ending),
+              ...(cutOff === undefined ? {} : { cutOff }),
+            },
+          }),
     }) satisfies Promise<SettledStep>;
   }
 

@@ -1,0 +1,46 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import type { Event } from '../../src/events/event.ts';
+import { HoldfastProcess, holdfast } from './holdfast-process.ts';
+
+const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
+const work = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
+const folder = join(work, '.holdfast');
+
+afterAll(async () => {
+  await holdfast(['stop', '--folder', folder], { cwd: work });
+  rmSync(work, { recursive: true, force: true });
+});
+
+test('a message to a session whose turn was killed waits for it, and only its own events are printed [cli.queued]', async () => {
+  const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate') };
+  const run = ['run', agents, '--folder', folder, '--session', 's1', '--json'];
+  const first = new HoldfastProcess([...run, '--message', 'go', '--message-id', 'm1'], {
+    cwd: work,
+    env: files,
+  });
+  await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+  first.kill('SIGKILL');
+  await first.finished();
+  writeFileSync(files.GATE, '');
+  const second = await holdfast([...run, '--message', 'and now?', '--message-id', 'm2'], {
+    cwd: work,
+    env: files,
+  });
+  expect(second).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('the session is answering another message; m2 comes after it'),
+  });
+  const events: Event[] = second.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1);
+  expect(events[0]?.content?.parts).toEqual([{ text: 'and now?' }]);
+  expect(events.at(-1)?.content?.parts).toEqual([{ text: 'Order A-1 is shipped.' }]);
+  const again = await holdfast([...run, '--message', 'go', '--message-id', 'm1'], { cwd: work, env: files });
+  expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('m1 was answered before') });
+});
