@@ -88,8 +88,11 @@ async function runTurn(
   printer: Printer,
 ): Promise<InvocationOutcome> {
   const names = { app: turn.app, userId: turn.userId, sessionId: turn.sessionId };
-  const invocationId = invocationIdOf(turn.app, turn.userId, turn.sessionId, turn.messageId);
-  const recorded = await store.findInvocation(names, invocationId);
+  const first = invocationIdOf(turn.app, turn.userId, turn.sessionId, turn.messageId);
+  // In this order: another process may begin the turn meanwhile.
+  const known = await store.findSession(names);
+  const recorded = await store.findInvocation(names, first);
+  const invocationId = recorded?.invocationId ?? first;
   if (recorded?.outcome !== undefined) {
     printer.note(`message ${turn.messageId} was answered before; this is its recorded turn`);
     await followInvocation({
@@ -102,7 +105,6 @@ async function runTurn(
     });
     return recorded.outcome;
   }
-  const known = recorded === undefined ? await store.findSession(names) : undefined;
   const handle = await client.sendMessage(turn);
   if (handle.taskQueue !== taskQueue) {
     throw new CliError(

@@ -124,11 +124,14 @@ export class ClientSessions {
    * const turn = await client.sessions.retry({ app, userId, sessionId, callKey });
    * const { status, text } = await turn.result();
    */
-  async retry(retry: RetryTurn): Promise<TurnHandle> {
+  async retry(retry: Omit<RetryTurn, 'interrupts'>): Promise<TurnHandle> {
     const store = this.#store('sessions.retry');
     checkText({ callKey: retry.callKey }, 'sessions.retry');
     await assertIdle(this.#context, retry, 'sessions.retry');
-    const { retryOf, generation, messageId, agent } = await store.prepareRetry(retry);
+    const { retryOf, generation, messageId, agent } = await store.prepareRetry({
+      ...retry,
+      interrupts: true,
+    });
     const names = {
       ...turnNamesOf(retry, messageId, 'sessions.retry'),
       invocationId: retryIdOf(retryOf, generation),

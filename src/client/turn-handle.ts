@@ -74,14 +74,15 @@ async function* turnEvents(
   turn: SentTurn,
   { after, signal }: FollowOptions,
 ): AsyncGenerator<StoredEvent, void, undefined> {
-  const { session, invocationId } = turn.names;
+  const { session } = turn.names;
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const result = awaitResult(context, turn, either);
   result.catch(() => undefined);
   try {
-    const from = after ?? (await placeBefore(store, turn));
-    for await (const stored of followEvents(store, session, { after: from, signal, until: result })) {
+    const { invocationId, before } = await placeOf(store, turn);
+    const following = { after: after ?? before, signal, until: result };
+    for await (const stored of followEvents(store, session, following)) {
       if (stored.event.invocationId === invocationId) yield stored;
     }
     if (!signal?.aborted) await result;
@@ -90,9 +91,16 @@ async function* turnEvents(
   }
 }
 
-/** A seq that no event of the turn comes before. Read in this order, since the turn may begin meanwhile. */
-async function placeBefore(store: Store, { names: { session, invocationId } }: SentTurn): Promise<number> {
+/**
+ * The invocation whose events these are, the newest where it was retried, and a seq that none of them comes before. Read in
+ * this order, since the turn may begin meanwhile.
+ */
+async function placeOf(
+  store: Store,
+  { names: { session, invocationId } }: SentTurn,
+): Promise<{ invocationId: string; before: number }> {
   const known = await store.findSession(session);
   const recorded = await store.findInvocation(session, invocationId);
-  return recorded === undefined ? (known?.seq ?? 0) : recorded.from - 1;
+  if (recorded === undefined) return { invocationId, before: known?.seq ?? 0 };
+  return { invocationId: recorded.invocationId, before: recorded.from - 1 };
 }

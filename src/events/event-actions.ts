@@ -38,6 +38,8 @@ export interface EventActions {
   requestedToolConfirmations: { [key: string]: ToolConfirmation };
   agentState?: Record<string, unknown>;
   endOfAgent?: boolean;
+  /** What came from this invocation on is no part of what agents see; adk-python's field. */
+  rewindBeforeInvocationId?: string;
 }
 
 /** Fills in the maps that `actions` lacks. Semantics: `createEventActions` of `@google/adk` 2.0.0. */

@@ -57,7 +57,10 @@ export function servePglite(
           // An overflow of its stack ends a statement without a word, and leaves its transaction behind.
           if (last === undefined) throw new Error('PGlite gave no answer to a statement');
           const breakdown = breakdownIn(last);
-          if (breakdown !== undefined) throw breakdown;
+          if (breakdown === undefined) return;
+          // Its last words reach the client before the thread ends.
+          await new Promise<void>((sent) => socket.end(sent));
+          throw breakdown;
         });
       }
     });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -22,6 +22,8 @@ export type PgliteThreadMessage =
   | { type: 'closed' };
 
 const SQLITE_BUSY = 5;
+/** Bytes: a segment of its log, which PGlite may have to write when it opens its data. */
+const NEEDED_TO_OPEN = 16 * 1024 * 1024;
 
 const { folder, socket } = workerData as PgliteThreadData;
 const port = parentPort ?? crash(new Error('pglite-thread runs as a worker thread only'));
@@ -82,11 +84,22 @@ async function openDatabase(): Promise<PGlite> {
     tell({ type: 'initialising' });
     const draft = join(folder, 'store.new');
     rmSync(draft, { recursive: true, force: true });
-    const created = await PGlite.create(draft);
+    const created = await create(draft);
     await created.close();
     renameSync(draft, data);
   }
-  return await PGlite.create(data);
+  return await create(data);
+}
+
+/** PGlite's error doesn't say why. */
+async function create(data: string): Promise<PGlite> {
+  try {
+    return await PGlite.create(data);
+  } catch (error) {
+    const { bavail, bsize } = statfsSync(folder);
+    if (bavail * bsize >= NEEDED_TO_OPEN) throw error;
+    throw new Error('the disk is full', { cause: error });
+  }
 }
 
 function tell(message: PgliteThreadMessage): void {

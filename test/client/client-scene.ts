@@ -52,7 +52,7 @@ export async function openClientScene(serverConfig: readonly string[] = []): Pro
   return {
     environment,
     client,
-    plain: environment.client,
+    plain: new HoldfastClient({ temporal, searchAttributes: true }),
     held,
     async holding(names = newSession(), message = 'hold') {
       const first = await client.sendMessage({ ...names, message, messageId: message });

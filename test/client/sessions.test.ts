@@ -103,8 +103,25 @@ describe('sessions', () => {
     expect(await retry.receipt()).toMatchObject({ status: 'finished', invocationId: retry.invocationId });
     const again = await scene.client.sendMessage({ ...names, message: 'hold two', messageId: 'hold two' });
     // One message id answers with the newest of its invocations.
-    expect((await again.result()).events).toEqual((await retry.result()).events);
+    const { events } = await retry.result();
+    expect((await again.result()).events).toEqual(events);
+    const seqs: number[] = [];
+    for await (const { seq } of again.events()) seqs.push(seq);
+    expect(seqs).toEqual([events.to - 1, events.to]);
     await expect(scene.client.sessions.retry({ ...newSession(), callKey })).rejects.toThrow(SessionNotFound);
+  });
+
+  test('are retried after a termination, which the store knows nothing of [session.retry]', async () => {
+    const { names, first } = await scene.holding();
+    const { workflow } = scene.environment.temporal;
+    await workflow.getHandle(first.workflowId).terminate('by an operator');
+    await expect(first.result()).rejects.toThrow();
+    scene.held.hold();
+    const retry = await scene.client.sessions.retry({ ...names, callKey: `${first.invocationId}.1.0` });
+    await scene.held.begun();
+    scene.held.release();
+    expect(await retry.result()).toMatchObject({ status: 'completed', text: 'answer to hold' });
+    expect(scene.environment.gemini.refusals).toEqual([]);
   });
 });
 

@@ -54,7 +54,10 @@ expectTypeOf<adk.State['update']>().toExtend<ours.State['update']>();
 // Events: ADK's are ours, and ours are read by ADK's functions.
 expectTypeOf<adk.Event>().toExtend<ours.Event>();
 expectTypeOf<adk.EventActions>().toExtend<ours.EventActions>();
-expectTypeOf<keyof ours.EventActions>().toEqualTypeOf<keyof adk.EventActions>();
+// adk-python's rewind is not there yet.
+expectTypeOf<Exclude<keyof ours.EventActions, 'rewindBeforeInvocationId'>>().toEqualTypeOf<
+  keyof adk.EventActions
+>();
 type Native =
   | 'id'
   | 'invocationId'

@@ -167,16 +167,17 @@ begin
         perform holdfast.refuse_message_1(message_id);
       end if;
       r.asked := taken.asked;
+      if message is null then
+        carried := taken.delta;
+        message_digest := taken.digest;
+      end if;
     end if;
     if message is not null then
       insert into holdfast.events
         (session_id, seq, id, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
         values (s.id, s.last_seq + 1, event_id, invocation, run, at_step, 'message', author, branch, message, 'msg:' || run);
       carried := coalesce(delta, '{}');
-    elsif own and taken.delta is not null then
-      carried := taken.delta;
-      message_digest := taken.digest;
-    else
+    elsif carried is null then
       raise exception using errcode = 'HF002', message = format('message %s is not in the store', message_id);
     end if;
     r.message_seq := s.last_seq + 1;

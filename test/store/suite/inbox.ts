@@ -212,6 +212,8 @@ export function inboxSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     await expect(turn.open(1, { fromInbox: true })).rejects.toBeInstanceOf(StoreBehindHistory);
     expect(await store().findSession(turn.names)).toBeUndefined();
+    await keep(turn.names, [toKeep(turn.names, 'another')]);
+    await expect(turn.open(1, { fromInbox: true })).rejects.toBeInstanceOf(StoreBehindHistory);
     await keep(turn.names, [toKeep(turn.names, turn.messageId, { rejected: 'full' })]);
     await expect(turn.open(1, { fromInbox: true })).rejects.toBeInstanceOf(StoreBehindHistory);
     expect(await turn.events()).toEqual([]);
