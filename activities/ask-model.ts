@@ -1,9 +1,9 @@
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { buildRequest, InstructionFailed, type RequestContext } from '../src/flows/build-request.ts';
 import { MissingTemplateValue } from '../src/flows/fill-template.ts';
+import type { Transcript } from '../src/flows/transcript.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import { ModelError, toModelError } from '../src/models/model-errors.ts';
-import type { StoredEvent } from '../src/store/store.ts';
 import type { Attempt } from './attempt.ts';
 import { whicheverComesFirst } from './race.ts';
 
@@ -12,7 +12,7 @@ const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 export interface ModelQuestion {
   agent: LlmAgent;
-  transcript: readonly StoredEvent[];
+  transcript: Transcript;
   context: RequestContext;
   stream: boolean;
   /** What is left of the turn's wall time, milliseconds. */

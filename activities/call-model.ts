@@ -3,7 +3,6 @@ import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import type { Content } from '../src/events/content.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
 import { exceededBudget, exceededLlmCalls, missingPrice, timeLeft } from '../src/flows/budgets.ts';
-import { callIdsOf } from '../src/flows/contents.ts';
 import {
   type AskedStep,
   endWithResponses,
@@ -11,11 +10,13 @@ import {
   stepFromError,
   stepFromResponse,
 } from '../src/flows/step-response.ts';
+import type { Transcript } from '../src/flows/transcript.ts';
+import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import { messageDigest } from '../src/protocol/message.ts';
 import type { CallModelInput, FirstStep, StepOutcome } from '../src/protocol/step.ts';
 import type { TurnError } from '../src/protocol/turn.ts';
-import type { OpenedStep, StoredEvent } from '../src/store/store.ts';
+import type { OpenedStep } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { askModel, delayOf, failureOf, OutOfTime, type StepFailure } from './ask-model.ts';
@@ -55,12 +56,12 @@ class ModelStep {
   async run(): Promise<StepOutcome> {
     const { store, transcripts } = this.#dependencies;
     const { message, stateDelta, ...position } = this.#input;
-    const knownSeq = transcripts.knownSeq(position.session);
+    const known = transcripts.known(position);
     let opened: OpenedStep;
     try {
       opened = await store.openStep({
         ...position,
-        knownSeq,
+        ...known.ask,
         ...(message === undefined
           ? {}
           : { message: this.#messageEvent(message), messageDigest: messageDigest(message, stateDelta) }),
@@ -76,7 +77,7 @@ class ModelStep {
     }
     if (opened.kind === 'recorded') return { ...opened.outcome, ...told };
 
-    const step = this.#concealed(await this.#answer(opened, knownSeq));
+    const step = this.#concealed(await this.#answer(opened, known));
     const commit = (response: StepResponse) =>
       store.commitStep({ ...position, session: opened.session, ...response });
     try {
@@ -132,8 +133,8 @@ class ModelStep {
     return settingsOf(this.#dependencies.deployment, names.app);
   }
 
-  async #answer(opened: OpenStep, knownSeq: number): Promise<StepResponse> {
-    const { deployment } = this.#dependencies;
+  async #answer(opened: OpenStep, known: KnownTranscript): Promise<StepResponse> {
+    const { deployment, store, transcripts } = this.#dependencies;
     const name =
       this.#input.agent ??
       opened.asked.agent ??
@@ -146,10 +147,16 @@ class ModelStep {
       if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
       return stepFromError(this.#asked(opened, name, ''), error);
     }
-    const transcript = await this.#transcript(opened, knownSeq);
+    const transcript = await transcripts.read(known, opened, () =>
+      store.readEvents({ ...opened.names, limit: Number.MAX_SAFE_INTEGER }),
+    );
     const asked = this.#asked(opened, agent.name, agent.canonicalModel.model);
-    const last = transcript.at(-1);
-    if (last?.kind === 'responses' && last.runKey === asked.runKey && last.event.actions.skipSummarization) {
+    const { last } = transcript;
+    if (
+      last?.kind === 'responses' &&
+      last.event.invocationId === asked.invocationId &&
+      last.event.actions.skipSummarization
+    ) {
       return endWithResponses(asked);
     }
     const refusal = this.#usedUp(opened, asked);
@@ -163,7 +170,7 @@ class ModelStep {
       return await this.#fail(asked, agent, opened, failureOf(error));
     }
     try {
-      return stepFromResponse(asked, agent, response, callIdsOf(transcript));
+      return stepFromResponse(asked, agent, response, transcript.callIds);
     } catch (error) {
       // Asking again would be paid again, for an answer of the same kind.
       const message = `the model's response can't be used: ${thrownMessage(error)}`;
@@ -185,15 +192,7 @@ class ModelStep {
     return runConfigOf(this.#settings(opened), this.#input.runConfig ?? opened.asked.runConfig);
   }
 
-  async #transcript(opened: OpenStep, knownSeq: number): Promise<readonly StoredEvent[]> {
-    const { store, transcripts } = this.#dependencies;
-    return (
-      transcripts.extend(opened.session, knownSeq, opened.events) ??
-      (await store.readEvents({ ...opened.names, limit: Number.MAX_SAFE_INTEGER }))
-    );
-  }
-
-  #ask(agent: LlmAgent, transcript: readonly StoredEvent[], opened: OpenStep): Promise<LlmResponse> {
+  #ask(agent: LlmAgent, transcript: Transcript, opened: OpenStep): Promise<LlmResponse> {
     const { names, state, age, sessionUsage } = opened;
     return askModel({
       agent,

@@ -1,10 +1,11 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { Content } from '../events/content.ts';
 import { appendInstructions, appendTools, type LlmRequest } from '../models/llm-request.ts';
-import type { SessionNames, StoredEvent } from '../store/store.ts';
+import type { SessionNames } from '../store/store.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
 import { thrownMessage } from '../tools/thrown-message.ts';
-import { contentsOf } from './contents.ts';
 import { fillTemplate } from './fill-template.ts';
+import type { Transcript } from './transcript.ts';
 
 export interface RequestContext {
   invocationId: string;
@@ -19,19 +20,22 @@ export class InstructionFailed extends Error {
   readonly retryable = true;
 }
 
-/** What the model is asked: the transcript, the agent's instruction, its tools, its settings. */
+/**
+ * What the model is asked: the transcript, the agent's instruction, its tools, its settings. The array of contents is the
+ * request's own; the contents in it are frozen and shared with later steps, so they are replaced and never edited.
+ */
 export async function buildRequest(
   agent: LlmAgent,
-  transcript: readonly StoredEvent[],
+  transcript: Pick<Transcript, 'contents' | 'message'>,
   context: RequestContext,
 ): Promise<LlmRequest> {
   const request: LlmRequest = {
     model: agent.canonicalModel.model,
-    contents: contentsOf(transcript),
+    contents: transcript.contents(),
     config: { ...agent.generateContentConfig },
     toolsDict: {},
   };
-  const instruction = await instructionOf(agent, transcript, context);
+  const instruction = await instructionOf(agent, transcript.message, context);
   if (instruction !== '') appendInstructions(request, [instruction]);
   appendTools(request, [...agent.tools]);
   return request;
@@ -39,14 +43,11 @@ export async function buildRequest(
 
 async function instructionOf(
   agent: LlmAgent,
-  transcript: readonly StoredEvent[],
+  message: Content | undefined,
   { invocationId, names, state }: RequestContext,
 ): Promise<string> {
   if (typeof agent.instruction === 'string') return fillTemplate(agent.instruction, state);
   const { instruction } = agent;
-  const message = transcript.findLast(
-    ({ kind, event }) => kind === 'message' && event.invocationId === invocationId,
-  );
   const readonlyContext = new ReadonlyContext({
     appName: names.app,
     userId: names.userId,
@@ -54,7 +55,7 @@ async function instructionOf(
     invocationId,
     agentName: agent.name,
     state,
-    ...(message?.event.content === undefined ? {} : { userContent: message.event.content }),
+    ...(message === undefined ? {} : { userContent: message }),
   });
   try {
     return await instruction(readonlyContext);

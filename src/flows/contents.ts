@@ -126,12 +126,3 @@ export class GrowingContents {
 function keyOf({ runKey, step }: TranscriptEvent): string {
   return stepKeyOf(runKey, step);
 }
-
-/** Every id that a call of the transcript has. */
-export function callIdsOf(events: readonly TranscriptEvent[]): Set<string> {
-  const ids = new Set<string>();
-  for (const { event } of events) {
-    for (const { functionCall } of event.content?.parts ?? []) if (functionCall?.id) ids.add(functionCall.id);
-  }
-  return ids;
-}

@@ -1,6 +1,6 @@
+import { digestOf } from '../protocol/canonical-json.ts';
 import type { Carried, Reference } from '../protocol/carried.ts';
 import { INLINE_LIMIT } from '../protocol/sizes.ts';
-import { digestOf } from '../protocol/canonical-json.ts';
 
 const GIST_CHARACTERS = 60;
 

@@ -9,7 +9,7 @@ import type { StepOutcome } from '../protocol/step.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { CommitStep, NewEvent, StepUsage } from '../store/store.ts';
-import { nameCalls } from './call-ids.ts';
+import { nameCalls, type TakenCallIds } from './call-ids.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { finalTextOf } from './final-text.ts';
 import { planCalls } from './plan-calls.ts';
@@ -44,7 +44,7 @@ export function stepFromResponse(
   asked: AskedStep,
   agent: LlmAgent,
   response: LlmResponse,
-  takenCallIds: ReadonlySet<string>,
+  takenCallIds: TakenCallIds,
 ): StepResponse {
   const given = (response.content?.parts ?? []).filter((part) => typeof part === 'object' && part !== null);
   const { parts, callIds } = nameCalls(given, asked.runKey, asked.step, takenCallIds);

@@ -1,56 +1,99 @@
 import { LRUCache } from 'lru-cache';
-import type { StoredEvent } from '../store/store.ts';
-
-interface Transcript {
-  seq: number;
-  events: StoredEvent[];
-  /** Of each event. */
-  sizes: number[];
-  bytes: number;
-}
+import type { OpenStep, SessionNames, StoredEvent } from '../store/store.ts';
+import { StoreBehindHistory } from '../store/store-errors.ts';
+import { type Transcript, TranscriptLog } from './transcript.ts';
 
 const DEFAULT_BYTES = 64 * 1024 * 1024;
 
+interface Kept {
+  log: TranscriptLog;
+  bytes: number;
+  names: string;
+}
+
+/** What the cache has of a session, held until the store has answered, whatever becomes of the cache meanwhile. */
+export interface KnownTranscript {
+  /** What `openStep` is asked with: the session, and which of its events aren't needed. */
+  readonly ask: Pick<OpenStep, 'session' | 'knownSeq'>;
+  readonly log: TranscriptLog;
+  readonly seq: number;
+}
+
+/** Of `OpenedStep`. */
+interface Opened {
+  session: string;
+  names: SessionNames;
+  seq: number;
+  events: readonly StoredEvent[];
+}
+
 /**
- * Transcripts that this worker has read, so that a step reads only what is new. Bounded in bytes; everything is correct
- * without it.
+ * Transcripts that this worker has read, so that a step reads only what is new, and the names of their sessions, so that
+ * a turn's first step does too. Everything is correct without it, and with several steps of a session at once.
  */
 export class TranscriptCache {
-  readonly #transcripts: LRUCache<string, Transcript>;
+  readonly #kept: LRUCache<string, Kept>;
+  readonly #sessions = new Map<string, string>();
 
-  /** @param maxBytes of event JSON that is kept. Defaults to 64 MiB. */
+  /**
+   * @param maxBytes of memory that it takes, as an estimate of the texts' UTF-8 bytes and a flat rate for each object,
+   *   field and text. The session read longest ago goes first. Defaults to 64 MiB.
+   */
   constructor(maxBytes: number = DEFAULT_BYTES) {
-    this.#transcripts = new LRUCache({
+    this.#kept = new LRUCache({
       maxSize: maxBytes,
-      sizeCalculation: ({ bytes }) => Math.max(bytes, 1),
+      sizeCalculation: ({ bytes }) => bytes,
+      disposeAfter: ({ names }, session) => {
+        if (!this.#kept.has(session) && this.#sessions.get(names) === session) this.#sessions.delete(names);
+      },
     });
   }
 
-  /** Last seq that is kept of a session; 0 without one. */
-  knownSeq(session: string | undefined): number {
-    return session === undefined ? 0 : (this.#transcripts.get(session)?.seq ?? 0);
+  /**
+   * What a step can do without. A first step knows only names: which session they mean is a guess, and one event more is
+   * asked for than is new, because a store that was restored from a backup may have gone on differently.
+   */
+  known(step: Pick<OpenStep, 'session' | 'identity'>): KnownTranscript {
+    const session = step.session ?? (step.identity && this.#sessions.get(namesKey(step.identity)));
+    const log = session === undefined ? undefined : this.#kept.get(session)?.log;
+    if (session === undefined || log === undefined) return { ask: {}, log: new TranscriptLog(), seq: 0 };
+    const { seq } = log;
+    return { ask: { session, knownSeq: step.session === undefined ? Math.max(seq - 1, 0) : seq }, log, seq };
   }
 
   /**
-   * Adds the events behind the known seq and returns the whole transcript; undefined where there is a gap between
-   * them, and the session is forgotten.
+   * The transcript of a step that was opened by what `known` asked for, and remembers it.
+   *
+   * @param readAll reads all events of the session: called where what is known and what the store returned don't fit.
+   * @throws StoreBehindHistory where these don't reach the opened step either.
    */
-  extend(
-    session: string,
-    knownSeq: number,
-    events: readonly StoredEvent[],
-  ): readonly StoredEvent[] | undefined {
-    const known = this.#transcripts.get(session);
-    if (knownSeq > (known?.events.length ?? 0)) {
-      this.#transcripts.delete(session);
-      return undefined;
+  async read(
+    known: KnownTranscript,
+    { session, names, seq, events }: Opened,
+    readAll: () => Promise<readonly StoredEvent[]>,
+  ): Promise<Transcript> {
+    const isSame = known.ask.session === session;
+    let log = isSame ? known.log : (this.#kept.get(session)?.log ?? new TranscriptLog());
+    const isShorter = isSame && seq < known.seq;
+    if (isShorter || !log.append(events) || log.seq < seq) {
+      log = new TranscriptLog();
+      if (!log.append(await readAll()) || log.seq < seq) {
+        this.#kept.delete(session);
+        throw new StoreBehindHistory(
+          `the store has events up to seq ${log.seq}, the step was opened at ${seq}`,
+        );
+      }
     }
-    // Places are seqs less one: seq is gapless from 1.
-    const kept = known?.sizes.slice(0, knownSeq) ?? [];
-    const sizes = [...kept, ...events.map((event) => Buffer.byteLength(JSON.stringify(event)))];
-    const transcript = [...(known?.events.slice(0, knownSeq) ?? []), ...events];
-    const bytes = sizes.reduce((sum, size) => sum + size, 0);
-    this.#transcripts.set(session, { seq: transcript.at(-1)?.seq ?? 0, events: transcript, sizes, bytes });
-    return transcript;
+    this.#keep(session, namesKey(names), log);
+    return log.at(seq);
   }
+
+  #keep(session: string, names: string, log: TranscriptLog): void {
+    this.#kept.set(session, { log, bytes: log.bytes + 2 * names.length, names });
+    if (this.#kept.has(session)) this.#sessions.set(names, session);
+  }
+}
+
+function namesKey({ app, userId, sessionId }: SessionNames): string {
+  return JSON.stringify([app, userId, sessionId]);
 }

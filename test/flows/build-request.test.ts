@@ -4,6 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { MissingTemplateValue } from '../../src/flows/fill-template.ts';
+import { TranscriptLog } from '../../src/flows/transcript.ts';
 import type { EventKind, StoredEvent } from '../../src/store/store.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -32,11 +33,13 @@ function stored(seq: number, kind: EventKind, invocationId: string, text: string
   };
 }
 
-const transcript = [
+const log = new TranscriptLog();
+log.append([
   stored(1, 'message', 'e-1', 'first'),
   stored(2, 'model', 'e-1', 'answer'),
   stored(3, 'message', 'e-2', 'second'),
-];
+]);
+const transcript = log.at(3);
 const context = {
   invocationId: 'e-2',
   names: { app: 'shop', userId: 'ada', sessionId: 's1' },
@@ -84,6 +87,14 @@ describe('a request', () => {
     expect(second.config?.systemInstruction).toBe('Be brief.');
   });
 
+  test('leaves the transcript as it was: who edits what it shares is told [request.build] [store.cache]', async () => {
+    const { contents } = await buildRequest(new LlmAgent(config), transcript, context);
+    expect(() => contents[0]?.parts?.push({ text: 'more' })).toThrow(TypeError);
+    contents[0] = { role: 'user', parts: [{ text: 'other' }] };
+    const again = await buildRequest(new LlmAgent(config), transcript, context);
+    expect(again.contents[0]).toEqual({ role: 'user', parts: [{ text: 'first' }] });
+  });
+
   test('an instruction provider gets the context and is not filled in [instruction.provider]', async () => {
     const seen: unknown[] = [];
     const instruction = async (given: ReadonlyContext) => {
@@ -107,6 +118,19 @@ describe('a request', () => {
       },
       'Ada',
     ]);
+  });
+
+  test('of a retried turn, an instruction provider gets the message that began it [instruction.provider] [session.retry]', async () => {
+    let seen: unknown;
+    const instruction = ({ userContent }: ReadonlyContext) => {
+      seen = userContent;
+      return '';
+    };
+    await buildRequest(new LlmAgent({ ...config, instruction }), transcript, {
+      ...context,
+      invocationId: 'e-2-again',
+    });
+    expect(seen).toEqual({ role: 'user', parts: [{ text: 'second' }] });
   });
 
   test('a provider that throws, and a missing value, fail the request [instruction.provider]', async () => {

@@ -47,6 +47,7 @@ export interface PostgresServer {
   stop(): Promise<void>;
   /** SIGKILL: what was not flushed is recovered from the log at the next start. */
   kill(): Promise<void>;
+  /** Starts it where it has ended, however it ended. */
   start(): Promise<void>;
   /** Stops it and removes its data. */
   close(): Promise<void>;
@@ -132,6 +133,7 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
   }
 
   async function start(): Promise<void> {
+    if (running?.exitCode === null && running.signalCode === null) return;
     const deadline = Date.now() + LONGEST_START;
     for (;;) {
       try {

@@ -1,17 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
 import { databaseIsComplete, prepareDatabase } from '../../worker/temporal/database-file.ts';
 import type { TemporalExecutable } from '../../worker/temporal/executable.ts';
-import { choosePorts } from '../../worker/temporal/free-ports.ts';
 import { obtainExecutable } from '../../worker/temporal/install.ts';
 import { answers } from '../../worker/temporal/probe.ts';
 import { serverEnvironment } from '../../worker/temporal/server-environment.ts';
 import { type ServerPorts, startArguments } from '../../worker/temporal/start-flags.ts';
 
 const LONGEST_START = 60_000;
+
+/** Below those that the system gives to whoever connects: a server that was killed gets its own again. */
+const PORTS = [15_000, 30_000] as const;
+
+const PAUSE = 200;
 
 /** Turns continue as new every few steps. */
 const CONFIG = ['limit.historyCount.suggestContinueAsNew=20'];
@@ -39,7 +46,7 @@ export class SoakTemporal {
       env: process.env,
       onProgress: (line) => process.stderr.write(`${line}\n`),
     });
-    const server = new SoakTemporal(folder, executable, await choosePorts(undefined));
+    const server = new SoakTemporal(folder, executable, { grpc: await ownPort(), ui: await ownPort() });
     prepareDatabase(folder);
     process.once('exit', server.#endWithParent);
     await server.start();
@@ -48,6 +55,16 @@ export class SoakTemporal {
   }
 
   async start(): Promise<void> {
+    const deadline = Date.now() + LONGEST_START;
+    while (!(await this.#launch(deadline - Date.now()))) {
+      if (Date.now() > deadline) {
+        throw new Error(`the Temporal server does not start: see ${join(this.#folder, 'temporal.log')}`);
+      }
+      await setTimeout(PAUSE);
+    }
+  }
+
+  async #launch(timeout: number): Promise<boolean> {
     const log = openSync(join(this.#folder, 'temporal.log'), 'a');
     const flags = CONFIG.flatMap((pair) => ['--dynamic-config-value', pair]);
     const server = spawn(
@@ -59,9 +76,7 @@ export class SoakTemporal {
     this.#process = server;
     const ended = new AbortController();
     server.once('exit', () => ended.abort());
-    if (!(await answers(this.address, LONGEST_START, ended.signal))) {
-      throw new Error(`the Temporal server has not started: see ${join(this.#folder, 'temporal.log')}`);
-    }
+    return await answers(this.address, timeout, ended.signal);
   }
 
   async kill(): Promise<void> {
@@ -75,5 +90,21 @@ export class SoakTemporal {
   async close(): Promise<void> {
     await this.kill();
     process.off('exit', this.#endWithParent);
+  }
+}
+
+/** A free port that no outgoing connection takes while its server is down. */
+async function ownPort(): Promise<number> {
+  const [lowest, highest] = PORTS;
+  for (;;) {
+    const port = randomInt(lowest, highest);
+    const probe = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false));
+      probe.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!free) continue;
+    await new Promise((closed) => probe.close(closed));
+    return port;
   }
 }

@@ -163,8 +163,8 @@ export class Driver {
   ): Promise<Answer> {
     const { signal } = this.#setup;
     const { messageId } = message.turn;
-    // Sent again, a message whose turn was stopped would begin anew.
-    const mayBeStopped = scenario.following !== undefined && message !== scenario.following;
+    // Sent again, a message whose turn was stopped would go on. The others are to be answered, whatever was stopped.
+    const mayBeStopped = scenario.following !== undefined && message === scenario.messages[0];
     const began = Date.now();
     const took = () => Date.now() - began;
     let handle = first;
@@ -176,7 +176,7 @@ export class Driver {
         const stopped = wasStopped(error);
         if (stopped && mayBeStopped) return { messageId, stopped: true, took: took() };
         if (!stopped && !isOutage(error)) throw error;
-        await this.#met(stopped ? 'the stop of the turn before' : nameOf(error));
+        await this.#met(stopped ? 'the stop of a turn that it had queued for' : nameOf(error));
       }
       if (!mayBeStopped) handle = await this.#sendBy(client, scenario, message);
     }

@@ -127,7 +127,7 @@ async function play(
   const played: PlayedScenario[] = [];
   const plan = scenarios(seed);
   const playOn = async () => {
-    while (planned < turns || killing) {
+    while (!ending.signal.aborted && (planned < turns || killing)) {
       const scenario: Scenario = plan.next().value;
       planned += messagesOf(scenario).length;
       const one = await driver.play(scenario);
@@ -135,9 +135,16 @@ async function play(
     }
   };
   const playing = Promise.all(Array.from({ length: atOnce }, playOn));
-  await chaos.run(kills, ending.signal).finally(() => {
+  try {
+    await chaos.run(kills, ending.signal);
+  } catch (error) {
+    // What still waits would go on behind the end of what it waits for.
+    ending.abort(error);
+    await playing;
+    throw error;
+  } finally {
     killing = false;
-  });
+  }
   onProgress(`${chaos.kills} kills are done, ${answers} answers of ${planned}`);
   const late = setTimeout(LONGEST_END, undefined, { signal: ending.signal }).then(
     () => ending.abort(new Error(`no answer ${LONGEST_END / 1_000} s after the last kill`)),

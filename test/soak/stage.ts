@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
@@ -13,6 +14,9 @@ import type { Victim } from './chaos.ts';
 import { SoakModel } from './model.ts';
 
 const TASK_QUEUE = 'soak';
+
+const LONGEST_START = 60_000;
+const PAUSE = 200;
 
 const CHANNEL = {
   'grpc.max_receive_message_length': 64 * 1024 * 1024,
@@ -145,5 +149,18 @@ function oneWorker(workers: readonly SoakWorker[]): Victim[] {
 }
 
 function storeVictim(database: PostgresServer): Victim {
-  return { kind: 'store', restless: false, kill: () => database.kill(), start: () => database.start() };
+  return { kind: 'store', restless: false, kill: () => database.kill(), start: () => startAgain(database) };
+}
+
+/** While it was down, its port may have become that of somebody's connection. */
+async function startAgain(database: PostgresServer): Promise<void> {
+  const deadline = Date.now() + LONGEST_START;
+  for (;;) {
+    try {
+      return await database.start();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await setTimeout(PAUSE);
+    }
+  }
 }

@@ -47,7 +47,9 @@ test('a bundle that does something else is found out [replay]', async () => {
   const changed = join(tmpdir(), `holdfast-changed-bundle-${process.pid}.js`);
   writeFileSync(
     changed,
-    readFileSync(bundlePath(), 'utf8').replaceAll('holdfast.callModel', 'holdfast.askModel'),
+    readFileSync(bundlePath(), 'utf8')
+      .replaceAll('holdfast.callModel', 'holdfast.askModel')
+      .replaceAll('message-too-large', 'another-patch'),
   );
   try {
     const errors = await replay(changed);

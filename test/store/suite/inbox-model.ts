@@ -134,7 +134,10 @@ export function inboxModelSuite(store: () => PostgresStore): void {
         let current: Turn | undefined;
         for (const next of operations) {
           if (next.type === 'keep') {
-            if (next.newChain) chain = nextFence();
+            if (next.newChain) {
+              chain = nextFence();
+              places = 0;
+            }
             const messages = next.messages.map((message) => {
               places += 1;
               return { message, place: places };
@@ -155,6 +158,7 @@ export function inboxModelSuite(store: () => PostgresStore): void {
             await store().uploadMessage({ ...names, messageId: next.id, message: next.content });
           } else if (next.type === 'begin') {
             chain = nextFence();
+            places = 0;
             const [first] = model.waiting();
             const waits = next.with === 'waiting';
             if (waits && first === undefined) continue;

@@ -12,6 +12,8 @@ const CALLS = 2;
 
 /** What the attempts of a session have seen; the transcript must agree with all of it. */
 interface Witness {
+  /** The highest that a step was opened with. */
+  fence: ChainFence;
   prefixes: StoredEvent[][];
   committed: { seq: number; fence: ChainFence; mark: string }[];
   recorded: { runKey: string; step: number; outcome: unknown }[];
@@ -20,19 +22,26 @@ interface Witness {
 /** An attempt of a turn that does one thing after another, until it is overtaken or crashes. */
 async function* attempt(turn: Turn, name: string, witness: Witness): AsyncGenerator<void, void> {
   for (let step = 1; step <= STEPS; step += 1) {
+    const { fence } = turn;
+    let before = witness.fence;
     const opened = await turn.open(step);
     if (opened.kind === 'finished') return;
     if (opened.kind === 'open') {
+      expect(compare(fence, before)).toBeGreaterThanOrEqual(0);
+      if (compare(fence, witness.fence) > 0) witness.fence = fence;
       witness.prefixes.push(opened.events);
       yield;
       const calls = step < STEPS ? CALLS : 0;
       const mark = `${name}.${step}`;
+      before = witness.fence;
       const committed = await turn.commit(step, calls, {
         actions: createEventActions({ stateDelta: { last: mark, [`step${step}`]: name } }),
       });
-      const { invocationId: runKey, fence } = turn;
-      witness.recorded.push({ runKey, step, outcome: committed.outcome });
-      if (committed.kind === 'committed') witness.committed.push({ seq: committed.seq, fence, mark });
+      witness.recorded.push({ runKey: turn.invocationId, step, outcome: committed.outcome });
+      if (committed.kind === 'committed') {
+        expect(compare(fence, before)).toBeGreaterThanOrEqual(0);
+        witness.committed.push({ seq: committed.seq, fence, mark });
+      }
     }
     yield;
     for (let index = 0; step < STEPS && index < CALLS; index += 1) {
@@ -65,7 +74,8 @@ export function raceSuite(store: () => PostgresStore): void {
       fc.asyncProperty(attempts, messages, schedule, async (all, ofChains, rounds) => {
         const names = newNames();
         const chains = [nextFence(), nextFence(), nextFence()];
-        const witness: Witness = { prefixes: [], committed: [], recorded: [] };
+        const none = { startedAt: 0, invocation: 0 };
+        const witness: Witness = { fence: none, prefixes: [], committed: [], recorded: [] };
         const racing = all.map(({ chain, invocation, ends }, index) => {
           const message = ofChains[2 * chain + invocation - 1];
           const fence = { startedAt: chains[chain]?.startedAt ?? 0, invocation };
