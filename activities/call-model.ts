@@ -25,6 +25,7 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
 import { callLogger, reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
+import { type OpenedUnder, openStep } from './open-step.ts';
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 
@@ -57,9 +58,9 @@ class ModelStep {
     const { store, transcripts } = this.#dependencies;
     const { message, stateDelta, ...position } = this.#input;
     const known = transcripts.known(position);
-    let opened: OpenedStep;
+    let opening: OpenedUnder;
     try {
-      opened = await store.openStep({
+      opening = await openStep(store, {
         ...position,
         ...known.ask,
         ...(message === undefined
@@ -70,7 +71,8 @@ class ModelStep {
       if (error instanceof MessageConflict) return this.#refused(error);
       throw error;
     }
-    const told = this.#told(opened);
+    const { opened, fence } = opening;
+    const told = this.#told(opening);
     if (opened.kind === 'finished') {
       const { inbox: _inbox, ...finished } = opened;
       return { ...finished, v: position.v, agent: opened.agent ?? position.agent ?? '', ...told };
@@ -79,7 +81,7 @@ class ModelStep {
 
     const step = this.#concealed(await this.#answer(opened, known));
     const commit = (response: StepResponse) =>
-      store.commitStep({ ...position, session: opened.session, ...response });
+      store.commitStep({ ...position, fence, session: opened.session, ...response });
     try {
       return { ...(await commit(step)).outcome, ...told };
     } catch (error) {
@@ -90,8 +92,8 @@ class ModelStep {
   }
 
   /** What the first step tells the workflow beside its outcome. */
-  #told(opened: OpenedStep): FirstStep {
-    const { identity, step } = this.#input;
+  #told({ opened, fence }: OpenedUnder): FirstStep {
+    const { identity, step, fence: own } = this.#input;
     if (step !== 1 || identity === undefined) return {};
     const { searchAttributes, deployment } = this.#dependencies;
     const left =
@@ -105,6 +107,7 @@ class ModelStep {
       ...(searchAttributes ? { searchAttributes: true } : {}),
       ...(opened.inbox.length > 0 ? { inbox: opened.inbox } : {}),
       ...(left === undefined ? {} : { timeLeft: left }),
+      ...(fence.startedAt === own.startedAt ? {} : { startedAt: fence.startedAt }),
     };
   }
 

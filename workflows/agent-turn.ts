@@ -155,6 +155,10 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       firstStep(told) {
         labelRun(start, current, told);
         if (told.inbox !== undefined) mailbox.takeUp(told.inbox);
+        if (told.startedAt !== undefined) {
+          chain.startedAt = told.startedAt;
+          current.chainStartedAt = told.startedAt;
+        }
       },
       betweenSteps: continueWhereSuggested,
     });

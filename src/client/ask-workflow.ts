@@ -1,4 +1,5 @@
 import {
+  isGrpcCancelledError,
   isGrpcDeadlineError,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -34,7 +35,7 @@ export async function ask<T>(
     );
     return { kind: 'answer', value };
   } catch (error) {
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isGrpcDeadlineError(error)) {
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isOutOfTime(error)) {
       return { kind: 'silent' };
     }
     if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
@@ -46,6 +47,11 @@ export async function ask<T>(
     }
     throw error;
   }
+}
+
+/** Whether a deadline has passed: the server may notice it first, and then calls it cancelled. */
+export function isOutOfTime(error: unknown): boolean {
+  return isGrpcDeadlineError(error) || isGrpcCancelledError(error);
 }
 
 /** Says what is known of the workers of a task queue that has not answered. */

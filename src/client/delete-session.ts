@@ -1,8 +1,9 @@
-import { isGrpcDeadlineError, WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
 import type { SessionNames } from '../store/session-names.ts';
 import type { DeleteSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { SessionHasForks } from '../store/store-errors.ts';
+import { isOutOfTime } from './ask-workflow.ts';
 import type { ClientContext } from './client-context.ts';
 import { TurnRunning } from './client-errors.ts';
 import { deleteHistories } from './delete-histories.ts';
@@ -115,7 +116,7 @@ async function cancelTurn(context: ClientContext, workflowId: string, timeout: n
     await temporal.withDeadline(Date.now() + timeout, () => handle.result());
   } catch (error) {
     if (error instanceof WorkflowFailedError) return;
-    if (!isGrpcDeadlineError(error)) throw error;
+    if (!isOutOfTime(error)) throw error;
     throw new TurnRunning(
       `the turn of session ${workflowId} was cancelled and has not ended within ${timeout} ms: start a worker, or terminate it`,
       { cause: error },

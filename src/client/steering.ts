@@ -1,11 +1,11 @@
-import { isGrpcDeadlineError, isGrpcServiceError } from '@temporalio/client';
+import { isGrpcServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../protocol/message.ts';
 import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../protocol/names.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { SessionNames } from '../store/session-names.ts';
-import { ANSWER_TIMEOUT, aboutWorkers, ask } from './ask-workflow.ts';
+import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from './ask-workflow.ts';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, NoAnswer, UnknownCall } from './client-errors.ts';
 import { openRun } from './open-run.ts';
@@ -101,7 +101,7 @@ export async function queryStatus(
     return await temporal.withDeadline(Date.now() + timeout, () => handle.query<TurnStatus>(STATUS_QUERY));
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
-    if (!isGrpcDeadlineError(error) && !hasNoPoller(error)) throw error;
+    if (!isOutOfTime(error) && !hasNoPoller(error)) throw error;
     const workers = await aboutWorkers(context, taskQueue);
     throw new NoAnswer(`the turn of session ${workflowId} has not said how it stands: ${workers}`, {
       cause: error,

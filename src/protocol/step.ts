@@ -84,6 +84,8 @@ export interface FirstStep {
   inbox?: WaitingMessage[];
   /** What is left of the invocation's wall time, milliseconds. */
   timeLeft?: number;
+  /** The start of the chain as its fence has it from now on: the clock was set back since the session's last turn. */
+  startedAt?: number;
 }
 
 /** What a step came to. `finished` is the recorded outcome of an invocation that ended before. */

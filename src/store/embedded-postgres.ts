@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { PgliteThreadData, PgliteThreadMessage } from './pglite-thread.ts';
+import type { PgliteThreadData, PgliteThreadMessage, PgliteThreadOrder } from './pglite-thread.ts';
 import { makePrivateSocket, PathSocket } from './private-socket.ts';
 import { StoreInUse, StoreUnavailable } from './store-errors.ts';
 
@@ -33,19 +33,16 @@ export async function startEmbeddedPostgres(
   let closed = false;
 
   async function running(): Promise<string> {
+    if (starting === undefined && (await thread.alive())) return thread.socket;
     if (closed) throw new Error('it was closed');
-    if (thread.gone() !== undefined) {
-      // It holds the folder until it has ended.
-      starting ??= thread.ended
-        .then(() => startThread(path, onProgress))
-        .then((started) => {
-          thread = started;
-        })
-        .finally(() => {
-          starting = undefined;
-        });
-      await starting;
-    }
+    starting ??= startThread(path, onProgress)
+      .then((started) => {
+        thread = started;
+      })
+      .finally(() => {
+        starting = undefined;
+      });
+    await starting;
     return thread.socket;
   }
 
@@ -63,7 +60,8 @@ export async function startEmbeddedPostgres(
 interface PgliteThread {
   socket: string;
   gone: () => Error | undefined;
-  ended: Promise<void>;
+  /** False once it has ended, and holds the folder no more. */
+  alive(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -99,9 +97,19 @@ async function startThread(folder: string, onProgress: (line: string) => void): 
   return {
     socket: socket.path,
     gone: () => gone,
-    ended,
+    alive: () =>
+      new Promise((answer) => {
+        const onMessage = ({ type }: PgliteThreadMessage) => {
+          if (type !== 'alive') return;
+          thread.off('message', onMessage);
+          answer(true);
+        };
+        thread.on('message', onMessage);
+        void ended.then(() => answer(false));
+        thread.postMessage('ping' satisfies PgliteThreadOrder);
+      }),
     close: async () => {
-      if (gone === undefined) thread.postMessage('close');
+      if (gone === undefined) thread.postMessage('close' satisfies PgliteThreadOrder);
       const stuck = setTimeout(() => void thread.terminate(), LONGEST_CLOSE);
       await ended;
       clearTimeout(stuck);

@@ -5,6 +5,12 @@ import { MessageBuffer } from './postgres-messages.ts';
 
 const NO_SSL = Buffer.from('N');
 
+export interface PgliteServer {
+  /** Resolves once what was asked so far is answered. Rejects where PGlite broke down over it. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
 /**
  * Speaks PostgreSQL's protocol for a PGlite over one Unix socket or named pipe. PGlite is one backend: a client that
  * connects takes the place of the one before, whose open transaction is rolled back.
@@ -12,13 +18,13 @@ const NO_SSL = Buffer.from('N');
  * Messages up to a Sync go to PGlite in one piece: in the way of `@electric-sql/pglite-socket`, one by one, a statement
  * takes 0.28 ms instead of 0.08, one of 16 MB 740 ms instead of 110, and a client that dies halfway leaves half of it.
  *
- * @param onCrash is told when PGlite has broken down. SQL errors are answers.
+ * @param onCrash is told when PGlite has broken down, and throws where nothing more is to be done. SQL errors are answers.
  */
 export function servePglite(
   database: PGlite,
   path: string,
   onCrash: (error: unknown) => void,
-): Promise<() => Promise<void>> {
+): Promise<PgliteServer> {
   let client: Socket | undefined;
   let work: Promise<void> = Promise.resolve();
   const queue = (task: () => Promise<unknown>) => {
@@ -70,10 +76,13 @@ export function servePglite(
   return new Promise((served, failed) => {
     server.once('error', failed);
     server.listen(path, () =>
-      served(async () => {
-        if (client) leave(client);
-        await new Promise((closed) => server.close(closed));
-        await work;
+      served({
+        idle: () => work,
+        stop: async () => {
+          if (client) leave(client);
+          await new Promise((closed) => server.close(closed));
+          await work;
+        },
       }),
     );
   });

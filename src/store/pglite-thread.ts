@@ -14,10 +14,14 @@ export interface PgliteThreadData {
   socket: string;
 }
 
+/** What the thread is told. It answers a `ping` with `alive`, unless it is about to end. */
+export type PgliteThreadOrder = 'ping' | 'close';
+
 /** What the thread tells: it serves, or why it doesn't. */
 export type PgliteThreadMessage =
   | { type: 'initialising' }
   | { type: 'ready' }
+  | { type: 'alive' }
   | { type: 'in use' }
   | { type: 'closed' };
 
@@ -40,9 +44,16 @@ async function serve(): Promise<void> {
   }
   removeSocketOfTheDead();
   const database = await openDatabase();
-  const stop = await servePglite(database, socket, crash);
-  port.on('message', async () => {
-    await stop();
+  const server = await servePglite(database, socket, crash);
+  port.on('message', async (order: PgliteThreadOrder) => {
+    if (order === 'ping') {
+      server.idle().then(
+        () => tell({ type: 'alive' }),
+        () => undefined,
+      );
+      return;
+    }
+    await server.stop();
     await database.close();
     release();
     tell({ type: 'closed' });

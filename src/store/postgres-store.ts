@@ -1,14 +1,14 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
+import type { ChainFence, KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
 import { CallLedger } from './call-ledger.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { keepMessages, readInbox, uploadMessage } from './inbox.ts';
 import { recordFailure, recordOnce } from './ledger-notes.ts';
 import { migrate } from './migrate.ts';
 import { Notices } from './notices.ts';
-import { findInvocation, findSession, readEvents, readReference } from './reads.ts';
+import { findInvocation, findSession, newestFence, readEvents, readReference } from './reads.ts';
 import type {
   AuditRow,
   CreateSession,
@@ -179,6 +179,10 @@ export class PostgresStore implements Store {
     names: SessionNames,
   ): Promise<{ session: string; seq: number; lastAgent: string | undefined } | undefined> {
     return findSession(this.#database, names);
+  }
+
+  newestFence(names: SessionNames): Promise<ChainFence | undefined> {
+    return newestFence(this.#database, names);
   }
 
   findInvocation(names: SessionNames, invocationId: string): Promise<RecordedInvocation | undefined> {

@@ -1,4 +1,5 @@
 import type { Content } from '../events/content.ts';
+import type { ChainFence } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
 import { sessionKeys } from './session-key.ts';
@@ -41,6 +42,17 @@ interface InvocationRow {
   first_seq: string;
   last_seq: string;
   session_seq: string;
+}
+
+export async function newestFence(database: Database, names: SessionNames): Promise<ChainFence | undefined> {
+  const [row] = await database.read(
+    database.db
+      .selectFrom('holdfast.sessions')
+      .select(['fence_started_at', 'fence_invocation'])
+      .where('name_key', '=', sessionKeys(names).name)
+      .compile(),
+  );
+  return row && { startedAt: Number(row.fence_started_at), invocation: row.fence_invocation };
 }
 
 export async function findInvocation(

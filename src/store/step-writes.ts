@@ -45,6 +45,7 @@ interface RecordedAnswer extends Told {
   kind: 'recorded';
   agent: string | null;
   outcome: StepOutcome;
+  startedAt: number;
   age: number;
   sessionUsage: SessionUsageColumns;
 }

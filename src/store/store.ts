@@ -77,6 +77,8 @@ export type OpenedStep =
       agent: string | undefined;
       outcome: StepOutcome;
       inbox: WaitingMessage[];
+      /** Of the fence that the run was opened with last. */
+      startedAt: number;
       /** Milliseconds since the invocation began. */
       age: number;
       sessionUsage: SessionUsage;
@@ -356,6 +358,8 @@ export interface Store extends SessionStore {
   findSession(
     names: SessionNames,
   ): Promise<{ session: string; seq: number; lastAgent: string | undefined } | undefined>;
+  /** The newest chain that has written to a session. */
+  newestFence(names: SessionNames): Promise<ChainFence | undefined>;
   findInvocation(names: SessionNames, invocationId: string): Promise<RecordedInvocation | undefined>;
   /** In seq order. Empty where there is no such session. */
   readEvents(read: ReadEvents): Promise<StoredEvent[]>;

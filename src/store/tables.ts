@@ -14,6 +14,8 @@ export interface Tables {
     name_key: string;
     last_seq: BigInteger;
     last_agent: string | null;
+    fence_started_at: BigInteger;
+    fence_invocation: number;
   };
   'holdfast.events': {
     session_id: string;

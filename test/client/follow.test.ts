@@ -1,7 +1,8 @@
-import { setTimeout } from 'node:timers/promises';
 import { WorkflowFailedError } from '@temporalio/client';
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { StoreNeeded } from '../../src/client/client-errors.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
 
@@ -41,21 +42,48 @@ describe('follow', () => {
   test('goes on after a seq, for as many readers as there are [message.follow]', async () => {
     const { names, first } = await scene.holding();
     const stop = new AbortController();
-    const readers = [0, 1, 2].map((after) =>
-      collect(scene.client.follow(names, { after, signal: stop.signal })),
-    );
+    const seen: number[][] = [[], [], []];
+    const readers = seen.map(async (seqs, after) => {
+      for await (const { seq } of scene.client.follow(names, { after, signal: stop.signal })) seqs.push(seq);
+    });
     scene.held.release();
-    const { events } = await first.result();
-    await expect.poll(async () => (await scene.environment.store.findSession(names))?.seq).toBe(events.to);
-    // What is there is read before the signal is looked at again.
-    await setTimeout(600);
+    await first.result();
+    await expect
+      .poll(() => seen)
+      .toEqual([
+        [1, 2, 3, 4],
+        [2, 3, 4],
+        [3, 4],
+      ]);
     stop.abort();
-    const seqs = (await Promise.all(readers)).map((all) => all.map(({ seq }) => seq));
-    expect(seqs).toEqual([
-      [1, 2, 3, 4],
-      [2, 3, 4],
-      [3, 4],
-    ]);
+    await Promise.all(readers);
+  });
+
+  test('a reader that comes and goes at random sees each event once, in order [message.follow]', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (stays, messages) => {
+          const names = newSession();
+          const sent = Array.from({ length: messages }, (_, index) =>
+            scene.client.sendMessage({ ...names, message: `m${index}` }),
+          );
+          const seen: number[] = [];
+          for (let visit = 0; seen.length < messages * 2; visit++) {
+            let left = stays[visit % stays.length] ?? 1;
+            for await (const { seq } of scene.client.follow(names, { after: seen.at(-1) })) {
+              seen.push(seq);
+              left -= 1;
+              if (left === 0 || seen.length === messages * 2) break;
+            }
+          }
+          expect(seen).toEqual(Array.from({ length: messages * 2 }, (_, index) => index + 1));
+          await Promise.all(sent.map(async (handle) => await (await handle).result()));
+        },
+      ),
+      { numRuns: 12 },
+    );
   });
 
   test('a reader that goes away ends no turn and leaves nothing behind [message.follow]', async () => {
@@ -78,7 +106,6 @@ describe('follow', () => {
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-    const { HoldfastClient } = await import('../../src/client/holdfast-client.ts');
     const client = new HoldfastClient({ temporal: scene.environment.temporal, store: counted });
     for await (const { seq } of client.follow(names)) {
       if (seq === 2) break;

@@ -1,5 +1,5 @@
 import { WorkflowFailedError } from '@temporalio/client';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { MessageRejected, MessageTooLarge, NoAnswer } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { MOST_QUEUED } from '../../src/protocol/message.ts';
@@ -214,6 +214,7 @@ describe('with no worker up', () => {
   test('a message is taken, says that nobody has confirmed it, and is answered later [message.offline]', async () => {
     const names = newSession();
     await scene.environment.stopWorker();
+    onTestFinished(() => scene.environment.restartWorker());
     const first = await scene.client.sendMessage({ ...names, message: 'one', messageId: 'm1' });
     const second = await scene.client.sendMessage({ ...names, message: 'two', messageId: 'm2' });
     expect([first.disposition, second.disposition]).toEqual(['started', 'sent']);

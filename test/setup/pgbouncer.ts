@@ -52,6 +52,8 @@ export async function startPgBouncer(
     pool_mode: 'transaction',
     default_pool_size: 3,
     max_client_conn: 500,
+    // Seconds; by default it refuses everybody for 15 after the server was away.
+    server_login_retry: 1,
     ...settings,
   };
   writeFileSync(

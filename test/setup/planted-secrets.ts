@@ -17,13 +17,14 @@ export function leaksIn(
   secrets: Readonly<Record<string, string>>,
   places: Readonly<Record<string, Buffer>>,
 ): string[] {
-  return Object.entries(places).flatMap(([place, bytes]) =>
+  const leaks = Object.entries(places).flatMap(([place, bytes]) =>
     Object.entries(secrets).flatMap(([kind, secret]) =>
       formsOf(secret)
         .filter(({ needle }) => bytes.includes(needle))
         .map(({ form }) => `${kind} in ${place}, as ${form}`),
     ),
   );
+  return [...new Set(leaks)];
 }
 
 /** Every file below a folder by its path from there, but those below `except`. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { StoreUnavailable } from '../../src/store/store-errors.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
-import { makeSmallDisk } from './small-disk.ts';
+import { makeSmallDisk, type SmallDisk } from './small-disk.ts';
 import { newNames, Turn } from './suite/turn.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -59,13 +59,20 @@ function expectFull(error: unknown, place: string): void {
   expect((error as Error).message).toContain(place);
 }
 
-const disk = makeSmallDisk(128);
+const probe = makeSmallDisk(1);
+const reason = 'reason' in probe ? probe.reason : undefined;
+if (!('reason' in probe)) probe.remove();
 
-if ('reason' in disk) {
-  test.skip(`a full disk: ${disk.reason}`, () => undefined);
+function smallDisk(megabytes: number): SmallDisk {
+  const disk = makeSmallDisk(megabytes);
+  if ('reason' in disk) throw new Error(disk.reason);
+  onTestFinished(disk.remove);
+  return disk;
+}
+
+if (reason !== undefined) {
+  test.skip(`a full disk: ${reason}`, () => undefined);
 } else {
-  afterAll(() => disk.remove());
-
   describe('PGlite', async () => {
     const initialised = temporaryFolder();
     await (await openStore({ folder: initialised })).close();
@@ -73,7 +80,8 @@ if ('reason' in disk) {
     test.each(cases)(
       '%s can not grow: a clear error, then the same store goes on [store.full]',
       async (_what, megabytes) => {
-        const folder = join(disk.folder, `pglite-${megabytes}`);
+        const disk = smallDisk(128);
+        const folder = join(disk.folder, 'home');
         cpSync(initialised, folder, { recursive: true });
         disk.fill(megabytes);
         const session = new GrowingSession(await openStore({ folder }));
@@ -90,42 +98,36 @@ if ('reason' in disk) {
     );
 
     test('a store can not be made: a clear error, then it is made [store.full]', async () => {
+      const disk = smallDisk(128);
+      const folder = join(disk.folder, 'home');
       disk.fill(8);
-      const folder = join(disk.folder, 'pglite-new');
       expectFull(await openStore({ folder }).catch((error: unknown) => error), folder);
       disk.makeRoom();
       await (await openStore({ folder })).close();
     });
   });
-}
 
-describe('PostgreSQL', async () => {
-  const ownDisk = makeSmallDisk(256);
-  if ('reason' in ownDisk) {
-    test.skip(`a full disk: ${ownDisk.reason}`, () => undefined);
-    return;
-  }
-  const server = await startPostgresServer({ parent: ownDisk.folder });
-  afterAll(async () => {
-    await server.close();
-    ownDisk.remove();
+  describe('PostgreSQL', () => {
+    test.each(cases)(
+      '%s can not grow: a clear error, then the same store goes on [store.full]',
+      async (_what, megabytes) => {
+        const disk = smallDisk(256);
+        const server = await startPostgresServer({ parent: disk.folder });
+        onTestFinished(() => server.close());
+        const url = await server.newDatabase();
+        const store = await openStore({ url });
+        onTestFinished(() => store.close());
+        disk.fill(megabytes);
+        const session = new GrowingSession(store);
+        expectFull(await session.growUntilItFails(), new URL(url).pathname.slice(1));
+        disk.makeRoom();
+        // One that could not recover for want of space has ended.
+        await server.start();
+        await expect
+          .poll(() => session.grow(3).then(() => 'works', String), { timeout: 30_000 })
+          .toBe('works');
+        await session.check();
+      },
+    );
   });
-
-  test.each(cases)(
-    '%s can not grow: a clear error, then the same store goes on [store.full]',
-    async (_what, megabytes) => {
-      const url = await server.newDatabase();
-      const store = await openStore({ url });
-      await server.query('checkpoint');
-      ownDisk.fill(megabytes);
-      const session = new GrowingSession(store);
-      expectFull(await session.growUntilItFails(), new URL(url).pathname.slice(1));
-      ownDisk.makeRoom();
-      // One that could not recover for want of space has ended.
-      await server.start();
-      await expect.poll(() => session.grow(3).then(() => 'works', String), { timeout: 30_000 }).toBe('works');
-      await session.check();
-      await store.close();
-    },
-  );
-});
+}

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
+import { SteadyTurns } from './steady-turns.ts';
 import { storeSuite } from './suite/store-suite.ts';
 import { Turn } from './suite/turn.ts';
 
@@ -37,6 +38,20 @@ if (program === undefined) {
         const { rows } = await sql`select version from holdfast.migrations`.execute(firstOf(stores).db);
         expect(rows.length).toBe(new Set(rows.map((row) => (row as { version: number }).version)).size);
         await Promise.all(stores.map((store) => store.close()));
+      });
+
+      test('the server behind it is killed under load: calls succeed or are unavailable [store.postgres]', async () => {
+        const store = await openStore({ url: await newUrl() });
+        const load = new SteadyTurns(store);
+        await load.more();
+        for (let times = 0; times < 2; times += 1) {
+          await server.kill();
+          await server.start();
+          await load.more();
+        }
+        await load.end();
+        console.log(`${load.turns} turns, ${load.failures.length} calls unavailable`);
+        await store.close();
       });
 
       test('a database that was not there when the store was opened is unavailable, by name', async () => {

@@ -9,7 +9,7 @@ import { Turn } from './suite/turn.ts';
 const socket = makePrivateSocket();
 const crashes: unknown[] = [];
 const database = await PGlite.create();
-let stop = await servePglite(database, socket.path, (error) => crashes.push(error));
+let server = await servePglite(database, socket.path, (error) => crashes.push(error));
 let store: PostgresStore;
 let clients: pg.PoolClient[] = [];
 
@@ -26,15 +26,15 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await store.close();
-  await stop();
+  await server.stop();
   await database.close();
   socket.remove();
   expect(crashes).toEqual([]);
 });
 
 async function restart(): Promise<void> {
-  await stop();
-  stop = await servePglite(database, socket.path, (error) => crashes.push(error));
+  await server.stop();
+  server = await servePglite(database, socket.path, (error) => crashes.push(error));
 }
 
 test('a connection that the server drops while it is idle is replaced', async () => {
@@ -89,13 +89,13 @@ test('a transaction whose client goes away is rolled back', async () => {
 });
 
 test('a server that is gone is unavailable, and comes back [store.reconnect]', async () => {
-  await stop();
+  await server.stop();
   const turn = new Turn(store);
   await expect(turn.open(1)).rejects.toMatchObject({
     code: 'HOLDFAST_STORE_UNAVAILABLE',
     retryable: true,
     message: expect.stringContaining('a test'),
   });
-  stop = await servePglite(database, socket.path, (error) => crashes.push(error));
+  server = await servePglite(database, socket.path, (error) => crashes.push(error));
   await turn.opened(1);
 });

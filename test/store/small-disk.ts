@@ -39,6 +39,7 @@ export function makeSmallDisk(megabytes: number): SmallDisk | { reason: string }
   return {
     folder,
     fill: (megabytesLeft) => {
+      rmSync(ballast, { force: true });
       const { bavail, bsize } = statfsSync(folder);
       const bytes = bavail * bsize - megabytesLeft * MEGABYTE;
       writeFileSync(ballast, Buffer.alloc(Math.max(0, bytes)));

@@ -1,12 +1,17 @@
+import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { PAYLOAD_LIMIT, WORKFLOW_TASK_LIMIT } from '../../src/protocol/sizes.ts';
+import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { payloadSizes, textOf, workflowTaskSizes } from '../setup/history-facts.ts';
+import { leaksIn, plantedSecrets } from '../setup/planted-secrets.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
+
+const { DescribeWorkflowExecutionResponse } = temporal.api.workflowservice.v1;
 
 const SECRET = '4711-0815';
 
@@ -37,6 +42,16 @@ const tools = Object.entries(KINDS).flatMap(([kind, sensitive]) =>
     }),
   ]),
 );
+let beats: (context: Context) => Promise<unknown> = async () => ({});
+const beatsTool = tool({
+  name: 'beats',
+  description: 'says secrets while it runs',
+  parameters,
+  sensitive: true,
+  heartbeatTimeout: '2s',
+  summary: ({ pin }) => String(pin),
+  execute: (_args, context) => beats(context),
+});
 const largeLocally = tool({
   name: 'large_locally',
   description: 'returns much',
@@ -51,7 +66,13 @@ describe('what a history and a log are told', () => {
 
   beforeAll(async () => {
     environment = await openTurnEnvironment({
-      agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [...tools, largeLocally] })],
+      agents: [
+        new LlmAgent({
+          name: 'support',
+          model: 'gemini-2.5-flash',
+          tools: [...tools, beatsTool, largeLocally],
+        }),
+      ],
       logger: { warn: (message, attributes) => logged.push(`${message} ${JSON.stringify(attributes)}`) },
     });
   });
@@ -73,6 +94,35 @@ describe('what a history and a log are told', () => {
     expect(said).not.toContain(SECRET);
     expect(logged.join('\n')).not.toContain(SECRET);
     if (fails) expect(logged.join('\n')).toContain(name);
+  });
+
+  test('while it runs: status, details, heartbeat and summary say nothing of it [tool.sensitive]', async () => {
+    const secrets = plantedSecrets(['argument', 'heartbeat', 'state']);
+    logged.length = 0;
+    environment.gemini.reset(stepCalls([[{ name: 'beats', args: { pin: secrets.argument } }]]));
+    const progress = Promise.withResolvers<void>();
+    beats = async (context) => {
+      context.heartbeat({ seen: secrets.heartbeat });
+      context.state.set('temp:pin', secrets.state);
+      await progress.promise;
+      return {};
+    };
+    const names = { app: 'test', userId: 'ada', sessionId: 'while-it-runs' };
+    const turn = await environment.client.sendMessage({ ...names, message: 'go' });
+    const handle = environment.temporal.workflow.getHandle(turn.workflowId);
+    const described = async () => (await handle.describe()).raw;
+    const beaten = async () => (await described()).pendingActivities?.[0]?.lastHeartbeatTime;
+    await expect.poll(beaten, { timeout: 30_000 }).toBeTruthy();
+    const places = {
+      status: Buffer.from(JSON.stringify(await handle.query('status'))),
+      details: Buffer.from(JSON.stringify(await handle.query('__temporal_workflow_metadata'))),
+      pending: Buffer.from(DescribeWorkflowExecutionResponse.encode(await described()).finish()),
+    };
+    progress.resolve();
+    await turn.result();
+    const history = Buffer.from(textOf(await handle.fetchHistory()));
+    expect(places.status.includes('beats')).toBe(true);
+    expect(leaksIn(secrets, { ...places, history, log: Buffer.from(logged.join('\n')) })).toEqual([]);
   });
 
   test('local calls with large results: no payload over 64 KiB, no task over 1 MiB [size.results] [tool.local]', async () => {

@@ -129,7 +129,8 @@ begin
       select * into r from holdfast.runs t where t.session_id = s.id and t.run_key = invocation;
     end if;
     return json_build_object('kind', 'recorded', 'session', s.id, 'seq', step_row.seq, 'from', from_seq,
-      'agent', step_row.agent, 'outcome', step_row.outcome, 'inbox', inbox, 'age', holdfast.ms_between_1(r.created_at, clock_timestamp()),
+      'agent', step_row.agent, 'outcome', step_row.outcome, 'inbox', inbox, 'startedAt', r.fence_started_at,
+      'age', holdfast.ms_between_1(r.created_at, clock_timestamp()),
       'sessionUsage', json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost,
         s.unknown_calls, s.busy_ms));
   end if;
@@ -218,6 +219,9 @@ begin
   end if;
   if run <> invocation or carried <> '{}' then
     select * into r from holdfast.runs t where t.session_id = s.id and t.run_key = invocation;
+    if not found then
+      raise exception using errcode = 'HF002', message = format('invocation %s is not in the store', invocation);
+    end if;
   end if;
   if known_session is distinct from s.id then
     events := holdfast.events_of_1(s.id, 0, null);
@@ -232,8 +236,8 @@ begin
     'names', json_build_object('app', s.app, 'userId', s.user_id, 'sessionId', s.name),
     'seq', s.last_seq, 'from', from_seq, 'appended', carried is not null, 'lastAgent', s.last_agent,
     'attempt', step_row.attempts, 'failures', step_row.failures, 'asked', r.asked, 'inbox', inbox,
-    'age', holdfast.ms_between_1(r.created_at, clock_timestamp()), 'usage', json_build_array(r.model_calls, r.prompt_tokens, r.output_tokens,
-      r.total_tokens, r.cost, r.unknown_calls),
+    'age', holdfast.ms_between_1(r.created_at, clock_timestamp()),
+    'usage', json_build_array(r.model_calls, r.prompt_tokens, r.output_tokens, r.total_tokens, r.cost, r.unknown_calls),
     'sessionUsage', json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost,
         s.unknown_calls, s.busy_ms),
     'state', json_build_array(s.state,

@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { CommitStep, StepUsage } from '../../../src/store/store.ts';
-import { newNames, Turn, total, USAGE } from './turn.ts';
+import { StoreBehindHistory } from '../../../src/store/store-errors.ts';
+import { newNames, nextFence, Turn, total, USAGE } from './turn.ts';
 
 const HOUR = 3_600_000;
 
@@ -136,6 +137,10 @@ export function usageSuite(store: () => PostgresStore): void {
     const last = { ...more, modelCalls: 5, unknownCalls: 3 };
     expect(await sessionUsage(root)).toMatchObject(last);
     expect((await outcomeOf(root))?.usage).toEqual(last);
+    const orphan = { ...child, runKey: 'e-orphan', invocationId: 'e-none', fence: nextFence() };
+    await expect(store().openStep({ ...orphan, seq: 0 })).rejects.toBeInstanceOf(StoreBehindHistory);
+    const end = { unsettled: [], ending: { outcome: done() } };
+    await expect(store().settleStep({ ...orphan, ...end })).rejects.toBeInstanceOf(StoreBehindHistory);
   });
 
   test("the wall time of ended invocations is the session's, and an open one has an age [budget.limits]", async () => {
