@@ -70,7 +70,10 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     },
     interrupt: () => steering.end({ status: 'interrupted', cutOff: INTERRUPTED_BY_MESSAGE }),
   });
-  const interrupt = ({ reason }: Interrupt): InterruptReceipt => {
+  const interrupt = ({ reason, invocationId }: Interrupt): InterruptReceipt => {
+    if (typeof invocationId === 'string' && invocationId !== chain.current?.invocationId) {
+      return { v: PROTOCOL_VERSION };
+    }
     const text = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '';
     const interrupted = steering.end({ status: 'interrupted', cutOff: `cancelled: interrupted${text}` });
     return {

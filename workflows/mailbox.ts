@@ -9,6 +9,7 @@ import {
   type SendMessage,
 } from '../src/protocol/message.ts';
 import { KEEP_MESSAGES } from '../src/protocol/names.ts';
+import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import type {
   KeepMessagesInput,
   KeepMessagesResult,
@@ -107,7 +108,13 @@ export class Mailbox {
     const behindUrgent = this.state.queue.findIndex(({ place }) => place >= 0);
     const at = behindUrgent === -1 ? this.state.queue.length : behindUrgent;
     // They were accepted before all that this chain has accepted.
-    this.state.queue.splice(at, 0, ...found.map((message) => ({ ...message, place: 0 })));
+    const taken = found.map((message) => ({
+      ...message,
+      place: 0,
+      // What is larger went into the store before it was sent, and counts for nothing here.
+      bytes: message.bytes > PAYLOAD_LIMIT ? 0 : message.bytes,
+    }));
+    this.state.queue.splice(at, 0, ...taken);
   }
 
   ended(invocationId: string, digest: string | undefined): void {

@@ -65,6 +65,8 @@ export interface CancelReceipt {
 export interface Interrupt {
   v?: number;
   reason?: string;
+  /** Interrupts this invocation only, and nothing where another one runs by then. */
+  invocationId?: string;
 }
 
 export interface InterruptReceipt {

@@ -30,6 +30,7 @@ interface Applied {
  * is left alone: neighbouring releases share one.
  *
  * @param onProgress is told that a migration is made, and that another process's is waited for.
+ * @param migrations in order of their versions. Defaults to this release's.
  * @throws StoreSchemaMismatch, StoreUnavailable
  */
 export async function migrate(

@@ -36,7 +36,7 @@ const BREACHES: Record<string, { path: string; content: string }> = {
   'workflows-see-protocol-and-events-only': {
     path: 'workflows/planted.ts',
     content:
-      "import { canonicalJson } from '../src/protocol/canonical-json.ts';\nexport const planted = canonicalJson(1);\n",
+      "import { cutToBytes } from '../src/flows/cut-to-bytes.ts';\nexport const planted = cutToBytes('', 1);\n",
   },
   'definitions-do-no-io': {
     path: 'src/tools/planted.ts',

@@ -77,6 +77,11 @@ export const PART_2: Rows = {
   ],
   'worker.shutdown': ['temporal: workers', 'A worker that shuts down lets its activities finish.'],
   'worker.logs': ['holdfast', 'Logs are structured: app, session, invocation, call key.'],
+  'client.invalid': [
+    'holdfast',
+    'A client refuses what names no session, no call or no message, and says why.',
+  ],
+  'cli.queued': ['holdfast', 'The command waits for its message where a session answers another one.'],
   'crash.soak': [
     'holdfast',
     '200 kills of worker, server and store over 100 turns: nothing lost, nothing doubled.',

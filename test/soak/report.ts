@@ -37,7 +37,10 @@ export function tableOf(report: SoakReport): string {
       .join(', ');
   const rows: [string, string | number][] = [
     ['store, seed, seconds', `${report.store}, ${report.seed}, ${report.seconds}`],
-    ['kills', `${report.store === 'pglite' ? 'a worker’s with its store: ' : ''}${counts(kills)} (${Object.values(kills).reduce((sum, count) => sum + count, 0)} in all)`],
+    [
+      'kills',
+      `${report.store === 'pglite' ? 'a worker’s with its store: ' : ''}${counts(kills)} (${Object.values(kills).reduce((sum, count) => sum + count, 0)} in all)`,
+    ],
     ['sessions / turns', `${report.sessions} / ${turns}`],
     ['ends of turns', counts(ends)],
     ['effects expected / lost', `${effects.expected} / ${effects.lost}`],

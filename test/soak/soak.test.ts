@@ -12,7 +12,16 @@ test.each(['pglite', 'postgres'] as const)(
   { timeout: 300_000 },
   async (store) => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-soak-'));
-    const report = await runSoak({ seed, kills: 12, turns: 10, store, folder, workers: 1, atOnce: 3 });
+    const report = await runSoak({
+      seed,
+      kills: 12,
+      turns: 10,
+      store,
+      folder,
+      workers: 1,
+      atOnce: 3,
+      every: [300, 1_500],
+    });
     expect(report.violations, tableOf(report)).toEqual([]);
     expect(Object.values(report.kills).reduce((sum, count) => sum + count)).toBe(12);
     expect(report.turns).toBeGreaterThanOrEqual(10);

@@ -22,9 +22,7 @@ export function makeSmallDisk(megabytes: number): SmallDisk | { reason: string }
   if (process.getuid?.() !== 0) return { reason: 'only root may mount a tmpfs' };
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-disk-'));
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder], {
-      stdio: 'ignore',
-    });
+    run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder);
   } catch {
     rmdirSync(folder);
     return { reason: 'this system lets nobody mount a tmpfs' };
@@ -32,7 +30,7 @@ export function makeSmallDisk(megabytes: number): SmallDisk | { reason: string }
   const ballast = join(folder, 'ballast');
   const remove = () => {
     // Lazily: what still has a file open on it goes on until it ends.
-    execFileSync('umount', ['-l', folder]);
+    run('umount', '-l', folder);
     rmdirSync(folder);
   };
   process.once('exit', remove);
@@ -50,4 +48,8 @@ export function makeSmallDisk(megabytes: number): SmallDisk | { reason: string }
       remove();
     },
   };
+}
+
+function run(command: string, ...options: string[]): void {
+  execFileSync(command, options, { stdio: 'ignore' });
 }

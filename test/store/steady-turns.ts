@@ -79,7 +79,7 @@ export class SteadyTurns {
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         this.failures.push(error);
-        await setTimeout(10);
+        await setTimeout(50);
       }
     }
   }

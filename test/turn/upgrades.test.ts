@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import { invocationIdOf } from '../../src/protocol/identity.ts';
+import type { TurnResult } from '../../src/protocol/turn.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { text } from '../../src/testing/gemini-reply.ts';
+import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
+import { HeldTool } from '../setup/held-tool.ts';
+import { stepCalls } from '../setup/scripts.ts';
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+beforeAll(() => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+});
+
+const agent = (name: string, tools: ConstructorParameters<typeof LlmAgent>[0]['tools'] = []) =>
+  new LlmAgent({ name, model: 'gemini-2.5-flash', tools });
+
+/** A server and a store, which workers come to and go from. */
+class Site {
+  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-upgrades-'));
+  #opened:
+    | { temporal: TemporalTarget; store: Store; native: NativeConnection; connection: Connection }
+    | undefined;
+  #workers: { worker: Worker; running: Promise<void> }[] = [];
+
+  get #open() {
+    if (this.#opened === undefined) throw new Error('the site is closed');
+    return this.#opened;
+  }
+
+  get store(): Store {
+    return this.#open.store;
+  }
+
+  get temporal(): Client {
+    const { connection, temporal } = this.#open;
+    return new Client({ connection, namespace: temporal.namespace });
+  }
+
+  get client(): HoldfastClient {
+    return new HoldfastClient({ temporal: this.temporal, store: this.store });
+  }
+
+  async open(): Promise<void> {
+    const temporal = await openTemporal({ folder: this.folder });
+    this.#opened = {
+      temporal,
+      store: await openStore({ folder: this.folder }),
+      native: await NativeConnection.connect(temporal.connectionOptions),
+      connection: await Connection.connect(temporal.connectionOptions),
+    };
+  }
+
+  async deploy(...agents: LlmAgent[]): Promise<void> {
+    const { store, native: connection } = this.#open;
+    const worker = await createWorker({ agents, store, connection, shutdownGraceTime: 0, logger: SILENT });
+    this.#workers.push({ worker, running: worker.run() });
+  }
+
+  async undeploy(): Promise<void> {
+    for (const { worker, running } of this.#workers.splice(0)) {
+      worker.shutdown();
+      await running;
+    }
+  }
+
+  async shutDown(): Promise<void> {
+    await this.undeploy();
+    const { temporal, store, native, connection } = this.#open;
+    await store.close();
+    await native.close();
+    await connection.close();
+    await temporal.stop?.();
+  }
+
+  async close(): Promise<void> {
+    await this.shutDown();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const names = () => ({ app: 'test', userId: 'ada', sessionId: randomUUID() });
+
+describe('workers that come and go', () => {
+  const site = new Site();
+  let gemini: GeminiStandIn;
+
+  beforeAll(async () => {
+    gemini = await startGeminiStandIn({ script: [] });
+    Object.assign(process.env, gemini.env);
+    await site.open();
+  });
+  beforeEach(() => site.undeploy());
+  afterAll(async () => {
+    await site.close();
+    await gemini.close();
+  });
+
+  const lastFailure = async (workflowId: string) => {
+    const { raw } = await site.temporal.workflow.getHandle(workflowId).describe();
+    return raw.pendingActivities?.[0]?.lastFailure?.applicationFailureInfo?.type ?? '';
+  };
+
+  test('a worker without the agent leaves the turn to one that has it [upgrade.notDeployed]', async () => {
+    gemini.reset(() => text('hello'));
+    await site.deploy(agent('sales'));
+    const turn = await site.client.sendMessage({ ...names(), agent: 'support', message: 'hi' });
+    await expect.poll(() => lastFailure(turn.workflowId)).toBe('HOLDFAST_NOT_DEPLOYED_HERE');
+    await site.undeploy();
+    await site.deploy(agent('support'));
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'hello' });
+  });
+
+  test('a call whose tool takes other arguments by now is answered with what is wrong [upgrade.changedTool]', async () => {
+    gemini.reset(stepCalls([[{ name: 'pay', args: { euros: 5 } }]]));
+    const held = new HeldTool('pay');
+    await site.deploy(agent('support', [held.tool()]));
+    const session = names();
+    const turn = await site.client.sendMessage({ ...session, message: 'pay' });
+    await held.begun();
+    await site.undeploy();
+    const pay = tool({
+      name: 'pay',
+      description: 'pays',
+      parameters: z.object({ cents: z.number() }),
+      execute: () => ({ paid: true }),
+    });
+    await site.deploy(agent('support', [pay]));
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+    const responses = (await site.store.readEvents(session)).find(({ kind }) => kind === 'responses');
+    expect(responses?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({
+      error: expect.stringMatching(/cents/),
+    });
+  });
+
+  test('a call whose tool nobody has any more is answered, and the turn goes on [upgrade.changedTool] [upgrade.notDeployed]', async () => {
+    gemini.reset(stepCalls([[{ name: 'pay' }]]));
+    const held = new HeldTool('pay');
+    await site.deploy(agent('support', [held.tool()]));
+    const session = names();
+    const turn = await site.client.sendMessage({ ...session, message: 'pay' });
+    await held.begun();
+    await site.undeploy();
+    await site.deploy(agent('support'));
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+    const responses = (await site.store.readEvents(session)).find(({ kind }) => kind === 'responses');
+    expect(responses?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({
+      error: expect.stringMatching(/no tool "pay".*it may have run/),
+    });
+  });
+
+  test('starts of a newer version are refused, fields that nobody knows are not [upgrade.versions]', async () => {
+    gemini.reset(() => text('hello'));
+    await site.deploy(agent('support'));
+    const start = (fields: object, ...more: unknown[]) => {
+      const session = names();
+      return site.temporal.workflow.execute('agentTurn', {
+        workflowId: `test/ada/${session.sessionId}`,
+        taskQueue: 'holdfast',
+        args: [{ ...session, message: 'hi', ...fields }, ...more],
+      }) as Promise<TurnResult>;
+    };
+    await expect(start({ v: 2 })).rejects.toMatchObject({
+      cause: { type: 'InvalidStart', message: expect.stringMatching(/v: .*deploy a newer worker/) },
+    });
+    expect(await start({ v: 1, colour: 'blue' })).toMatchObject({ v: 1, status: 'completed' });
+  });
+
+  test('a run that the first version continued as new goes on [upgrade.versions]', async () => {
+    gemini.reset(() => text('hello'));
+    await site.deploy(agent('support'));
+    const session = names();
+    const { app, userId, sessionId } = session;
+    const invocationId = invocationIdOf(app, userId, sessionId, 'm');
+    const carried = {
+      v: 1,
+      messageId: 'm',
+      invocationId,
+      chainStartedAt: Date.now(),
+      step: 0,
+      seq: 0,
+      from: 0,
+      usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+    };
+    const result = await site.temporal.workflow.execute('agentTurn', {
+      workflowId: `test/ada/${sessionId}`,
+      taskQueue: 'holdfast',
+      args: [{ v: 1, ...session, message: 'hi' }, carried],
+    });
+    expect(result).toMatchObject({ invocationId, status: 'completed', text: 'hello' });
+  });
+});
+
+test('a turn goes on when everything was shut down, deployed anew and started again, without a message [resume.days]', async () => {
+  const site = new Site();
+  const gemini = await startGeminiStandIn({ script: stepCalls([[{ name: 'hold' }]]) });
+  Object.assign(process.env, gemini.env);
+  try {
+    await site.open();
+    const before = new HeldTool();
+    await site.deploy(agent('support', [before.tool()]));
+    const session = names();
+    const { workflowId } = await site.client.sendMessage({ ...session, message: 'go', messageId: 'm' });
+    await before.begun();
+    await site.shutDown();
+
+    await site.open();
+    const after = new HeldTool();
+    after.release();
+    await site.deploy(agent('support', [after.tool()]));
+    expect(await site.temporal.workflow.getHandle(workflowId).result()).toMatchObject({
+      status: 'completed',
+      text: 'done',
+    });
+    expect((await site.store.readEvents(session)).map(({ kind }) => kind)).toEqual([
+      'message',
+      'model',
+      'responses',
+      'model',
+    ]);
+  } finally {
+    await site.close();
+    await gemini.close();
+  }
+});
