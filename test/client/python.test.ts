@@ -18,7 +18,7 @@ const python = pythonWithTemporal();
 const pythonPath = 'path' in python ? python.path : '';
 
 const why = 'missing' in python ? `: ${python.missing}` : '';
-const run = promisify(execFile);
+const execute = promisify(execFile);
 const example = `${root}examples/python/start_turn.py`;
 
 const ANSWER = 'It is on its way.';
@@ -60,7 +60,7 @@ describe('clients in other languages', () => {
   /** Runs a program that finds the server by its environment, and returns what it prints. */
   async function output(program: string, args: readonly string[]): Promise<string> {
     const { connection, options } = environment.temporal;
-    const { stdout } = await run(program, args, {
+    const { stdout } = await execute(program, args, {
       env: {
         ...process.env,
         TEMPORAL_ADDRESS: (connection as Connection).options.address,
@@ -163,7 +163,8 @@ describe('clients in other languages', () => {
       expect(await sh('workflow signal')).toMatch(/\bstatus\W+queued\b/);
       expect(await environment.client.status(names)).toMatchObject({ queued: 1 });
       held.release();
-      expect(await turn.result()).toMatchObject({ others: [{ status: 'completed' }] });
+      const run = environment.temporal.workflow.getHandle(turn.workflowId, turn.runId);
+      expect(await run.result()).toMatchObject({ others: [{ status: 'completed' }] });
       expect(await said('s2')).toEqual(['Where is order A-1?', 'hold', 'And order A-2?']);
     },
   );

@@ -99,6 +99,7 @@ export class SecretTurns {
       tool({
         name: 'holds',
         description: 'waits until it is cancelled or let go',
+        heartbeatTimeout: '1s',
         execute: async (_args, context) => {
           context.heartbeat({ progress: secrets.heartbeat });
           const aborted = new Promise((_resolve, reject) =>

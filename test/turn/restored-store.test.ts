@@ -202,14 +202,15 @@ async function expectStopped(scene: Scene, turn: TurnHandle): Promise<void> {
 }
 
 describe('a store that was restored from an older backup while a turn is under way', () => {
-  test.each<{ backup: string; at: Place['at'] }>([
-    { backup: 'before the session', at: 'call' },
-    { backup: 'before the session', at: 'model' },
-    { backup: 'of its first step', at: 'call' },
-    { backup: 'of its first step', at: 'model' },
+  test.each<{ backup: string; at: Place['at']; step: number }>([
+    { backup: 'before the session', at: 'call', step: STEPS },
+    { backup: 'before the session', at: 'model', step: STEPS },
+    { backup: 'of the first call', at: 'call', step: STEPS },
+    { backup: 'of the first call', at: 'model', step: STEPS },
+    { backup: 'of the first call', at: 'model', step: 2 },
   ])(
-    '$backup, during a $at: the turn stops visibly, and completes when the right data is back [store.restored]',
-    ({ backup, at }) =>
+    '$backup, during the $at of step $step: the turn stops visibly, and completes when the right data is back [store.restored]',
+    ({ backup, at, step }) =>
       Scene.play(async (scene) => {
         await scene.start();
         if (backup === 'before the session') {
@@ -223,9 +224,9 @@ describe('a store that was restored from an older backup while a turn is under w
         await scene.stop();
         if (backup !== 'before the session') scene.backUp();
 
-        const inLast = scene.holdAt({ at, step: STEPS });
+        const later = scene.holdAt({ at, step });
         await scene.start();
-        await inLast;
+        await later;
         await scene.stop();
 
         await expectStopped(scene, turn);

@@ -123,6 +123,7 @@ export function stepSuite(store: () => PostgresStore): void {
       agent: 'clerk',
       outcome: first.outcome,
       inbox: [],
+      startedAt: turn.fence.startedAt,
       age: expect.any(Number),
       sessionUsage: { ...USAGE, modelCalls: 2, unknownCalls: 1, time: 0 },
     });
