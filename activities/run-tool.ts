@@ -78,7 +78,7 @@ class ToolCall {
 
   async #runOnce(tool: BaseTool, begun: StartedCall): Promise<SettledCall> {
     const timeout = AbortSignal.timeout(tool.durable.timeout);
-    const toolContext = this.#contextOf(begun, AbortSignal.any([this.#current.signal, timeout]));
+    const toolContext = this.#contextOf(tool, begun, AbortSignal.any([this.#current.signal, timeout]));
     const { args } = this.#input;
     let response: Record<string, unknown>;
     let actions: CallActions;
@@ -107,7 +107,8 @@ class ToolCall {
     }
   }
 
-  #contextOf(begun: StartedCall, abortSignal: AbortSignal): Context {
+  #contextOf(tool: BaseTool, begun: StartedCall, abortSignal: AbortSignal): Context {
+    const conceals = tool.durable.sensitive !== false;
     const { callId, callKey, session, agent } = this.#input;
     const { names, userContent, once } = begun;
     return new Context({
@@ -128,7 +129,8 @@ class ToolCall {
           get: (key) => once[key],
           put: (key, value) => this.#dependencies.store.recordOnce({ session, callKey, key, value }),
         },
-        heartbeat: this.#current.heartbeat,
+        // Temporal shows the details of a pending activity as they are.
+        heartbeat: (details) => this.#current.heartbeat(conceals ? undefined : details),
       },
     });
   }

@@ -11,10 +11,13 @@ export function settleStep(
   dependencies: ActivityDependencies,
 ): (input: SettleStepInput) => Promise<SettleStepResult> {
   const settle = async (input: SettleStepInput): Promise<SettleStepResult> => {
-    const { ending: _ending, ...position } = input;
+    const { ending: _ending, identity: _identity, ...position } = input;
     const ending = endingOf(input);
+    const session = input.session ?? (await sessionOf(dependencies, input));
+    if (session === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
     const settled = await dependencies.store.settleStep({
       ...position,
+      session,
       ...(ending === undefined ? {} : { ending }),
     });
     return { v: PROTOCOL_VERSION, ...settled };
@@ -23,6 +26,18 @@ export function settleStep(
     const { invocationId, step, agent } = input;
     return attempt(() => settle(input), reportUnexpected(dependencies, { invocationId, step, agent }));
   };
+}
+
+/** Of an invocation whose first step has not answered: it may have been opened, or wait in the inbox. */
+async function sessionOf(
+  { store }: ActivityDependencies,
+  { identity, invocationId }: SettleStepInput,
+): Promise<string | undefined> {
+  if (identity === undefined) return undefined;
+  const opened = await store.findInvocation(identity, invocationId);
+  if (opened !== undefined) return opened.session;
+  const waits = (await store.readInbox(identity)).some((row) => row.invocationId === invocationId);
+  return waits ? (await store.findSession(identity))?.session : undefined;
 }
 
 function endingOf({ ending, invocationId, agent }: SettleStepInput): SettleStep['ending'] {

@@ -75,7 +75,6 @@ export {
   SessionExists,
   SessionHasForks,
   SessionNotFound,
-  StepNotSettled,
   StoreBehindHistory,
   StoreInUse,
   StoreUnavailable,

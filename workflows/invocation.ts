@@ -55,7 +55,7 @@ export async function runInvocation(
     const cancelled = CancellationScope.current().consideredCancelled;
     const end = cancelled ? undefined : steering.earlyEnd;
     if (!cancelled && end === undefined) throw error;
-    const recorded = await endEarly(state, end ?? CANCELLED);
+    const recorded = await endEarly(start, state, end ?? CANCELLED);
     if (end === undefined) {
       return new CancelledInvocation(error, recorded && resultOf(state, recorded));
     }

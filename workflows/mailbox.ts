@@ -286,6 +286,8 @@ export class Mailbox {
     const receipt = { v: PROTOCOL_VERSION, messageId, invocationId };
     switch (kept?.kind) {
       case 'kept':
+      // Its first step gives what was recorded, and goes on from there.
+      case 'reset':
         this.#enqueue(arrived);
         arrived.receipt = { ...receipt, status: 'queued' };
         return;

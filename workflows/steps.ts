@@ -1,4 +1,4 @@
-import { ApplicationFailure, CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, patched, scheduleActivity } from '@temporalio/workflow';
 import { CALL_MODEL, SETTLE_STEP } from '../src/protocol/names.ts';
 import type {
   CallModelInput,
@@ -7,6 +7,7 @@ import type {
   StepEnding,
   StepOutcome,
   StepPosition,
+  TurnIdentity,
   UnsettledCall,
 } from '../src/protocol/step.ts';
 import type {
@@ -20,6 +21,8 @@ import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { modelStepOptions, settleStepOptions } from './activity-options.ts';
 import type { EarlyEnd } from './steering.ts';
 import type { InvocationState } from './turn-state.ts';
+
+const END_IN_FIRST_STEP = 'end-in-first-step';
 
 /** Runs the next model step and moves the state to where it ended. */
 export async function askModel(start: AgentTurnStart, state: InvocationState): Promise<StepOutcome> {
@@ -85,10 +88,11 @@ async function settle(
   state: InvocationState,
   unsettled: UnsettledCall[],
   ending?: StepEnding,
+  identity?: TurnIdentity,
 ): Promise<InvocationOutcome | undefined> {
   const input: SettleStepInput = {
-    ...positionOf(state, ending ? state.asked : state.step),
-    session: sessionOf(state),
+    ...positionOf(state, ending ? Math.max(state.asked, 1) : state.step),
+    ...(identity === undefined ? {} : { identity }),
     agent: state.agent ?? '',
     unsettled,
     ...(ending ? { ending } : {}),
@@ -105,16 +109,18 @@ async function settle(
   return settled.outcome;
 }
 
-/**
- * Leaves a session that its next turn continues. A turn that was ended before its first step answered is healed
- * by the first step of the next.
- */
+/** Leaves a session that its next turn continues. Without an outcome the store has never heard of the invocation. */
 export async function endEarly(
+  { app, userId, sessionId }: AgentTurnStart,
   state: InvocationState,
   how: EarlyEnd,
 ): Promise<InvocationOutcome | undefined> {
-  if (state.session === undefined) return undefined;
-  return await endTurn(state, [], { ...how, usage: state.usage });
+  const ending = { ...how, usage: state.usage };
+  if (state.session !== undefined) return await endTurn(state, [], ending);
+  // The first version left it to the session's next turn.
+  if (!patched(END_IN_FIRST_STEP)) return undefined;
+  const identity = { app, userId, sessionId, messageId: state.messageId };
+  return await CancellationScope.nonCancellable(() => settle(state, [], ending, identity));
 }
 
 /**
@@ -159,11 +165,6 @@ function positionOf(state: InvocationState, step: number): StepPosition {
     seq: state.seq,
     fence: { startedAt: state.chainStartedAt, invocation: state.number },
   };
-}
-
-function sessionOf(state: InvocationState): string {
-  if (state.session === undefined) throw new Error('a step is settled only after the first one has answered');
-  return state.session;
 }
 
 function stepSummary(state: InvocationState): string {

@@ -41,6 +41,8 @@ export interface ChainState {
   startedAt: number;
   /** Number of the newest invocation. */
   invocations: number;
+  /** Last seq of the transcript that the chain has seen; absent in what the first version carried. */
+  seq?: number;
   /** Absent between two invocations. */
   current?: InvocationState;
   /** What the chain's first invocation came to. */
@@ -109,7 +111,7 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
     model: undefined,
     step: 0,
     asked: 0,
-    seq: 0,
+    seq: chain.seq ?? 0,
     from: 0,
     usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     ...(runConfig === undefined ? {} : { runConfig }),
@@ -120,6 +122,7 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
 
 export function endInvocation(chain: ChainState, result: TurnResult): void {
   delete chain.current;
+  chain.seq = Math.max(chain.seq ?? 0, result.events.to);
   if (chain.first === undefined) {
     chain.first = result;
     return;

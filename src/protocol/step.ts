@@ -153,7 +153,8 @@ export interface StepEnding {
 }
 
 export interface SettleStepInput extends StepPosition {
-  session: string;
+  /** Where no step has answered yet: in place of `session`. */
+  identity?: TurnIdentity;
   agent: string;
   unsettled: UnsettledCall[];
   /** Ends the invocation: responses are appended, then the error event where there is one. */
@@ -197,11 +198,12 @@ export interface KeepMessagesInput {
 }
 
 /**
- * `known`: an invocation of this message has begun or ended. `duplicate`: one message id with two contents. `missing`: its
+ * `known`: an invocation of this message has begun or ended. `reset`: this very chain has begun it, before it was reset to
+ * where the message was yet to come. `duplicate`: one message id with two contents. `missing`: its
  * content was said to be in the store, and is not.
  */
 export type KeptMessage =
-  | { messageId: string; kind: 'kept' | 'known' | 'duplicate' | 'missing' }
+  | { messageId: string; kind: 'kept' | 'known' | 'reset' | 'duplicate' | 'missing' }
   | { messageId: string; kind: 'refused'; reason: string };
 
 export interface KeepMessagesResult {

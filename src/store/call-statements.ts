@@ -46,6 +46,7 @@ function beginOne(context: string): string {
 select $1::text, $2::text, 'call', $3::text, $4::int, $5::int, $6::text, $7::text, 'started', $8::text, 1, $9::uuid,
   clock_timestamp()
 where exists (select from holdfast.runs r where r.session_id = $1 and r.run_key = $3)
+  and exists (select from holdfast.ledger s where s.session_id = $1 and s.key = $3 || '.' || $4)
 ${BEGUN_AGAIN}
 returning ${begun('$10::boolean')} as call, case when l.status <> 'settled' then (${context}) end as context`;
 }
@@ -65,6 +66,7 @@ export const BEGIN_MANY = `with wanted as (
       $9::uuid[], $10::boolean[])
     with ordinality u (session_id, key, run_key, step, idx, call_id, tool, digest, token, want_args, n)
   where exists (select from holdfast.runs r where r.session_id = u.session_id and r.run_key = u.run_key)
+    and exists (select from holdfast.ledger s where s.session_id = u.session_id and s.key = u.run_key || '.' || u.step)
 ), begun as (
   insert into holdfast.ledger as l (${BEGUN_COLUMNS})
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, w.call_id, w.tool, 'started', w.digest, 1, w.token,
@@ -93,6 +95,7 @@ export const SETTLE_MANY = `with wanted as (
       json_array_elements($6::json), json_array_elements($8::json)
     ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, response, actions, n)
   where exists (select from holdfast.runs r where r.session_id = u.session_id and r.run_key = u.run_key)
+    and exists (select from holdfast.ledger s where s.session_id = u.session_id and s.key = u.run_key || '.' || u.step)
 ), settled as (
   insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
       failed, actions, stack, settled_by, settled_at)

@@ -4,7 +4,6 @@ import pg from 'pg';
 import {
   Fenced,
   MessageConflict,
-  StepNotSettled,
   StoreBehindHistory,
   StoreError,
   StoreUnavailable,
@@ -16,7 +15,6 @@ import type { Tables } from './tables.ts';
 const OWN_STATES: Record<string, new (message: string, options?: ErrorOptions) => StoreError> = {
   HF001: Fenced,
   HF002: StoreBehindHistory,
-  HF003: StepNotSettled,
   HF004: MessageConflict,
 };
 
@@ -69,7 +67,7 @@ export class Database {
   /**
    * Runs one statement. It must be safe to repeat: it is, where the connection drops before the answer.
    *
-   * @throws Fenced, StoreBehindHistory, StepNotSettled, StoreUnavailable, Unstorable
+   * @throws Fenced, StoreBehindHistory, StoreUnavailable, Unstorable
    */
   async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     for (let tried = 1; ; tried += 1) {

@@ -27,12 +27,6 @@ export class StoreUnavailable extends StoreError {
   readonly retryable = true;
 }
 
-/** A step was opened while a call of the step before it has no outcome. */
-export class StepNotSettled extends StoreError {
-  readonly code = 'HOLDFAST_STEP_NOT_SETTLED';
-  readonly retryable = false;
-}
-
 /** A message id was used before, with other content: one message id is one turn, for ever. */
 export class MessageConflict extends StoreError {
   readonly code = 'HOLDFAST_MESSAGE_CONFLICT';

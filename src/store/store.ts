@@ -302,7 +302,7 @@ export type StoreNotice =
  * Sessions, events and the ledger. Every write carries a dedupe key: repeating one changes nothing and returns what
  * was recorded first.
  *
- * @throws Fenced, StoreBehindHistory, StoreUnavailable, StepNotSettled, MessageConflict, Unstorable
+ * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable
  */
 export interface Store extends SessionStore {
   /**

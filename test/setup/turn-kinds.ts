@@ -205,6 +205,15 @@ export const TURN_KINDS: Record<string, TurnKind> = {
       await handle.result().catch(() => undefined);
     },
   },
+  'interrupted-in-first-step': {
+    script: () => hang(),
+    async drive({ client, gemini }, names) {
+      const handle = await client.sendMessage({ ...names, message: 'go' });
+      await gemini.waitForRequests(1);
+      await client.interrupt(names);
+      await handle.result();
+    },
+  },
   'unsettled-calls': { script: stepCalls([[{ name: 'waits_too_long' }, { name: 'deaf' }, sum(1)]]) },
   'worker-shutdown': {
     script: stepCalls([[{ name: 'second_time' }]]),

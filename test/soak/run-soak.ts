@@ -47,10 +47,12 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     workers,
     onProblem: (what) => found.expect(false, 'workers never exit by themselves', () => what),
   });
+  let quiet = false;
   try {
-    const { played, driver, outages } = await play(options, stage, found, onProgress);
+    const { played, driver, outages, late } = await play(options, stage, found, onProgress);
+    quiet = !late;
     onProgress(
-      `all is answered after ${Math.round((Date.now() - began) / 1_000)} s; looking at ${played.length} sessions`,
+      `${late ? 'given up' : 'all is answered'} after ${Math.round((Date.now() - began) / 1_000)} s; looking at ${played.length} sessions`,
     );
     await allClosed(stage, played);
     for (const { message } of stage.gemini.refusals) refused(found, message);
@@ -88,7 +90,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       ...(violations.length > 0 ? { folder } : {}),
     };
   } finally {
-    await stage.close();
+    await stage.close(quiet);
   }
 }
 
@@ -146,14 +148,15 @@ async function play(
     killing = false;
   }
   onProgress(`${chaos.kills} kills are done, ${answers} answers of ${planned}`);
-  const late = setTimeout(LONGEST_END, undefined, { signal: ending.signal }).then(
+  const patience = new AbortController();
+  const giveUp = setTimeout(LONGEST_END, undefined, { signal: patience.signal }).then(
     () => ending.abort(new Error(`no answer ${LONGEST_END / 1_000} s after the last kill`)),
     () => undefined,
   );
   await playing;
-  if (!ending.signal.aborted) ending.abort(new Error('all is played'));
-  await late;
-  return { played, driver, outages };
+  patience.abort();
+  await giveUp;
+  return { played, driver, outages, late: ending.signal.aborted };
 }
 
 function refused(found: Findings, message: string): void {
@@ -164,9 +167,8 @@ function refused(found: Findings, message: string): void {
 async function allClosed({ temporal }: Stage, played: readonly PlayedScenario[]): Promise<void> {
   const deadline = Date.now() + LONGEST_END / 3;
   for (const { scenario } of played) {
-    const handle = temporal.workflow.getHandle(workflowIdOfScenario(scenario));
-    while (Date.now() < deadline && (await handle.describe()).status.name === 'RUNNING')
-      await setTimeout(100);
+    const query = `WorkflowId = '${workflowIdOfScenario(scenario)}' AND ExecutionStatus = 'Running'`;
+    while (Date.now() < deadline && (await temporal.workflow.count(query)).count > 0) await setTimeout(100);
   }
 }
 

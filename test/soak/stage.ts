@@ -47,13 +47,24 @@ export interface Stage {
   failedStarts(): number;
   /** Ends the workers and opens the store to look at. */
   openStore(): Promise<OpenedStore>;
-  close(): Promise<void>;
+  /**
+   * Ends all processes. A client of gRPC that still tries again by itself throws out of a timer where its connection is
+   * closed: without `quiet` connections are left to end with this process.
+   */
+  close(quiet: boolean): Promise<void>;
 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
   const { folder, onProblem } = options;
   const closing: (() => Promise<unknown>)[] = [];
-  const close = async () => {
+  const connections: Connection[] = [];
+  const connect = async (address: string) => {
+    const connection = await Connection.connect({ address, channelArgs: CHANNEL });
+    connections.push(connection);
+    return connection;
+  };
+  const close = async (quiet: boolean) => {
+    if (quiet) for (const connection of connections.splice(0)) await connection.close();
     for (const end of closing.splice(0).reverse()) await end();
   };
   try {
@@ -83,12 +94,17 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     for (const worker of workers) closing.push(() => worker.close());
     await Promise.all(workers.map((worker) => worker.start()));
 
-    const clients: [HoldfastClient, HoldfastClient] = await Promise.all([
-      openClient(server, place, closing),
-      openClient(server, place, closing),
-    ]);
-    const connection = await Connection.connect({ address: server.address, channelArgs: CHANNEL });
-    closing.push(() => connection.close());
+    const openClient = async () => {
+      const temporal = { connection: await connect(server.address) };
+      const client = { temporal, taskQueue: TASK_QUEUE, searchAttributes: true };
+      // With PGlite the store is a worker's own, and its clients have none.
+      if (!('url' in place)) return new HoldfastClient(client);
+      const store = await openStore(place);
+      closing.push(() => store.close());
+      return new HoldfastClient({ ...client, store });
+    };
+    const clients = [await openClient(), await openClient()] as const;
+    const temporal = new Client({ connection: await connect(server.address) });
     return {
       victims: [
         ...oneWorker(workers),
@@ -99,7 +115,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       effects,
       model,
       gemini,
-      temporal: new Client({ connection }),
+      temporal,
       clients,
       failedStarts: () => workers.reduce((sum, { failedStarts }) => sum + failedStarts, 0),
       async openStore() {
@@ -111,24 +127,9 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       close,
     };
   } catch (error) {
-    await close();
+    await close(true);
     throw error;
   }
-}
-
-/** With PGlite the store is a worker's own, and its clients have none. */
-async function openClient(
-  server: SoakTemporal,
-  place: { folder: string } | { url: string },
-  closing: (() => Promise<unknown>)[],
-): Promise<HoldfastClient> {
-  const connection = await Connection.connect({ address: server.address, channelArgs: CHANNEL });
-  closing.push(() => connection.close());
-  const options = { temporal: { connection }, taskQueue: TASK_QUEUE, searchAttributes: true };
-  if (!('url' in place)) return new HoldfastClient(options);
-  const store = await openStore(place);
-  closing.push(() => store.close());
-  return new HoldfastClient({ ...options, store });
 }
 
 /** Each has its turn to be killed: in a round of kills as many workers die as other victims. */

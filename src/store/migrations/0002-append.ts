@@ -118,7 +118,7 @@ begin
     end if;
   end loop;
   if unsettled <> '{}' then
-    raise exception using errcode = 'HF003',
+    raise exception using errcode = 'HF002',
       message = 'calls without an outcome: ' || array_to_string(unsettled, ', ');
   end if;
   delta := '{}';

@@ -84,10 +84,11 @@ begin
     order by u.n
   loop
     kind := null;
-    select t.message_digest as digest into run
+    select t.message_digest as digest, t.fence_started_at as chain into run
       from holdfast.runs t where t.session_id = s.id and t.run_key = m.invocation_id;
     if found then
-      kind := case when m.reason is null and run.digest <> m.digest then 'duplicate' else 'known' end;
+      kind := case when m.reason is null and run.digest <> m.digest then 'duplicate'
+        when m.reason is null and run.chain = started_at then 'reset' else 'known' end;
     else
       select * into kept from holdfast.inbox i where i.session_id = s.id and i.invocation_id = m.invocation_id;
       if m.reason is not null then

@@ -161,6 +161,15 @@ export function inboxSuite(store: () => PostgresStore): void {
     expect(await store().readInbox(names)).toHaveLength(1);
   });
 
+  test('a message that its own chain has begun is told apart: the chain was reset [steer.reset]', async () => {
+    const turn = new Turn(store());
+    await turn.opened(1);
+    const message = toKeep(turn.names, turn.messageId, { message: 'hi' });
+    const { startedAt } = turn.fence;
+    expect(await kinds(turn.names, [message], startedAt)).toEqual(['reset']);
+    expect(await kinds(turn.names, [message], startedAt + 1)).toEqual(['known']);
+  });
+
   test('a turn that is started with a message takes the row that the message has [turn.messageId]', async () => {
     const names = newNames();
     await keep(names, [

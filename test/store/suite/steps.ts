@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
-import { Fenced, StepNotSettled, StoreBehindHistory } from '../../../src/store/store-errors.ts';
+import { Fenced, StoreBehindHistory } from '../../../src/store/store-errors.ts';
 import { newNames, nextFence, Turn, total, USAGE } from './turn.ts';
 
 export function stepSuite(store: () => PostgresStore): void {
@@ -264,7 +264,7 @@ export function stepSuite(store: () => PostgresStore): void {
     await turn.commit(1, 2);
     await turn.begin(1, 0);
     await turn.settle(1, 1, { ok: true });
-    await expect(turn.open(2)).rejects.toBeInstanceOf(StepNotSettled);
+    await expect(turn.open(2)).rejects.toBeInstanceOf(StoreBehindHistory);
     await expect(turn.open(2)).rejects.toThrow(turn.callKey(1, 0));
     expect(await turn.events()).toHaveLength(2);
   });
