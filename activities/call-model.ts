@@ -1,7 +1,5 @@
 import { type AppSettings, runConfigOf } from '../src/agents/app-settings.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import type { Content } from '../src/events/content.ts';
-import { createEventActions } from '../src/events/event-actions.ts';
 import { exceededBudget, exceededLlmCalls, missingPrice, timeLeft } from '../src/flows/budgets.ts';
 import {
   type AskedStep,
@@ -9,23 +7,26 @@ import {
   type StepResponse,
   stepFromError,
   stepFromResponse,
+  usageOf,
 } from '../src/flows/step-response.ts';
 import type { Transcript } from '../src/flows/transcript.ts';
 import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
-import { messageDigest } from '../src/protocol/message.ts';
 import type { CallModelInput, FirstStep, StepOutcome } from '../src/protocol/step.ts';
 import type { TurnError } from '../src/protocol/turn.ts';
-import type { OpenedStep } from '../src/store/store.ts';
+import type { OpenedStep, StepUsage } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { askModel, delayOf, failureOf, OutOfTime, type StepFailure } from './ask-model.ts';
 import { type Attempt, attempt, isLastRefusal, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
-import { callLogger, reportUnexpected } from './logging.ts';
+import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
+import { messageOf } from './message-event.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { type OpenedUnder, openStep } from './open-step.ts';
+
+const ONE_CALL = { modelCalls: 1, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 
@@ -35,9 +36,15 @@ export function callModel(
 ): (input: CallModelInput) => Promise<StepOutcome> {
   return (input) => {
     const { identity, invocationId, step, agent } = input;
-    const place = { app: identity?.app, sessionId: identity?.sessionId, invocationId, step, agent };
+    const place: CallPlace = {
+      app: identity?.app,
+      sessionId: identity?.sessionId,
+      invocationId,
+      step,
+      agent,
+    };
     return attempt(
-      (current) => new ModelStep(dependencies, input, current).run(),
+      (current) => new ModelStep(dependencies, input, current, place).run(),
       reportUnexpected(dependencies, place),
     );
   };
@@ -47,31 +54,42 @@ class ModelStep {
   readonly #dependencies: ActivityDependencies;
   readonly #input: CallModelInput;
   readonly #current: Attempt;
+  /** Where log lines say that they come from; filled in by what is found out. */
+  readonly #place: CallPlace;
 
-  constructor(dependencies: ActivityDependencies, input: CallModelInput, current: Attempt) {
+  constructor(dependencies: ActivityDependencies, input: CallModelInput, current: Attempt, place: CallPlace) {
     this.#dependencies = dependencies;
     this.#input = input;
     this.#current = current;
+    this.#place = place;
   }
 
   async run(): Promise<StepOutcome> {
     const { store, transcripts } = this.#dependencies;
-    const { message, stateDelta, ...position } = this.#input;
+    const { message: _message, stateDelta: _delta, runConfig, ...position } = this.#input;
     const known = transcripts.known(position);
     let opening: OpenedUnder;
     try {
       opening = await openStep(store, {
         ...position,
         ...known.ask,
-        ...(message === undefined
-          ? {}
-          : { message: this.#messageEvent(message), messageDigest: messageDigest(message, stateDelta) }),
+        ...messageOf(this.#input),
+        asked: {
+          ...(position.agent === undefined ? {} : { agent: position.agent }),
+          ...(runConfig === undefined ? {} : { runConfig }),
+        },
       });
     } catch (error) {
-      if (error instanceof MessageConflict) return this.#refused(error);
+      const lost = error instanceof MessageConflict || error instanceof Unstorable;
+      // The turn ends with this, and those that wait behind it go on.
+      if (lost && this.#input.identity !== undefined) return this.#refused(error);
       throw error;
     }
     const { opened, fence } = opening;
+    if (opened.kind === 'open') {
+      this.#place.app = opened.names.app;
+      this.#place.sessionId = opened.names.sessionId;
+    }
     const told = this.#told(opening);
     if (opened.kind === 'finished') {
       const { inbox: _inbox, ...finished } = opened;
@@ -87,7 +105,7 @@ class ModelStep {
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
       const asked = this.#asked(opened, step.agent, step.outcome.model ?? '');
-      return { ...(await commit(stepFromError(asked, error, 1))).outcome, ...told };
+      return { ...(await commit(stepFromError(asked, error, step.usage))).outcome, ...told };
     }
   }
 
@@ -111,8 +129,8 @@ class ModelStep {
     };
   }
 
-  /** An invocation that another one's name was given to: nothing of it is in the store. */
-  #refused({ code, message }: MessageConflict): StepOutcome {
+  /** A message that can't be stored, or has another one's id: nothing of it is in the store. */
+  #refused({ code, message }: MessageConflict | Unstorable): StepOutcome {
     const usage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
     return {
       v: this.#input.v,
@@ -147,7 +165,12 @@ class ModelStep {
     try {
       agent = agentOf(deployment, name);
     } catch (error) {
-      if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
+      if (!(error instanceof NotDeployedHere)) throw error;
+      if (!isLastRefusal()) {
+        // No model was asked.
+        await this.#recordFailure(opened, error.message, false);
+        throw error;
+      }
       return stepFromError(this.#asked(opened, name, ''), error);
     }
     const transcript = await transcripts.read(known, opened, () =>
@@ -168,7 +191,7 @@ class ModelStep {
     try {
       response = await this.#ask(agent, transcript, opened);
     } catch (error) {
-      if (error instanceof OutOfTime) return stepFromError(asked, error, 1);
+      if (error instanceof OutOfTime) return stepFromError(asked, error, ONE_CALL);
       if (this.#current.signal.aborted) throw this.#current.aborted();
       return await this.#fail(asked, agent, opened, failureOf(error));
     }
@@ -177,7 +200,7 @@ class ModelStep {
     } catch (error) {
       // Asking again would be paid again, for an answer of the same kind.
       const message = `the model's response can't be used: ${thrownMessage(error)}`;
-      return stepFromError(asked, { code: 'HOLDFAST_MODEL_RESPONSE', message }, 1);
+      return stepFromError(asked, { code: 'HOLDFAST_MODEL_RESPONSE', message }, usageOf(response, asked));
     }
   }
 
@@ -186,7 +209,7 @@ class ModelStep {
     const settings = this.#settings(opened);
     return (
       exceededLlmCalls(this.#runConfig(opened), this.#input.step - 1) ??
-      exceededBudget(settings, opened) ??
+      exceededBudget(settings, withLost(opened)) ??
       missingPrice(settings, agent, model)
     );
   }
@@ -214,24 +237,29 @@ class ModelStep {
     opened: OpenStep,
     failure: StepFailure,
   ): Promise<StepResponse> {
-    const { store, conceal } = this.#dependencies;
+    const { conceal } = this.#dependencies;
     const { code, message, retryable, counts, retryAfterMs, modelCalls } = failure;
-    if (!retryable) return stepFromError(asked, failure, modelCalls);
-    const failures = await store.recordStepFailure({ ...asked, error: message, counts });
+    const usage = { ...ONE_CALL, modelCalls };
+    if (!retryable) return stepFromError(asked, failure, usage);
+    const failures = await this.#recordFailure(opened, message, counts);
     const text = conceal ? `model step failed: ${code}` : `model step failed: ${message}`;
-    const { app, sessionId } = opened.names;
-    const { invocationId, step } = asked;
-    callLogger(this.#dependencies, { app, sessionId, invocationId, step, agent: agent.name }).warn(text, {
+    callLogger(this.#dependencies, { ...this.#place, agent: agent.name }).warn(text, {
       model: asked.model,
       failures,
     });
     if (counts && failures >= agent.durable.modelRetry.maximumAttempts) {
-      return stepFromError(asked, failure, modelCalls);
+      return stepFromError(asked, failure, usage);
     }
     throw retryLater(code, conceal ? text : message, {
       delay: retryAfterMs ?? delayOf(agent, opened.attempt),
       benign: !counts,
     });
+  }
+
+  #recordFailure({ session, attempt: number }: OpenStep, error: string, counts: boolean): Promise<number> {
+    const { runKey, step } = this.#input;
+    const { store } = this.#dependencies;
+    return store.recordStepFailure({ session, runKey, step, error, counts, attempt: number });
   }
 
   /** The end of a turn is told in a failure's message, which a codec doesn't encode. */
@@ -241,15 +269,14 @@ class ModelStep {
     const concealed = { ...ending, error: { ...ending.error, concealed: true as const } };
     return { ...step, ending: concealed, outcome: { ...outcome, outcome: concealed } };
   }
+}
 
-  #messageEvent(message: string | Content) {
-    const { invocationId, stateDelta } = this.#input;
-    const content: Content = typeof message === 'string' ? { parts: [{ text: message }] } : message;
-    return {
-      invocationId,
-      author: 'user',
-      content: { ...content, role: 'user' },
-      actions: createEventActions({ stateDelta: stateDelta ?? {} }),
-    };
-  }
+/** Attempts that were lost may have been paid: a prompt that kills its worker must not be asked without end. */
+function withLost({ usage, sessionUsage, age, lost }: OpenStep) {
+  const counted = <T extends StepUsage>(of: T): T => ({
+    ...of,
+    modelCalls: of.modelCalls + lost,
+    unknownCalls: (of.unknownCalls ?? 0) + lost,
+  });
+  return { usage: counted(usage), sessionUsage: counted(sessionUsage), age };
 }

@@ -1,7 +1,10 @@
 import { Context as ActivityContext, activityInfo } from '@temporalio/activity';
+import { temporal } from '@temporalio/proto';
 import type { ChainFence } from '../src/protocol/step.ts';
 import type { OpenedStep, OpenStep, Store } from '../src/store/store.ts';
 import { Fenced } from '../src/store/store-errors.ts';
+
+const STARTED = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 
 /** A step that was opened, and the fence that it has from then on. */
 export interface OpenedUnder {
@@ -11,7 +14,7 @@ export interface OpenedUnder {
 
 /**
  * Opens a step. A first one that the fence keeps out may be that of a chain whose server's clock was set back since the
- * session's last turn: the run that Temporal has open now is the newest one, whatever the clock says, and goes before.
+ * session's last turn: the attempt that Temporal waits for now is the newest one, whatever the clock says, and goes before.
  */
 export async function openStep(store: Store, step: OpenStep): Promise<OpenedUnder> {
   try {
@@ -19,7 +22,7 @@ export async function openStep(store: Store, step: OpenStep): Promise<OpenedUnde
   } catch (error) {
     if (!(error instanceof Fenced) || step.identity === undefined) throw error;
     const newest = await store.newestFence(step.identity);
-    if (newest === undefined || newest.startedAt < step.fence.startedAt || !(await isOpenRun())) throw error;
+    if (newest === undefined || newest.startedAt < step.fence.startedAt || !(await isAwaited())) throw error;
     const fence = { ...step.fence, startedAt: newest.startedAt + 1 };
     return under(fence, await store.openStep({ ...step, fence }));
   }
@@ -29,15 +32,21 @@ export async function openStep(store: Store, step: OpenStep): Promise<OpenedUnde
 function under(fence: ChainFence, opened: OpenedStep): OpenedUnder {
   return {
     opened,
-    fence: opened.kind === 'recorded' ? { ...fence, startedAt: opened.startedAt } : fence,
+    fence:
+      opened.kind === 'recorded' && opened.startedAt > fence.startedAt
+        ? { ...fence, startedAt: opened.startedAt }
+        : fence,
   };
 }
 
-async function isOpenRun(): Promise<boolean> {
-  const { workflowExecution } = activityInfo();
+/** Whether this very attempt is what Temporal waits for; a run can have given it up and gone on. */
+async function isAwaited(): Promise<boolean> {
+  const { workflowExecution, activityId, attempt } = activityInfo();
   if (workflowExecution === undefined) return false;
   const { workflowId, runId } = workflowExecution;
   const { workflow } = ActivityContext.current().client;
   const open = await workflow.getHandle(workflowId).describe();
-  return open.runId === runId && open.status.name === 'RUNNING';
+  if (open.runId !== runId || open.status.name !== 'RUNNING') return false;
+  const pending = open.raw.pendingActivities?.find((activity) => activity.activityId === activityId);
+  return pending?.state === STARTED && pending.attempt === attempt;
 }

@@ -146,7 +146,12 @@ class ToolCall {
     if (retryable) {
       const { store, conceal } = this.#dependencies;
       const { session, callKey, agent } = this.#input;
-      const failures = await store.recordCallFailure({ session, callKey, error: message });
+      const failures = await store.recordCallFailure({
+        session,
+        callKey,
+        error: message,
+        attempt: begun.attempt,
+      });
       const hidden = conceal || durable.sensitive !== false;
       const { app, sessionId } = begun.names;
       const { invocationId } = begun;

@@ -1,23 +1,32 @@
 import { createEventActions } from '../src/events/event-actions.ts';
-import type { SettleStepInput, SettleStepResult } from '../src/protocol/step.ts';
+import type { ChainFence, SettleStepInput, SettleStepResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { SettleStep } from '../src/store/store.ts';
 import { attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { reportUnexpected } from './logging.ts';
+import { messageOf } from './message-event.ts';
+import { openStep } from './open-step.ts';
 
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
 export function settleStep(
   dependencies: ActivityDependencies,
 ): (input: SettleStepInput) => Promise<SettleStepResult> {
   const settle = async (input: SettleStepInput): Promise<SettleStepResult> => {
-    const { ending: _ending, identity: _identity, ...position } = input;
+    const {
+      ending: _ending,
+      identity: _identity,
+      message: _message,
+      stateDelta: _delta,
+      ...position
+    } = input;
     const ending = endingOf(input);
-    const session = input.session ?? (await sessionOf(dependencies, input));
-    if (session === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
+    const place =
+      input.session === undefined ? await placeOf(dependencies, input) : { session: input.session };
+    if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
     const settled = await dependencies.store.settleStep({
       ...position,
-      session,
+      ...place,
       ...(ending === undefined ? {} : { ending }),
     });
     return { v: PROTOCOL_VERSION, ...settled };
@@ -28,16 +37,38 @@ export function settleStep(
   };
 }
 
-/** Of an invocation whose first step has not answered: it may have been opened, or wait in the inbox. */
-async function sessionOf(
+/**
+ * Of an invocation whose first step has not answered: it may have been opened, or its message waits in the inbox. Otherwise
+ * it is opened now, so that its message is known as one that was cut off.
+ */
+async function placeOf(
   { store }: ActivityDependencies,
-  { identity, invocationId }: SettleStepInput,
-): Promise<string | undefined> {
+  { identity, ...input }: SettleStepInput,
+): Promise<{ session: string; fence?: ChainFence } | undefined> {
   if (identity === undefined) return undefined;
-  const opened = await store.findInvocation(identity, invocationId);
-  if (opened !== undefined) return opened.session;
-  const waits = (await store.readInbox(identity)).some((row) => row.invocationId === invocationId);
-  return waits ? (await store.findSession(identity))?.session : undefined;
+  const begun = await store.findInvocation(identity, input.invocationId);
+  if (begun !== undefined) return { session: begun.session };
+  if (input.message === undefined) {
+    const waits = (await store.readInbox(identity)).some((row) => row.invocationId === input.invocationId);
+    const found = waits ? await store.findSession(identity) : undefined;
+    return found && { session: found.session };
+  }
+  const { invocationId, runKey, step, seq, fence } = input;
+  const { opened, fence: own } = await openStep(store, {
+    invocationId,
+    runKey,
+    step,
+    seq,
+    fence,
+    identity,
+    ...messageOf(input),
+  });
+  const { session } = opened;
+  if (opened.kind === 'open') {
+    // No model was asked.
+    await store.recordStepFailure({ session, runKey, step, error: 'ended before it began', counts: false });
+  }
+  return { session, fence: own };
 }
 
 function endingOf({ ending, invocationId, agent }: SettleStepInput): SettleStep['ending'] {

@@ -1,6 +1,7 @@
 import {
   allHandlersFinished,
   CancellationScope,
+  CancelledFailure,
   ContinueAsNew,
   condition,
   continueAsNew,
@@ -26,10 +27,11 @@ import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { Mailbox } from './mailbox.ts';
-import { checkedMessage } from './message-arguments.ts';
+import { checkedInterrupt, checkedMessage } from './message-arguments.ts';
+import { Orders } from './orders.ts';
 import { labelRun } from './search-attributes.ts';
 import { checkedStart, missingMessage } from './start-arguments.ts';
-import { Steering } from './steering.ts';
+import { reasonText, Steering } from './steering.ts';
 import { turnFailure } from './steps.ts';
 import {
   beginInvocation,
@@ -62,30 +64,32 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     app,
     userId,
     sessionId,
-    startedAt: chain.startedAt,
-    idle: () => chain.current === undefined && chain.invocations === 0,
+    startedAt: () => chain.startedAt,
     current() {
       if (chain.current === undefined) return undefined;
       return { invocationId: chain.current.invocationId, digest: digestOf(start, chain.current) };
     },
-    interrupt: () => steering.end({ status: 'interrupted', cutOff: INTERRUPTED_BY_MESSAGE }),
+    interrupt() {
+      if (chain.current === undefined) return;
+      steering.end({ status: 'interrupted', cutOff: INTERRUPTED_BY_MESSAGE });
+    },
+    changed: () => describe(),
   });
-  const interrupt = ({ reason, invocationId }: Interrupt): InterruptReceipt => {
-    if (typeof invocationId === 'string' && invocationId !== chain.current?.invocationId) {
+  const interrupt = (given: Interrupt): InterruptReceipt => {
+    const { reason, invocationId } = checkedInterrupt(given);
+    const current = chain.current?.invocationId;
+    if (current === undefined || (invocationId !== undefined && invocationId !== current)) {
       return { v: PROTOCOL_VERSION };
     }
-    const text = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '';
-    const interrupted = steering.end({ status: 'interrupted', cutOff: `cancelled: interrupted${text}` });
-    return {
-      v: PROTOCOL_VERSION,
-      ...(interrupted && chain.current ? { invocationId: chain.current.invocationId } : {}),
-    };
+    steering.end({ status: 'interrupted', cutOff: `cancelled: interrupted${reasonText(reason)}` });
+    return { v: PROTOCOL_VERSION, invocationId: current };
   };
   const cancelCall = (given: CancelCall): CancelReceipt => {
     const callKey = steering.callOf(given);
-    steering.cancelCall(callKey, typeof given.reason === 'string' ? given.reason : undefined);
+    steering.cancelCall(callKey, given.reason);
     return { v: PROTOCOL_VERSION, callKey, status: 'cancelling' };
   };
+  const orders = new Orders(chain);
   const describe = () => setCurrentDetails(describeTurn(latest, running, mailbox));
 
   setHandler(
@@ -108,36 +112,50 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       validator: (given) => void checkedMessage(given),
     },
   );
-  setHandler(defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL), cancelCall, {
-    validator: (given) => void steering.callOf(given),
+  setHandler(
+    defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL),
+    (given) => orders.once(given, () => cancelCall(given)),
+    { validator: (given) => void (orders.knows(given) || steering.callOf(given)) },
+  );
+  setHandler(
+    defineUpdate<InterruptReceipt, [Interrupt | undefined]>(INTERRUPT),
+    (given = {}) => orders.once(given, () => interrupt(given)),
+    { validator: (given) => void checkedInterrupt(given ?? {}) },
+  );
+  setHandler(defineSignal<[SendMessage]>(SEND_MESSAGE), (given) => {
+    try {
+      mailbox.signalled(checkedMessage(given));
+    } catch (error) {
+      mailbox.refused(given, messageOf(error));
+    }
   });
-  setHandler(defineUpdate<InterruptReceipt, [Interrupt | undefined]>(INTERRUPT), (given) =>
-    interrupt(given ?? {}),
+  setHandler(defineSignal<[CancelCall]>(CANCEL_CALL), (given) =>
+    noted(() => orders.once(given, () => cancelCall(given))),
   );
-  setHandler(defineSignal<[SendMessage]>(SEND_MESSAGE), (given) =>
-    noted(() => mailbox.signalled(checkedMessage(given))),
+  setHandler(defineSignal<[Interrupt | undefined]>(INTERRUPT), (given) =>
+    noted(() => orders.once(given ?? {}, () => interrupt(given ?? {}))),
   );
-  setHandler(defineSignal<[CancelCall]>(CANCEL_CALL), (given) => noted(() => cancelCall(given)));
-  setHandler(defineSignal<[Interrupt | undefined]>(INTERRUPT), (given) => void interrupt(given ?? {}));
 
   /** Nobody reads what a signal's handler throws; what is thrown otherwise would stop the workflow for ever. */
   function noted(handle: () => unknown): void {
     try {
       handle();
     } catch (error) {
-      mailbox.note(error instanceof Error ? error.message : String(error));
-      describe();
+      mailbox.note(messageOf(error));
     }
   }
 
-  const handled = async () => {
-    while (!mailbox.settled || !allHandlersFinished()) {
-      await condition(() => mailbox.settled && allHandlersFinished());
-    }
-  };
+  /** What was accepted is in the store, and who asked has an answer; also while the run is being cancelled. */
+  const handled = () =>
+    CancellationScope.nonCancellable(async () => {
+      while (!mailbox.settled || !allHandlersFinished()) {
+        await condition(() => mailbox.settled && allHandlersFinished());
+      }
+    });
   const continueWhereSuggested = async () => {
     if (!workflowInfo().continueAsNewSuggested) return;
     await handled();
+    if (isCancelled()) throw new CancelledFailure('CANCELLED');
     if (chain.current !== undefined) chain.current.digest = digestOf(start, chain.current);
     await continueAsNew<typeof agentTurn>(withoutMessage(start), chain);
   };
@@ -145,6 +163,10 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   for (;;) {
     if (chain.current === undefined) {
       await handled();
+      if (isCancelled() && (chain.first === undefined || mailbox.waiting > 0)) {
+        status = 'interrupted';
+        throw new CancelledFailure('CANCELLED');
+      }
       const next = mailbox.next();
       if (next === undefined) break;
       beginInvocation(chain, next);
@@ -165,9 +187,9 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       },
       betweenSteps: continueWhereSuggested,
     });
-    const ended = await onFailure(invocation, () => CancellationScope.nonCancellable(handled));
+    const ended = await onFailure(invocation, handled);
     if (ended instanceof CancelledInvocation) {
-      await CancellationScope.nonCancellable(handled);
+      await handled();
       const { recorded, error } = ended;
       if (recorded === undefined || recorded.status === 'interrupted') {
         status = 'interrupted';
@@ -178,7 +200,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     }
     mailbox.ended(current.invocationId, current.digest);
     endInvocation(chain, ended);
-    if (mailbox.waiting > 0) await continueWhereSuggested();
+    if (mailbox.waiting > 0 && !isCancelled()) await continueWhereSuggested();
   }
 
   if (chain.first === undefined) throw missingMessage();
@@ -186,6 +208,14 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   status = result.status;
   if (result.status === 'failed') throw turnFailure(result);
   return result;
+}
+
+function isCancelled(): boolean {
+  return CancellationScope.current().consideredCancelled;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** What was accepted is in the store before the run is gone. */

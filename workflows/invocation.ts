@@ -62,6 +62,7 @@ export async function runInvocation(
     return resultOf(state, recorded ?? { ...end, usage: state.usage });
   } finally {
     deadline.cancel();
+    steering.forget();
   }
 }
 

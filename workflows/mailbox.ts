@@ -8,6 +8,7 @@ import {
   messageDigest,
   type SendMessage,
 } from '../src/protocol/message.ts';
+import { nameProblem } from '../src/protocol/message-limits.ts';
 import { KEEP_MESSAGES } from '../src/protocol/names.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import type {
@@ -20,6 +21,7 @@ import type {
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { keepMessagesOptions } from './activity-options.ts';
 import { jsonBytes } from './json-bytes.ts';
+import { isObject } from './message-arguments.ts';
 
 /** A message that waits for the end of those before it; its content is in the store. */
 export type QueuedMessage = WaitingMessage;
@@ -39,13 +41,13 @@ export interface Recipient {
   app: string;
   userId: string;
   sessionId: string;
-  startedAt: number;
-  /** Nothing has been answered yet, and nothing is. */
-  idle(): boolean;
+  startedAt(): number;
   /** The invocation that is under way, with its message's digest. */
   current(): { invocationId: string; digest: string | undefined } | undefined;
   /** A message wants the current invocation to end. */
   interrupt(): void;
+  /** Something that people see has changed. */
+  changed(): void;
 }
 
 interface Arriving {
@@ -61,9 +63,6 @@ const MOST_NOTES = 5;
 /** Messages that interrupt go before those that wait. */
 const URGENT = -1_000_000_000;
 
-/** What is sent to one activity, in JSON bytes. */
-const KEPT_AT_ONCE = 256 * 1024;
-
 /**
  * The messages of a session while a turn runs. One counts as accepted when its row is in the store: it outlives failure,
  * cancellation and termination of the workflow there.
@@ -72,8 +71,10 @@ export class Mailbox {
   readonly state: MailboxState;
   readonly #recipient: Recipient;
   #arriving: Arriving[] = [];
+  /** Notes on messages that were not taken, on their way to the store. */
+  #rejected: MessageToKeep[] = [];
   #keeping = false;
-  /** Receipts of messages that a signal brought in vain, until somebody asks. */
+  /** What became of messages that a signal brought in vain, by id, content and policy, until somebody asks. */
   readonly #refusals = new Map<string, MessageReceipt>();
 
   constructor(state: MailboxState, recipient: Recipient) {
@@ -88,7 +89,7 @@ export class Mailbox {
 
   /** Nothing is on its way to the store. */
   get settled(): boolean {
-    return this.#arriving.length === 0 && !this.#keeping;
+    return this.#arriving.length === 0 && this.#rejected.length === 0 && !this.#keeping;
   }
 
   /** Takes the next message off the queue. */
@@ -131,23 +132,34 @@ export class Mailbox {
 
   /** A message that came by update, or the question what became of one that came by signal. */
   async updated(message: SendMessage): Promise<MessageReceipt> {
-    const refusal = this.#refusals.get(message.messageId);
-    if (refusal !== undefined) {
-      this.#refusals.delete(message.messageId);
-      return refusal;
+    const arrived = this.#arrive(message, this.#refusals.get(refusalKey(message)));
+    if (!('keep' in arrived)) {
+      this.#refusals.delete(refusalKey(message));
+      return arrived;
     }
-    const arrived = this.#arrive(message);
-    if (!('keep' in arrived)) return arrived;
-    await condition(() => arrived.receipt !== undefined);
+    // Also while the run is being cancelled: the message is on its way to the store.
+    await CancellationScope.nonCancellable(() => condition(() => arrived.receipt !== undefined));
     return this.#receiptOf(arrived);
+  }
+
+  /** A signal's payload that is no message; where it has an id, the inbox tells of it. */
+  refused(given: unknown, reason: string): void {
+    this.note(reason);
+    const messageId = isObject(given) && 'messageId' in given ? given.messageId : undefined;
+    if (typeof messageId !== 'string' || messageId === '' || nameProblem(messageId) !== undefined) return;
+    const { app, userId, sessionId } = this.#recipient;
+    const invocationId = invocationIdOf(app, userId, sessionId, messageId);
+    this.#reject({ messageId, invocationId, rejected: reason });
   }
 
   note(text: string): void {
     log.warn(text);
     this.state.notes = [...this.state.notes, text].slice(-MOST_NOTES);
+    this.#recipient.changed();
   }
 
-  #arrive(message: SendMessage): MessageReceipt | Arriving {
+  /** @param refusal what an earlier signal was told, if nobody has asked for it yet. */
+  #arrive(message: SendMessage, refusal?: MessageReceipt): MessageReceipt | Arriving {
     const { app, userId, sessionId } = this.#recipient;
     const { messageId, policy = 'enqueue' } = message;
     const invocationId = invocationIdOf(app, userId, sessionId, messageId);
@@ -179,7 +191,8 @@ export class Mailbox {
     if (Object.hasOwn(this.state.ended, invocationId)) {
       return told(this.state.ended[invocationId], 'finished');
     }
-    if (policy === 'reject' && !this.#recipient.idle()) {
+    if (refusal !== undefined) return refusal;
+    if (policy === 'reject' && (current !== undefined || this.waiting > 0)) {
       return receipt('rejected', { reason: 'the session is answering another message' });
     }
     const bytes = message.stored === undefined ? jsonBytes([message.message, message.stateDelta]) : 0;
@@ -187,7 +200,9 @@ export class Mailbox {
     if (problem !== undefined) return receipt('queue full', { reason: problem });
     const arrived: Arriving = { keep: this.#toKeep(message, invocationId, digest, bytes), policy };
     this.#arriving.push(arrived);
+    this.#refusals.delete(refusalKey(message));
     this.#keepAll();
+    this.#recipient.changed();
     return arrived;
   }
 
@@ -221,17 +236,15 @@ export class Mailbox {
       return;
     const { messageId, invocationId, reason = '' } = receipt;
     this.note(`message ${shown(messageId)} ${receipt.status}: ${reason}`);
-    this.#refusals.set(messageId, receipt);
+    this.#refusals.set(refusalKey(message), receipt);
     if (this.#refusals.size > MOST_QUEUED) this.#refusals.delete([...this.#refusals.keys()][0] ?? '');
     // One id is one row: the message of that id which was taken keeps it.
     if (receipt.status === 'duplicate') return;
-    const digest = message.stored?.digest ?? '';
-    const rejected = `${receipt.status}: ${reason}`;
-    this.#arriving.push({
-      keep: { messageId, invocationId, place: 0, digest, bytes: 0, rejected },
-      policy: 'enqueue',
-      receipt,
-    });
+    this.#reject({ messageId, invocationId, rejected: `${receipt.status}: ${reason}` });
+  }
+
+  #reject(rejected: Required<Pick<MessageToKeep, 'messageId' | 'invocationId' | 'rejected'>>): void {
+    this.#rejected.push({ ...rejected, place: 0, digest: '', bytes: 0 });
     this.#keepAll();
   }
 
@@ -240,7 +253,7 @@ export class Mailbox {
     this.#keeping = true;
     void CancellationScope.nonCancellable(async () => {
       try {
-        while (this.#arriving.length > 0) await this.#keepSome();
+        while (this.#arriving.length > 0 || this.#rejected.length > 0) await this.#keepSome();
       } finally {
         this.#keeping = false;
       }
@@ -251,15 +264,20 @@ export class Mailbox {
     let sum = 0;
     const some = this.#arriving.filter(({ keep }, index) => {
       sum += keep.bytes;
-      return index === 0 || sum <= KEPT_AT_ONCE;
+      return index === 0 || sum <= PAYLOAD_LIMIT;
     });
-    const { app, userId, sessionId, startedAt } = this.#recipient;
-    const messages = some.map(({ keep }) => keep);
+    const { app, userId, sessionId } = this.#recipient;
+    // First, so that a message that is taken now replaces the note on its rejection.
+    const rejected = this.#rejected.splice(0, MOST_QUEUED);
+    const messages = [...rejected, ...some.map(({ keep }) => keep)];
+    const startedAt = this.#recipient.startedAt();
     const input: KeepMessagesInput = { v: PROTOCOL_VERSION, app, userId, sessionId, startedAt, messages };
     let kept: readonly KeptMessage[];
     try {
       const label =
-        some.length === 1 ? `message ${shown(messages[0]?.messageId ?? '')}` : `${some.length} messages`;
+        messages.length === 1
+          ? `message ${shown(messages[0]?.messageId ?? '')}`
+          : `${messages.length} messages`;
       const result = await scheduleActivity<KeepMessagesResult>(
         KEEP_MESSAGES,
         [input],
@@ -276,12 +294,12 @@ export class Mailbox {
     }
     this.#arriving = this.#arriving.filter((arriving) => !some.includes(arriving));
     some.forEach((arrived, index) => {
-      this.#settle(arrived, kept[index]);
+      this.#settle(arrived, kept[rejected.length + index]);
     });
+    this.#recipient.changed();
   }
 
   #settle(arrived: Arriving, kept: KeptMessage | undefined): void {
-    if (arrived.receipt !== undefined) return;
     const { messageId, invocationId } = arrived.keep;
     const receipt = { v: PROTOCOL_VERSION, messageId, invocationId };
     switch (kept?.kind) {
@@ -339,6 +357,10 @@ export class Mailbox {
     const running = this.#recipient.current()?.invocationId === keep.invocationId;
     return { ...receipt, status: running ? 'running' : 'finished' };
   }
+}
+
+function refusalKey({ messageId, message, stored, stateDelta, policy = 'enqueue' }: SendMessage): string {
+  return JSON.stringify([messageId, stored?.digest ?? messageDigest(message ?? '', stateDelta), policy]);
 }
 
 function shown(messageId: string): string {

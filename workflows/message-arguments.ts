@@ -1,5 +1,6 @@
 import { ApplicationFailure, patched } from '@temporalio/workflow';
-import type { MessagePolicy, SendMessage, StoredMessage } from '../src/protocol/message.ts';
+import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../src/protocol/message.ts';
+import { isTooDeep, MOST_LEVELS, nameProblem } from '../src/protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
@@ -16,6 +17,8 @@ const POLICIES: ReadonlySet<MessagePolicy | undefined> = new Set([
 ]);
 
 const TOO_LARGE = 'message-too-large';
+const TOO_DEEP = 'message-too-deep';
+const UNUSABLE_NAME = 'unusable-name';
 
 /** @throws ApplicationFailure of type `InvalidMessage` */
 export function checkedMessage(given: SendMessage): SendMessage {
@@ -32,12 +35,29 @@ export function checkedMessage(given: SendMessage): SendMessage {
     throw refuse('policy', "expected 'enqueue', 'interrupt', 'reject' or nothing");
   }
   checkMessageFields(message, refuse);
+  for (const field of ['messageId', 'agent'] as const) {
+    const problem = nameProblem(message[field] ?? '');
+    if (problem !== undefined) throw refuse(field, problem);
+  }
+  if (isTooDeep([message.message, message.stateDelta])) throw refuse('message', TOO_DEEP_TEXT);
   if (message.stored === undefined) {
     checkContent(message.message, refuse);
     const bytes = jsonBytes([message.message, message.stateDelta]);
     if (bytes > PAYLOAD_LIMIT) throw refuse('message', tooLarge(bytes));
   }
   return message;
+}
+
+/** @throws ApplicationFailure of type `InvalidInterrupt` */
+export function checkedInterrupt(given: Interrupt): Interrupt {
+  const refuse: Refuse = (field, problem) => refusal('interrupt', 'InvalidInterrupt', field, problem);
+  if (!isObject(given)) throw refuse('arguments', `expected one object or nothing, got ${shapeOf(given)}`);
+  const order = dropNulls(given);
+  const { invocationId } = order;
+  if (invocationId !== undefined && typeof invocationId !== 'string') {
+    throw refuse('invocationId', `expected an invocation's id or nothing, got ${shapeOf(invocationId)}`);
+  }
+  return order;
 }
 
 /** What a start and a message have in common; the content is checked apart. */
@@ -64,11 +84,22 @@ export function checkMessageFields(message: Omit<Partial<SendMessage>, 'message'
   }
 }
 
-/** Runs that were started before the limit was checked go on: they are told apart by a marker that only these have. */
-export function checkStartSize({ message, stateDelta }: AgentTurnStart, refuse: Refuse): void {
+/** Runs that were started before a limit was checked go on: those that it ends are told apart by a marker of their own. */
+export function checkStartLimits(start: AgentTurnStart, refuse: Refuse): void {
+  const { message, stateDelta } = start;
+  for (const field of ['messageId', 'agent'] as const) {
+    const problem = nameProblem(start[field] ?? '');
+    if (problem !== undefined && patched(UNUSABLE_NAME)) throw refuse(field, problem);
+  }
+  if (isTooDeep([message, stateDelta])) {
+    if (patched(TOO_DEEP)) throw refuse('message', TOO_DEEP_TEXT);
+    return;
+  }
   const bytes = jsonBytes([message, stateDelta]);
   if (bytes > PAYLOAD_LIMIT && patched(TOO_LARGE)) throw refuse('message', tooLarge(bytes));
 }
+
+const TOO_DEEP_TEXT = `objects and lists in more than ${MOST_LEVELS} levels, with its stateDelta: send flatter content`;
 
 function tooLarge(bytes: number): string {
   return (
@@ -84,10 +115,16 @@ function checkStored(stored: StoredMessage | undefined, refuse: Refuse): void {
   }
 }
 
-/** Null counts as absent, as other languages' serialisers write it. */
+/** Null counts as absent, as other languages' serialisers write it; a run config has its known fields only. */
 export function withoutNulls<T extends Pick<SendMessage, 'message' | 'runConfig'>>(given: T): T {
   const start = dropNulls(given);
-  if (isObject(start.runConfig)) start.runConfig = dropNulls(start.runConfig);
+  if (isObject(start.runConfig)) {
+    const { maxLlmCalls, streamingMode } = start.runConfig;
+    start.runConfig = dropNulls({
+      ...(maxLlmCalls === undefined ? {} : { maxLlmCalls }),
+      ...(streamingMode === undefined ? {} : { streamingMode }),
+    });
+  }
   if (isObject(start.message)) {
     const message = dropNulls(start.message);
     if (Array.isArray(message.parts)) {

@@ -4,7 +4,7 @@ import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import {
   checkContent,
   checkMessageFields,
-  checkStartSize,
+  checkStartLimits,
   isObject,
   refusal,
   shapeOf,
@@ -29,10 +29,8 @@ export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTu
   }
   checkMessageFields(start, invalidStart);
   checkRetry(start);
-  if (start.message !== undefined) {
-    checkContent(start.message, invalidStart);
-    checkStartSize(start, invalidStart);
-  }
+  if (start.message !== undefined) checkContent(start.message, invalidStart);
+  checkStartLimits(start, invalidStart);
   checkWorkflowId(start, info);
   return start;
 }

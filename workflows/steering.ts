@@ -16,6 +16,8 @@ interface SteeredCall {
   cancelled?: string;
 }
 
+const LONGEST_REASON = 500;
+
 /** How people and messages take hold of the invocation that is under way. */
 export class Steering {
   #work: CancellationScope | undefined;
@@ -27,11 +29,11 @@ export class Steering {
     return this.#end;
   }
 
-  /** Runs an invocation's work so that it can be ended. */
+  /** Runs an invocation's work so that it can be ended; also by an end that came before it began. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    this.#end = undefined;
     const scope = new CancellationScope({ cancellable: true });
     this.#work = scope;
+    if (this.#end !== undefined) scope.cancel();
     try {
       return await scope.run(work);
     } finally {
@@ -40,14 +42,16 @@ export class Steering {
     }
   }
 
-  /** The first one to end the work decides how it ends. Returns false where nothing runs. */
-  end(how: EarlyEnd): boolean {
-    if (this.#work === undefined) return false;
-    if (this.#end === undefined) {
-      this.#end = how;
-      this.#work.cancel();
-    }
-    return true;
+  /** Forgets how the work was ended, so that it doesn't end the next one. */
+  forget(): void {
+    this.#end = undefined;
+  }
+
+  /** The first one to end the work decides how it ends. Only while there is work, or will be at once. */
+  end(how: EarlyEnd): void {
+    if (this.#end !== undefined) return;
+    this.#end = how;
+    this.#work?.cancel();
   }
 
   planned(calls: readonly Pick<SteeredCall, 'callKey' | 'callId' | 'tool'>[]): void {
@@ -76,10 +80,10 @@ export class Steering {
     this.#calls.delete(callKey);
   }
 
-  cancelCall(callKey: string, reason: string | undefined): void {
+  cancelCall(callKey: string, reason: unknown): void {
     const call = this.#calls.get(callKey);
     if (call === undefined || call.cancelled !== undefined) return;
-    call.cancelled = `cancelled${reason ? `: ${reason}` : ' by an operator'}`;
+    call.cancelled = `cancelled${reasonText(reason) || ' by an operator'}`;
     call.scope?.cancel();
   }
 
@@ -111,4 +115,10 @@ export class Steering {
     }
     return call.callKey;
   }
+}
+
+/** Behind what was done; a novel would be told to the model with every later step. */
+export function reasonText(reason: unknown): string {
+  if (typeof reason !== 'string' || reason === '') return '';
+  return `: ${reason.length <= LONGEST_REASON ? reason : `${reason.slice(0, LONGEST_REASON).toWellFormed()}…`}`;
 }

@@ -7,7 +7,6 @@ import type {
   StepEnding,
   StepOutcome,
   StepPosition,
-  TurnIdentity,
   UnsettledCall,
 } from '../src/protocol/step.ts';
 import type {
@@ -26,18 +25,13 @@ const END_IN_FIRST_STEP = 'end-in-first-step';
 
 /** Runs the next model step and moves the state to where it ended. */
 export async function askModel(start: AgentTurnStart, state: InvocationState): Promise<StepOutcome> {
-  const { app, userId, sessionId } = start;
   const first = state.step === 0;
   const runConfig = runConfigOf(start, state);
-  // A queued message, and that of a retry, are in the store.
-  const { message, stateDelta } = state.number === 1 ? start : {};
   state.asked = state.step + 1;
   const input: CallModelInput = {
     ...positionOf(state, state.asked),
     ...(state.agent === undefined ? {} : { agent: state.agent }),
-    ...(first ? { identity: { app, userId, sessionId, messageId: state.messageId } } : {}),
-    ...(first && message !== undefined ? { message } : {}),
-    ...(first && stateDelta ? { stateDelta } : {}),
+    ...(first ? beginningOf(start, state) : {}),
     ...(runConfig ? { runConfig } : {}),
   };
   const outcome = await scheduleActivity<StepOutcome>(
@@ -58,6 +52,21 @@ export async function askModel(start: AgentTurnStart, state: InvocationState): P
     state.from = outcome.from;
   }
   return outcome;
+}
+
+type Beginning = Required<Pick<CallModelInput, 'identity'>> &
+  Pick<CallModelInput, 'message' | 'messageDigest' | 'stateDelta'>;
+
+/** Who an invocation belongs to, and its message where that isn't in the store, as a queued one and that of a retry are. */
+function beginningOf(start: AgentTurnStart, { number, messageId }: InvocationState): Beginning {
+  const { app, userId, sessionId, message, stateDelta, stored } = start;
+  const own = number === 1;
+  return {
+    identity: { app, userId, sessionId, messageId },
+    ...(own && message !== undefined ? { message } : {}),
+    ...(own && stored !== undefined ? { messageDigest: stored.digest } : {}),
+    ...(own && stateDelta ? { stateDelta } : {}),
+  };
 }
 
 /** Of the message; a chain's first one travels in the start arguments. */
@@ -88,11 +97,11 @@ async function settle(
   state: InvocationState,
   unsettled: UnsettledCall[],
   ending?: StepEnding,
-  identity?: TurnIdentity,
+  beginning?: Beginning,
 ): Promise<InvocationOutcome | undefined> {
   const input: SettleStepInput = {
     ...positionOf(state, ending ? Math.max(state.asked, 1) : state.step),
-    ...(identity === undefined ? {} : { identity }),
+    ...beginning,
     agent: state.agent ?? '',
     unsettled,
     ...(ending ? { ending } : {}),
@@ -111,7 +120,7 @@ async function settle(
 
 /** Leaves a session that its next turn continues. Without an outcome the store has never heard of the invocation. */
 export async function endEarly(
-  { app, userId, sessionId }: AgentTurnStart,
+  start: AgentTurnStart,
   state: InvocationState,
   how: EarlyEnd,
 ): Promise<InvocationOutcome | undefined> {
@@ -119,8 +128,7 @@ export async function endEarly(
   if (state.session !== undefined) return await endTurn(state, [], ending);
   // The first version left it to the session's next turn.
   if (!patched(END_IN_FIRST_STEP)) return undefined;
-  const identity = { app, userId, sessionId, messageId: state.messageId };
-  return await CancellationScope.nonCancellable(() => settle(state, [], ending, identity));
+  return await CancellationScope.nonCancellable(() => settle(state, [], ending, beginningOf(start, state)));
 }
 
 /**

@@ -9,6 +9,7 @@ import type {
 } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { MailboxState, QueuedMessage } from './mailbox.ts';
+import type { OrderBook } from './orders.ts';
 
 /** Where an invocation stands: everything that its next step needs and nothing that the store knows. */
 export interface InvocationState {
@@ -36,7 +37,7 @@ export interface InvocationState {
 }
 
 /** What a chain of runs carries from run to run. */
-export interface ChainState {
+export interface ChainState extends OrderBook {
   v: number;
   startedAt: number;
   /** Number of the newest invocation. */

@@ -5,7 +5,7 @@ import { OptionReader } from '../schema/option-reader.ts';
 
 /** What may be used up before no further model call is made. What is left out is not limited. */
 export interface BudgetLimits {
-  /** Model calls, those that failed included. */
+  /** Model calls that were answered, and those whose worker was lost; what a provider refused isn't counted. */
   modelCalls?: number;
   /** Tokens of prompts and answers, as the provider counts them. */
   tokens?: number;

@@ -4,7 +4,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, WorkflowNotFoundError } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, UnknownCall } from './client-errors.ts';
@@ -15,7 +15,10 @@ export const ANSWER_TIMEOUT = 5_000;
 /** A worker that polls asks the server again at least this often, milliseconds. */
 const LONGEST_POLL = 70_000;
 
-/** `silent`: no worker has answered in time. `closed`: no run of this id is open, or it ended before it could answer. */
+/**
+ * `silent`: no worker has answered in time. `closed`: no run of this id is open, or it ends, or was cancelled, before it could
+ * answer.
+ */
 export type Answer<T> = { kind: 'answer'; value: T } | { kind: 'silent' } | { kind: 'closed' };
 
 /**
@@ -39,8 +42,11 @@ export async function ask<T>(
       return { kind: 'silent' };
     }
     if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
-    if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
-      const { type, message } = error.cause;
+    const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+    // A run that is cancelled takes its handlers' waits along, and keeps what they were given.
+    if (cause instanceof CancelledFailure) return { kind: 'closed' };
+    if (cause instanceof ApplicationFailure) {
+      const { type, message } = cause;
       if (type === 'AcceptedUpdateCompletedWorkflow') return { kind: 'closed' };
       if (type === 'UnknownCall') throw new UnknownCall(message);
       if (type === 'InvalidMessage') throw new InvalidTurn(message);

@@ -4,17 +4,17 @@ import type { MessageReceipt } from '../protocol/message.ts';
 import { SEND_MESSAGE } from '../protocol/names.ts';
 import type { InvocationOutcome, TurnResult } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { RecordedInvocation, Store } from '../store/store.ts';
-import { StoreError } from '../store/store-errors.ts';
+import type { RecordedInvocation, SessionNames, Store } from '../store/store.ts';
 import { ANSWER_TIMEOUT, ask } from './ask-workflow.ts';
 import type { ClientContext } from './client-context.ts';
 import { MessageRejected, NoAnswer } from './client-errors.ts';
 import { type Delivery, isAccepted, rejected, sendAgain } from './deliver.ts';
-import { latestRun, openRun } from './open-run.ts';
+import { endsSoon, latestRun, openRun } from './open-run.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
-import { type RunEnd, runEnd, wasRefused, wasStopped } from './run-end.ts';
+import { type RunEnd, runEnd, wasCancelled, wasRefused, wasStopped } from './run-end.ts';
 import { SessionNews } from './session-news.ts';
 import { queryStatus } from './steering.ts';
+import { isOutage, readWhenBack } from './store-outage.ts';
 
 /** A turn with what became of its sending. */
 export type SentTurn = OutgoingTurn & Delivery;
@@ -23,7 +23,7 @@ type EndedInvocation = RecordedInvocation & { outcome: InvocationOutcome };
 
 const MOST_SENDS = 5;
 
-/** How long a run takes at most to close behind the end of its last invocation, milliseconds. */
+/** How long a run that closes behind the end of its last invocation is waited for, milliseconds. */
 const CLOSING = 1_000;
 
 /**
@@ -43,7 +43,7 @@ export async function awaitResult(
     const end = await firstEnd(context, turn, runId, signal);
     signal?.throwIfAborted();
     const error = 'error' in end ? end.error : undefined;
-    const { result, begun } = await resultAfter(context, turn, end);
+    const { result, begun } = await resultAfter(context, turn, end, signal);
     if (result !== undefined) return result;
     const closed = error === undefined || error instanceof WorkflowFailedError;
     if (turn.disposition !== 'sent' || !closed || wasRefused(error) || sent === MOST_SENDS) {
@@ -58,7 +58,7 @@ export async function awaitResult(
       }
     }
     sent += 1;
-    runId = (await sendAgain(context, turn)).runId;
+    runId = (await readWhenBack(() => sendAgain(context, turn), signal)).runId;
   }
 }
 
@@ -80,18 +80,27 @@ async function firstEnd(
     recorded.catch(() => undefined);
     const first = await Promise.race([run, recorded]);
     if (!('outcome' in first)) return first;
-    // The run closes right behind, as cancelled.
-    if (isCancelled(first.outcome)) return await run;
-    const waiting = (await store.readInbox(session)).some(({ status }) => status === 'waiting');
-    if (!waiting) {
-      // Who has the result may want the session idle, for a rewind or its next message.
+    const cancelled = isCancelled(first.outcome);
+    // Who has the result may want the session idle, for a rewind or its next message.
+    const closes = cancelled
+      ? await endsSoon(context.temporal, { workflowId, runId })
+      : !(await readWhenBack(() => anyWaits(store, session), either));
+    if (closes) {
       const closed = await Promise.race([run, setTimeout(CLOSING, undefined, { signal: either })]);
-      if (closed && 'result' in closed && closed.result.invocationId === invocationId) return closed;
+      if (closed && (isOwn(closed, invocationId) || (cancelled && 'error' in closed))) return closed;
     }
     return { result: resultOf(first) };
   } finally {
     stop.abort();
   }
+}
+
+function isOwn(end: RunEnd, invocationId: string): boolean {
+  return 'result' in end && end.result.invocationId === invocationId;
+}
+
+async function anyWaits(store: Store, session: SessionNames): Promise<boolean> {
+  return (await store.readInbox(session)).some(({ status }) => status === 'waiting');
 }
 
 async function recordedEnd(
@@ -113,7 +122,7 @@ async function recordedEnd(
       await news.wait(signal);
     } catch (error) {
       // The run's own result comes without the store, which may be back before.
-      if (!(error instanceof StoreError && error.retryable)) throw error;
+      if (!isOutage(error)) throw error;
       await news.wait(signal);
     } finally {
       news.close();
@@ -128,7 +137,7 @@ async function isInQueue(
   store: Store,
   { names: { session, workflowId, invocationId }, message }: SentTurn,
 ): Promise<boolean> {
-  const row = (await store.readInbox(session)).find((each) => each.invocationId === invocationId);
+  const row = await store.findWaiting(session, invocationId);
   if (row?.status !== 'rejected' || message === undefined) return row?.status === 'waiting';
   // The row may be of an earlier try to send this message.
   const deadline = Date.now() + ANSWER_TIMEOUT;
@@ -147,11 +156,15 @@ async function resultAfter(
   context: ClientContext,
   { names: { session, workflowId, invocationId }, disposition }: SentTurn,
   end: RunEnd,
+  signal: AbortSignal | undefined,
 ): Promise<{ result?: TurnResult; begun?: boolean }> {
   const error = 'error' in end ? end.error : undefined;
   if ('result' in end && end.result.invocationId === invocationId) return { result: end.result };
-  const recorded = await context.store?.findInvocation(session, invocationId);
-  if (hasEnded(recorded) && !(isCancelled(recorded.outcome) && error !== undefined)) {
+  const recorded = await readWhenBack(
+    async () => await context.store?.findInvocation(session, invocationId),
+    signal,
+  );
+  if (hasEnded(recorded) && !(isCancelled(recorded.outcome) && wasCancelled(error))) {
     return { result: resultOf(recorded) };
   }
   if (recorded !== undefined) return { begun: true };

@@ -1,13 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../protocol/message.ts';
+import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
 import { ClientSessions } from './client-sessions.ts';
-import { deliver } from './deliver.ts';
+import { deliverUploaded } from './deliver-uploaded.ts';
 import { type FollowOptions, followEvents } from './follow-events.ts';
 import { type OutgoingMessage, outgoingTurn } from './outgoing-turn.ts';
-import { type AnswerOptions, type Confirmed, cancelCall, interrupt, status } from './steering.ts';
+import {
+  type AnswerOptions,
+  type CallToCancel,
+  type Confirmed,
+  cancelCall,
+  type InterruptOptions,
+  interrupt,
+  status,
+} from './steering.ts';
 import { type TurnHandle, turnHandle } from './turn-handle.ts';
 import { sessionNamesOf, turnNamesOf } from './turn-names.ts';
 
@@ -37,20 +45,22 @@ export class HoldfastClient {
    * @throws MessageTooLarge over 64 KiB of JSON without a store.
    * @throws MessageRejected by the policy `reject`, while the session answers another message.
    * @throws NoAnswer by the policy `reject`, where another message is under way and no worker answers.
-   * @throws InvalidTurn for names that are empty or no text, and for a message that is none.
+   * @throws InvalidTurn for names that are empty or no text, for a message that is none, and for what is over a bound of
+   * {@link OutgoingMessage}: nothing was sent.
    * @example
    * const turn = await client.sendMessage({ ...names, message: 'and now to Bergen', policy: 'interrupt' });
    */
   async sendMessage(message: OutgoingMessage): Promise<TurnHandle> {
     const names = turnNamesOf(message, message.messageId ?? randomUUID(), 'sendMessage');
     const turn = await outgoingTurn(this.#context, names, message);
-    return turnHandle(this.#context, { ...turn, ...(await deliver(this.#context, turn)) });
+    return turnHandle(this.#context, { ...turn, ...(await deliverUploaded(this.#context, turn)) });
   }
 
   /**
    * A session's events in order, without gaps or repeats, those to come included, until `signal` is aborted or the reader
    * stops. The session need not be there yet. A reader that went away goes on after the last seq that it has seen; no turn
-   * waits for it.
+   * waits for it. Where the session is deleted and made again under its names, it goes on with the new one, whose `seq`
+   * begins at 1 again. While the store can't be reached, it waits.
    *
    * @throws StoreNeeded, InvalidTurn
    * @example
@@ -73,10 +83,7 @@ export class HoldfastClient {
    * @example
    * await client.cancelCall(names, { callKey, reason: 'takes too long' });
    */
-  async cancelCall(
-    names: SessionNames,
-    call: Omit<CancelCall, 'v'> & AnswerOptions,
-  ): Promise<Confirmed<CancelReceipt>> {
+  async cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>> {
     return await cancelCall(this.#context, names, call);
   }
 
@@ -85,12 +92,15 @@ export class HoldfastClient {
    * next. The receipt names no invocation where none was running. With no worker up the order is kept for the next one, and
    * is not confirmed.
    *
+   * @param options `invocationId`, a turn handle's, ends this turn only, and nothing where another one runs by then. Defaults
+   * to whichever turn runs.
+   * @throws InvalidTurn
    * @example
-   * await client.interrupt(names, { reason: 'the customer has hung up' });
+   * await client.interrupt(names, { invocationId: turn.invocationId, reason: 'the customer has hung up' });
    */
   async interrupt(
     names: SessionNames,
-    options: Omit<Interrupt, 'v'> & AnswerOptions = {},
+    options: InterruptOptions = {},
   ): Promise<Confirmed<InterruptReceipt>> {
     return await interrupt(this.#context, names, options);
   }

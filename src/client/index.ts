@@ -32,5 +32,5 @@ export type { FollowOptions } from './follow-events.ts';
 export { HoldfastClient } from './holdfast-client.ts';
 export type { Receipt } from './message-receipt.ts';
 export type { OutgoingMessage } from './outgoing-turn.ts';
-export type { AnswerOptions, Confirmed, Unconfirmed } from './steering.ts';
+export type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions, Unconfirmed } from './steering.ts';
 export type { TurnHandle } from './turn-handle.ts';

@@ -5,6 +5,7 @@ import { ANSWER_TIMEOUT, aboutWorkers, ask } from './ask-workflow.ts';
 import { hasEnded, type SentTurn } from './await-result.ts';
 import type { ClientContext } from './client-context.ts';
 import { sendAgain } from './deliver.ts';
+import { openRun } from './open-run.ts';
 import { runEnd } from './run-end.ts';
 
 /**
@@ -36,9 +37,13 @@ export async function receiptOf(
     });
     if (asked.kind === 'answer') return { ...asked.value, confirmed: true };
     if (asked.kind === 'silent') return accepted(await aboutWorkers(context, taskQueue));
-    const recorded = (await recordedReceipt(context, turn)) ?? (await closedReceipt(context, turn, deadline));
-    if (recorded !== undefined) return recorded;
-    if (turn.disposition !== 'sent' || sentAgain) return accepted('its run has closed: its result says how');
+    const isLast = turn.disposition !== 'sent' || sentAgain;
+    const told =
+      (await recordedReceipt(context, turn)) ??
+      (await queuedReceipt(context, turn, isLast)) ??
+      (await closedReceipt(context, turn, deadline));
+    if (told !== undefined) return told;
+    if (isLast) return accepted('its run has closed: its result says how');
     await sendAgain(context, turn);
     sentAgain = true;
   }
@@ -48,6 +53,22 @@ export async function receiptOf(
 async function recordedReceipt({ store }: ClientContext, { names }: SentTurn): Promise<Receipt | undefined> {
   const recorded = await store?.findInvocation(names.session, names.invocationId);
   return recorded && receipt(names, hasEnded(recorded) ? 'finished' : 'running');
+}
+
+/**
+ * A run that was cancelled answers nobody while it closes; what it has accepted waits in the store.
+ *
+ * @param isLast it isn't sent again where no run is open.
+ */
+async function queuedReceipt(
+  { store, temporal }: ClientContext,
+  { names }: SentTurn,
+  isLast: boolean,
+): Promise<Receipt | undefined> {
+  const row = await store?.findWaiting(names.session, names.invocationId);
+  if (row?.status !== 'waiting') return undefined;
+  const told = isLast || (await openRun(temporal, names.workflowId)) !== undefined;
+  return told ? receipt(names, 'queued') : undefined;
 }
 
 async function closedReceipt(
@@ -66,7 +87,9 @@ async function closedReceipt(
   return answered.some((each) => each.invocationId === invocationId) ? receipt(names, 'finished') : undefined;
 }
 
-function receipt({ messageId, invocationId }: SentTurn['names'], status: 'running' | 'finished'): Receipt {
+type Told = 'queued' | 'running' | 'finished';
+
+function receipt({ messageId, invocationId }: SentTurn['names'], status: Told): Receipt {
   return { v: PROTOCOL_VERSION, messageId, invocationId, status, confirmed: true };
 }
 

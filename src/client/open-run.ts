@@ -28,6 +28,20 @@ export async function openRun(temporal: Client, workflowId: string): Promise<Des
   return run !== undefined && isOpen(run) ? run : undefined;
 }
 
+/** Whether a run has closed, or was told to: one that was cancelled closes as soon as the end of its turn is recorded. */
+export async function endsSoon(
+  temporal: Client,
+  { workflowId, runId }: { workflowId: string; runId: string },
+): Promise<boolean> {
+  try {
+    const run = await temporal.workflow.getHandle(workflowId, runId).describe();
+    return !isOpen(run) || run.raw.workflowExtendedInfo?.cancelRequested === true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return true;
+    throw error;
+  }
+}
+
 export function isOpen({ status }: Pick<Description, 'status'>): boolean {
   return !CLOSED.has(status.name);
 }

@@ -1,18 +1,26 @@
 import type { Content } from '../events/content.ts';
 import type { MessagePolicy, SendMessage } from '../protocol/message.ts';
+import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import type { AgentTurnStart, TurnRunConfig } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { SessionNames } from '../store/session-names.ts';
+import type { Store } from '../store/store.ts';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, MessageTooLarge } from './client-errors.ts';
-import type { TurnNames } from './turn-names.ts';
+import { checkBounded, type TurnNames } from './turn-names.ts';
 
 /** A message to a session; what {@link HoldfastClient.sendMessage} takes. */
 export interface OutgoingMessage extends SessionNames {
-  /** A string means one user text part. Over 64 KiB of JSON, `stateDelta` included, it goes to the client's store first. */
+  /**
+   * A string means one user text part. Over 64 KiB of JSON, `stateDelta` included, it goes to the client's store first.
+   * Objects and lists are nested in at most 100 levels, here and in `stateDelta`.
+   */
   message: string | Content;
-  /** One message id is one turn, for ever, however often it is sent. Defaults to a random one. */
+  /**
+   * One message id is one turn, for ever, however often it is sent. At most 1,000 characters, like `agent`. Defaults to a
+   * random one.
+   */
   messageId?: string;
   /**
    * What it does while the session answers another message: waits for its turn, ends the other one, or is refused.
@@ -23,6 +31,7 @@ export interface OutgoingMessage extends SessionNames {
   agent?: string;
   /** State that the message's event carries. */
   stateDelta?: Record<string, unknown>;
+  /** Fields that Holdfast doesn't know are left out. */
   runConfig?: TurnRunConfig;
 }
 
@@ -32,6 +41,8 @@ export interface OutgoingTurn {
   start: AgentTurnStart & { messageId: string };
   /** Payload of signal and update; a retry has no message of its own. */
   message?: SendMessage;
+  /** Its content was put into the store for this sending, where there was none of it. */
+  uploaded?: boolean;
 }
 
 const POLICIES: readonly unknown[] = [undefined, 'enqueue', 'interrupt', 'reject'];
@@ -46,8 +57,17 @@ export async function outgoingTurn(
   names: TurnNames,
   given: OutgoingMessage,
 ): Promise<OutgoingTurn> {
-  const { message, stateDelta, agent, runConfig, policy } = given;
+  const { message, policy } = given;
+  // Null counts as absent, as in a message of any other client.
+  const stateDelta = given.stateDelta ?? undefined;
+  const agent = given.agent ?? undefined;
+  const runConfig = knownRunConfig(given.runConfig ?? undefined);
+  checkDepth({ message, stateDelta });
   checkContent(message);
+  if (agent !== undefined) checkBounded({ agent }, 'sendMessage');
+  if (stateDelta !== undefined && !isRecord(stateDelta)) {
+    throw invalid('stateDelta', 'expected an object or nothing');
+  }
   if (!POLICIES.includes(policy)) {
     throw invalid('policy', "expected 'enqueue', 'interrupt', 'reject' or nothing");
   }
@@ -55,8 +75,10 @@ export async function outgoingTurn(
   const withDelta = stateDelta === undefined ? {} : { stateDelta };
   const bytes = jsonBytes([message, stateDelta]);
   let content: Pick<SendMessage, 'message' | 'stored' | 'stateDelta'> = { message, ...withDelta };
+  let uploaded = false;
   if (bytes > PAYLOAD_LIMIT) {
     if (store === undefined) throw tooLarge(bytes);
+    uploaded = !(await isKept(store, names));
     content = { stored: await store.uploadMessage({ ...session, messageId, message, ...withDelta }) };
   }
   const common = {
@@ -70,7 +92,14 @@ export async function outgoingTurn(
     names,
     start: { ...common, ...session },
     message: policy === undefined ? common : { ...common, policy },
+    uploaded,
   };
+}
+
+/** Somebody else has sent a message of this id, or is about to, and needs its content. */
+async function isKept(store: Store, { session, invocationId }: TurnNames): Promise<boolean> {
+  const row = await store.findWaiting(session, invocationId);
+  return row?.status === 'waiting' || row?.status === 'uploaded';
 }
 
 /** The rules of the workflow, which could tell nobody of a message that came by signal. */
@@ -92,6 +121,35 @@ function checkContent(message: unknown): void {
     }
   });
   if (role !== undefined && role !== 'user') throw invalid('message.role', "expected 'user' or nothing");
+}
+
+function knownRunConfig(runConfig: unknown): TurnRunConfig | undefined {
+  if (runConfig === undefined) return undefined;
+  if (!isRecord(runConfig)) throw invalid('runConfig', 'expected an object or nothing');
+  const maxLlmCalls = runConfig.maxLlmCalls ?? undefined;
+  const streamingMode = runConfig.streamingMode ?? undefined;
+  if (maxLlmCalls !== undefined && !isWhole(maxLlmCalls)) {
+    throw invalid('runConfig.maxLlmCalls', 'expected a whole number or nothing');
+  }
+  if (streamingMode !== undefined && streamingMode !== 'none' && streamingMode !== 'sse') {
+    throw invalid('runConfig.streamingMode', "expected 'none', 'sse' or nothing");
+  }
+  return {
+    ...(maxLlmCalls === undefined ? {} : { maxLlmCalls }),
+    ...(streamingMode === undefined ? {} : { streamingMode }),
+  };
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+/** Checked before anything else walks them. */
+function checkDepth(fields: Record<string, unknown>): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (!isTooDeep(value)) continue;
+    throw invalid(field, `objects and lists are nested in more than ${MOST_LEVELS} levels, or in a circle`);
+  }
 }
 
 function jsonBytes(value: unknown): number {

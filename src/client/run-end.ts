@@ -24,10 +24,12 @@ export async function runEnd(
 
 /** An operator, or a client, has ended the run before its time. */
 export function wasStopped(error: unknown): boolean {
-  return (
-    error instanceof WorkflowFailedError &&
-    (error.cause instanceof CancelledFailure || error.cause instanceof TerminatedFailure)
-  );
+  const terminated = error instanceof WorkflowFailedError && error.cause instanceof TerminatedFailure;
+  return terminated || wasCancelled(error);
+}
+
+export function wasCancelled(error: unknown): boolean {
+  return error instanceof WorkflowFailedError && error.cause instanceof CancelledFailure;
 }
 
 /** The start arguments were refused: the same ones would be refused again. */

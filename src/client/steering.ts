@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { isGrpcServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../protocol/message.ts';
@@ -9,13 +10,19 @@ import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from './ask-workflow.t
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, NoAnswer, UnknownCall } from './client-errors.ts';
 import { openRun } from './open-run.ts';
-import { workflowIdOfSession } from './turn-names.ts';
+import { checkText, workflowIdOfSession } from './turn-names.ts';
 
 /** How long a worker is waited for. */
 export interface AnswerOptions {
   /** Milliseconds. Defaults to 5,000. */
   timeout?: number;
 }
+
+/** What {@link HoldfastClient.cancelCall} takes: the one or the other names the call. */
+export interface CallToCancel extends AnswerOptions, Pick<CancelCall, 'callKey' | 'callId' | 'reason'> {}
+
+/** What {@link HoldfastClient.interrupt} takes. */
+export interface InterruptOptions extends AnswerOptions, Pick<Interrupt, 'reason' | 'invocationId'> {}
 
 /** An order that no worker has answered: it is in the run's history, and counts as soon as a worker takes the run up. */
 export interface Unconfirmed {
@@ -33,13 +40,17 @@ const NO_POLLER = 9;
 export async function cancelCall(
   context: ClientContext,
   names: SessionNames,
-  { callKey, callId, reason, timeout }: Omit<CancelCall, 'v'> & AnswerOptions,
+  { callKey, callId, reason, timeout }: CallToCancel,
 ): Promise<Confirmed<CancelReceipt>> {
   const workflowId = workflowIdOfSession(names, 'cancelCall');
   if ((callKey === undefined) === (callId === undefined)) {
     throw new InvalidTurn('cancelCall: expected either a callKey or a callId');
   }
-  const payload = { v: PROTOCOL_VERSION, callKey, callId, reason };
+  const payload: CancelCall = {
+    ...newOrder(),
+    ...(callKey === undefined ? { callId } : { callKey }),
+    ...(reason === undefined ? {} : { reason }),
+  };
   const steered = await steer<CancelReceipt>(context, workflowId, CANCEL_CALL, payload, timeout);
   if (steered !== undefined) return steered;
   throw new UnknownCall(`cancelCall: no turn runs in session ${workflowId}`);
@@ -48,12 +59,22 @@ export async function cancelCall(
 export async function interrupt(
   context: ClientContext,
   names: SessionNames,
-  { reason, timeout }: Omit<Interrupt, 'v'> & AnswerOptions,
+  { reason, invocationId, timeout }: InterruptOptions,
 ): Promise<Confirmed<InterruptReceipt>> {
   const workflowId = workflowIdOfSession(names, 'interrupt');
-  const payload = { v: PROTOCOL_VERSION, reason };
+  if (invocationId !== undefined) checkText({ invocationId }, 'interrupt');
+  const payload: Interrupt = {
+    ...newOrder(),
+    ...(reason === undefined ? {} : { reason }),
+    ...(invocationId === undefined ? {} : { invocationId }),
+  };
   const steered = await steer<InterruptReceipt>(context, workflowId, INTERRUPT, payload, timeout);
   return steered ?? { v: PROTOCOL_VERSION, confirmed: true };
+}
+
+/** An order is sent a second way where nobody answers, and both may arrive. */
+function newOrder(): { v: number; orderId: string } {
+  return { v: PROTOCOL_VERSION, orderId: randomUUID() };
 }
 
 /** Undefined where no run is open. */

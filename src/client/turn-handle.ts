@@ -6,6 +6,7 @@ import type { Disposition } from './deliver.ts';
 import { type FollowOptions, followEvents } from './follow-events.ts';
 import { type Receipt, receiptOf } from './message-receipt.ts';
 import type { AnswerOptions } from './steering.ts';
+import { readWhenBack } from './store-outage.ts';
 
 /** A message that was sent, and the turn that answers it. */
 export interface TurnHandle {
@@ -34,14 +35,17 @@ export interface TurnHandle {
   /**
    * Waits for the turn's end. A failed turn is a result with `status: 'failed'`. With a store the result of a queued message
    * is there when its own turn has ended; without one when its run has closed, and then without text and usage. A message
-   * that was accepted and whose run closes before its turn is sent again, some times.
+   * that was accepted and whose run closes before its turn is sent again, some times. With a store that can't be reached it
+   * waits. A turn that was cancelled earlier, by another run than the one that has this message now, is a result with
+   * `status: 'interrupted'`.
    *
    * @throws WorkflowFailedError where its run was cancelled, terminated, or failed otherwise.
    * @throws MessageRejected where the run that it was sent to has not taken it.
    */
   result(options?: { signal?: AbortSignal }): Promise<TurnResult>;
   /**
-   * The turn's events in order, as they come, until it has ended. A follower that is dropped affects nothing.
+   * The turn's events in order, as they come, until it has ended. A follower that is dropped affects nothing, and one whose
+   * store can't be reached waits.
    *
    * @param options `after` defaults to before the turn's first event.
    * @throws StoreNeeded, and what {@link result} throws once the events that are there were given.
@@ -80,12 +84,14 @@ async function* turnEvents(
   const result = awaitResult(context, turn, either);
   result.catch(() => undefined);
   try {
-    const { invocationId, before } = await placeOf(store, turn);
+    const { invocationId, before } = await readWhenBack(() => placeOf(store, turn), signal);
     const following = { after: after ?? before, signal, until: result };
     for await (const stored of followEvents(store, session, following)) {
       if (stored.event.invocationId === invocationId) yield stored;
     }
     if (!signal?.aborted) await result;
+  } catch (error) {
+    if (!signal?.aborted) throw error;
   } finally {
     stop.abort();
   }

@@ -1,4 +1,5 @@
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
+import { nameProblem } from '../protocol/message-limits.ts';
 import type { SessionNames } from '../store/session-names.ts';
 import { InvalidTurn } from './client-errors.ts';
 
@@ -12,7 +13,7 @@ export interface TurnNames {
 
 /** @throws InvalidTurn */
 export function turnNamesOf(session: SessionNames, messageId: string, method: string): TurnNames {
-  checkText({ messageId }, method);
+  checkBounded({ messageId }, method);
   const { app, userId, sessionId } = sessionNamesOf(session, method);
   return {
     session: { app, userId, sessionId },
@@ -35,10 +36,23 @@ export function workflowIdOfSession(given: SessionNames, method: string): string
   return workflowIdOf(app, userId, sessionId);
 }
 
+/** Names of any length. @throws InvalidTurn */
 export function checkText(fields: Record<string, unknown>, method: string): void {
   for (const [field, value] of Object.entries(fields)) {
     if (typeof value !== 'string' || value === '' || !value.isWellFormed()) {
       throw new InvalidTurn(`${method}: ${field}: expected a non-empty string of well-formed Unicode`);
     }
+    if (value.includes('\0')) {
+      throw new InvalidTurn(`${method}: ${field}: expected no NUL characters, which no database keeps`);
+    }
+  }
+}
+
+/** Names that travel with each message. @throws InvalidTurn */
+export function checkBounded(fields: Record<string, unknown>, method: string): void {
+  checkText(fields, method);
+  for (const [field, value] of Object.entries(fields)) {
+    const problem = nameProblem(value as string);
+    if (problem !== undefined) throw new InvalidTurn(`${method}: ${field}: ${problem}`);
   }
 }

@@ -118,7 +118,7 @@ export function endWithResponses(asked: AskedStep): StepResponse {
 export function stepFromError(
   asked: AskedStep,
   error: { code: string; message: string },
-  modelCalls = 0,
+  usage: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
 ): StepResponse {
   const message = cutToBytes(error.message, LONGEST_MESSAGE);
   const event: NewEvent = {
@@ -131,7 +131,6 @@ export function stepFromError(
       actions: createEventActions(),
     },
   };
-  const usage: StepUsage = { modelCalls, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
   const ending: InvocationOutcome = {
     status: 'failed',
     error: { code: error.code, message },
@@ -174,14 +173,22 @@ function errorOf({ errorCode, errorMessage }: LlmResponse): { code: string; mess
   return { code, message: cutToBytes(errorMessage || `the model stopped with ${code}`, LONGEST_MESSAGE) };
 }
 
-function usageOf({ usageMetadata }: LlmResponse, { prices, model }: AskedStep): StepUsage {
-  const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, totalTokenCount } = usageMetadata ?? {};
+/** What a response says that it used; a model that says nothing counts as a call, and no tokens. */
+export function usageOf(
+  { usageMetadata }: LlmResponse,
+  { prices, model }: Pick<AskedStep, 'prices' | 'model'>,
+): StepUsage {
+  const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } =
+    usageMetadata ?? {};
+  const promptTokens = tokenCount(promptTokenCount);
+  const outputTokens = tokenCount(candidatesTokenCount) + tokenCount(thoughtsTokenCount);
+  const sum = promptTokens + tokenCount(toolUsePromptTokenCount) + outputTokens;
   const cost = costOf(prices, model, usageMetadata);
   return {
     modelCalls: 1,
-    promptTokens: tokenCount(promptTokenCount),
-    outputTokens: tokenCount(candidatesTokenCount) + tokenCount(thoughtsTokenCount),
-    totalTokens: tokenCount(totalTokenCount),
+    promptTokens,
+    outputTokens,
+    totalTokens: Math.max(tokenCount(usageMetadata?.totalTokenCount), sum),
     ...(cost === undefined ? {} : { cost }),
   };
 }

@@ -51,7 +51,10 @@ export interface CancelCall {
   v?: number;
   callKey?: string;
   callId?: string;
+  /** Told to the model, up to 500 characters of it. */
   reason?: string;
+  /** One order id is one order, however often it is sent. */
+  orderId?: string;
 }
 
 export interface CancelReceipt {
@@ -64,7 +67,10 @@ export interface CancelReceipt {
 /** Payload of the signal and the update `interrupt`. */
 export interface Interrupt {
   v?: number;
+  /** Told to the model, up to 500 characters of it. */
   reason?: string;
+  /** One order id is one order, however often it is sent. */
+  orderId?: string;
   /** Interrupts this invocation only, and nothing where another one runs by then. */
   invocationId?: string;
 }

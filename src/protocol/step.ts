@@ -38,6 +38,8 @@ export interface CallModelInput extends StepPosition {
   identity?: TurnIdentity;
   /** First step only; without one the message is in the store: in the inbox, or written by a retry. */
   message?: string | Content;
+  /** Of a message that is in the inbox, as far as its client said it. */
+  messageDigest?: string;
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
 }
@@ -153,8 +155,11 @@ export interface StepEnding {
 }
 
 export interface SettleStepInput extends StepPosition {
-  /** Where no step has answered yet: in place of `session`. */
+  /** Where no step has answered yet, in place of `session`; with the message where it isn't in the store. */
   identity?: TurnIdentity;
+  message?: string | Content;
+  messageDigest?: string;
+  stateDelta?: Record<string, unknown>;
   agent: string;
   unsettled: UnsettledCall[];
   /** Ends the invocation: responses are appended, then the error event where there is one. */

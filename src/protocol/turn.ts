@@ -32,7 +32,7 @@ export interface AgentTurnStart {
 }
 
 export interface TurnUsage {
-  /** Model calls, those of unknown outcome included. */
+  /** Model calls that were answered, and those of unknown outcome; what a provider refused isn't counted. */
   modelCalls: number;
   promptTokens: number;
   outputTokens: number;

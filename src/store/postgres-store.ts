@@ -15,15 +15,17 @@ import type {
   DeleteSession,
   ForkSession,
   GetSession,
+  IdleSession,
   ListedSessions,
   ListSessions,
   PreparedRetry,
   RetryTurn,
   RewindSession,
   Session,
+  SessionPlace,
 } from './session-store.ts';
 import { readAudit } from './sessions-audit.ts';
-import { deleteSession } from './sessions-delete.ts';
+import { deleteSession, forksOf } from './sessions-delete.ts';
 import { forkSession } from './sessions-fork.ts';
 import { createSession, getSession, listSessions, sessionsIdleSince } from './sessions-read.ts';
 import { prepareRetry } from './sessions-retry.ts';
@@ -213,6 +215,10 @@ export class PostgresStore implements Store {
     return deleteSession(this.#database, remove);
   }
 
+  forksOf(names: SessionNames): Promise<SessionNames[]> {
+    return forksOf(this.#database, names);
+  }
+
   forkSession(fork: ForkSession): Promise<Session> {
     return forkSession(this.#database, fork);
   }
@@ -229,8 +235,13 @@ export class PostgresStore implements Store {
     return prepared;
   }
 
-  sessionsIdleSince(app: string, before: number, limit: number): Promise<SessionNames[]> {
-    return sessionsIdleSince(this.#database, app, before, limit);
+  sessionsIdleSince(
+    app: string,
+    before: number,
+    limit: number,
+    after?: SessionPlace,
+  ): Promise<IdleSession[]> {
+    return sessionsIdleSince(this.#database, app, before, limit, after);
   }
 
   readAudit(session: string): Promise<AuditRow[]> {

@@ -60,7 +60,22 @@ export interface ListedSessions {
 export interface DeleteSession extends SessionNames {
   /** Deletes the sessions that were forked from it, and from those, too. Defaults to false. */
   withForks?: boolean;
+  /**
+   * Milliseconds since the epoch: nothing is deleted where the session, or a fork that is deleted with it, was written to at
+   * this time or later. It is looked at with the session locked, so that one that came into use again stays.
+   */
+  idleSince?: number;
 }
+
+/** Place of a session among those of its app, in the order in which they were made. */
+export interface SessionPlace {
+  /** The store's internal id. */
+  session: string;
+  /** Milliseconds since the epoch, with a fraction: PostgreSQL's microseconds. */
+  createdAt: number;
+}
+
+export interface IdleSession extends SessionNames, SessionPlace {}
 
 export interface ForkSession extends SessionNames {
   /** Last seq that the fork has. Defaults to the session's last. */
@@ -105,11 +120,14 @@ export interface SessionStore {
   listSessions(list: ListSessions): Promise<ListedSessions>;
   /**
    * Deletes events, ledger, inbox and state of the session; `app:` and `user:` state stays. Keeps audit rows without
-   * content. Returns the names of what was deleted, forks included; empty where there was no such session.
+   * content. Returns the names of what was deleted, forks included; empty where there was no such session, or one that was
+   * written to after `idleSince`.
    *
    * @throws SessionHasForks
    */
   deleteSession(remove: DeleteSession): Promise<SessionNames[]>;
+  /** The sessions that were forked from one, and from those: parents before their forks. */
+  forksOf(names: SessionNames): Promise<SessionNames[]>;
   /**
    * A session that begins with the events of another up to a seq, and its state at that point. Nothing is copied.
    *
@@ -131,11 +149,18 @@ export interface SessionStore {
    */
   prepareRetry(retry: RetryTurn): Promise<PreparedRetry>;
   /**
-   * Sessions of an app that nothing was written to since a time, oldest first; none that others were forked from.
+   * Sessions of an app that nothing was written to since a time, the last made first, so that forks come before what they
+   * were forked from. None with a fork that was written to since then.
    *
    * @param before milliseconds since the epoch.
+   * @param after goes on behind this one, the last of the page before, whether it is still there or not.
    */
-  sessionsIdleSince(app: string, before: number, limit: number): Promise<SessionNames[]>;
+  sessionsIdleSince(
+    app: string,
+    before: number,
+    limit: number,
+    after?: SessionPlace,
+  ): Promise<IdleSession[]>;
   readAudit(session: string): Promise<AuditRow[]>;
 }
 

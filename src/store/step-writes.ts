@@ -58,6 +58,7 @@ interface OpenAnswer extends Told {
   lastAgent: string | null;
   attempt: number;
   failures: number;
+  lost: number;
   asked: { agent: string | null; runConfig: TurnRunConfig | null } | null;
   age: number;
   usage: UsageColumns;

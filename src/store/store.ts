@@ -100,6 +100,8 @@ export type OpenedStep =
       attempt: number;
       /** Failures of the provider's own that earlier attempts recorded. */
       failures: number;
+      /** Earlier attempts that ended without a word: each may have asked the model, and counts with this step's usage. */
+      lost: number;
       /** What earlier steps of the invocation used. */
       usage: StepUsage;
       /** What the message's row in the inbox asked for; first step only. */

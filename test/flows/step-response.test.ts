@@ -150,11 +150,12 @@ describe('a response', () => {
 });
 
 test('an error ends the turn as failed, counts as a model call, and is kept as an event [model.permanent]', () => {
-  const failed = stepFromError(asked, { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' }, 1);
+  const spent = { modelCalls: 1, promptTokens: 3, outputTokens: 0, totalTokens: 3 };
+  const failed = stepFromError(asked, { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' }, spent);
   expect(failed.ending).toEqual({
     status: 'failed',
     error: { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' },
-    usage: { ...asked.usage, modelCalls: 2 },
+    usage: { modelCalls: 2, promptTokens: 13, outputTokens: 5, totalTokens: 18 },
   });
   expect(failed.outcome).toMatchObject({ kind: 'failed', outcome: failed.ending });
   expect(failed.events).toMatchObject([

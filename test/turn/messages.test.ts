@@ -1,18 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { Content } from '../../src/events/content.ts';
-import type {
-  CancelReceipt,
-  InterruptReceipt,
-  MessageReceipt,
-  SendMessage,
-} from '../../src/protocol/message.ts';
-import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { CancelReceipt, InterruptReceipt, MessageReceipt } from '../../src/protocol/message.ts';
+import type { TurnResult } from '../../src/protocol/turn.ts';
 import { call, calls, error, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import { Conversation } from '../setup/conversation.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
@@ -49,59 +43,8 @@ beforeAll(async () => {
 beforeEach(() => held.hold());
 afterAll(() => environment.close());
 
-/** A session, as a plain Temporal client handles it. */
-class Conversation {
-  readonly names: SessionNames = { app: 'test', userId: 'ada', sessionId: randomUUID() };
-  readonly workflowId = `test/ada/${this.names.sessionId}`;
-
-  get handle() {
-    return environment.temporal.workflow.getHandle(this.workflowId);
-  }
-
-  start(message: string, messageId: string = message) {
-    return environment.temporal.workflow.start('agentTurn', {
-      workflowId: this.workflowId,
-      taskQueue: 'holdfast',
-      args: [{ v: 1, ...this.names, message, messageId }],
-    });
-  }
-
-  send(message: string, fields: Partial<SendMessage> = {}) {
-    return this.handle.signal('sendMessage', { messageId: message, message, ...fields });
-  }
-
-  ask(message: string, fields: Partial<SendMessage> = {}) {
-    return this.handle.executeUpdate<MessageReceipt, [SendMessage]>('sendMessage', {
-      args: [{ messageId: message, message, ...fields }],
-    });
-  }
-
-  status() {
-    return this.handle.query<TurnStatus>('status');
-  }
-
-  async result(): Promise<TurnResult> {
-    return (await this.handle.result()) as TurnResult;
-  }
-
-  /** What was said in the transcript, in order; calls by their tool, responses by their content. */
-  async said(): Promise<string[]> {
-    const events = await environment.store.readEvents(this.names);
-    expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
-    return events.flatMap(({ event }) =>
-      (event.content?.parts ?? []).map(
-        (part) =>
-          part.text ??
-          (part.functionCall
-            ? `${part.functionCall.name}()`
-            : JSON.stringify(part.functionResponse?.response)),
-      ),
-    );
-  }
-}
-
 async function holding(message = 'hold'): Promise<Conversation> {
-  const conversation = new Conversation();
+  const conversation = new Conversation(environment);
   await conversation.start(message);
   await held.begun();
   return conversation;
@@ -154,7 +97,7 @@ describe('messages while a turn runs', () => {
   });
 
   test('of a message that was answered long ago are told so, and answered no more [message.enqueue]', async () => {
-    const conversation = new Conversation();
+    const conversation = new Conversation(environment);
     await conversation.start('first');
     await conversation.result();
     await conversation.start('hold');
@@ -207,8 +150,10 @@ describe('messages while a turn runs', () => {
     expect(await conversation.ask('m99')).toMatchObject({ status: 'queued', position: 100 });
     expect(await conversation.ask('one too many')).toMatchObject({ status: 'queue full' });
     const other = await holding();
-    for (const part of ['a', 'b', 'c', 'd']) await other.send(part.repeat(60_000));
-    expect(await other.ask('e'.repeat(60_000))).toMatchObject({ status: 'queue full' });
+    for (const messageId of ['a', 'b', 'c', 'd']) {
+      await other.send(messageId.repeat(60_000), { messageId });
+    }
+    expect(await other.ask('e'.repeat(60_000), { messageId: 'e' })).toMatchObject({ status: 'queue full' });
     held.release();
     await Promise.all([conversation.result(), other.result()]);
     const said = await conversation.said();
@@ -252,7 +197,7 @@ describe('messages while a turn runs', () => {
   });
 
   test('go on after a turn that failed; the run fails with what it came to [message.acknowledged]', async () => {
-    const conversation = new Conversation();
+    const conversation = new Conversation(environment);
     await environment.temporal.workflow.signalWithStart('agentTurn', {
       workflowId: conversation.workflowId,
       taskQueue: 'holdfast',
@@ -293,7 +238,7 @@ describe('messages while a turn runs', () => {
   );
 
   test('can begin a run by themselves, by signal-with-start [message.offline]', async () => {
-    const conversation = new Conversation();
+    const conversation = new Conversation(environment);
     await environment.temporal.workflow.signalWithStart('agentTurn', {
       workflowId: conversation.workflowId,
       taskQueue: 'holdfast',

@@ -121,7 +121,7 @@ begin
     return json_build_object('kind', 'finished', 'session', s.id, 'seq', r.last_seq, 'from', r.first_seq,
       'agent', r.agent, 'outcome', r.outcome, 'inbox', inbox);
   end if;
-  select l.status, l.outcome, l.seq, l.agent, l.attempts, l.failures into step_row
+  select l.status, l.outcome, l.seq, l.agent, l.attempts, l.failures, l.ended into step_row
     from holdfast.ledger l where l.session_id = s.id and l.key = run || '.' || at_step;
   if step_row.status = 'settled' then
     from_seq := r.first_seq;
@@ -207,10 +207,11 @@ begin
       values (s.id, run || '.' || at_step, 'step', run, at_step, 'started', 1, clock_timestamp());
     step_row.attempts := 1;
     step_row.failures := 0;
+    step_row.ended := 0;
   else
     update holdfast.ledger l set attempts = l.attempts + 1
       where l.session_id = s.id and l.key = run || '.' || at_step
-      returning l.status, l.outcome, l.seq, l.agent, l.attempts, l.failures into step_row;
+      returning l.status, l.outcome, l.seq, l.agent, l.attempts, l.failures, l.ended into step_row;
   end if;
   if saves_state then
     perform holdfast.save_session_1(s);
@@ -235,7 +236,8 @@ begin
   return json_build_object('kind', 'open', 'session', s.id,
     'names', json_build_object('app', s.app, 'userId', s.user_id, 'sessionId', s.name),
     'seq', s.last_seq, 'from', from_seq, 'appended', carried is not null, 'lastAgent', s.last_agent,
-    'attempt', step_row.attempts, 'failures', step_row.failures, 'asked', r.asked, 'inbox', inbox,
+    'attempt', step_row.attempts, 'failures', step_row.failures,
+    'lost', greatest(step_row.attempts - 1 - step_row.ended, 0), 'asked', r.asked, 'inbox', inbox,
     'age', holdfast.ms_between_1(r.created_at, clock_timestamp()),
     'usage', json_build_array(r.model_calls, r.prompt_tokens, r.output_tokens, r.total_tokens, r.cost, r.unknown_calls),
     'sessionUsage', json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost,

@@ -1,0 +1,31 @@
+import type { Content } from '../src/events/content.ts';
+import { createEventActions } from '../src/events/event-actions.ts';
+import { messageDigest } from '../src/protocol/message.ts';
+import type { OpenStep } from '../src/store/store.ts';
+
+export interface GivenMessage {
+  invocationId: string;
+  message?: string | Content;
+  messageDigest?: string;
+  stateDelta?: Record<string, unknown>;
+}
+
+/** What a first step is opened with; a message that is not given is in the store. */
+export function messageOf({
+  invocationId,
+  message,
+  messageDigest: digest,
+  stateDelta,
+}: GivenMessage): Pick<OpenStep, 'message' | 'messageDigest'> {
+  if (message === undefined) return digest === undefined ? {} : { messageDigest: digest };
+  const content: Content = typeof message === 'string' ? { parts: [{ text: message }] } : message;
+  return {
+    message: {
+      invocationId,
+      author: 'user',
+      content: { ...content, role: 'user' },
+      actions: createEventActions({ stateDelta: stateDelta ?? {} }),
+    },
+    messageDigest: messageDigest(message, stateDelta),
+  };
+}

@@ -1,0 +1,30 @@
+import { setTimeout } from 'node:timers/promises';
+import { StoreError, StoreUnavailable } from '../store/store-errors.ts';
+
+/** How long a store that can't be reached is left alone, milliseconds. */
+const PAUSE = 500;
+
+/** A store that this process has closed never comes back, unlike a server that is away. */
+const CLOSED = ': it was closed';
+
+/** Whether the same read may succeed later. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof StoreError) || !error.retryable) return false;
+  return !(error instanceof StoreUnavailable && error.message.endsWith(CLOSED));
+}
+
+/**
+ * Reads the store, again and again while it can't be reached.
+ *
+ * @throws what the read throws otherwise; AbortError on the signal.
+ */
+export async function readWhenBack<T>(read: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      await setTimeout(PAUSE, undefined, { signal });
+    }
+  }
+}

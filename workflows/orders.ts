@@ -1,0 +1,42 @@
+/** Who keeps what was ordered from run to run. */
+export interface OrderBook {
+  /** By order id, what was answered; the newest ones. */
+  orders?: Record<string, unknown>;
+}
+
+const MOST_ORDERS = 50;
+const LONGEST_ORDER_ID = 200;
+
+/** Orders that come by update and, since nobody answered, once more by signal. */
+export class Orders {
+  readonly #book: OrderBook;
+
+  constructor(book: OrderBook) {
+    this.#book = book;
+  }
+
+  knows(given: unknown): boolean {
+    const id = idOf(given);
+    return id !== undefined && Object.hasOwn(this.#book.orders ?? {}, id);
+  }
+
+  /** Carries an order out, or answers one that was carried out before. */
+  once<Receipt>(given: unknown, carryOut: () => Receipt): Receipt {
+    const id = idOf(given);
+    if (id === undefined) return carryOut();
+    const { orders = {} } = this.#book;
+    if (Object.hasOwn(orders, id)) return orders[id] as Receipt;
+    const receipt = carryOut();
+    orders[id] = receipt;
+    const ids = Object.keys(orders);
+    for (const old of ids.slice(0, Math.max(0, ids.length - MOST_ORDERS))) delete orders[old];
+    this.#book.orders = orders;
+    return receipt;
+  }
+}
+
+function idOf(given: unknown): string | undefined {
+  if (typeof given !== 'object' || given === null || !('orderId' in given)) return undefined;
+  const { orderId } = given;
+  return typeof orderId === 'string' && orderId.length <= LONGEST_ORDER_ID ? orderId : undefined;
+}
