@@ -1,6 +1,6 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import type { SessionNames } from '../store/session-names.ts';
-import type { DeleteSession } from '../store/session-store.ts';
+import type { DeleteSession, IdlePlace } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { SessionHasForks } from '../store/store-errors.ts';
 import { isOutOfTime } from './ask-workflow.ts';
@@ -31,7 +31,7 @@ export interface DeletedSessions {
 }
 
 export interface DeletedExpired extends DeletedSessions {
-  /** What is old enough and was left: a turn runs, or forks read its events. */
+  /** What is old enough and was left: a turn runs, or forks read its events. What was written to meanwhile isn't. */
   skipped: SessionNames[];
 }
 
@@ -49,8 +49,12 @@ export async function deleteSession(
     if (cancelRunning) await cancelTurn(context, workflowId, timeout);
     latest.set(workflowId, await idleRun(context, workflowId));
   }
-  const sessions = await store.deleteSession({ ...names, withForks });
+  const { idleSince } = options;
+  const idle = idleSince === undefined ? {} : { idleSince };
+  const sessions = await store.deleteSession({ ...names, withForks, ...idle });
   let runs = 0;
+  // It was written to, and its histories are of what stays.
+  if (idleSince !== undefined && sessions.length === 0) return { sessions, runs };
   // Repeating a deletion that was cut off here finds no session any more, and still their runs.
   for (const each of [...all, ...sessions]) {
     const workflowId = workflowIdOfSession(each, 'sessions.delete');
@@ -67,24 +71,36 @@ export async function deleteExpired(
   before: number,
 ): Promise<DeletedExpired> {
   const deleted: DeletedExpired = { sessions: [], runs: 0, skipped: [] };
-  const skipped = new Set<string>();
-  for (;;) {
-    const page = await store.sessionsIdleSince(app, before, PAGE + skipped.size);
-    const left = page.filter((names) => !skipped.has(workflowIdOfSession(names, 'sessions.deleteExpired')));
-    if (left.length === 0) return deleted;
-    for (const names of left) {
+  const seen = new Set<string>();
+  // What forks were deleted from is found by the next sweep.
+  for (let found = true; found; ) {
+    found = false;
+    for await (const names of idleSessions(store, app, before)) {
+      const workflowId = workflowIdOfSession(names, 'sessions.deleteExpired');
+      if (seen.has(workflowId)) continue;
+      seen.add(workflowId);
+      found = true;
       try {
-        const { sessions, runs } = await deleteSession(context, store, names);
+        const { sessions, runs } = await deleteSession(context, store, { ...names, idleSince: before });
         deleted.sessions.push(...sessions);
         deleted.runs += runs;
-        // Somebody else has deleted it meanwhile.
-        if (sessions.length === 0) skipped.add(workflowIdOfSession(names, 'sessions.deleteExpired'));
       } catch (error) {
         if (!(error instanceof TurnRunning || error instanceof SessionHasForks)) throw error;
-        skipped.add(workflowIdOfSession(names, 'sessions.deleteExpired'));
         deleted.skipped.push(names);
       }
     }
+  }
+  return deleted;
+}
+
+/** Page after page, behind those that were left. */
+async function* idleSessions(store: Store, app: string, before: number): AsyncGenerator<SessionNames> {
+  let place: IdlePlace | undefined;
+  for (;;) {
+    const page = await store.sessionsIdleSince(app, before, PAGE, place);
+    for (const { names } of page) yield names;
+    place = page.at(-1);
+    if (page.length < PAGE) return;
   }
 }
 

@@ -99,3 +99,16 @@ test('a turn that is out of time ends while its model is asked [budget.limits]',
   expect(result).toMatchObject(exceeded(/wall time/));
   expect(events.map(({ kind }) => kind)).toEqual(['message', 'error']);
 });
+
+test('model calls whose worker went away count: no turn asks for ever [budget.limits]', async () => {
+  environment.gemini.reset(() => hang());
+  const names = { app: 'calls', userId: 'ada', sessionId: 'lost' };
+  const turn = await environment.client.sendMessage({ ...names, message: 'go' });
+  for (const asked of [1, 2, 3]) {
+    await environment.gemini.waitForRequests(asked);
+    await environment.restartWorker();
+  }
+  const result = await turn.result();
+  expect(result).toMatchObject(exceeded(/the turn's budget of 3 model calls is used up/));
+  expect(result.usage).toMatchObject({ modelCalls: 3, unknownCalls: 3 });
+});
