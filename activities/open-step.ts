@@ -1,10 +1,10 @@
 import { Context as ActivityContext, activityInfo } from '@temporalio/activity';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { ChainFence } from '../src/protocol/step.ts';
 import type { OpenedStep, OpenStep, Store } from '../src/store/store.ts';
 import { Fenced } from '../src/store/store-errors.ts';
 
-const STARTED = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
+const STARTED = proto.temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 
 /** A step that was opened, and the fence that it has from then on. */
 export interface OpenedUnder {
