@@ -1,8 +1,12 @@
 import { Context as ActivityContext } from '@temporalio/activity';
-import { deleteHistories, turnRuns } from '../src/client/delete-histories.ts';
+import { deleteHistories } from '../src/client/delete-histories.ts';
+import { isOpen, latestRun } from '../src/client/open-run.ts';
 import { workflowIdOf } from '../src/protocol/identity.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import type { DeleteSession } from '../src/store/session-store.ts';
+import type { Store } from '../src/store/store.ts';
+import { SessionHasForks } from '../src/store/store-errors.ts';
 import { attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
@@ -15,25 +19,40 @@ export function deleteExpiredSessions(
   dependencies: ActivityDependencies,
 ): (input: RetainSessions) => Promise<ExpiredSessions> {
   const { store, deployment } = dependencies;
-  return ({ app }) =>
+  return ({ app, after }) =>
     attempt(
       async ({ signal, aborted }) => {
         const { retention } = settingsOf(deployment, app);
         const expired = { v: PROTOCOL_VERSION, deleted: 0, more: false };
         if (retention === undefined) return expired;
         const { client } = ActivityContext.current();
-        const found = await store.sessionsIdleSince(app, Date.now() - retention, AT_ONCE);
-        for (const names of found) {
+        const idleSince = Date.now() - retention;
+        const found = await store.sessionsIdleSince(app, idleSince, AT_ONCE, after);
+        for (const { app: of, userId, sessionId } of found) {
           if (signal.aborted) throw aborted();
-          const workflowId = workflowIdOf(names.app, names.userId, names.sessionId);
+          const names = { app: of, userId, sessionId };
+          const workflowId = workflowIdOf(of, userId, sessionId);
+          const latest = await latestRun(client, workflowId);
           // A turn that waits for somebody is not over.
-          if (await turnRuns(client, workflowId)) continue;
-          await store.deleteSession(names);
-          await deleteHistories(client, workflowId);
+          if (latest !== undefined && isOpen(latest)) continue;
+          if (!(await deleted(store, { ...names, idleSince }))) continue;
+          await deleteHistories(client, workflowId, latest);
           expired.deleted += 1;
         }
-        return { ...expired, more: found.length === AT_ONCE && expired.deleted > 0 };
+        const last = found.at(-1);
+        if (last === undefined || found.length < AT_ONCE) return expired;
+        return { ...expired, more: true, after: { session: last.session, createdAt: last.createdAt } };
       },
       reportUnexpected(dependencies, { app }),
     );
+}
+
+/** A session that came into use meanwhile is left, and one whose forks were. */
+async function deleted(store: Store, remove: DeleteSession): Promise<boolean> {
+  try {
+    return (await store.deleteSession(remove)).length > 0;
+  } catch (error) {
+    if (error instanceof SessionHasForks) return false;
+    throw error;
+  }
 }

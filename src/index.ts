@@ -76,6 +76,7 @@ export {
   SessionHasForks,
   SessionNotFound,
   StoreBehindHistory,
+  StoreFailed,
   StoreInUse,
   StoreUnavailable,
   Unstorable,

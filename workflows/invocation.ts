@@ -1,4 +1,11 @@
-import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  CancellationScope,
+  CancelledFailure,
+  isCancellation,
+  sleep,
+  TimeoutFailure,
+} from '@temporalio/workflow';
 import type { FirstStep } from '../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, RunningCall, TurnResult } from '../src/protocol/turn.ts';
 import { runCalls } from './run-calls.ts';
@@ -50,20 +57,25 @@ export async function runInvocation(
     const outcome = await steering.run(() => runSteps(start, state, watch, deadline));
     return resultOf(state, outcome);
   } catch (error) {
-    if (!isCancellation(error)) throw error;
-    running.length = 0;
     const cancelled = CancellationScope.current().consideredCancelled;
     const end = cancelled ? undefined : steering.earlyEnd;
-    if (!cancelled && end === undefined) throw error;
+    if ((!cancelled && end === undefined) || !isEndOfWork(error)) throw error;
+    running.length = 0;
     const recorded = await endEarly(start, state, end ?? CANCELLED);
     if (end === undefined) {
-      return new CancelledInvocation(error, recorded && resultOf(state, recorded));
+      const cancellation = isCancellation(error) ? error : new CancelledFailure('CANCELLED');
+      return new CancelledInvocation(cancellation, recorded && resultOf(state, recorded));
     }
     return resultOf(state, recorded ?? { ...end, usage: state.usage });
   } finally {
     deadline.cancel();
     steering.forget();
   }
+}
+
+/** A cancelled activity whose worker is dead isn't tried again: its lost heartbeat is all that is heard of it. */
+function isEndOfWork(error: unknown): boolean {
+  return isCancellation(error) || (error instanceof ActivityFailure && error.cause instanceof TimeoutFailure);
 }
 
 async function runSteps(

@@ -60,8 +60,9 @@ interface Arriving {
 const MOST_ENDED = 256;
 const MOST_NOTES = 5;
 
-/** Messages that interrupt go before those that wait. */
+/** Messages that interrupt go before those that wait; behind them, those that earlier chains had accepted. */
 const URGENT = -1_000_000_000;
+const EARLIER = -1_000_000;
 
 /**
  * The messages of a session while a turn runs. One counts as accepted when its row is in the store: it outlives failure,
@@ -74,6 +75,8 @@ export class Mailbox {
   /** Notes on messages that were not taken, on their way to the store. */
   #rejected: MessageToKeep[] = [];
   #keeping = false;
+  /** Places of messages that earlier chains had accepted, for those that are sent again meanwhile. */
+  readonly #earlier = new Map<string, number>();
   /** What became of messages that a signal brought in vain, by id, content and policy, until somebody asks. */
   readonly #refusals = new Map<string, MessageReceipt>();
 
@@ -99,23 +102,20 @@ export class Mailbox {
 
   /** Accepted messages of earlier chains, which nobody has answered. */
   takeUp(messages: readonly WaitingMessage[]): void {
-    const known = (id: string) =>
-      this.#recipient.current()?.invocationId === id ||
-      Object.hasOwn(this.state.ended, id) ||
-      this.#arriving.some(({ keep }) => keep.invocationId === id) ||
-      this.state.queue.some(({ invocationId }) => invocationId === id);
-    const found = messages.filter(({ invocationId }) => !known(invocationId));
-    if (found.length === 0) return;
-    const behindUrgent = this.state.queue.findIndex(({ place }) => place >= 0);
-    const at = behindUrgent === -1 ? this.state.queue.length : behindUrgent;
-    // They were accepted before all that this chain has accepted.
-    const taken = found.map((message) => ({
-      ...message,
-      place: 0,
+    const current = this.#recipient.current()?.invocationId;
+    messages.forEach((message, index) => {
+      const { invocationId, bytes } = message;
+      if (invocationId === current || Object.hasOwn(this.state.ended, invocationId)) return;
+      const queued = this.state.queue.find((other) => other.invocationId === invocationId);
+      if (queued !== undefined && queued.place < EARLIER) return;
+      const place = EARLIER + index;
+      this.#earlier.set(invocationId, place);
+      if (this.#arriving.some(({ keep }) => keep.invocationId === invocationId)) return;
+      this.state.queue = this.state.queue.filter((other) => other !== queued);
       // What is larger went into the store before it was sent, and counts for nothing here.
-      bytes: message.bytes > PAYLOAD_LIMIT ? 0 : message.bytes,
-    }));
-    this.state.queue.splice(at, 0, ...taken);
+      this.#insert({ ...message, place, bytes: bytes > PAYLOAD_LIMIT ? 0 : bytes });
+    });
+    if (messages.length > 0) this.#recipient.changed();
   }
 
   ended(invocationId: string, digest: string | undefined): void {
@@ -333,19 +333,22 @@ export class Mailbox {
   }
 
   #enqueue({ keep, policy }: Arriving): void {
-    const { messageId, invocationId, place, digest, bytes, agent, runConfig } = keep;
-    const queued: QueuedMessage = {
+    const { messageId, invocationId, digest, bytes, agent, runConfig } = keep;
+    this.#insert({
       messageId,
       invocationId,
-      place,
+      place: policy === 'interrupt' ? keep.place : (this.#earlier.get(invocationId) ?? keep.place),
       digest,
       bytes,
       ...(agent === undefined ? {} : { agent }),
       ...(runConfig === undefined ? {} : { runConfig }),
-    };
-    const behind = this.state.queue.findIndex((other) => other.place > place);
-    this.state.queue.splice(behind === -1 ? this.state.queue.length : behind, 0, queued);
+    });
     if (policy === 'interrupt') this.#recipient.interrupt();
+  }
+
+  #insert(message: QueuedMessage): void {
+    const behind = this.state.queue.findIndex(({ place }) => place > message.place);
+    this.state.queue.splice(behind === -1 ? this.state.queue.length : behind, 0, message);
   }
 
   /** Where it stands by now. */

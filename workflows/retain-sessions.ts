@@ -6,14 +6,22 @@ import { deleteExpiredOptions } from './activity-options.ts';
 /** Deletes an app's sessions in which nothing has happened for longer than its retention, some at a time. */
 export async function retainSessions(input: RetainSessions): Promise<{ deleted: number }> {
   let deleted = 0;
+  let { after } = input;
   for (;;) {
     const expired = await scheduleActivity<ExpiredSessions>(
       DELETE_EXPIRED_SESSIONS,
-      [input],
+      [retainBehind(input, after)],
       deleteExpiredOptions(input.app),
     );
     deleted += expired.deleted;
     if (!expired.more) return { deleted };
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof retainSessions>(input);
+    after = expired.after;
+    if (workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof retainSessions>(retainBehind(input, after));
+    }
   }
+}
+
+function retainBehind({ v, app }: RetainSessions, after: RetainSessions['after']): RetainSessions {
+  return { v, app, ...(after === undefined ? {} : { after }) };
 }

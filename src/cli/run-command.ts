@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { workflowUrl } from '../../worker/index.ts';
 import type { OutgoingMessage } from '../client/outgoing-turn.ts';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
+import { nameProblem } from '../protocol/message-limits.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import { CliError } from './cli-error.ts';
 import { type Environment, openEnvironment } from './environment.ts';
@@ -33,6 +34,8 @@ function checkOptions(options: RunOptions): void {
       );
     }
   }
+  const problem = messageId === undefined ? undefined : nameProblem(messageId);
+  if (problem !== undefined) throw new CliError(`--message-id: ${problem}`, 2);
 }
 
 type TurnOfCommand = OutgoingMessage & { agent: string; messageId: string };

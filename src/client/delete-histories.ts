@@ -1,15 +1,10 @@
 import { type Client, isGrpcServiceError, type WorkflowExecutionInfo } from '@temporalio/client';
-import { isOpen, openRun } from './open-run.ts';
+import { isOpen } from './open-run.ts';
 
 /** gRPC's NOT_FOUND: somebody was faster, or the retention was. */
 const NOT_FOUND = 5;
 
 const AT_ONCE = 10;
-
-/** Whether a turn of the session runs. */
-export async function turnRuns(temporal: Client, workflowId: string): Promise<boolean> {
-  return (await openRun(temporal, workflowId)) !== undefined;
-}
 
 type Run = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId'>;
 

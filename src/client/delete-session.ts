@@ -1,6 +1,6 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import type { SessionNames } from '../store/session-names.ts';
-import type { DeleteSession, IdlePlace } from '../store/session-store.ts';
+import type { DeleteSession, IdleSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { SessionHasForks } from '../store/store-errors.ts';
 import { isOutOfTime } from './ask-workflow.ts';
@@ -42,7 +42,7 @@ export async function deleteSession(
 ): Promise<DeletedSessions> {
   const names = sessionNamesOf(options, 'sessions.delete');
   const { withForks = false, cancelRunning = false, timeout = CANCEL_TIMEOUT } = options;
-  const all = withForks ? [names, ...(await forksOf(store, names))] : [names];
+  const all = withForks ? [names, ...(await store.forksOf(names))] : [names];
   const latest = new Map<string, Awaited<ReturnType<typeof latestRun>>>();
   for (const each of all) {
     const workflowId = workflowIdOfSession(each, 'sessions.delete');
@@ -53,8 +53,10 @@ export async function deleteSession(
   const idle = idleSince === undefined ? {} : { idleSince };
   const sessions = await store.deleteSession({ ...names, withForks, ...idle });
   let runs = 0;
-  // It was written to, and its histories are of what stays.
-  if (idleSince !== undefined && sessions.length === 0) return { sessions, runs };
+  if (idleSince !== undefined && sessions.length === 0) {
+    // It was written to, and its histories are of what stays.
+    if ((await store.findSession(names)) !== undefined) return { sessions, runs };
+  }
   // Repeating a deletion that was cut off here finds no session any more, and still their runs.
   for (const each of [...all, ...sessions]) {
     const workflowId = workflowIdOfSession(each, 'sessions.delete');
@@ -71,35 +73,27 @@ export async function deleteExpired(
   before: number,
 ): Promise<DeletedExpired> {
   const deleted: DeletedExpired = { sessions: [], runs: 0, skipped: [] };
-  const seen = new Set<string>();
-  // What forks were deleted from is found by the next sweep.
-  for (let found = true; found; ) {
-    found = false;
-    for await (const names of idleSessions(store, app, before)) {
-      const workflowId = workflowIdOfSession(names, 'sessions.deleteExpired');
-      if (seen.has(workflowId)) continue;
-      seen.add(workflowId);
-      found = true;
-      try {
-        const { sessions, runs } = await deleteSession(context, store, { ...names, idleSince: before });
-        deleted.sessions.push(...sessions);
-        deleted.runs += runs;
-      } catch (error) {
-        if (!(error instanceof TurnRunning || error instanceof SessionHasForks)) throw error;
-        deleted.skipped.push(names);
-      }
+  for await (const { app: of, userId, sessionId } of idleSessions(store, app, before)) {
+    const names = { app: of, userId, sessionId };
+    try {
+      const { sessions, runs } = await deleteSession(context, store, { ...names, idleSince: before });
+      deleted.sessions.push(...sessions);
+      deleted.runs += runs;
+    } catch (error) {
+      if (!(error instanceof TurnRunning || error instanceof SessionHasForks)) throw error;
+      deleted.skipped.push(names);
     }
   }
   return deleted;
 }
 
 /** Page after page, behind those that were left. */
-async function* idleSessions(store: Store, app: string, before: number): AsyncGenerator<SessionNames> {
-  let place: IdlePlace | undefined;
+async function* idleSessions(store: Store, app: string, before: number): AsyncGenerator<IdleSession> {
+  let last: IdleSession | undefined;
   for (;;) {
-    const page = await store.sessionsIdleSince(app, before, PAGE, place);
-    for (const { names } of page) yield names;
-    place = page.at(-1);
+    const page = await store.sessionsIdleSince(app, before, PAGE, last);
+    yield* page;
+    last = page.at(-1);
     if (page.length < PAGE) return;
   }
 }
@@ -138,26 +132,4 @@ async function cancelTurn(context: ClientContext, workflowId: string, timeout: n
       { cause: error },
     );
   }
-}
-
-/** The sessions that were forked from one, and from those. */
-async function forksOf(store: Store, { app, userId, sessionId }: SessionNames): Promise<SessionNames[]> {
-  const children = new Map<string, string[]>();
-  for (let offset = 0; ; offset += PAGE) {
-    const { sessions } = await store.listSessions({ app, userId, limit: PAGE, offset, order: 'asc' });
-    for (const { forkedFrom, sessionId: fork } of sessions) {
-      if (forkedFrom === undefined) continue;
-      children.set(forkedFrom.sessionId, [...(children.get(forkedFrom.sessionId) ?? []), fork]);
-    }
-    if (sessions.length < PAGE) break;
-  }
-  const found: SessionNames[] = [];
-  const parents = [sessionId];
-  for (let parent = parents.pop(); parent !== undefined; parent = parents.pop()) {
-    const forks = children.get(parent) ?? [];
-    children.delete(parent);
-    parents.push(...forks);
-    found.push(...forks.map((fork) => ({ app, userId, sessionId: fork })));
-  }
-  return found;
 }

@@ -98,10 +98,7 @@ export class HoldfastClient {
    * @example
    * await client.interrupt(names, { invocationId: turn.invocationId, reason: 'the customer has hung up' });
    */
-  async interrupt(
-    names: SessionNames,
-    options: InterruptOptions = {},
-  ): Promise<Confirmed<InterruptReceipt>> {
+  async interrupt(names: SessionNames, options: InterruptOptions = {}): Promise<Confirmed<InterruptReceipt>> {
     return await interrupt(this.#context, names, options);
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { StoreError, StoreUnavailable } from '../store/store-errors.ts';
+import { StoreUnavailable } from '../store/store-errors.ts';
 
 /** How long a store that can't be reached is left alone, milliseconds. */
 const PAUSE = 500;
@@ -7,10 +7,9 @@ const PAUSE = 500;
 /** A store that this process has closed never comes back, unlike a server that is away. */
 const CLOSED = ': it was closed';
 
-/** Whether the same read may succeed later. */
+/** Whether the store can't be reached now, and the same read may succeed later. */
 export function isOutage(error: unknown): boolean {
-  if (!(error instanceof StoreError) || !error.retryable) return false;
-  return !(error instanceof StoreUnavailable && error.message.endsWith(CLOSED));
+  return error instanceof StoreUnavailable && !error.message.endsWith(CLOSED);
 }
 
 /**

@@ -1,14 +1,25 @@
+/** Place of a session among those of its app, in the order in which they were made. */
+export interface SessionPlace {
+  /** The store's internal id. */
+  session: string;
+  /** Milliseconds since the epoch, with a fraction: PostgreSQL's microseconds. */
+  createdAt: number;
+}
+
 /** Argument of the workflow `retainSessions` and of its activity: how old is too old, the app's own settings say. */
 export interface RetainSessions {
   v: number;
   app: string;
+  /** Sessions behind this one are looked at. Defaults to all. */
+  after?: SessionPlace;
 }
 
 export interface ExpiredSessions {
   v: number;
   deleted: number;
-  /** There may be others; false also where none of those found could be deleted. */
+  /** There may be others, behind `after`. */
   more: boolean;
+  after?: SessionPlace;
 }
 
 /** Id of the schedule that keeps an app's retention, and the beginning of its workflows' ids. */

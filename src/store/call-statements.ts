@@ -7,7 +7,13 @@ const BEGUN_AGAIN = `on conflict on constraint ledger_pkey do update set
   attempts = l.attempts + (l.status <> 'settled' and l.begun_by is distinct from excluded.begun_by)::int,
   begun_by = case l.status when 'settled' then l.begun_by else excluded.begun_by end,
   args_digest = coalesce(l.args_digest, excluded.args_digest),
-  started_at = coalesce(l.started_at, excluded.started_at)`;
+  started_at = case l.status when 'settled' then l.started_at else excluded.started_at end`;
+
+/** Of a wanted row `u`. `offset 0` keeps it a look-up by key: a join may read the whole tables. */
+const STEP_IS_THERE = `exists (select from holdfast.runs r
+      where r.session_id = u.session_id and r.run_key = u.run_key offset 0)
+    and exists (select from holdfast.ledger s
+      where s.session_id = u.session_id and s.key = u.run_key || '.' || u.step offset 0)`;
 
 /** Of a ledger row `l`: what a call that begins is told of itself. */
 function begun(wantArgs: string): string {
@@ -30,13 +36,15 @@ function state(temporary: string): string {
 const TEMPORARY_OF_RUN = `case when r.run_key = r.invocation_id then r.temp else (
   select o.temp from holdfast.runs o where o.session_id = r.session_id and o.run_key = r.invocation_id) end`;
 
-/** Of a run `r` and its session `s`: what its calls share. The message is read only where it is wanted. */
+/** Of a run `r` and its session `s`: what its calls share. The message is read only where it is wanted, and
+ * by its key: a join may read all events of the session. */
 function context(wantContent: string): string {
   return `json_build_object('names', json_build_array(s.app, s.user_id, s.name), 'invocationId', r.invocation_id,
     'content', case when ${wantContent} then (
-      select e.body -> 'content' from holdfast.runs o
-      join holdfast.events e on e.session_id = o.session_id and e.seq = o.message_seq
-      where o.session_id = r.session_id and o.run_key = r.invocation_id) end,
+      select e.body -> 'content' from holdfast.events e
+      where e.session_id = r.session_id and e.seq = (
+        select o.message_seq from holdfast.runs o
+        where o.session_id = r.session_id and o.run_key = r.invocation_id)) end,
     'state', ${state(TEMPORARY_OF_RUN)})`;
 }
 
@@ -65,8 +73,7 @@ export const BEGIN_MANY = `with wanted as (
   select u.* from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[],
       $9::uuid[], $10::boolean[])
     with ordinality u (session_id, key, run_key, step, idx, call_id, tool, digest, token, want_args, n)
-  where exists (select from holdfast.runs r where r.session_id = u.session_id and r.run_key = u.run_key)
-    and exists (select from holdfast.ledger s where s.session_id = u.session_id and s.key = u.run_key || '.' || u.step)
+  where ${STEP_IS_THERE}
 ), begun as (
   insert into holdfast.ledger as l (${BEGUN_COLUMNS})
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, w.call_id, w.tool, 'started', w.digest, 1, w.token,
@@ -79,8 +86,9 @@ export const BEGIN_MANY = `with wanted as (
     from begun l join wanted w on w.session_id = l.session_id and w.key = l.key) as calls,
   (select json_agg(json_build_array(u.n, ${context('u.want_content')}))
     from unnest($11::text[], $12::text[], $13::boolean[]) with ordinality u (session_id, run_key, want_content, n)
-    join holdfast.sessions s on s.id = u.session_id
-    join holdfast.runs r on r.session_id = u.session_id and r.run_key = u.run_key) as contexts`;
+    cross join lateral (select * from holdfast.sessions t where t.id = u.session_id offset 0) s
+    cross join lateral (
+      select * from holdfast.runs t where t.session_id = u.session_id and t.run_key = u.run_key offset 0) r) as contexts`;
 
 /** The outcome of a call that is under way: the first one, so that there is nothing to compare. */
 export const SETTLE_STARTED = `update holdfast.ledger l set status = 'settled', response = $3, failed = $4, actions = $5,
@@ -94,8 +102,7 @@ export const SETTLE_MANY = `with wanted as (
       unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $7::boolean[], $9::text[], $10::uuid[]),
       json_array_elements($6::json), json_array_elements($8::json)
     ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, response, actions, n)
-  where exists (select from holdfast.runs r where r.session_id = u.session_id and r.run_key = u.run_key)
-    and exists (select from holdfast.ledger s where s.session_id = u.session_id and s.key = u.run_key || '.' || u.step)
+  where ${STEP_IS_THERE}
 ), settled as (
   insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
       failed, actions, stack, settled_by, settled_at)

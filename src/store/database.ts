@@ -6,6 +6,7 @@ import {
   MessageConflict,
   StoreBehindHistory,
   StoreError,
+  StoreFailed,
   StoreUnavailable,
   Unstorable,
 } from './store-errors.ts';
@@ -18,8 +19,8 @@ const OWN_STATES: Record<string, new (message: string, options?: ErrorOptions) =
   HF004: MessageConflict,
 };
 
-/** Connection, authorization, resources, operator intervention, system; a lock that can't be had. */
-const UNAVAILABLE_STATES = /^(08|28|53|57P|58|3D000|40001|40P01|55P03|25006)/;
+/** Connection, authorization, resources, operator intervention, system; a lock that can't be had; the server's timeouts. */
+const UNAVAILABLE_STATES = /^(08|28|53|57|58|3D000|40001|40P01|55P03|25006|25P0[34])/;
 /** The transaction was rolled back or its connection cut: the same call may be repeated at once. */
 const REPEATABLE_STATES = /^(08|57P01|57P02|40001|40P01)/;
 /** A prepared statement that isn't there, is there already, or has another result than when it was prepared. */
@@ -67,7 +68,7 @@ export class Database {
   /**
    * Runs one statement. It must be safe to repeat: it is, where the connection drops before the answer.
    *
-   * @throws Fenced, StoreBehindHistory, StoreUnavailable, Unstorable
+   * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed
    */
   async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     for (let tried = 1; ; tried += 1) {
@@ -161,7 +162,9 @@ export class Database {
     if (UNSTORABLE_STATES.test(state)) {
       return new Unstorable(`the store can't hold this value: ${message}`, { cause: error });
     }
-    return error;
+    return new StoreFailed(`the store failed (${this.place}): ${message} (SQLSTATE ${state})`, {
+      cause: error,
+    });
   }
 
   #unavailable(error: unknown): StoreUnavailable {

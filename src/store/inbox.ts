@@ -1,3 +1,4 @@
+import { type InferResult, sql } from 'kysely';
 import type { Content } from '../events/content.ts';
 import { invocationIdOf } from '../protocol/identity.ts';
 import { messageDigest } from '../protocol/message.ts';
@@ -13,6 +14,11 @@ const KEEP = `select holdfast.keep_messages_1($1, $2, $3, $4, $5, $6, $7, $8, $9
   $18, $19) as kinds`;
 
 const UPLOAD = 'select holdfast.upload_message_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
+
+const FORGET = `delete from holdfast.inbox i where i.invocation_id = $2 and i.status = 'uploaded'
+  and i.session_id = (select s.id from holdfast.sessions s where s.name_key = $1)`;
+
+const MOST_ROWS = 1_000;
 
 /** A waiting message as the store's statements return it. */
 export type InboxEntry = [
@@ -86,7 +92,7 @@ function storable(keep: MessageToKeep): Storable | Refused {
     return {
       keep,
       message: jsonText(contentOf(message)),
-      delta: optionalJson(stateDelta),
+      delta: deltaJson(stateDelta),
       config: optionalJson(runConfig),
     };
   } catch (error) {
@@ -140,35 +146,60 @@ export async function uploadMessage(
     digest,
     bytes,
     content,
-    optionalJson(stateDelta),
+    deltaJson(stateDelta),
   ]);
   return { digest, bytes };
 }
 
-/** What waits, in order, then what was put here before its message was sent, then what was rejected. */
+/** What waits, in order, then what was put here before its message was sent, then what was rejected, the newest first. */
 export async function readInbox(database: Database, names: SessionNames): Promise<InboxRow[]> {
   const rows = await database.read(
-    database.db
-      .selectFrom('holdfast.inbox as i')
-      .innerJoin('holdfast.sessions as s', 's.id', 'i.session_id')
-      .select([
-        'i.message_id',
-        'i.invocation_id',
-        'i.agent',
-        'i.run_config',
-        'i.place',
-        'i.digest',
-        'i.bytes',
-      ])
-      .select(['i.status', 'i.reason', 'i.created_at'])
-      .where('s.name_key', '=', sessionKeys(names).name)
+    inboxOf(database, names)
       .orderBy((eb) => eb.case('i.status').when('waiting').then(1).when('uploaded').then(2).else(3).end())
       .orderBy('i.chain_started_at')
       .orderBy('i.place')
+      .orderBy(sql`case when i.status = 'rejected' then i.created_at end desc`)
       .orderBy('i.created_at')
+      .limit(MOST_ROWS)
       .compile(),
   );
-  return rows.map((row) => ({
+  return rows.map(inboxRow);
+}
+
+export async function findWaiting(
+  database: Database,
+  names: SessionNames,
+  invocationId: string,
+): Promise<InboxRow | undefined> {
+  const [row] = await database.read(
+    inboxOf(database, names).where('i.invocation_id', '=', invocationId).compile(),
+  );
+  return row && inboxRow(row);
+}
+
+export async function forgetUpload(
+  database: Database,
+  names: SessionNames,
+  messageId: string,
+): Promise<void> {
+  const { app, userId, sessionId } = names;
+  checkedId(messageId);
+  await database.query(FORGET, [sessionKeys(names).name, invocationIdOf(app, userId, sessionId, messageId)]);
+}
+
+function inboxOf(database: Database, names: SessionNames) {
+  return database.db
+    .selectFrom('holdfast.inbox as i')
+    .innerJoin('holdfast.sessions as s', 's.id', 'i.session_id')
+    .select(['i.message_id', 'i.invocation_id', 'i.agent', 'i.run_config', 'i.place', 'i.digest', 'i.bytes'])
+    .select(['i.status', 'i.reason', 'i.created_at'])
+    .where('s.name_key', '=', sessionKeys(names).name);
+}
+
+type FoundRow = InferResult<ReturnType<typeof inboxOf>>[number];
+
+function inboxRow(row: FoundRow): InboxRow {
+  return {
     ...waitingMessage([
       row.message_id,
       row.invocation_id,
@@ -181,7 +212,7 @@ export async function readInbox(database: Database, names: SessionNames): Promis
     status: row.status,
     ...(row.reason === null ? {} : { reason: row.reason }),
     createdAt: row.created_at.getTime(),
-  }));
+  };
 }
 
 function sessionColumns(names: SessionNames): [string, ...string[]] {
@@ -197,6 +228,13 @@ function contentOf(message: string | Content): Content {
 
 function optionalJson(value: unknown): string | null {
   return value === undefined ? null : jsonText(value);
+}
+
+function deltaJson(delta: unknown): string | null {
+  const text = optionalJson(delta);
+  if (text === null || text === 'null' || text.startsWith('{')) return text;
+  const shape = text.startsWith('[') ? 'an array' : `a ${typeof JSON.parse(text)}`;
+  throw new Unstorable(`stateDelta is ${shape}: give an object, whose keys are those of the state`);
 }
 
 /** An id that comes back in other characters is another message's. */

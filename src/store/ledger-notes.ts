@@ -2,15 +2,15 @@ import type { Database } from './database.ts';
 import { jsonText, storableText } from './json-text.ts';
 import { StoreBehindHistory } from './store-errors.ts';
 
-/** Counts a failed attempt of a step or a call, never more of them than were begun; returns how many count. */
+/** Counts a failed attempt of a step or a call, once; returns how many count. */
 export async function recordFailure(
   database: Database,
-  failed: { session: string; key: string; error: string; counts: boolean },
+  failed: { session: string; key: string; error: string; counts: boolean; attempt: number | undefined },
 ): Promise<number> {
-  const { session, key, error, counts } = failed;
+  const { session, key, error, counts, attempt } = failed;
   const [row] = await database.query<{ failures: number | null }>(
-    'select holdfast.record_failure_1($1, $2, $3, $4) as failures',
-    [session, key, storableText(error), counts],
+    'select holdfast.record_failure_1($1, $2, $3, $4, $5) as failures',
+    [session, key, storableText(error), counts, attempt],
   );
   return row?.failures ?? missing(key);
 }

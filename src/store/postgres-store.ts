@@ -4,7 +4,7 @@ import { stepKeyOf } from '../protocol/identity.ts';
 import type { ChainFence, KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
 import { CallLedger } from './call-ledger.ts';
 import { Database, type DatabaseOptions } from './database.ts';
-import { keepMessages, readInbox, uploadMessage } from './inbox.ts';
+import { findWaiting, forgetUpload, keepMessages, readInbox, uploadMessage } from './inbox.ts';
 import { recordFailure, recordOnce } from './ledger-notes.ts';
 import { migrate } from './migrate.ts';
 import { Notices } from './notices.ts';
@@ -111,9 +111,10 @@ export class PostgresStore implements Store {
     step: number;
     error: string;
     counts?: boolean;
+    attempt?: number;
   }): Promise<number> {
-    const { session, runKey, step: number, error, counts = true } = step;
-    return recordFailure(this.#database, { session, key: stepKeyOf(runKey, number), error, counts });
+    const { session, runKey, step: number, error, counts = true, attempt } = step;
+    return recordFailure(this.#database, { session, key: stepKeyOf(runKey, number), error, counts, attempt });
   }
 
   async beginCall(call: BeginCall): Promise<BegunCall> {
@@ -146,9 +147,10 @@ export class PostgresStore implements Store {
     callKey: string;
     error: string;
     counts?: boolean;
+    attempt?: number;
   }): Promise<number> {
-    const { session, callKey: key, error, counts = true } = call;
-    return recordFailure(this.#database, { session, key, error, counts });
+    const { session, callKey: key, error, counts = true, attempt } = call;
+    return recordFailure(this.#database, { session, key, error, counts, attempt });
   }
 
   recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown> {
@@ -173,8 +175,16 @@ export class PostgresStore implements Store {
     return uploadMessage(this.#database, upload);
   }
 
+  forgetUpload(names: SessionNames, messageId: string): Promise<void> {
+    return forgetUpload(this.#database, names, messageId);
+  }
+
   readInbox(names: SessionNames): Promise<InboxRow[]> {
     return readInbox(this.#database, names);
+  }
+
+  findWaiting(names: SessionNames, invocationId: string): Promise<InboxRow | undefined> {
+    return findWaiting(this.#database, names, invocationId);
   }
 
   findSession(

@@ -2,9 +2,11 @@ import type { Content } from '../events/content.ts';
 import type { ChainFence } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
+import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
 import type { ReadEvents, RecordedInvocation, SessionNames, StoredEvent } from './store.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
+import { checkWhole } from './whole-number.ts';
 
 const DEFAULT_LIMIT = 1_000;
 
@@ -60,7 +62,10 @@ export async function findInvocation(
   names: SessionNames,
   invocationId: string,
 ): Promise<RecordedInvocation | undefined> {
-  const [row] = await database.query<InvocationRow>(INVOCATION, [sessionKeys(names).name, invocationId]);
+  const [row] = await database.query<InvocationRow>(INVOCATION, [
+    sessionKeys(names).name,
+    storableText(invocationId),
+  ]);
   if (row === undefined) return undefined;
   return {
     session: row.session_id,
@@ -74,9 +79,12 @@ export async function findInvocation(
 }
 
 export async function readEvents(database: Database, read: ReadEvents): Promise<StoredEvent[]> {
+  const { after = 0, limit = DEFAULT_LIMIT } = read;
+  checkWhole('after', after);
+  checkWhole('limit', limit);
   const [row] = await database.query<{ events: EventRow[] | null }>(
     `select holdfast.events_of_1(s.id, $2, $3) as events from holdfast.sessions s where s.name_key = $1`,
-    [sessionKeys(read).name, read.after ?? 0, read.limit ?? DEFAULT_LIMIT],
+    [sessionKeys(read).name, after, limit],
   );
   return (row?.events ?? []).map(storedEvent);
 }
@@ -107,7 +115,7 @@ interface ReferenceRow {
 }
 
 export async function readReference(database: Database, names: SessionNames, key: string): Promise<unknown> {
-  const [row] = await database.query<ReferenceRow>(REFERENCE, [sessionKeys(names).name, key]);
+  const [row] = await database.query<ReferenceRow>(REFERENCE, [sessionKeys(names).name, storableText(key)]);
   if (row === undefined) return undefined;
   return row.body === null ? (row.response ?? row.args ?? undefined) : textOf(row.body.content);
 }

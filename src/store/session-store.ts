@@ -1,5 +1,8 @@
+import type { SessionPlace } from '../protocol/retention.ts';
 import type { SessionNames } from './session-names.ts';
 import type { StepUsage, StoredEvent } from './store.ts';
+
+export type { SessionPlace } from '../protocol/retention.ts';
 
 /** A session without its events. */
 export interface SessionSummary extends SessionNames {
@@ -67,14 +70,6 @@ export interface DeleteSession extends SessionNames {
   idleSince?: number;
 }
 
-/** Place of a session among those of its app, in the order in which they were made. */
-export interface SessionPlace {
-  /** The store's internal id. */
-  session: string;
-  /** Milliseconds since the epoch, with a fraction: PostgreSQL's microseconds. */
-  createdAt: number;
-}
-
 export interface IdleSession extends SessionNames, SessionPlace {}
 
 export interface ForkSession extends SessionNames {
@@ -93,8 +88,8 @@ export interface RetryTurn extends SessionNames {
   /** Key of the call that runs anew, with all that came after its step. */
   callKey: string;
   /**
-   * Ends the turn of the call where the store knows of no end, as after a `terminate` in Temporal: only for callers who
-   * know that it doesn't run. Defaults to false: it is refused.
+   * Ends the session's turns of which the store knows no end, as after a `terminate` in Temporal: only for callers who know
+   * that none runs. Defaults to false: then the retry is refused.
    */
   interrupts?: boolean;
 }
@@ -142,7 +137,8 @@ export interface SessionStore {
   rewindSession(rewind: RewindSession): Promise<StoredEvent>;
   /**
    * Hides what came after a step's model event and prepares an invocation that goes on from there: settled siblings of the
-   * call keep their outcomes, the call gets a new key. Preparing the same retry again before it ran returns the one
+   * call keep their outcomes, the call gets a new key. So do siblings that the end of their turn cut off: they run anew
+   * under it, those that had begun too, whatever their tools' `onUnknownOutcome` says, which is about the same key. Preparing the same retry again before it ran returns the one
    * prepared.
    *
    * @throws SessionNotFound, NoSuchPlace
@@ -155,12 +151,7 @@ export interface SessionStore {
    * @param before milliseconds since the epoch.
    * @param after goes on behind this one, the last of the page before, whether it is still there or not.
    */
-  sessionsIdleSince(
-    app: string,
-    before: number,
-    limit: number,
-    after?: SessionPlace,
-  ): Promise<IdleSession[]>;
+  sessionsIdleSince(app: string, before: number, limit: number, after?: SessionPlace): Promise<IdleSession[]>;
   readAudit(session: string): Promise<AuditRow[]>;
 }
 

@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { storableText } from './json-text.ts';
 import type { AuditRow } from './session-store.ts';
 
 export async function readAudit(database: Database, session: string): Promise<AuditRow[]> {
@@ -6,7 +7,7 @@ export async function readAudit(database: Database, session: string): Promise<Au
     database.db
       .selectFrom('holdfast.audit')
       .select(['n', 'at', 'kind', 'facts', 'hash'])
-      .where('session_id', '=', session)
+      .where('session_id', '=', storableText(session))
       .orderBy('n')
       .compile(),
   );

@@ -4,32 +4,58 @@ import type { DeleteSession } from './session-store.ts';
 import { shownName } from './shown-name.ts';
 import type { SessionNames } from './store.ts';
 import { SessionHasForks } from './store-errors.ts';
+import { checkTime } from './whole-number.ts';
 
-const DELETE = 'select holdfast.delete_session_1($1, $2) as answer';
+const DELETE =
+  'select holdfast.delete_session_1($1, $2, $3, to_timestamp($4::double precision / 1000)) as answer';
 
 /** With the session itself, which comes first. */
 const TREE = `with recursive tree as (
   select s.id, s.app, s.user_id, s.name, 0 as depth from holdfast.sessions s where s.name_key = $1
   union all
   select f.id, f.app, f.user_id, f.name, t.depth + 1 from tree t join holdfast.sessions f on f.parent_id = t.id
-) select t.app, t.user_id as "userId", t.name as "sessionId" from tree t order by t.depth, t.id`;
+) select t.id, t.app, t.user_id as "userId", t.name as "sessionId" from tree t order by t.depth, t.id`;
 
 const MOST_NAMED = 10;
 
-type DeleteAnswer = { deleted: SessionNames[] } | { forks: SessionNames[] };
+interface Treed extends SessionNames {
+  id: string;
+}
+
+type DeleteAnswer = { deleted: SessionNames[] } | { forks: SessionNames[] } | { kept: true };
 
 export async function deleteSession(database: Database, remove: DeleteSession): Promise<SessionNames[]> {
+  const { withForks = false, idleSince } = remove;
+  checkTime('idleSince', idleSince);
   const key = sessionKeys(remove).name;
   // A deletion whose answer is lost is repeated, and finds nothing more.
-  const doomed = await database.query<SessionNames>(TREE, [key]);
+  const doomed = await treeOf(database, key);
   if (doomed.length === 0) return [];
-  const [row] = await database.query<{ answer: DeleteAnswer }>(DELETE, [key, remove.withForks ?? false]);
+  const [row] = await database.query<{ answer: DeleteAnswer }>(DELETE, [
+    key,
+    doomed.map(({ id }) => id),
+    withForks,
+    idleSince ?? null,
+  ]);
   const { answer } = row as { answer: DeleteAnswer };
-  if ('deleted' in answer) return answer.deleted.length === 0 ? doomed : answer.deleted;
+  if ('kept' in answer) return [];
+  if ('deleted' in answer) return answer.deleted.length === 0 ? doomed.map(namesOf) : answer.deleted;
   const forks = answer.forks.slice(1).map(({ sessionId }) => shownName(sessionId));
   const more = forks.length > MOST_NAMED ? ` and ${forks.length - MOST_NAMED} more` : '';
   throw new SessionHasForks(
     `sessionId: ${forks.slice(0, MOST_NAMED).join(', ')}${more} forked from session ${shownName(remove.sessionId)} ` +
       'and read its events; delete these first, or all of them with withForks',
   );
+}
+
+export async function forksOf(database: Database, names: SessionNames): Promise<SessionNames[]> {
+  return (await treeOf(database, sessionKeys(names).name)).slice(1).map(namesOf);
+}
+
+function treeOf(database: Database, key: string): Promise<Treed[]> {
+  return database.query<Treed>(TREE, [key]);
+}
+
+function namesOf({ app, userId, sessionId }: Treed): SessionNames {
+  return { app, userId, sessionId };
 }

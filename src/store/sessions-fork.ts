@@ -1,14 +1,14 @@
 import type { Database } from './database.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import type { ForkSession, Session } from './session-store.ts';
-import { type SessionRow, sessionOf } from './sessions-read.ts';
+import { getSession } from './sessions-read.ts';
 import { shownName } from './shown-name.ts';
 import { NoSuchPlace, SessionExists, SessionNotFound } from './store-errors.ts';
 
 const FORK = 'select holdfast.fork_session_1($1, $2, $3, $4, $5) as answer';
 
 type ForkAnswer =
-  | { problem?: undefined; session: SessionRow }
+  | { problem?: undefined; session: string }
   | { problem: 'no session' | 'exists' }
   | { problem: 'no place'; last: number };
 
@@ -25,8 +25,11 @@ export async function forkSession(database: Database, fork: ForkSession): Promis
   ]);
   const { answer } = row as { answer: ForkAnswer };
   switch (answer.problem) {
-    case undefined:
-      return sessionOf(answer.session);
+    case undefined: {
+      const made = await getSession(database, { app, userId, sessionId: to });
+      if (made?.session === answer.session) return made;
+      throw new SessionNotFound(`to: session ${shownName(to)} was deleted as soon as it was forked`);
+    }
     case 'no session':
       throw new SessionNotFound(
         `sessionId: this user and app have no session ${shownName(sessionId)} to fork`,

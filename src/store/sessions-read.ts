@@ -1,12 +1,14 @@
 import type { Database } from './database.ts';
-import { jsonText } from './json-text.ts';
+import { jsonText, storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import type {
   CreateSession,
   GetSession,
+  IdleSession,
   ListedSessions,
   ListSessions,
   Session,
+  SessionPlace,
   SessionSummary,
 } from './session-store.ts';
 import { shownName } from './shown-name.ts';
@@ -15,7 +17,7 @@ import type { SessionNames } from './store.ts';
 import { SessionExists } from './store-errors.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
 import { type UsageColumns, usageOf } from './usage-columns.ts';
-import { checkWhole } from './whole-number.ts';
+import { checkTime, checkWhole } from './whole-number.ts';
 
 const CREATE = 'select holdfast.create_session_1($1, $2, $3, $4, $5, $6, $7, $8) as session';
 const GET = 'select holdfast.get_session_1($1, $2, $3, $4) as session';
@@ -75,9 +77,7 @@ export async function getSession(database: Database, get: GetSession): Promise<S
   const { after, afterTimestamp, numRecentEvents } = get;
   checkWhole('after', after);
   checkWhole('numRecentEvents', numRecentEvents);
-  if (afterTimestamp !== undefined && !Number.isFinite(afterTimestamp)) {
-    throw new TypeError(`afterTimestamp: ${afterTimestamp} is no time; use milliseconds since the epoch`);
-  }
+  checkTime('afterTimestamp', afterTimestamp);
   const [row] = await database.query<{ session: SessionRow | null }>(GET, [
     sessionKeys(get).name,
     after ?? 0,
@@ -105,26 +105,39 @@ function listing(key: 'app_key' | 'user_key', order: 'asc' | 'desc'): string {
   return `with found as materialized (
     select s.id, s.updated_at from holdfast.sessions s where s.${key} = $1
   ) select (select count(*)::int from found) as total, (
-    select json_agg(holdfast.summary_1(s) order by p.updated_at ${order}, p.id ${order})
+    select json_agg(holdfast.summary_1(p.id) order by p.updated_at ${order}, p.id ${order})
     from (select f.id, f.updated_at from found f order by f.updated_at ${order}, f.id ${order} limit $2 offset $3) p
-    join holdfast.sessions s on s.id = p.id
   ) as page`;
 }
+
+/** A session's place never changes, so that each page begins where the one before ended, whatever was written meanwhile. */
+const IDLE = `select s.id as session, s.app, s.user_id as "userId", s.name as "sessionId",
+  (extract(epoch from s.created_at) * 1000)::double precision as "createdAt"
+from holdfast.sessions s
+where s.app_key = $1 and s.updated_at < to_timestamp($2::double precision / 1000)
+  and (s.created_at, s.id) <
+    (coalesce(to_timestamp(0) + $4::double precision * interval '1 millisecond', 'infinity'), coalesce($5, ''))
+  and not exists (
+    select from holdfast.sessions f
+    where f.parent_id = s.id and f.updated_at >= to_timestamp($2::double precision / 1000))
+order by s.created_at desc, s.id desc limit $3`;
 
 export async function sessionsIdleSince(
   database: Database,
   app: string,
   before: number,
   limit: number,
-): Promise<SessionNames[]> {
-  checkWhole('before', before);
+  after?: SessionPlace,
+): Promise<IdleSession[]> {
+  checkTime('before', before);
   checkWhole('limit', limit);
-  const rows = await database.query<{ app: string; user_id: string; name: string }>(
-    `select s.app, s.user_id, s.name from holdfast.sessions s
-    where s.app_key = $1 and s.updated_at < to_timestamp($2::double precision / 1000)
-      and not exists (select from holdfast.sessions f where f.parent_id = s.id)
-    order by s.updated_at, s.id limit $3`,
-    [sessionKeys({ app, userId: '', sessionId: '' }).app, before, limit],
-  );
-  return rows.map(({ app: of, user_id: userId, name: sessionId }) => ({ app: of, userId, sessionId }));
+  if (after !== undefined) checkTime('after.createdAt', after.createdAt);
+  const { app: key } = sessionKeys({ app, userId: '', sessionId: '' });
+  return await database.query<IdleSession>(IDLE, [
+    key,
+    before,
+    limit,
+    after?.createdAt ?? null,
+    after === undefined ? null : storableText(after.session),
+  ]);
 }

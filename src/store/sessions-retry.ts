@@ -4,7 +4,7 @@ import { callKeyOf, retryIdOf } from '../protocol/identity.ts';
 import type { PlannedCall, StepOutcome } from '../protocol/step.ts';
 import { type CallPlace, placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
-import { jsonText } from './json-text.ts';
+import { jsonText, storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
 import type { PreparedRetry, RetryTurn } from './session-store.ts';
 import { newMarkerId } from './sessions-rewind.ts';
@@ -12,6 +12,9 @@ import { shownName } from './shown-name.ts';
 import { NoSuchPlace, SessionNotFound } from './store-errors.ts';
 
 const PREPARE = 'select holdfast.prepare_retry_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as answer';
+
+/** PostgreSQL's. */
+const LARGEST_INTEGER = 2 ** 31 - 1;
 
 /** Where the retry goes back to, and what its step's outcome says of the calls. */
 interface RetryPlace {
@@ -26,7 +29,7 @@ type Prepared = Omit<PreparedRetry, 'agent'> & { agent: string | null; session: 
 type RetryAnswer =
   | Prepared
   | { place: RetryPlace }
-  | { problem: 'no session' | 'child' | 'running' | 'hidden' }
+  | { problem: 'no session' | 'child' | 'running' | 'another running' | 'hidden' }
   | { problem: 'no call'; elsewhere: string | null };
 
 export async function prepareRetry(
@@ -61,13 +64,14 @@ export async function prepareRetry(
 
 function placeOf({ callKey }: RetryTurn): CallPlace {
   try {
-    return placeOfCall(callKey);
+    const place = placeOfCall(callKey);
+    if (place.step <= LARGEST_INTEGER && storableText(callKey) === callKey) return place;
   } catch (error) {
-    throw new NoSuchPlace(
-      `callKey: ${shownName(callKey)} is no call's key; it has the form <invocation id>.<step>.<index>`,
-      { cause: error },
-    );
+    if (!(error instanceof TypeError)) throw error;
   }
+  throw new NoSuchPlace(
+    `callKey: ${shownName(callKey)} is no call's key; it has the form <invocation id>.<step>.<index>`,
+  );
 }
 
 /** The step's outcome, with the calls under their new keys. */
@@ -118,6 +122,11 @@ function refusal({ sessionId, callKey }: RetryTurn, refused: Refused): NoSuchPla
     case 'running':
       return new NoSuchPlace(
         `callKey: the turn of the call ${call} hasn't ended; wait for its end, or cancel it first`,
+      );
+    case 'another running':
+      return new NoSuchPlace(
+        `callKey: the call ${call} can't be retried while another turn of session ${session} hasn't ended; wait for its ` +
+          'end, or cancel it first',
       );
     case 'hidden':
       return new NoSuchPlace(

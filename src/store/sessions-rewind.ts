@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from './database.ts';
+import { storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import type { RewindSession } from './session-store.ts';
 import { shownName } from './shown-name.ts';
@@ -26,7 +27,7 @@ export async function rewindSession(
   const { sessionId, beforeInvocationId } = rewind;
   const [row] = await database.query<{ answer: RewindAnswer }>(REWIND, [
     sessionKeys(rewind).name,
-    beforeInvocationId,
+    storableText(beforeInvocationId),
     newMarkerId(),
     randomUUID(),
   ]);

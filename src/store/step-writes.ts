@@ -19,7 +19,7 @@ import type {
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
-const OPEN = call('holdfast.open_step_1', 22);
+const OPEN = call('holdfast.open_step_1', 23);
 const COMMIT = call('holdfast.commit_step_1', 31);
 const SETTLE = call('holdfast.settle_step_1', 21);
 
@@ -102,6 +102,7 @@ export async function openStep(
     step.session,
     step.knownSeq ?? 0,
     step.messageDigest,
+    askedJson(step.asked),
   ]);
   const { answer } = row as OpenRow;
   const inbox = (answer.inbox ?? []).map(waitingMessage);
@@ -134,6 +135,11 @@ export async function openStep(
     },
     appended,
   };
+}
+
+function askedJson(asked: OpenStep['asked']): string | null {
+  const { agent, runConfig } = asked ?? {};
+  return agent === undefined && runConfig === undefined ? null : jsonText({ agent, runConfig });
 }
 
 interface CommitAnswer {

@@ -27,6 +27,12 @@ export class StoreUnavailable extends StoreError {
   readonly retryable = true;
 }
 
+/** The database answered with an error that nothing of the store's explains: damaged data, a missing right or table. */
+export class StoreFailed extends StoreError {
+  readonly code = 'HOLDFAST_STORE_FAILED';
+  readonly retryable = true;
+}
+
 /** A message id was used before, with other content: one message id is one turn, for ever. */
 export class MessageConflict extends StoreError {
   readonly code = 'HOLDFAST_MESSAGE_CONFLICT';

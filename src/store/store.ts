@@ -49,8 +49,10 @@ export interface OpenStep {
   agent?: string;
   /** First step only: the user's message, without id and timestamp. Without one it is taken from the inbox. */
   message?: Omit<Event, 'id' | 'timestamp'>;
-  /** Of the message, so that its id with another content is found out. */
+  /** Of the message, sent along or in the inbox, so that its id with another content is found out. */
   messageDigest?: string;
+  /** First step only: what the turn was asked to be. Kept at the first opening, unless the inbox has it already. */
+  asked?: { agent?: string; runConfig?: TurnRunConfig };
   /**
    * Events after this seq are returned; the caller keeps those before. Counts only where `session` names the session
    * found: all events are returned where it was made again under its names. On the first step `session` is a guess.
@@ -77,7 +79,7 @@ export type OpenedStep =
       agent: string | undefined;
       outcome: StepOutcome;
       inbox: WaitingMessage[];
-      /** Of the fence that the run was opened with last. */
+      /** Of the fence that the run has from now on: this one, or a newer one that an earlier attempt had. */
       startedAt: number;
       /** Milliseconds since the invocation began. */
       age: number;
@@ -104,7 +106,7 @@ export type OpenedStep =
       lost: number;
       /** What earlier steps of the invocation used. */
       usage: StepUsage;
-      /** What the message's row in the inbox asked for; first step only. */
+      /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
       asked: { agent?: string; runConfig?: TurnRunConfig };
       /** Accepted messages that no turn has answered, in order; first step only. */
       inbox: WaitingMessage[];
@@ -304,7 +306,7 @@ export type StoreNotice =
  * Sessions, events and the ledger. Every write carries a dedupe key: repeating one changes nothing and returns what
  * was recorded first.
  *
- * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable
+ * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed
  */
 export interface Store extends SessionStore {
   /**
@@ -325,6 +327,8 @@ export interface Store extends SessionStore {
     error: string;
     /** Defaults to true. */
     counts?: boolean;
+    /** As it was answered when the attempt began, so that repeating this changes nothing. Defaults to the newest one. */
+    attempt?: number;
   }): Promise<number>;
   beginCall(call: BeginCall): Promise<BegunCall>;
   settleCall(call: SettleCall): Promise<SettledCall>;
@@ -338,6 +342,8 @@ export interface Store extends SessionStore {
     error: string;
     /** Defaults to true. */
     counts?: boolean;
+    /** As it was answered when the attempt began, so that repeating this changes nothing. Defaults to the newest one. */
+    attempt?: number;
   }): Promise<number>;
   /** Records a `once` result; returns the one recorded first. */
   recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown>;
@@ -350,12 +356,17 @@ export interface Store extends SessionStore {
    */
   keepMessages(keep: Omit<KeepMessagesInput, 'v'>): Promise<KeptMessage[]>;
   /**
-   * Puts a message's content into the inbox before the message is sent, for one that is too large to travel. Repeating it
-   * changes nothing.
+   * Puts a message's content into the inbox before the message is sent, for one that is too large to travel. Another
+   * content replaces it as long as nobody has accepted the message, and changes nothing later. Dropped after 30 days
+   * without its message.
    */
   uploadMessage(upload: UploadMessage): Promise<{ digest: string; bytes: number }>;
-  /** What waits in a session's inbox, in order, and what was rejected. */
+  /** Deletes the content of a message that was not sent after all; nothing where it was accepted, or is not there. */
+  forgetUpload(names: SessionNames, messageId: string): Promise<void>;
+  /** What waits in a session's inbox, in order, and what was rejected, the newest 100; 1,000 rows at most. */
   readInbox(names: SessionNames): Promise<InboxRow[]>;
+  /** An invocation's row in the inbox, whatever its status; none where it has begun or was never heard of. */
+  findWaiting(names: SessionNames, invocationId: string): Promise<InboxRow | undefined>;
 
   findSession(
     names: SessionNames,

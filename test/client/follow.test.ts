@@ -1,6 +1,6 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreNeeded } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
@@ -84,6 +84,70 @@ describe('follow', () => {
       ),
       { numRuns: 12 },
     );
+  });
+
+  test('goes on with the first event of a session that was made again under its names [message.follow]', async () => {
+    const names = newSession();
+    const answered = async (message: string) => {
+      await (await scene.client.sendMessage({ ...names, message })).result();
+    };
+    const stop = new AbortController();
+    const seen: [number, string | undefined][] = [];
+    const following = (async () => {
+      for await (const stored of scene.client.follow(names, { signal: stop.signal })) {
+        seen.push([stored.seq, textOf(stored)]);
+      }
+    })();
+    await answered('one');
+    await expect.poll(() => seen.length).toBe(2);
+    await scene.client.sessions.delete(names);
+    // As long as the one before, then longer.
+    await answered('two');
+    await expect.poll(() => seen.length).toBe(4);
+    await scene.client.sessions.delete(names);
+    for (const message of ['three', 'four']) await answered(message);
+    await expect
+      .poll(() => seen)
+      .toEqual([
+        [1, 'one'],
+        [2, 'answer to one'],
+        [1, 'two'],
+        [2, 'answer to two'],
+        [1, 'three'],
+        [2, 'answer to three'],
+        [3, 'four'],
+        [4, 'answer to four'],
+      ]);
+    stop.abort();
+    await following;
+  });
+
+  test('mixes no events of two sessions of one name, whenever one makes way for the other [message.follow]', async () => {
+    const names = newSession();
+    const answered = async (message: string) => {
+      await (await scene.client.sendMessage({ ...names, message })).result();
+    };
+    await answered('one');
+    const { store } = scene.environment;
+    const read = store.readEvents.bind(store);
+    const reading = vi.spyOn(store, 'readEvents').mockImplementationOnce(async (from) => {
+      // Between the look at who has the names and the read by them.
+      await scene.client.sessions.delete(names);
+      for (const message of ['two', 'three']) await answered(message);
+      return await read(from);
+    });
+    const seen: [number, string | undefined][] = [];
+    for await (const stored of scene.client.follow(names, { after: 1 })) {
+      seen.push([stored.seq, textOf(stored)]);
+      if (seen.length === 4) break;
+    }
+    reading.mockRestore();
+    expect(seen).toEqual([
+      [1, 'two'],
+      [2, 'answer to two'],
+      [3, 'three'],
+      [4, 'answer to three'],
+    ]);
   });
 
   test('a reader that goes away ends no turn and leaves nothing behind [message.follow]', async () => {

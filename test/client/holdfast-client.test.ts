@@ -6,7 +6,7 @@ import { InvalidTurn, MessageRejected } from '../../src/client/client-errors.ts'
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
-import type { AgentTurnStart, TurnStatus } from '../../src/protocol/turn.ts';
+import type { AgentTurnStart, TurnRunConfig, TurnStatus } from '../../src/protocol/turn.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
@@ -24,6 +24,13 @@ const wait = tool({
     return {};
   },
 });
+
+/** Objects in each other, so many levels of them. */
+function nested(levels: number): Record<string, unknown> {
+  let value: Record<string, unknown> = {};
+  for (let level = 1; level < levels; level += 1) value = { value };
+  return value;
+}
 
 describe('HoldfastClient', () => {
   let environment: TurnEnvironment;
@@ -191,11 +198,19 @@ describe('HoldfastClient', () => {
 
   test('names and messages that could be none are refused with the field, and nothing is sent [client.invalid]', async () => {
     const send = (turn: object) => environment.client.sendMessage({ ...session, message: 'hi', ...turn });
+    const circle: Record<string, unknown> = {};
+    circle.again = circle;
     const wrong: [object, string][] = [
       [{ app: '' }, 'app: expected a non-empty string of well-formed Unicode'],
       [{ userId: 7 }, 'userId: expected a non-empty string'],
       [{ sessionId: '\ud800' }, 'sessionId: expected a non-empty string of well-formed Unicode'],
       [{ messageId: '' }, 'messageId: expected'],
+      [{ messageId: 'm'.repeat(1_001) }, 'messageId: 1001 characters, at most 1000 are allowed'],
+      [{ messageId: 'a\0b' }, 'messageId: expected no NUL characters'],
+      [{ sessionId: 'a\0b' }, 'sessionId: expected no NUL characters'],
+      [{ agent: 'a'.repeat(1_001) }, 'agent: 1001 characters, at most 1000 are allowed'],
+      [{ agent: 'a\0b' }, 'agent: expected no NUL characters'],
+      [{ agent: 7 }, 'agent: expected a non-empty string'],
       [{ message: ' ' }, 'message: expected text, got an empty string'],
       [{ message: undefined }, 'message: expected text or a Content { role, parts }'],
       [{ message: { parts: [] } }, 'message.parts: expected at least one part'],
@@ -203,6 +218,22 @@ describe('HoldfastClient', () => {
       [{ message: { parts: [{ functionResponse: {} }] } }, 'message.parts[0]: a message carries no function'],
       [{ message: { role: 'model', parts: [{ text: 'hi' }] } }, "message.role: expected 'user' or nothing"],
       [{ policy: 'queue' }, "policy: expected 'enqueue', 'interrupt', 'reject' or nothing"],
+      [
+        { message: { parts: [{ text: 'hi', nested: nested(102) }] } },
+        'message: objects and lists are nested in',
+      ],
+      [{ stateDelta: nested(102) }, 'stateDelta: objects and lists are nested in more than 100 levels'],
+      [
+        { stateDelta: circle },
+        'stateDelta: objects and lists are nested in more than 100 levels, or in a circle',
+      ],
+      [{ stateDelta: ['a'] }, 'stateDelta: expected an object or nothing'],
+      [{ runConfig: 'sse' }, 'runConfig: expected an object or nothing'],
+      [{ runConfig: { maxLlmCalls: 1.5 } }, 'runConfig.maxLlmCalls: expected a whole number or nothing'],
+      [
+        { runConfig: { streamingMode: 'bidi' } },
+        "runConfig.streamingMode: expected 'none', 'sse' or nothing",
+      ],
       [{ stateDelta: { n: 1n } }, 'message: expected JSON: Do not know how to serialize a BigInt'],
     ];
     for (const [fields, problem] of wrong) {
@@ -211,6 +242,25 @@ describe('HoldfastClient', () => {
       await expect(refused).rejects.toThrow(`sendMessage: ${problem}`);
     }
     expect(await environment.client.status(session)).toBeUndefined();
+  });
+
+  test('what is within its bounds travels, and run settings that nobody knows do not [client.invalid]', async () => {
+    environment.gemini.reset([text('hi')]);
+    const handle = await environment.client.sendMessage({
+      ...session,
+      message: 'hi',
+      messageId: 'm'.repeat(1_000),
+      stateDelta: { deep: nested(99) },
+      runConfig: { maxLlmCalls: 3, unheardOf: nested(1_000) } as TurnRunConfig,
+    });
+    expect(await handle.result()).toMatchObject({ status: 'completed' });
+    const history = await environment.temporal.workflow.getHandle(handle.workflowId).fetchHistory();
+    const [argument] = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    expect(JSON.parse(Buffer.from(argument?.data ?? []).toString())).toMatchObject({
+      stateDelta: { deep: nested(99) },
+      runConfig: { maxLlmCalls: 3 },
+    });
+    expect(Buffer.from(argument?.data ?? []).toString()).not.toContain('unheardOf');
   });
 
   test('the query status and the current details say what runs [turn.status]', async () => {

@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreNeeded, TurnRunning } from '../../src/client/client-errors.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { SessionNames } from '../../src/store/store.ts';
@@ -219,5 +219,48 @@ describe('deletion', () => {
       skipped: [],
     });
     scene.held.release();
+  });
+
+  test('by age spares what came into use after it was found [session.retention]', async () => {
+    const app = `used-${newSession().sessionId}`;
+    const names = { app, userId: 'ada', sessionId: 'a' };
+    await answer(names, 'one');
+    const { store } = scene.environment;
+    const remove = store.deleteSession.bind(store);
+    const removing = vi.spyOn(store, 'deleteSession').mockImplementationOnce(async (session) => {
+      // A whole turn between the look for one that runs and the deletion.
+      await answer(names, 'two');
+      return await remove(session);
+    });
+    const deleted = await scene.client.sessions.deleteExpired(app, Date.now() + 1);
+    removing.mockRestore();
+    expect(deleted).toEqual({ sessions: [], runs: 0, skipped: [] });
+    expect(await scene.said(names)).toEqual(['one', 'answer to one', 'two', 'answer to two']);
+    expect(await runsOf(names)).toBe(1);
+    expect(await scene.client.sessions.deleteExpired(app, Date.now() + 60_000)).toMatchObject({
+      sessions: [names],
+    });
+  });
+
+  test('by age is not held up by turns that wait, however many [session.retention]', async () => {
+    const app = `parked-${newSession().sessionId}`;
+    const of = (sessionId: string) => ({ app, userId: 'ada', sessionId });
+    const parked = Array.from({ length: 120 }, (_, index) => of(`p${index}`));
+    const { workflow } = scene.environment.temporal;
+    const idOf = ({ userId, sessionId }: SessionNames) => workflowIdOf(app, userId, sessionId);
+    const all = [of('before'), ...parked, of('after')];
+    for (const names of all) await scene.client.sessions.create(names);
+    await Promise.all(
+      parked.map((names) =>
+        workflow.start('agentTurn', { workflowId: idOf(names), taskQueue: 'nobody', args: [names] }),
+      ),
+    );
+    const deleted = await scene.client.sessions.deleteExpired(app, Date.now() + 60_000);
+    expect(deleted.sessions.map(({ sessionId }) => sessionId).sort()).toEqual(['after', 'before']);
+    expect(deleted.skipped).toHaveLength(parked.length);
+    await Promise.all(parked.map((names) => workflow.getHandle(idOf(names)).terminate()));
+    const later = await scene.client.sessions.deleteExpired(app, Date.now() + 60_000);
+    expect(later).toMatchObject({ skipped: [], runs: parked.length });
+    expect(later.sessions).toHaveLength(parked.length);
   });
 });

@@ -1,5 +1,7 @@
+import { Client, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { InvalidTurn, NoAnswer, UnknownCall } from '../../src/client/client-errors.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
 
 let scene: ClientScene;
@@ -72,6 +74,57 @@ describe('steering', () => {
     expect(await first.result()).toMatchObject({ status: 'interrupted' });
     // The order is in the history and was asked for as well: it counts once.
     expect(await queued.result()).toMatchObject({ status: 'completed', text: 'answer to next' });
+  });
+
+  test('a turn is interrupted by its own id only, where one is given [steer.interrupt]', async () => {
+    const { names, first } = await scene.holding();
+    const queued = await scene.client.sendMessage({ ...names, message: 'next', messageId: 'm2' });
+    expect(await queued.receipt()).toMatchObject({ status: 'queued' });
+    expect(await scene.client.interrupt(names, { invocationId: queued.invocationId })).toEqual({
+      v: 1,
+      confirmed: true,
+    });
+    expect(await scene.client.status(names)).toMatchObject({ invocationId: first.invocationId });
+    const { invocationId } = first;
+    expect(await scene.client.interrupt(names, { invocationId })).toMatchObject({ invocationId });
+    expect(await first.result()).toMatchObject({ status: 'interrupted' });
+    expect(await queued.result()).toMatchObject({ text: 'answer to next' });
+    await expect(scene.client.interrupt(names, { invocationId: '' })).rejects.toThrow(InvalidTurn);
+  });
+
+  test('an order whose answer was lost is sent again, and counts once [steer.interrupt]', async () => {
+    const { names, first } = await scene.holding();
+    const queued = await scene.client.sendMessage({ ...names, message: 'hold next', messageId: 'm2' });
+    expect(await queued.receipt()).toMatchObject({ status: 'queued' });
+    scene.held.hold();
+    const { connection, options } = scene.environment.temporal;
+    const losing = new HoldfastClient({
+      temporal: new Client({
+        connection,
+        namespace: options.namespace,
+        interceptors: {
+          workflow: [
+            {
+              async startUpdate(input, next) {
+                await next(input);
+                await scene.held.begun();
+                throw new WorkflowUpdateRPCTimeoutOrCancelledError('the answer is lost');
+              },
+            },
+          ],
+        },
+      }),
+    });
+    expect(await losing.interrupt(names)).toMatchObject({ confirmed: false });
+    expect(await first.result()).toMatchObject({ status: 'interrupted' });
+    // The signal was handled before the query: the next turn has not been interrupted by it.
+    expect(await scene.client.status(names)).toMatchObject({
+      status: 'running',
+      invocationId: queued.invocationId,
+      running: [{ tool: 'hold' }],
+    });
+    scene.held.release();
+    expect(await queued.result()).toMatchObject({ status: 'completed' });
   });
 
   test('status is undefined where no turn runs [turn.status]', async () => {

@@ -109,6 +109,38 @@ describe.concurrent('SIGKILL of the worker', () => {
       ]);
     }));
 
+  test('during a model call of a turn that is then interrupted: it ends, and the message is answered [message.interrupt]', () =>
+    Scene.play([hang(), text('second')], async (scene) => {
+      await scene.startWorker();
+      const first = await scene.client.sendMessage(scene.turn);
+      await scene.gemini.waitForRequests(1);
+      await scene.worker?.kill();
+      await scene.startWorker();
+      await scene.client.sendMessage({
+        ...scene.names,
+        message: 'now',
+        messageId: 'm2',
+        policy: 'interrupt',
+      });
+      expect(await first.result()).toMatchObject({
+        status: 'interrupted',
+        others: [{ status: 'completed' }],
+      });
+    }));
+
+  test('during a model call of a turn that is then cancelled: it is cancelled [turn.cancel]', () =>
+    Scene.play([hang()], async (scene) => {
+      await scene.startWorker();
+      const { workflowId } = await scene.client.sendMessage(scene.turn);
+      await scene.gemini.waitForRequests(1);
+      await scene.worker?.kill();
+      await scene.startWorker();
+      const handle = new Client({ connection }).workflow.getHandle(workflowId);
+      await handle.cancel();
+      await handle.result().catch(() => undefined);
+      expect((await handle.describe()).status.name).toBe('CANCELLED');
+    }));
+
   test('during a tool: it runs again, under the same call key [turn.crash.tool]', () =>
     Scene.play(stepCalls([[{ name: 'hold' }]]), async (scene) => {
       await scene.startWorker();

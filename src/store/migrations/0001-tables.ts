@@ -32,7 +32,7 @@ create table holdfast.sessions (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
-create index sessions_of_app on holdfast.sessions (app_key, created_at);
+create index sessions_of_app on holdfast.sessions (app_key, created_at, id);
 create index sessions_of_user on holdfast.sessions (user_key, created_at);
 create index sessions_forked on holdfast.sessions (parent_id) where parent_id is not null;
 
@@ -113,6 +113,7 @@ create table holdfast.ledger (
   seq bigint,
   attempts int not null default 0,
   ended int not null default 0,
+  ended_attempts int4multirange,
   failures int not null default 0,
   last_error text,
   stack text,
@@ -158,8 +159,11 @@ create table holdfast.inbox (
   run_config json,
   reason text,
   created_at timestamptz not null default clock_timestamp(),
+  waits_in text collate "C" generated always as (case status when 'waiting' then session_id end) stored,
   primary key (session_id, invocation_id)
 );
+-- Of a column of its own: what waits is found without what was rejected.
+create index inbox_waiting on holdfast.inbox (waits_in) where waits_in is not null;
 
 create table holdfast.audit (
   session_id text collate "C" not null,

@@ -64,7 +64,7 @@ create function holdfast.open_step_1(
   session text, name_key text, app_key text, user_key text, app text, user_id text, name text, message_id text,
   invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
   author text, branch text, message json, delta jsonb, event_id uuid, known_session text, known_seq bigint,
-  message_digest text
+  message_digest text, asked json
 ) returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -101,22 +101,23 @@ begin
       perform holdfast.refuse_message_1(message_id);
     end if;
     -- Most sessions have nothing there, which is found out in a third of the time.
-    perform from holdfast.inbox i where i.session_id = s.id;
+    perform from holdfast.inbox i where i.session_id = s.id limit 1;
     if found then
       select json_agg(json_build_array(i.message_id, i.invocation_id, i.agent, i.run_config, i.place, i.digest, i.bytes)
             order by i.chain_started_at, i.place, i.created_at)
-            filter (where i.status = 'waiting' and i.invocation_id <> invocation),
-          bool_or(i.invocation_id = invocation)
-        into inbox, own from holdfast.inbox i where i.session_id = s.id;
+        into inbox from holdfast.inbox i where i.waits_in = s.id and i.invocation_id <> invocation;
+      own := exists (select from holdfast.inbox i where i.session_id = s.id and i.invocation_id = invocation);
     end if;
   end if;
   if r.status <> 'running' then
-    -- A message is answered with the newest retry of its turn.
-    select * into latest from holdfast.runs t
-      where t.origin = invocation and t.session_id = s.id and t.status <> 'running'
-      order by t.generation desc limit 1;
-    if found then
-      r := latest;
+    if run = invocation then
+      -- A message is answered with the newest retry of its turn.
+      select * into latest from holdfast.runs t
+        where t.origin = invocation and t.session_id = s.id and t.status <> 'running'
+        order by t.generation desc limit 1;
+      if found then
+        r := latest;
+      end if;
     end if;
     return json_build_object('kind', 'finished', 'session', s.id, 'seq', r.last_seq, 'from', r.first_seq,
       'agent', r.agent, 'outcome', r.outcome, 'inbox', inbox);
@@ -124,6 +125,16 @@ begin
   select l.status, l.outcome, l.seq, l.agent, l.attempts, l.failures, l.ended into step_row
     from holdfast.ledger l where l.session_id = s.id and l.key = run || '.' || at_step;
   if step_row.status = 'settled' then
+    if (fence_started_at, fence_invocation) > (r.fence_started_at, r.fence_invocation)
+        or at_step = 1 and fence_invocation <> r.fence_invocation
+          and fence_started_at < r.fence_started_at then
+      -- A chain that takes over goes on from here, under its own fence: with a prepared retry, or where another one broke off.
+      s := holdfast.pass_fences_1(s, r, invocation, run, at_step, fence_started_at, fence_invocation, seq);
+      perform holdfast.save_session_1(s);
+      update holdfast.runs t set fence_started_at = fence_started_at, fence_invocation = fence_invocation, step = at_step
+        where t.session_id = s.id and t.run_key = run
+        returning * into r;
+    end if;
     from_seq := r.first_seq;
     if run <> invocation then
       select * into r from holdfast.runs t where t.session_id = s.id and t.run_key = invocation;
@@ -167,7 +178,7 @@ begin
       if message_digest <> taken.digest then
         perform holdfast.refuse_message_1(message_id);
       end if;
-      r.asked := taken.asked;
+      asked := coalesce(taken.asked, asked);
       if message is null then
         carried := taken.delta;
         message_digest := taken.digest;
@@ -186,7 +197,7 @@ begin
   if r.run_key is null then
     insert into holdfast.runs as t (session_id, run_key, invocation_id, message_id, message_digest, asked,
         fence_started_at, fence_invocation, step, message_seq, first_seq, last_seq)
-      values (s.id, run, invocation, message_id, message_digest, r.asked, fence_started_at, fence_invocation, at_step,
+      values (s.id, run, invocation, message_id, message_digest, asked, fence_started_at, fence_invocation, at_step,
         r.message_seq, s.last_seq + 1, s.last_seq)
       returning * into r;
   else
@@ -203,13 +214,15 @@ begin
     end if;
   end if;
   if step_row.status is null then
-    insert into holdfast.ledger as l (session_id, key, kind, run_key, step, status, attempts, started_at)
-      values (s.id, run || '.' || at_step, 'step', run, at_step, 'started', 1, clock_timestamp());
+    insert into holdfast.ledger as l (session_id, key, kind, run_key, step, status, attempts, begun_by, started_at)
+      values (s.id, run || '.' || at_step, 'step', run, at_step, 'started', 1, event_id, clock_timestamp());
     step_row.attempts := 1;
     step_row.failures := 0;
     step_row.ended := 0;
   else
-    update holdfast.ledger l set attempts = l.attempts + 1
+    -- One opening is one attempt, however often it is sent.
+    update holdfast.ledger l set attempts = l.attempts + (l.begun_by is distinct from event_id)::int, begun_by = event_id,
+        started_at = clock_timestamp()
       where l.session_id = s.id and l.key = run || '.' || at_step
       returning l.status, l.outcome, l.seq, l.agent, l.attempts, l.failures, l.ended into step_row;
   end if;
@@ -265,7 +278,8 @@ declare
   r holdfast.runs;
   step_row record;
   step_key text := run || '.' || at_step;
-  delta jsonb;
+  given jsonb;
+  delta jsonb := '{}';
   unknown int;
   used text;
 begin
@@ -319,9 +333,11 @@ begin
         busy_ms = s.busy_ms, updated_at = clock_timestamp()
       where t.id = session;
   else
-    for delta in select d.value from jsonb_array_elements(deltas) d where d.value <> 'null' loop
-      s.state := s.state || holdfast.apply_delta_1(s, invocation, delta);
+    -- Together, so that shared keys are locked in one order.
+    for given in select d.value from jsonb_array_elements(deltas) d where d.value <> 'null' loop
+      delta := delta || given;
     end loop;
+    s.state := s.state || holdfast.apply_delta_1(s, invocation, delta);
     s.model_calls := s.model_calls + model_calls;
     s.prompt_tokens := s.prompt_tokens + prompt_tokens;
     s.output_tokens := s.output_tokens + output_tokens;

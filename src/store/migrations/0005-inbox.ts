@@ -1,3 +1,8 @@
+/** A start may wait for a worker that long: without its content it could never begin. */
+const DAYS_OF_AN_UPLOAD = 30;
+
+const MOST_NOTES = 100;
+
 /** Messages that were accepted and wait for their turn: they outlive the workflow that took them. */
 export const inbox = `
 -- A session that was not found, locked like one that was; another may have made it meanwhile.
@@ -7,13 +12,16 @@ create function holdfast.make_session_1(session text, name_key text, app_key tex
 declare
   s holdfast.sessions;
 begin
-  insert into holdfast.sessions as t (id, name_key, app_key, user_key, app, user_id, name)
-    values (session, name_key, app_key, user_key, app, user_id, name)
-    on conflict on constraint sessions_name_key_key do nothing
-    returning * into s;
-  if not found then
+  -- Again where that one is deleted in between.
+  loop
+    insert into holdfast.sessions as t (id, name_key, app_key, user_key, app, user_id, name)
+      values (session, name_key, app_key, user_key, app, user_id, name)
+      on conflict on constraint sessions_name_key_key do nothing
+      returning * into s;
+    exit when found;
     select * into s from holdfast.sessions t where t.name_key = name_key for update;
-  end if;
+    exit when found;
+  end loop;
   return s;
 end $$;
 
@@ -52,6 +60,16 @@ begin
         || ',"artifactDelta":{},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}}')::json,
       'msg:' || invocation);
   delta := coalesce(taken.state_delta::jsonb, '{}');
+end $$;
+
+-- What nobody comes for: uploads that were never sent, notes beyond the newest.
+create function holdfast.tidy_inbox_1(session text) returns void language plpgsql as $$
+begin
+  delete from holdfast.inbox i where i.session_id = session and i.status = 'uploaded'
+    and i.created_at < clock_timestamp() - interval '${DAYS_OF_AN_UPLOAD} days';
+  delete from holdfast.inbox i where i.session_id = session and i.invocation_id in (
+    select n.invocation_id from holdfast.inbox n where n.session_id = session and n.status = 'rejected'
+    order by n.created_at desc offset ${MOST_NOTES});
 end $$;
 
 -- What became of each message, in their order: null where it is kept.
@@ -119,6 +137,7 @@ begin
     end if;
     kinds := kinds || kind;
   end loop;
+  perform holdfast.tidy_inbox_1(s.id);
   update holdfast.sessions t set updated_at = clock_timestamp() where t.id = s.id;
   return kinds;
 end $$;
@@ -143,7 +162,8 @@ begin
     on conflict on constraint inbox_pkey do update set status = excluded.status, digest = excluded.digest,
       bytes = excluded.bytes, message = excluded.message, state_delta = excluded.state_delta, reason = null,
       created_at = excluded.created_at
-      where i.status = 'rejected';
+      where i.status <> 'waiting';
+  perform holdfast.tidy_inbox_1(s.id);
   update holdfast.sessions t set updated_at = clock_timestamp() where t.id = s.id;
 end $$;
 `;

@@ -74,27 +74,31 @@ begin
         ), '') || '}]', 'UTF8')), 'hex'));
 end $$;
 
-create function holdfast.summary_1(s holdfast.sessions) returns json language plpgsql stable as $$
+-- Takes no row: to pass one, PostgreSQL would read its states, which can be large.
+create function holdfast.summary_1(session text) returns json language plpgsql stable as $$
 begin
-  return json_build_object('session', s.id, 'app', s.app, 'userId', s.user_id, 'sessionId', s.name,
-    'seq', s.last_seq, 'lastAgent', s.last_agent,
-    'createdAt', floor(extract(epoch from s.created_at) * 1000)::bigint,
-    'updatedAt', floor(extract(epoch from s.updated_at) * 1000)::bigint,
-    'usage', json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost, s.unknown_calls),
-    'forkedFrom', case when s.parent_id is not null then (
-      select json_build_object('sessionId', p.name, 'seq', s.parent_seq)
-      from holdfast.sessions p where p.id = s.parent_id) end);
+  return (
+    select json_build_object('session', s.id, 'app', s.app, 'userId', s.user_id, 'sessionId', s.name,
+      'seq', s.last_seq, 'lastAgent', s.last_agent,
+      'createdAt', floor(extract(epoch from s.created_at) * 1000)::bigint,
+      'updatedAt', floor(extract(epoch from s.updated_at) * 1000)::bigint,
+      'usage', json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost, s.unknown_calls),
+      'forkedFrom', case when s.parent_id is not null then (
+        select json_build_object('sessionId', p.name, 'seq', s.parent_seq)
+        from holdfast.sessions p where p.id = s.parent_id) end)
+    from holdfast.sessions s where s.id = session
+  );
 end $$;
 
 create function holdfast.get_session_1(name_key text, after bigint, since double precision, at_most bigint) returns json
 language plpgsql stable as $$
 #variable_conflict use_variable
 declare
-  s holdfast.sessions;
+  s record;
   part record;
   found json[] := '{}';
 begin
-  select * into s from holdfast.sessions t where t.name_key = name_key;
+  select t.id, t.app_key, t.user_key, t.last_seq, t.state into s from holdfast.sessions t where t.name_key = name_key;
   if s.id is null then
     return null;
   end if;
@@ -107,7 +111,7 @@ begin
       order by t.seq desc limit at_most - cardinality(found)
     ) e order by e.seq) || found;
   end loop;
-  return json_build_object('summary', holdfast.summary_1(s),
+  return json_build_object('summary', holdfast.summary_1(s.id),
     'state', json_build_array(s.state,
       array(select json_build_array('app:' || a.key, a.value) from holdfast.app_state a where a.app_key = s.app_key),
       array(select json_build_array('user:' || u.key, u.value) from holdfast.user_state u
@@ -140,6 +144,7 @@ begin
   return holdfast.get_session_1(name_key, 0, null, 0);
 end $$;
 
+-- The fork is read by another statement: the parent stays locked for as long as this one takes.
 create function holdfast.fork_session_1(parent_key text, at_seq bigint, session text, name_key text, name text)
 returns json language plpgsql as $$
 #variable_conflict use_variable
@@ -149,7 +154,7 @@ declare
   agent text;
 begin
   if exists (select from holdfast.sessions t where t.id = session) then
-    return json_build_object('session', holdfast.get_session_1(name_key, 0, null, null));
+    return json_build_object('session', session);
   end if;
   select * into p from holdfast.sessions t where t.name_key = parent_key;
   if p.id is null then
@@ -176,15 +181,18 @@ begin
     values (session, name_key, p.app_key, p.user_key, p.app, p.user_id, name, at_seq, state, agent,
       p.id, at_seq, p.initial)
     on conflict do nothing;
-  if not found then
+  if found then
+    perform holdfast.audit_1(session, 'forked', json_build_object('from', p.id, 'seq', at_seq));
+  elsif not exists (select from holdfast.sessions t where t.id = session) then
     return json_build_object('problem', 'exists');
   end if;
-  perform holdfast.audit_1(session, 'forked', json_build_object('from', p.id, 'seq', at_seq));
-  return json_build_object('session', holdfast.get_session_1(name_key, 0, null, null));
+  return json_build_object('session', session);
 end $$;
 
--- Parents are locked before their forks are looked for: a fork that is being made is found, or finds no parent.
-create function holdfast.delete_session_1(name_key text, with_forks boolean) returns json language plpgsql as $$
+-- Parents are locked before their forks are looked for: a fork that is being made is found, or finds no parent. Only a
+-- known session is deleted: the statement may be repeated when another has been made under the name.
+create function holdfast.delete_session_1(name_key text, known text[], with_forks boolean, idle_since timestamptz)
+returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
   doomed text[];
@@ -193,7 +201,12 @@ declare
   names json;
   events bigint;
 begin
-  level := array(select t.id from holdfast.sessions t where t.name_key = name_key for update);
+  level := array(
+    select t.id from holdfast.sessions t where t.name_key = name_key and t.id = any (known) for update
+  );
+  if exists (select from holdfast.sessions t where t.id = any (level) and t.updated_at >= idle_since) then
+    return json_build_object('kept', true);
+  end if;
   while level <> '{}' loop
     doomed := level || doomed;
     level := array(select f.id from (
@@ -206,6 +219,9 @@ begin
   );
   if cardinality(doomed) > 1 and not with_forks then
     return json_build_object('forks', names);
+  end if;
+  if exists (select from holdfast.sessions t where t.id = any (doomed) and t.updated_at >= idle_since) then
+    return json_build_object('kept', true);
   end if;
   foreach one in array coalesce(doomed, '{}') loop
     delete from holdfast.events t where t.session_id = one;

@@ -1,3 +1,5 @@
+import { CUT_OFF } from './cut-off.ts';
+
 /** How invocations end without a model's answer. */
 export const endings = `
 create function holdfast.add_usage_1(session text, run text, model_calls bigint, prompt_tokens bigint,
@@ -49,7 +51,7 @@ begin
   end if;
   appended := holdfast.append_responses_1(s.id, r.run_key, r.invocation_id, newest.step, newest.agent, newest.branch,
     newest.call_keys, newest.call_ids, newest.call_tools, s.last_seq + 1, gen_random_uuid(),
-    coalesce(cut_off, 'this call was cut off by the end of its turn; it may have run'), newest.of_run, newest.of_step);
+    coalesce(cut_off, '${CUT_OFF}'), newest.of_run, newest.of_step);
   s.last_seq := s.last_seq + 1;
   if appended.delta <> '{}' then
     s.state := s.state || holdfast.apply_delta_1(s, r.invocation_id, appended.delta);
@@ -84,12 +86,28 @@ begin
   return holdfast.usage_of_1(r);
 end $$;
 
+-- When somebody last worked on a run, as far as the store knows.
+create function holdfast.last_sign_1(r holdfast.runs, newest holdfast.ledger) returns timestamptz
+language plpgsql stable as $$
+declare
+  sign timestamptz := greatest(r.created_at, newest.started_at, newest.settled_at);
+  of_call timestamptz;
+begin
+  for n in 1 .. coalesce(cardinality(newest.call_keys), 0) loop
+    select greatest(l.started_at, l.settled_at) into of_call
+      from holdfast.ledger l where l.session_id = r.session_id and l.key = newest.call_keys[n];
+    sign := greatest(sign, of_call);
+  end loop;
+  return sign;
+end $$;
+
 -- Ends what other invocations left running: their open calls get a response that says so.
 create function holdfast.heal_1(inout s holdfast.sessions, invocation text) language plpgsql as $$
 declare
   broken holdfast.runs[] := '{}';
   r holdfast.runs;
-  last_sign timestamptz := s.updated_at;
+  newest holdfast.ledger;
+  last_sign timestamptz;
 begin
   -- All are counted before the first outcome is written: a child's calls are its invocation's too.
   for r in
@@ -98,7 +116,9 @@ begin
     order by t.first_seq, t.run_key
   loop
     broken := array_append(broken, r);
-    s := holdfast.count_unknown_1(s, r, holdfast.newest_step_1(s.id, r.run_key, r.step));
+    newest := holdfast.newest_step_1(s.id, r.run_key, r.step);
+    s := holdfast.count_unknown_1(s, r, newest);
+    last_sign := greatest(last_sign, holdfast.last_sign_1(r, newest));
   end loop;
   foreach r in array broken loop
     s := holdfast.append_last_responses_1(s, r, holdfast.newest_step_1(s.id, r.run_key, r.step), null);

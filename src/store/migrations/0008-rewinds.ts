@@ -1,3 +1,4 @@
+import { CUT_OFF } from './cut-off.ts';
 import { EVENT_ROW } from './event-row.ts';
 
 /** What takes a session back: ADK's rewind, and the retry of a turn from one of its calls. */
@@ -105,10 +106,12 @@ declare
   r holdfast.runs;
   latest holdfast.runs;
   old holdfast.ledger;
+  running record;
   origin text;
   model_seq bigint;
   elsewhere text;
   note json;
+  kept text[];
 begin
   select * into s from holdfast.sessions t where t.name_key = name_key for update;
   if s.id is null then
@@ -138,8 +141,16 @@ begin
     return json_build_object('session', s.id, 'seq', s.last_seq, 'retryOf', origin, 'generation', latest.generation,
       'invocationId', latest.run_key, 'messageId', latest.message_id, 'agent', latest.agent);
   end if;
-  if r.status = 'running' and not interrupts then
-    return json_build_object('problem', 'running');
+  if not interrupts then
+    -- A retry that never ran is nobody's turn.
+    select t.run_key = run as own into running
+      from holdfast.runs t
+      where t.session_id = s.id and t.status = 'running' and t.run_key = t.invocation_id
+        and (t.origin is null or (t.fence_started_at, t.fence_invocation) <> (0, 0))
+      order by t.run_key = run desc limit 1;
+    if found then
+      return json_build_object('problem', case when running.own then 'running' else 'another running' end);
+    end if;
   end if;
   select max(e.seq) into model_seq from holdfast.events e
     where e.session_id = s.id and e.run_key = coalesce(old.of_run, run) and e.step = coalesce(old.of_step, at_step)
@@ -155,10 +166,19 @@ begin
   -- Whatever was left open is answered before the marker, which hides it.
   s := holdfast.heal_1(s, '');
   perform holdfast.append_rewind_1(s, model_seq, marker, event_id, null, note);
+  -- An outcome that nothing but the end of the turn gave is none to keep.
+  kept := array(
+    select k.key from unnest(old.call_keys) k (key)
+    cross join lateral (
+      select t.settled_by, t.response from holdfast.ledger t
+      where t.session_id = s.id and t.key = k.key and t.status = 'settled' offset 0
+    ) l
+    where k.key <> call_key and (l.settled_by is not null or l.response ->> 'error' is distinct from '${CUT_OFF}')
+  );
   s.last_seq := s.last_seq + 1;
   insert into holdfast.runs (session_id, run_key, invocation_id, message_id, message_digest, asked, message_seq, agent,
       origin, generation, fence_started_at, fence_invocation, step, first_seq, last_seq)
-    values (s.id, new_run, new_run, r.message_id, r.message_digest, r.asked, r.message_seq, r.agent,
+    values (s.id, new_run, new_run, r.message_id, r.message_digest, r.asked, r.message_seq, old.agent,
       origin, generation, 0, 0, 1, s.last_seq + 1, s.last_seq);
   insert into holdfast.ledger (session_id, key, kind, run_key, step, status, agent, branch, outcome, of_run, of_step,
       call_keys, call_ids, call_tools, usage, seq, settled_at)
@@ -168,24 +188,23 @@ begin
       old.call_ids, old.call_tools,
       '{"modelCalls":0,"promptTokens":0,"outputTokens":0,"totalTokens":0}', s.last_seq, clock_timestamp());
   insert into holdfast.ledger (session_id, key, kind, run_key, step, idx, status, call_id, tool, args, args_digest,
-      response, failed, actions, attempts, started_at, settled_at)
+      response, failed, actions, attempts, settled_by, started_at, settled_at)
     select s.id, new_run || '.1.' || l.idx, 'call', new_run, 1, l.idx, 'settled', l.call_id, l.tool, l.args,
-      l.args_digest, l.response, l.failed, l.actions, 0, l.started_at, l.settled_at
-    from unnest(old.call_keys) k (key)
+      l.args_digest, l.response, l.failed, l.actions, 0, l.settled_by, l.started_at, l.settled_at
+    from unnest(kept) k (key)
     cross join lateral (
-      select * from holdfast.ledger t where t.session_id = s.id and t.key = k.key and t.status = 'settled' offset 0
-    ) l
-    where k.key <> call_key;
+      select * from holdfast.ledger t where t.session_id = s.id and t.key = k.key offset 0
+    ) l;
   insert into holdfast.ledger (session_id, key, kind, run_key, step, idx, status, call_id, tool, args)
     select s.id, new_run || '.1.' || l.idx, 'call', new_run, 1, l.idx, 'planned', l.call_id, l.tool, l.args
     from unnest(old.call_keys) k (key)
     cross join lateral (
       select * from holdfast.ledger t where t.session_id = s.id and t.key = k.key and t.args is not null offset 0
     ) l
-    where k.key = call_key or l.status <> 'settled';
+    where k.key <> all (kept);
   perform holdfast.audit_1(s.id, 'retried', json_build_object('seq', s.last_seq, 'hidesAfter', model_seq,
     'retryOf', run, 'callKey', call_key, 'invocationId', new_run, 'generation', generation));
   return json_build_object('session', s.id, 'seq', s.last_seq, 'retryOf', origin, 'generation', generation,
-    'invocationId', new_run, 'messageId', r.message_id, 'agent', r.agent);
+    'invocationId', new_run, 'messageId', r.message_id, 'agent', old.agent);
 end $$;
 `;

@@ -43,6 +43,20 @@ export function callSuite(store: () => PostgresStore): void {
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 4, failures: 1, unknown: true });
   });
 
+  test('a failure that is told again, after the next attempt began, leaves that one unknown [store.calls]', async () => {
+    const turn = await turnWithCalls(1);
+    const call = { session: turn.session, callKey: turn.callKey(1, 0), error: 'no', attempt: 1 };
+    await turn.begin(1, 0);
+    expect(await store().recordCallFailure(call)).toBe(1);
+    await turn.begin(1, 0);
+    expect(await store().recordCallFailure(call)).toBe(1);
+    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 3, failures: 1, unknown: true });
+    expect(await store().recordCallFailure({ ...call, attempt: 3, counts: false })).toBe(1);
+    expect(await store().recordCallFailure({ ...call, attempt: 3 })).toBe(1);
+    expect(await store().recordCallFailure({ ...call, attempt: 2 })).toBe(2);
+    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 4, failures: 2, unknown: false });
+  });
+
   test('the first outcome wins, and a call that has one is not begun again [store.calls]', async () => {
     const turn = await turnWithCalls(1);
     await turn.begin(1, 0);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { InvocationOutcome } from '../../../src/protocol/turn.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import { Fenced } from '../../../src/store/store-errors.ts';
+import { commitCalls, takeUp } from './retried-turn.ts';
 import { newNames, nextFence, Turn, total, USAGE } from './turn.ts';
 
 const INTERRUPTED: InvocationOutcome = {
@@ -127,6 +128,30 @@ export function endingSuite(store: () => PostgresStore): void {
     expect(await again()).toMatchObject({ kind: 'finished', from: 1, seq: 4, agent: 'clerk' });
     await other.commit(1, 0, { agent: 'helper' });
     expect(await again()).toMatchObject({ kind: 'finished', from: 5, seq: 6, agent: 'helper' });
+  });
+
+  test('a child that has ended answers with its own outcome, whatever its invocation was retried to', async () => {
+    const turn = new Turn(store());
+    await turn.opened(1);
+    await commitCalls(turn, 1);
+    const { session, invocationId, fence } = turn;
+    const child = { session, invocationId, runKey: 'e-child', step: 1, fence };
+    const open = () => store().openStep({ ...child, seq: 0 });
+    await open();
+    await store().settleStep({ ...child, agent: 'helper', unsettled: [], ending: { outcome: INTERRUPTED } });
+    for (const index of [0, 1, 2]) await turn.settle(1, index, { ok: true });
+    await turn.opened(2);
+    await turn.commit(2, 0);
+    const prepared = await store().prepareRetry({ ...turn.names, callKey: turn.callKey(1, 0) });
+    const { turn: retried } = await takeUp(store(), turn.names, prepared);
+    await retried.settle(1, 0, { ok: true });
+    await retried.opened(2);
+    await retried.commit(2, 0);
+    expect(await open()).toMatchObject({
+      kind: 'finished',
+      agent: 'helper',
+      outcome: { status: 'interrupted' },
+    });
   });
 
   test('responses of a step that stands for another run’s belong to that one, whoever appends them [session.retry]', async () => {

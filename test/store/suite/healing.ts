@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { Fenced } from '../../../src/store/store-errors.ts';
+import { endedTurn, takeUp } from './retried-turn.ts';
 import { newNames, Turn, total, USAGE } from './turn.ts';
 
 const CUT_OFF = { error: 'this call was cut off by the end of its turn; it may have run' };
@@ -67,6 +69,28 @@ export function healingSuite(store: () => PostgresStore): void {
       'responses',
       'message',
     ]);
+  });
+
+  test('a prepared retry is taken up under the fence of its chain, and goes on to its next step [session.retry]', async () => {
+    const old = await endedTurn(store());
+    const { names } = old;
+    const prepared = await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
+    const lower = new Turn(store(), { ...old, fence: { ...old.fence, startedAt: old.fence.startedAt - 1 } });
+    Object.assign(lower, { invocationId: prepared.invocationId });
+    // Of a clock that was set back: what raises the fence of any other first step raises this one's.
+    await expect(lower.open(1)).rejects.toBeInstanceOf(Fenced);
+    const { turn, opened } = await takeUp(store(), names, prepared);
+    expect(opened).toMatchObject({ kind: 'recorded', startedAt: turn.fence.startedAt });
+    expect(await store().newestFence(names)).toEqual(turn.fence);
+    await turn.settle(1, 1, { ok: 'printed' });
+    await turn.opened(2);
+    await turn.commit(2, 0);
+    expect(await store().findInvocation(names, old.invocationId)).toMatchObject({
+      invocationId: turn.invocationId,
+      status: 'completed',
+    });
+    const late = new Turn(store(), { names, fence: old.fence });
+    await expect(late.open(1)).rejects.toBeInstanceOf(Fenced);
   });
 
   test('several broken turns are healed in their order [store.heal]', async () => {

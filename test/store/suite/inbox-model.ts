@@ -53,7 +53,7 @@ class Model {
   upload(id: string, content: Content): void {
     if (this.begun.has(id)) return;
     const status = this.rows.get(id)?.status;
-    if (status === undefined || status === 'rejected') {
+    if (status !== 'waiting') {
       this.rows.set(id, { status: 'uploaded', content, chain: 0, place: 0 });
     }
   }

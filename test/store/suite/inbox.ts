@@ -228,51 +228,6 @@ export function inboxSuite(store: () => PostgresStore): void {
     expect(await turn.events()).toEqual([]);
   });
 
-  test('uploaded content waits for its message, and is taken with it [message.large]', async () => {
-    const names = newNames();
-    const message = { role: 'user', parts: [{ text: 'é'.repeat(100_000) }] };
-    const stateDelta = { 'temp:x': 1, y: 2 };
-    const upload = { ...names, messageId: 'large', message, stateDelta };
-    const { digest, bytes } = await store().uploadMessage(upload);
-    expect(digest).toBe(messageDigest(message, stateDelta));
-    expect(bytes).toBe(Buffer.byteLength(JSON.stringify(message)));
-    expect(await store().uploadMessage(upload)).toEqual({ digest, bytes });
-    const [row] = await store().readInbox(names);
-    expect(row).toMatchObject({ messageId: 'large', status: 'uploaded', digest, bytes });
-    expect(Math.abs((row?.createdAt ?? 0) - Date.now())).toBeLessThan(60_000);
-
-    const stored = toKeep(names, 'large', { stored: true, digest, place: 4, agent: 'clerk' });
-    const wrong = { ...stored, digest: messageDigest('other') };
-    expect(
-      await kinds(names, [wrong, toKeep(names, 'gone', { stored: true }), stored, stored, wrong]),
-    ).toEqual(['duplicate', 'missing', 'kept', 'kept', 'duplicate']);
-    expect(await store().readInbox(names)).toMatchObject([{ status: 'waiting', place: 4, digest, bytes }]);
-    expect(await store().uploadMessage({ ...upload, message: 'late' })).toMatchObject({
-      digest: messageDigest('late', stateDelta),
-    });
-    const turn = new Turn(store(), { names, messageId: 'large' });
-    const { events, state, asked } = await turn.opened(1, { fromInbox: true, digest });
-    expect(asked).toEqual({ agent: 'clerk' });
-    expect(events[0]?.event.content).toEqual(message);
-    expect(events[0]?.event.actions.stateDelta).toEqual({ y: 2 });
-    expect(state).toEqual({ 'temp:x': 1, y: 2 });
-    await store().uploadMessage(upload);
-    expect(await store().readInbox(names)).toEqual([]);
-  });
-
-  test('a turn is started with uploaded content, or with the same content sent along [message.large]', async () => {
-    const names = newNames();
-    const { digest } = await store().uploadMessage({ ...names, messageId: 'm1', message: 'one' });
-    const turn = new Turn(store(), { names, messageId: 'm1' });
-    expect((await turn.opened(1, { fromInbox: true, digest })).events[0]?.event.content?.parts).toEqual([
-      { text: 'one' },
-    ]);
-    await store().uploadMessage({ ...names, messageId: 'm2', message: 'two' });
-    expect(await kinds(names, [toKeep(names, 'm2', { message: 'three' })])).toEqual(['duplicate']);
-    expect(await kinds(names, [toKeep(names, 'm2', { message: 'two' })])).toEqual(['kept']);
-    expect(await store().readInbox(names)).toMatchObject([{ messageId: 'm2', status: 'waiting' }]);
-  });
-
   test('a rejected message leaves a note, and can be sent again [message.enqueue]', async () => {
     const names = newNames();
     const rejected = (reason: string) => toKeep(names, 'm1', { rejected: reason, digest: '', bytes: 0 });

@@ -97,5 +97,7 @@ export async function takeUp(
   });
   turn.session = opened.session;
   turn.seq = opened.seq;
+  // As the activity does.
+  if (opened.kind === 'recorded') turn.fence = { ...turn.fence, startedAt: opened.startedAt };
   return { turn, opened };
 }

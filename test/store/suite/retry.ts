@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createEventActions } from '../../../src/events/event-actions.ts';
 import { contentsOf } from '../../../src/flows/contents.ts';
 import { visibleEvents } from '../../../src/flows/visible-events.ts';
 import { retryIdOf } from '../../../src/protocol/identity.ts';
@@ -240,10 +241,24 @@ export function retrySuite(store: () => PostgresStore): void {
     const callKey = old.callKey(1, 1);
     await refused({ ...names, sessionId: 's2', callKey }, 'HOLDFAST_SESSION_NOT_FOUND', '"s2"');
     await refused({ ...names, userId: 'bob', callKey }, 'HOLDFAST_SESSION_NOT_FOUND', '"s1"');
-    for (const missing of [old.callKey(1, 4), old.callKey(3, 0), old.callKey(4, 0), 'e-none.1.0']) {
+    for (const missing of [
+      old.callKey(1, 4),
+      old.callKey(1, 99_999_999_999),
+      old.callKey(3, 0),
+      old.callKey(4, 0),
+      'e-none.1.0',
+    ]) {
       await refused({ ...names, callKey: missing }, 'HOLDFAST_NO_SUCH_PLACE', 'has no call');
     }
-    for (const malformed of ['', 'call_1', `${old.invocationId}.1`, 'x'.repeat(10_000)]) {
+    for (const malformed of [
+      '',
+      'call_1',
+      `${old.invocationId}.1`,
+      'x'.repeat(10_000),
+      `${old.invocationId}.99999999999.1`,
+      'e\0.1.1',
+      'e\ud800.1.1',
+    ]) {
       await refused(
         { ...names, callKey: malformed },
         'HOLDFAST_NO_SUCH_PLACE',
@@ -312,6 +327,54 @@ export function retrySuite(store: () => PostgresStore): void {
     const { turn } = await takeUp(store(), names, prepared);
     expect(await turn.begin(1, 0)).toMatchObject({ kind: 'settled', response: { ok: 0 } });
     expect(await turn.begin(1, 1)).toMatchObject({ kind: 'started', attempt: 1 });
+  });
+
+  test('a retry is refused while another turn of its session has not ended, a retry that runs included', async () => {
+    const old = await endedTurn(store());
+    const { names } = old;
+    const retry = (index: number, interrupts = false) =>
+      store().prepareRetry({ ...names, callKey: old.callKey(1, index), interrupts });
+    const other = new Turn(store(), { names });
+    await other.opened(1);
+    const refused = {
+      code: 'HOLDFAST_NO_SUCH_PLACE',
+      message: expect.stringContaining('another turn of session "s1" hasn\'t ended'),
+    };
+    await expect(retry(1)).rejects.toMatchObject(refused);
+    await other.commit(1, 0);
+    await retry(0);
+    const { turn } = await takeUp(store(), names, await retry(1));
+    await expect(retry(2)).rejects.toMatchObject(refused);
+    expect((await turn.begin(1, 1)).kind).toBe('started');
+    expect(await retry(2, true)).toMatchObject({ generation: 3 });
+  });
+
+  test('a retry has the agent of the call’s step, and what its message asked for [session.retry]', async () => {
+    const old = new Turn(store());
+    const asked = { agent: 'clerk', runConfig: { maxLlmCalls: 7 } };
+    const content = { role: 'user', parts: [{ text: 'hi' }] };
+    const opened = await store().openStep({
+      identity: { ...old.names, messageId: old.messageId },
+      invocationId: old.invocationId,
+      runKey: old.invocationId,
+      step: 1,
+      fence: old.fence,
+      seq: 0,
+      message: { invocationId: old.invocationId, author: 'user', content, actions: createEventActions() },
+      asked,
+    });
+    Object.assign(old, { session: opened.session, seq: opened.seq });
+    await commitCalls(old, 1);
+    for (const index of [0, 1, 2]) await old.settle(1, index, { ok: index });
+    await old.opened(2);
+    await old.commit(2, 0, { agent: 'boss' });
+    const retry = { ...old.names, callKey: old.callKey(1, 1) };
+    const prepared = await store().prepareRetry(retry);
+    expect(prepared.agent).toBe('clerk');
+    expect((await store().prepareRetry(retry)).agent).toBe('clerk');
+    const { turn } = await takeUp(store(), old.names, prepared);
+    await turn.settle(1, 1, { ok: 'anew' });
+    expect((await turn.opened(2)).asked).toEqual(asked);
   });
 
   test('a retry that never ran is ended by the next turn, its calls answered', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
@@ -277,6 +278,20 @@ export function sessionSuite(store: () => PostgresStore): void {
     expect(await idsOf({ app: names.app })).toEqual(['unrelated']);
   });
 
+  test('the forks of a session are found without reading others, parents first', async () => {
+    const names = newNames();
+    const at = (sessionId: string) => ({ ...names, sessionId });
+    expect(await store().forksOf(names)).toEqual([]);
+    await turn(names);
+    await turn(at('unrelated'));
+    expect(await store().forksOf(names)).toEqual([]);
+    await store().forkSession({ ...names, to: 'child' });
+    await store().forkSession({ ...at('child'), to: 'grandchild' });
+    await store().forkSession({ ...at('unrelated'), to: 'stranger' });
+    expect(await store().forksOf(names)).toEqual([at('child'), at('grandchild')]);
+    expect(await store().forksOf(at('child'))).toEqual([at('grandchild')]);
+  });
+
   test('forks that are made while their session is deleted are whole or not there [session.delete]', async () => {
     for (let round = 0; round < 5; round += 1) {
       const names = newNames();
@@ -290,29 +305,42 @@ export function sessionSuite(store: () => PostgresStore): void {
     }
   });
 
-  test('sessions that nothing was written to since a time, none with forks [session.retention]', async () => {
+  test('a list of sessions reads no states, which can be large [session.list]', async () => {
     const names = newNames();
-    for (const [sessionId, at] of [
-      ['young', '2020-01-03'],
-      ['old', '2020-01-02'],
-      ['older', '2020-01-01'],
-      ['parent', '2019-01-01'],
-    ] as const) {
-      await turn({ ...names, sessionId });
-      await setUpdated({ ...names, sessionId }, at);
-    }
-    await store().forkSession({ ...names, sessionId: 'parent', to: 'fork' });
-    await turn({ ...newNames(), sessionId: 'elsewhere' });
-    const idle = async (before: string, limit = 10) =>
-      (await store().sessionsIdleSince(names.app, Date.parse(before), limit)).map(
-        ({ sessionId }) => sessionId,
+    const blocks = async () => {
+      const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>`
+        explain (analyze, buffers, format json)
+        select holdfast.summary_1(s.id) from holdfast.sessions s where s.app = ${names.app}`.execute(
+        store().db,
       );
-    expect(await idle('2020-01-03T00:00:00Z')).toEqual(['older', 'old']);
-    expect(await idle('2020-01-03T00:00:00.001Z')).toEqual(['older', 'old', 'young']);
-    expect(await idle('2021-01-01T00:00:00Z', 1)).toEqual(['older']);
-    expect(await idle('2019-06-01T00:00:00Z')).toEqual([]);
-    await store().deleteSession({ ...names, sessionId: 'fork' });
-    expect(await idle('2019-06-01T00:00:00Z')).toEqual(['parent']);
-    await expect(store().sessionsIdleSince(names.app, Number.NaN, 1)).rejects.toThrow('before: ');
+      const { Plan } = (rows[0] as (typeof rows)[0])['QUERY PLAN'][0];
+      return (Plan['Shared Hit Blocks'] as number) + (Plan['Shared Read Blocks'] as number);
+    };
+    await store().createSession(names);
+    await blocks();
+    const small = await blocks();
+    const noise = randomBytes(1_000_000).toString('base64');
+    await store().createSession({ ...names, sessionId: 's2', state: { noise } });
+    expect(await blocks()).toBeLessThan(small + 50);
+  });
+
+  test('reads of what can not be there find nothing, and wrong bounds are named', async () => {
+    const { names, session } = await turn(newNames());
+    for (const id of ['a\0b', 'a\ud800']) {
+      expect(await store().findInvocation(names, id)).toBeUndefined();
+      expect(await store().readReference(names, id)).toBeUndefined();
+      expect(await store().readAudit(`${session}${id}`)).toEqual([]);
+      await expect(store().rewindSession({ ...names, beforeInvocationId: id })).rejects.toMatchObject({
+        code: 'HOLDFAST_NO_SUCH_PLACE',
+      });
+    }
+    for (const [field, value] of [
+      ['after', 1.5],
+      ['after', Number.NaN],
+      ['limit', -1],
+      ['limit', 2 ** 60],
+    ] as const) {
+      await expect(store().readEvents({ ...names, [field]: value })).rejects.toThrow(`${field}: `);
+    }
   });
 }

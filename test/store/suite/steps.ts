@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import { Fenced, StoreBehindHistory } from '../../../src/store/store-errors.ts';
+import { commitCalls, takeUp } from './retried-turn.ts';
 import { newNames, nextFence, Turn, total, USAGE } from './turn.ts';
 
 export function stepSuite(store: () => PostgresStore): void {
@@ -211,6 +212,58 @@ export function stepSuite(store: () => PostgresStore): void {
     ]);
   });
 
+  test('a chain that takes over goes on under its own fence, whatever number the turn had before [store.fence]', async () => {
+    const names = newNames();
+    const { startedAt } = nextFence();
+    const first = new Turn(store(), { names, fence: { startedAt, invocation: 1 } });
+    await first.opened(1);
+    await first.commit(1, 0);
+    const broken = new Turn(store(), { names, fence: { startedAt, invocation: 2 } });
+    await broken.opened(1);
+    await broken.commit(1, 1);
+    await broken.settle(1, 0, { ok: true });
+    await broken.opened(2);
+    const resent = new Turn(store(), { ...broken, fence: nextFence() });
+    expect(await resent.open(1)).toMatchObject({ kind: 'recorded', startedAt: resent.fence.startedAt });
+    // From then on the chain before it writes no more, not even at a later step.
+    await expect(broken.commit(2, 0)).rejects.toBeInstanceOf(Fenced);
+    await resent.opened(2);
+    expect(await resent.commit(2, 0)).toMatchObject({ kind: 'committed', seq: 6 });
+  });
+
+  test('a recorded step lowers no fence: a chain of an older clock is told, and so is the next attempt [store.fence]', async () => {
+    const names = newNames();
+    const older = nextFence();
+    const turn = new Turn(store(), { names, fence: { ...nextFence(), invocation: 2 } });
+    await turn.opened(1);
+    await turn.commit(1, 1);
+    await expect(new Turn(store(), { ...turn, fence: older }).open(1)).rejects.toBeInstanceOf(Fenced);
+    expect(await store().newestFence(names)).toEqual(turn.fence);
+    // An attempt that was lost had raised it.
+    const { startedAt } = turn.fence;
+    const late = new Turn(store(), { ...turn, fence: { startedAt: startedAt - 1, invocation: 2 } });
+    expect(await late.open(1)).toMatchObject({ kind: 'recorded', startedAt });
+    await turn.settle(1, 0, { ok: true });
+    await turn.opened(2);
+  });
+
+  test('what a turn is asked to be is kept from its first opening [session.retry]', async () => {
+    const plain = new Turn(store());
+    expect(await plain.opened(1, { asked: {} })).toMatchObject({ asked: {} });
+    const turn = new Turn(store());
+    const asked = { agent: 'clerk', runConfig: { maxLlmCalls: 3 } };
+    expect(await turn.opened(1, { asked })).toMatchObject({ asked });
+    expect(await turn.opened(1, { asked: { agent: 'other' } })).toMatchObject({ asked });
+    await commitCalls(turn, 1);
+    for (const index of [0, 1, 2]) await turn.settle(1, index, { ok: true });
+    expect(await turn.opened(2)).toMatchObject({ asked });
+    await turn.commit(2, 0);
+    const prepared = await store().prepareRetry({ ...turn.names, callKey: turn.callKey(1, 0) });
+    const { turn: retried } = await takeUp(store(), turn.names, prepared);
+    await retried.settle(1, 0, { ok: true });
+    expect(await retried.opened(2)).toMatchObject({ asked });
+  });
+
   test('a chain that took over ends a turn at a step before the one that the old chain had opened', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
@@ -267,6 +320,20 @@ export function stepSuite(store: () => PostgresStore): void {
     await expect(turn.open(2)).rejects.toBeInstanceOf(StoreBehindHistory);
     await expect(turn.open(2)).rejects.toThrow(turn.callKey(1, 0));
     expect(await turn.events()).toHaveLength(2);
+  });
+
+  test('a failure counts for the attempt that it names, once, whoever tells it first [model.retry]', async () => {
+    const turn = new Turn(store());
+    for (let attempt = 1; attempt <= 3; attempt += 1) await turn.opened(1);
+    const failed = { session: turn.session, runKey: turn.invocationId, step: 1, error: 'overloaded' };
+    const fail = (attempt: number) => store().recordStepFailure({ ...failed, attempt });
+    expect([await fail(2), await fail(2), await fail(1), await fail(2), await fail(1)]).toEqual([
+      1, 1, 2, 2, 2,
+    ]);
+    expect(await turn.opened(1)).toMatchObject({ attempt: 4, failures: 2, lost: 1 });
+    // The running one; and one that this store, an older copy, has not seen begin.
+    expect([await store().recordStepFailure(failed), await fail(9)]).toEqual([3, 3]);
+    expect(await turn.opened(1)).toMatchObject({ attempt: 5, failures: 3, lost: 1 });
   });
 
   test('failures of a step are counted, at most one for each attempt [model.retry]', async () => {

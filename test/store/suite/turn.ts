@@ -9,6 +9,7 @@ import type {
   CallActions,
   CommittedStep,
   OpenedStep,
+  OpenStep,
   PlannedRow,
   SessionNames,
   SettledCall,
@@ -79,6 +80,8 @@ export class Turn {
       knownSeq = 0,
       digest = undefined as string | undefined,
       fromInbox = false,
+      session = undefined as string | undefined,
+      asked = undefined as OpenStep['asked'],
     } = {},
   ) {
     const message = {
@@ -93,6 +96,8 @@ export class Turn {
             identity: { ...this.names, messageId: this.messageId },
             ...(fromInbox ? {} : { message }),
             ...(digest === undefined ? {} : { messageDigest: digest }),
+            ...(session === undefined ? {} : { session }),
+            ...(asked === undefined ? {} : { asked }),
           }
         : { session: this.session }),
       invocationId: this.invocationId,

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { CommitStep, StepUsage } from '../../../src/store/store.ts';
 import { StoreBehindHistory } from '../../../src/store/store-errors.ts';
+import { toKeep } from './inbox.ts';
 import { newNames, nextFence, Turn, total, USAGE } from './turn.ts';
 
 const HOUR = 3_600_000;
@@ -180,11 +181,30 @@ export function usageSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     await turn.opened(1);
     await beganAgo(turn, 10 * HOUR);
-    await sql`update holdfast.sessions set updated_at = clock_timestamp() - interval '9 hours'
-      where id = ${turn.session}`.execute(store().db);
+    const calledAgo = (key: string, hours: number) =>
+      sql`update holdfast.ledger set started_at = clock_timestamp() - ${hours} * interval '1 hour'
+        where session_id = ${turn.session} and key = ${key}`.execute(store().db);
+    await calledAgo(`${turn.invocationId}.1`, 9);
+    // Messages that come in are no sign of life.
+    await store().uploadMessage({ ...turn.names, messageId: 'm1', message: 'hi' });
+    await store().keepMessages({ ...turn.names, startedAt: 1, messages: [toKeep(turn.names, 'm2')] });
     const { time } = await sessionUsage(turn);
     expect(time).toBeGreaterThan(HOUR - 60_000);
     expect(time).toBeLessThan(HOUR + 60_000);
+  });
+
+  test('a turn worked until its last call began, or settled [store.heal]', async () => {
+    const turn = new Turn(store());
+    await turn.opened(1);
+    await turn.commit(1, 2);
+    await turn.begin(1, 0);
+    await turn.settle(1, 1, { ok: true });
+    await beganAgo(turn, 10 * HOUR);
+    await sql`update holdfast.ledger set started_at = started_at - interval '8 hours',
+      settled_at = settled_at - interval '9 hours' where session_id = ${turn.session}`.execute(store().db);
+    const { time } = await sessionUsage(turn);
+    expect(time).toBeGreaterThan(2 * HOUR - 60_000);
+    expect(time).toBeLessThan(2 * HOUR + 60_000);
   });
 }
 

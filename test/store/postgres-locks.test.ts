@@ -1,0 +1,71 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
+import { startPostgresServer } from '../setup/postgres-server.ts';
+import { Turn } from './suite/turn.ts';
+
+const server = await startPostgresServer();
+afterAll(() => server.close());
+
+let url: string;
+beforeAll(async () => {
+  url = await server.newDatabase();
+});
+
+async function connected(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+const isWaiting = async () => {
+  const [row] = await server.query<{ waiting: number }>(
+    `select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock'`,
+  );
+  return row?.waiting;
+};
+
+test('a session that is deleted while another statement makes it is made again [session.create]', async () => {
+  const store = await openStore({ url });
+  const turn = new Turn(store);
+  await turn.opened(1);
+  const [deleting, making] = [await connected(), await connected()];
+  await deleting.query('begin');
+  const { rows } = await deleting.query('select * from holdfast.sessions where id = $1 for update', [
+    turn.session,
+  ]);
+  const { name_key, app_key, user_key, app, user_id, name } = rows[0];
+  const made = making.query('select (holdfast.make_session_1($1, $2, $3, $4, $5, $6, $7)).id', [
+    'a-new-one',
+    ...[name_key, app_key, user_key, app, user_id, name],
+  ]);
+  await expect.poll(isWaiting).toBe(1);
+  await deleting.query('delete from holdfast.sessions where id = $1', [turn.session]);
+  await deleting.query('commit');
+  expect((await made).rows).toEqual([{ id: 'a-new-one' }]);
+  expect((await store.findSession(turn.names))?.session).toBe('a-new-one');
+  await Promise.all([deleting.end(), making.end(), store.close()]);
+});
+
+test('a statement that the server gives up is unavailable, and the next one goes on [store.unavailable]', async () => {
+  const before = await openStore({ url });
+  const turn = new Turn(before);
+  await turn.opened(1);
+  await before.close();
+  const { database } = new pg.Client({ connectionString: url });
+  await server.query(`alter database "${database}" set statement_timeout = 300`);
+  const store = await openStore({ url });
+  const holding = await connected();
+  await holding.query('begin');
+  await holding.query('select from holdfast.sessions where id = $1 for update', [turn.session]);
+  const again = new Turn(store, turn);
+  Object.assign(again, { session: turn.session, seq: turn.seq });
+  await expect(again.commit(1, 0)).rejects.toMatchObject({
+    code: 'HOLDFAST_STORE_UNAVAILABLE',
+    retryable: true,
+    message: expect.stringContaining('statement timeout'),
+  });
+  await holding.query('commit');
+  expect(await again.commit(1, 0)).toMatchObject({ kind: 'committed', seq: 2 });
+  await Promise.all([holding.end(), store.close()]);
+});
