@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Content } from '../events/content.ts';
-import type { InvocationOutcome } from '../protocol/turn.ts';
+import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
 
 /** Where a command's output goes: events for programs or for people, all else on standard error. */
@@ -71,10 +71,16 @@ export function terminalPrinter(
     callSettled: (call) => note(`  ${settledLine(call)}`),
     outcome: ({ status, error, usage }, { app, userId, sessionId }) => {
       if (error !== undefined) err.write(`${paint(err, 'red', status)}  ${error.code}: ${error.message}\n`);
-      note(`${usage.modelCalls} model calls, ${usage.totalTokens} tokens`);
+      note(usageLine(usage));
       note(`go on with --app ${app} --user ${userId} --session ${sessionId}`);
     },
   };
+}
+
+function usageLine({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {
+  const atLeast = unknownCalls === undefined ? '' : 'at least ';
+  const spent = cost === undefined ? '' : `, cost ${atLeast}${Number(cost.toPrecision(3))}`;
+  return `${modelCalls} model calls, ${atLeast}${totalTokens} tokens${spent}`;
 }
 
 function startedLine({ tool, callKey, attempt }: { tool: string; callKey: string; attempt: number }): string {

@@ -15,6 +15,7 @@ import { type RunEnd, runEnd, wasCancelled, wasRefused, wasStopped } from './run
 import { SessionNews } from './session-news.ts';
 import { queryStatus } from './steering.ts';
 import { isOutage, readWhenBack } from './store-outage.ts';
+import { wasTaken } from './was-taken.ts';
 
 /** A turn with what became of its sending. */
 export type SentTurn = OutgoingTurn & Delivery;
@@ -154,10 +155,11 @@ async function isInQueue(
 /** What a closed run and the store know of an invocation: its result, or whether it was begun. */
 async function resultAfter(
   context: ClientContext,
-  { names: { session, workflowId, invocationId }, disposition }: SentTurn,
+  { names, disposition }: SentTurn,
   end: RunEnd,
   signal: AbortSignal | undefined,
 ): Promise<{ result?: TurnResult; begun?: boolean }> {
+  const { session, invocationId } = names;
   const error = 'error' in end ? end.error : undefined;
   if ('result' in end && end.result.invocationId === invocationId) return { result: end.result };
   const recorded = await readWhenBack(
@@ -172,13 +174,18 @@ async function resultAfter(
     'result' in end ? end.result.others?.find((each) => each.invocationId === invocationId) : undefined;
   if (other !== undefined) return { result: { v: PROTOCOL_VERSION, ...other, usage: NOT_TOLD } };
   if (context.store !== undefined || disposition !== 'sent' || !wasStopped(error)) return { begun: false };
-  return { begun: await wasLast(context, workflowId, invocationId) };
+  return { begun: await wasLast(context, names) };
 }
 
 /** Whether a run that was stopped was answering this message; where nobody can say, it is not begun a second time. */
-async function wasLast(context: ClientContext, workflowId: string, invocationId: string): Promise<boolean> {
+async function wasLast(
+  context: ClientContext,
+  { workflowId, invocationId, messageId }: SentTurn['names'],
+): Promise<boolean> {
   const run = await latestRun(context.temporal, workflowId);
   if (run === undefined) return false;
+  const handle = context.temporal.workflow.getHandle(workflowId, run.runId);
+  if (!(await wasTaken(context, handle, messageId))) return false;
   try {
     const status = await queryStatus(context, run, ANSWER_TIMEOUT);
     return status === undefined || status.invocationId === invocationId;

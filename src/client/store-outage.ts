@@ -4,12 +4,9 @@ import { StoreUnavailable } from '../store/store-errors.ts';
 /** How long a store that can't be reached is left alone, milliseconds. */
 const PAUSE = 500;
 
-/** A store that this process has closed never comes back, unlike a server that is away. */
-const CLOSED = ': it was closed';
-
-/** Whether the store can't be reached now, and the same read may succeed later. */
+/** Whether the store can't be reached now, and the same read may succeed later: one that was closed never comes back. */
 export function isOutage(error: unknown): boolean {
-  return error instanceof StoreUnavailable && !error.message.endsWith(CLOSED);
+  return error instanceof StoreUnavailable && !error.closed;
 }
 
 /**

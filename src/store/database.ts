@@ -172,6 +172,7 @@ export class Database {
     const reason = this.#closed ? 'it was closed' : this.#reasonOf(gone ?? error);
     return new StoreUnavailable(`the store is unavailable (${this.place}): ${reason}`, {
       cause: gone ?? error,
+      closed: this.#closed,
     });
   }
 

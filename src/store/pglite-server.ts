@@ -36,6 +36,8 @@ export function servePglite(
     socket.destroy();
     queue(async () => {
       if (database.isInTransaction()) await database.exec('rollback');
+      // The next client prepares its statements under the same names.
+      await database.exec('deallocate all');
     });
   };
   const server = createServer((socket) => {

@@ -25,6 +25,13 @@ export class StoreBehindHistory extends StoreError {
 export class StoreUnavailable extends StoreError {
   readonly code = 'HOLDFAST_STORE_UNAVAILABLE';
   readonly retryable = true;
+  /** This process has closed the store, so that waiting for it is in vain. */
+  readonly closed: boolean;
+
+  constructor(message: string, options?: ErrorOptions & { closed?: boolean }) {
+    super(message, options);
+    this.closed = options?.closed ?? false;
+  }
 }
 
 /** The database answered with an error that nothing of the store's explains: damaged data, a missing right or table. */

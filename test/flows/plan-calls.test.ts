@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type CallPlan, type FunctionCallOfStep, planCalls } from '../../src/flows/plan-calls.ts';
+import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { INLINE_LIMIT, PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { carry } from '../../src/flows/size-rule.ts';
+import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { INLINE_LIMIT } from '../../src/protocol/sizes.ts';
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
