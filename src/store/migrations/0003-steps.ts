@@ -105,8 +105,7 @@ begin
     if found then
       select json_agg(json_build_array(i.message_id, i.invocation_id, i.agent, i.run_config, i.place, i.digest, i.bytes)
             order by i.chain_started_at, i.place, i.created_at)
-        into inbox from holdfast.inbox i
-        -- A chain knows those that it has accepted itself.
+        into inbox from holdfast.inbox i -- A chain knows those that it has accepted itself.
         where i.waits_in = s.id and i.invocation_id <> invocation and i.chain_started_at <> fence_started_at;
       own := exists (select from holdfast.inbox i where i.session_id = s.id and i.invocation_id = invocation);
     end if;
