@@ -21,9 +21,13 @@ const why = 'missing' in python ? `: ${python.missing}` : '';
 const execute = promisify(execFile);
 
 /** Python's SDK may crash its interpreter while that one finalizes, when all is said and done. */
-async function executed(...call: Parameters<typeof execute>): Promise<{ stdout: string | Buffer }> {
+async function executed(
+  program: string,
+  args: readonly string[],
+  options: { env: NodeJS.ProcessEnv },
+): Promise<{ stdout: string }> {
   try {
-    return await execute(...call);
+    return await execute(program, args, { ...options, encoding: 'utf8' });
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
     if (stdout !== '' && stderr.includes('Python runtime state: finalizing')) return { stdout };
