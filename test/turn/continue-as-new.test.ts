@@ -115,12 +115,16 @@ test('what was queued before it is in order after it, and an id with other conte
   const { start, ask, result, messages } = conversation();
   await start('hold');
   await held.begun();
-  for (const message of ['a', 'work', 'b', 'c']) expect((await ask(message)).status).toBe('queued');
+  const queued = ['a', 'work', 'b', 'work and hold'];
+  for (const message of queued) expect((await ask(message)).status).toBe('queued');
   held.release();
-  await expect.poll(messages).toContain('work');
+  await expect.poll(messages).toContain('a');
+  held.hold();
+  await held.begun();
   expect(await ask('hold', { message: 'something else' })).toMatchObject({ status: 'duplicate' });
+  held.release();
   await result();
-  expect(await messages()).toEqual(['hold', 'a', 'work', 'b', 'c']);
+  expect(await messages()).toEqual(['hold', ...queued]);
 });
 
 test('the message of the first run, sent again while a later one runs, is the one that runs [turn.continueAsNew]', async () => {
