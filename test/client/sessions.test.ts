@@ -144,7 +144,7 @@ describe('deletion', () => {
   test('is refused while a turn runs, or cancels it [session.delete]', async () => {
     const { names } = await scene.holding();
     await expect(scene.client.sessions.delete(names)).rejects.toThrow(TurnRunning);
-    expect(await scene.client.sessions.get(names)).toBeDefined();
+    expect(await scene.client.sessions.get(names)).toMatchObject(names);
     expect(await scene.client.sessions.delete({ ...names, cancelRunning: true })).toMatchObject({
       sessions: [names],
     });

@@ -77,7 +77,7 @@ describe('a budget that is used up [budget.limits]', () => {
       message: 'Max number of llm calls limit of `2` exceeded',
     });
     expect(exceededLlmCalls({}, 499)).toBeUndefined();
-    expect(exceededLlmCalls({}, 500)).toBeDefined();
+    expect(exceededLlmCalls({}, 500)).toMatchObject({ code: 'LLM_CALLS_LIMIT_EXCEEDED' });
     expect(exceededLlmCalls({ maxLlmCalls: 0 }, 1_000_000)).toBeUndefined();
     expect(exceededLlmCalls({ maxLlmCalls: -1 }, 1_000_000)).toBeUndefined();
   });

@@ -44,7 +44,7 @@ test('sessions are deleted by their age, with their histories; those whose turns
   await expect.poll(() => runs('forgets', 's'), { timeout: 60_000 }).toBe(0);
   held.release();
   expect(await running.result()).toMatchObject({ status: 'completed', text: 'held' });
-  expect(await store.findSession(names('keeps', 's'))).toBeDefined();
+  expect(await store.findSession(names('keeps', 's'))).toMatchObject({ seq: 2 });
   expect(await runs('keeps', 's')).toBe(1);
 });
 
