@@ -63,7 +63,8 @@ test('the digest is the SHA-256 of that text, base64url: a fixed vector [size.di
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.entries(value)
+  const fields = Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, field]) => ({ key, field: sorted(field) }));
+    .map(([key, field]) => [key, sorted(field)]);
+  return { fields };
 }
