@@ -74,6 +74,21 @@ module.exports = {
       to: { path: '@temporalio/(worker|activity|core-bridge)' },
     },
     {
+      name: 'gateway-speaks-through-the-client',
+      severity: 'error',
+      from: { path: '^src/gateway/' },
+      to: {
+        path: '^(src/(agents|tools|models|flows|store|cli|testing)|workflows|activities|worker)/',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'client-knows-no-gateway-server',
+      severity: 'error',
+      from: { path: '^src/client/' },
+      to: { path: '^src/gateway/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'only-the-cli-and-tests-know-the-stand-in',
       severity: 'error',
       from: { path: '^(src|activities|worker|workflows)/', pathNot: '^src/(testing|cli)/' },

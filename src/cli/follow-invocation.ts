@@ -17,7 +17,8 @@ export async function followInvocation(follow: Follow): Promise<number> {
   const { store, names, invocationId, after, printer, ended } = follow;
   let read = after;
   const stop = store.onNotice((notice) => {
-    if (notice.type !== 'appended' && notice.runKey === invocationId) printNotice(printer, notice);
+    if ((notice.type === 'call started' || notice.type === 'call settled') && notice.runKey === invocationId)
+      printNotice(printer, notice);
   });
   try {
     for await (const stored of followEvents(store, names, { after, until: ended })) {
@@ -30,7 +31,10 @@ export async function followInvocation(follow: Follow): Promise<number> {
   }
 }
 
-function printNotice(printer: Printer, notice: Exclude<StoreNotice, { type: 'appended' }>): void {
+function printNotice(
+  printer: Printer,
+  notice: Extract<StoreNotice, { type: 'call started' | 'call settled' }>,
+): void {
   if (notice.type === 'call started') printer.callStarted(notice);
   else printer.callSettled(notice);
 }

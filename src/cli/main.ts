@@ -1,9 +1,7 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { CliError, describeError } from './cli-error.ts';
-import type { RunOptions } from './run-command.ts';
-
-const FOLDER_OPTION = ['--folder <path>', 'folder of the embedded server and store', '.holdfast'] as const;
+import { COMMANDS } from './commands/all.ts';
 
 function versionOf(): string {
   const built = import.meta.url.endsWith('.js');
@@ -21,31 +19,7 @@ function program(exit: (code: number) => void): Command {
     .version(versionOf())
     .showHelpAfterError('(holdfast --help shows what there is)')
     .exitOverride();
-  holdfast
-    .command('run')
-    .description('run one turn to its end, or attach to it')
-    .argument('<agents.ts>', 'file that exports the agents')
-    .requiredOption('--message <text>', 'what the user says')
-    .option('--agent <name>', 'agent that answers (default: rootAgent)')
-    .option('--session <id>', 'session to go on with (default: a new one)')
-    .option('--user <id>', 'user of the session', 'user')
-    .option('--app <name>', "app of the session (default: the file's name)")
-    .option('--message-id <id>', 'one message id is one turn: given again, it attaches (default: a new one)')
-    .option('--json', 'JSON Lines on standard output, one ADK event per line')
-    .option('--stop-server', 'stop the embedded Temporal server at the end (default: it stays up for its UI)')
-    .option(...FOLDER_OPTION)
-    .action(async (file: string, options: RunOptions) => {
-      const { runCommand } = await import('./run-command.ts');
-      exit(await runCommand(file, options));
-    });
-  holdfast
-    .command('stop')
-    .description('stop the Temporal server that a command left running in this folder')
-    .option(...FOLDER_OPTION)
-    .action(async ({ folder }: { folder: string }) => {
-      const { stopCommand } = await import('./stop-command.ts');
-      await stopCommand(folder);
-    });
+  for (const add of COMMANDS) add(holdfast, exit);
   return holdfast;
 }
 

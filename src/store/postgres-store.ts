@@ -37,6 +37,7 @@ import type {
   CommitStep,
   CommittedStep,
   InboxRow,
+  LiveNotice,
   OpenedStep,
   OpenStep,
   ReadEvents,
@@ -256,6 +257,20 @@ export class PostgresStore implements Store {
 
   readAudit(session: string): Promise<AuditRow[]> {
     return readAudit(this.#database, session);
+  }
+
+  get listens(): boolean {
+    return false;
+  }
+
+  tell(notice: LiveNotice): void {
+    this.#notices.tell(notice);
+  }
+
+  watch(session: string, listener: (notice: StoreNotice) => void): () => void {
+    return this.#notices.listen((notice) => {
+      if (notice.session === session) listener(notice);
+    });
   }
 
   onNotice(listener: (notice: StoreNotice) => void): () => void {

@@ -296,11 +296,41 @@ export interface ReadEvents extends SessionNames {
   limit?: number;
 }
 
-/** Something that happened in this process, for followers: never more than a hint to read the store. */
-export type StoreNotice =
+/** Something that was written, for followers: never more than a hint to read the store. */
+export type WriteNotice =
   | { type: 'appended'; session: string; seq: number }
   | { type: 'call started'; session: string; runKey: string; callKey: string; tool: string; attempt: number }
   | { type: 'call settled'; session: string; runKey: string; callKey: string; tool: string; failed: boolean };
+
+/** Text of a model's answer as it comes; the whole answer is the event of its step. */
+export interface PartialText {
+  type: 'text';
+  session: string;
+  runKey: string;
+  step: number;
+  /** Of the model step, from 1. */
+  attempt: number;
+  /** From 0, gapless within an attempt: where one is missing, text is missing. */
+  index: number;
+  text: string;
+  /** The model's thoughts, not its answer. */
+  thought?: true;
+}
+
+/** Text of this step's attempts before this one belongs to no answer. */
+export interface PartialTextDropped {
+  type: 'text dropped';
+  session: string;
+  runKey: string;
+  step: number;
+  /** The first attempt whose text counts. */
+  attempt: number;
+}
+
+/** What is told and never stored. */
+export type LiveNotice = PartialText | PartialTextDropped;
+
+export type StoreNotice = WriteNotice | LiveNotice;
 
 /**
  * Sessions, events and the ledger. Every write carries a dedupe key: repeating one changes nothing and returns what
@@ -379,7 +409,20 @@ export interface Store extends SessionStore {
   /** A call's recorded response or arguments, or an invocation's outcome content, by its reference's key. */
   readReference(names: SessionNames, key: string): Promise<unknown>;
 
-  /** Called for what this process does to the store, until the returned function is called. */
+  /**
+   * Tells followers, here and in processes that listen, at once and without waiting: what can't be told is lost, and no
+   * caller learns of it. `text` is at most 7 KiB of UTF-8; who tells more than 20 a second for a session is its caller's
+   * affair.
+   */
+  tell(notice: LiveNotice): void;
+  /** Called for what this process does to the store, and tells, until the returned function is called. */
   onNotice(listener: (notice: StoreNotice) => void): () => void;
+  /**
+   * As `onNotice` for one session, and for what other processes do to it and tell, where the store listens: in PostgreSQL
+   * with `listen`. A notice may come twice or not at all.
+   */
+  watch(session: string, listener: (notice: StoreNotice) => void): () => void;
+  /** Whether `watch` hears of other processes. Without it followers poll and get no partial text of other processes. */
+  readonly listens: boolean;
   close(): Promise<void>;
 }

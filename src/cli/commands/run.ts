@@ -1,0 +1,22 @@
+import type { RunOptions } from '../run-command.ts';
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
+
+export const run: AddCommand = (holdfast, exit) => {
+  holdfast
+    .command('run')
+    .description('run one turn to its end, or attach to it')
+    .argument('<agents.ts>', 'file that exports the agents')
+    .requiredOption('--message <text>', 'what the user says')
+    .option('--agent <name>', 'agent that answers (default: rootAgent)')
+    .option('--session <id>', 'session to go on with (default: a new one)')
+    .option('--user <id>', 'user of the session', 'user')
+    .option('--app <name>', "app of the session (default: the file's name)")
+    .option('--message-id <id>', 'one message id is one turn: given again, it attaches (default: a new one)')
+    .option('--json', 'JSON Lines on standard output, one ADK event per line')
+    .option('--stop-server', 'stop the embedded Temporal server at the end (default: it stays up for its UI)')
+    .option(...FOLDER_OPTION)
+    .action(async (file: string, options: RunOptions) => {
+      const { runCommand } = await import('../run-command.ts');
+      exit(await runCommand(file, options));
+    });
+};

@@ -1,0 +1,30 @@
+import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
+import type { TurnStatus } from '../protocol/turn.ts';
+import type { SessionNames, StoredEvent } from '../store/store.ts';
+import type { ClientSessions } from './client-sessions.ts';
+import type { FollowOptions } from './follow-events.ts';
+import type { OutgoingMessage } from './outgoing-turn.ts';
+import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './steering.ts';
+import type { StreamItem } from './stream-item.ts';
+import type { TurnHandle } from './turn-handle.ts';
+
+/** A message that was sent before, by whomever. */
+export interface SentMessage extends SessionNames {
+  messageId: string;
+}
+
+/**
+ * Turns and sessions, whichever way they are reached: `HoldfastClient` speaks to Temporal and the store, `GatewayClient` to
+ * the HTTP gateway.
+ */
+export interface HoldfastApi {
+  readonly sessions: Pick<ClientSessions, 'create' | 'get' | 'list' | 'delete' | 'fork' | 'rewind' | 'retry'>;
+  sendMessage(message: OutgoingMessage): Promise<TurnHandle>;
+  /** Undefined where nobody has heard of the message. Sends nothing. */
+  turn(message: SentMessage): Promise<TurnHandle | undefined>;
+  follow(names: SessionNames, options?: FollowOptions): AsyncIterable<StoredEvent>;
+  stream(names: SessionNames, options?: FollowOptions): AsyncIterable<StreamItem>;
+  cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>>;
+  interrupt(names: SessionNames, options?: InterruptOptions): Promise<Confirmed<InterruptReceipt>>;
+  status(names: SessionNames, options?: AnswerOptions): Promise<TurnStatus | undefined>;
+}
