@@ -14,7 +14,7 @@ import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import type { CallModelInput, FirstStep, StepOutcome } from '../src/protocol/step.ts';
 import type { TurnError } from '../src/protocol/turn.ts';
-import type { OpenedStep, StepUsage } from '../src/store/store.ts';
+import type { CommittedStep, OpenedStep, StepUsage } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { askModel, delayOf, failureOf, OutOfTime, type StepFailure } from './ask-model.ts';
@@ -25,6 +25,7 @@ import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
 import { messageOf } from './message-event.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { type OpenedUnder, openStep } from './open-step.ts';
+import { StepReport } from './telemetry/step-report.ts';
 
 const ONE_CALL = { modelCalls: 1, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
@@ -100,20 +101,29 @@ class ModelStep {
     const step = this.#concealed(await this.#answer(opened, known));
     const commit = (response: StepResponse) =>
       store.commitStep({ ...position, fence, session: opened.session, ...response });
+    let recorded = step;
+    let committed: CommittedStep;
     try {
-      return { ...(await commit(step)).outcome, ...told };
+      committed = await commit(recorded);
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
       const asked = this.#asked(opened, step.agent, step.outcome.model ?? '');
-      return { ...(await commit(stepFromError(asked, error, step.usage))).outcome, ...told };
+      recorded = stepFromError(asked, error, step.usage);
+      committed = await commit(recorded);
     }
+    if (committed.kind === 'committed') this.#report().recorded(opened, recorded);
+    return { ...committed.outcome, ...told };
+  }
+
+  #report(): StepReport {
+    return new StepReport(this.#dependencies.telemetry, this.#input);
   }
 
   /** What the first step tells the workflow beside its outcome. */
   #told({ opened, fence }: OpenedUnder): FirstStep {
     const { identity, step, fence: own } = this.#input;
     if (step !== 1 || identity === undefined) return {};
-    const { searchAttributes, deployment } = this.#dependencies;
+    const { searchAttributes, deployment, transcriptUrl } = this.#dependencies;
     const left =
       opened.kind === 'finished'
         ? undefined
@@ -126,6 +136,7 @@ class ModelStep {
       ...(opened.inbox.length > 0 ? { inbox: opened.inbox } : {}),
       ...(left === undefined ? {} : { timeLeft: left }),
       ...(fence.startedAt === own.startedAt ? {} : { startedAt: fence.startedAt }),
+      ...(transcriptUrl === undefined ? {} : { transcript: transcriptUrl(identity) }),
     };
   }
 
@@ -189,7 +200,9 @@ class ModelStep {
     if (refusal !== undefined) return stepFromError(asked, refusal);
     let response: LlmResponse;
     try {
-      response = await this.#ask(agent, transcript, opened);
+      response = await this.#report().asking(agent, opened, transcript, () =>
+        this.#ask(agent, transcript, opened),
+      );
     } catch (error) {
       if (error instanceof OutOfTime) return stepFromError(asked, error, ONE_CALL);
       if (this.#current.signal.aborted) throw this.#current.aborted();
@@ -242,6 +255,7 @@ class ModelStep {
     const usage = { ...ONE_CALL, modelCalls };
     if (!retryable) return stepFromError(asked, failure, usage);
     const failures = await this.#recordFailure(opened, message, counts);
+    this.#report().failed(opened, asked, code);
     const text = conceal ? `model step failed: ${code}` : `model step failed: ${message}`;
     callLogger(this.#dependencies, { ...this.#place, agent: agent.name }).warn(text, {
       model: asked.model,

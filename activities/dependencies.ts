@@ -1,12 +1,16 @@
 import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
-import type { Store } from '../src/store/store.ts';
+import type { SessionNames, Store } from '../src/store/store.ts';
 import type { Deployment } from './deployment.ts';
 import type { Logging } from './logging.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 export interface ActivityDependencies extends Logging {
   deployment: Deployment;
   store: Store;
   transcripts: TranscriptCache;
+  telemetry: Telemetry;
+  /** Where people read a session's transcript; undefined where nobody has said so. */
+  transcriptUrl: ((names: SessionNames) => string) | undefined;
   /** Whether the server knows Holdfast's search attributes. */
   searchAttributes: boolean;
   /**

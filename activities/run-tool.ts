@@ -18,6 +18,7 @@ import { agentOf } from './deployment.ts';
 import { callLogger, reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { whicheverComesFirst } from './race.ts';
+import { CallReport } from './telemetry/call-report.ts';
 import { describeFailure, isToolTimeout, storeErrorIn, ToolTimeout } from './tool-failure.ts';
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
@@ -42,6 +43,7 @@ class ToolCall {
   readonly #dependencies: ActivityDependencies;
   readonly #input: ToolCallInput;
   readonly #current: Attempt;
+  #report: CallReport | undefined;
 
   constructor(dependencies: ActivityDependencies, input: ToolCallInput, current: Attempt) {
     this.#dependencies = dependencies;
@@ -70,6 +72,7 @@ class ToolCall {
       seesSiblings: !tool.durable.isConcurrencySafe,
     });
     if (begun.kind === 'settled') return this.#result(tool, begun);
+    this.#report = new CallReport(this.#dependencies.telemetry, this.#input, tool, begun);
     if (begun.unknown && tool.durable.onUnknownOutcome === 'fail') {
       return this.#result(tool, await this.#settleError(UNKNOWN_OUTCOME));
     }
@@ -79,20 +82,17 @@ class ToolCall {
   async #runOnce(tool: BaseTool, begun: StartedCall): Promise<SettledCall> {
     const timeout = AbortSignal.timeout(tool.durable.timeout);
     const toolContext = this.#contextOf(tool, begun, AbortSignal.any([this.#current.signal, timeout]));
-    const { args } = this.#input;
+    const { args: carried } = this.#input;
     let response: Record<string, unknown>;
     let actions: CallActions;
     try {
-      const value = await whicheverComesFirst(
-        tool.runAsync({
-          args: structuredClone('value' in args ? args.value : (begun.args ?? {})),
-          toolContext,
-        }),
-        [
+      const args = structuredClone('value' in carried ? carried.value : (begun.args ?? {}));
+      const run = () =>
+        whicheverComesFirst(tool.runAsync({ args, toolContext }), [
           [this.#current.signal, this.#current.aborted],
           [timeout, () => new ToolTimeout(tool)],
-        ],
-      );
+        ]);
+      const value = await (this.#report === undefined ? run() : this.#report.running(args, run));
       response = toFunctionResponse(value);
       actions = callActionsOf(toolContext.actions);
     } catch (error) {
@@ -143,6 +143,7 @@ class ToolCall {
       return await this.#settleError(UNKNOWN_OUTCOME);
     }
     const { message, stack, retryable } = describeFailure(error);
+    this.#report?.failed(isToolTimeout(error) ? 'timeout' : TOOL_FAILED);
     if (retryable) {
       const { store, conceal } = this.#dependencies;
       const { session, callKey, agent } = this.#input;
@@ -173,9 +174,11 @@ class ToolCall {
     return this.#settle({ response: { error }, failed: true, actions: {}, ...(stack ? { stack } : {}) });
   }
 
-  #settle(outcome: Omit<SettleCall, 'session' | 'callKey'>): Promise<SettledCall> {
+  async #settle(outcome: Omit<SettleCall, 'session' | 'callKey'>): Promise<SettledCall> {
     const { session, callKey } = this.#input;
-    return this.#dependencies.store.settleCall({ session, callKey, ...outcome });
+    const settled = await this.#dependencies.store.settleCall({ session, callKey, ...outcome });
+    if (settled.first) this.#report?.settled(settled.failed);
+    return settled;
   }
 
   #result(

@@ -7,6 +7,7 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { reportUnexpected } from './logging.ts';
 import { messageOf } from './message-event.ts';
 import { openStep } from './open-step.ts';
+import { reportEnd } from './telemetry/end-report.ts';
 
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
 export function settleStep(
@@ -18,6 +19,8 @@ export function settleStep(
       identity: _identity,
       message: _message,
       stateDelta: _delta,
+      ended: _ended,
+      cameAt: _cameAt,
       ...position
     } = input;
     const ending = endingOf(input);
@@ -29,6 +32,7 @@ export function settleStep(
       ...place,
       ...(ending === undefined ? {} : { ending }),
     });
+    reportEnd(dependencies.telemetry, input, settled.outcome);
     return { v: PROTOCOL_VERSION, ...settled };
   };
   return (input) => {

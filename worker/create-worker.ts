@@ -1,10 +1,13 @@
 import {
   type NativeConnection,
+  Runtime,
   type WorkerOptions as TemporalWorkerOptions,
   Worker,
 } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.ts';
 import type { HoldfastLogger } from '../activities/logging.ts';
+import type { TracingOptions } from '../activities/telemetry/tracing.ts';
+import { TurnMetrics } from '../activities/telemetry/turn-metrics.ts';
 import type { App } from '../src/agents/app.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { TranscriptCache } from '../src/flows/transcript-cache.ts';
@@ -15,10 +18,13 @@ import type { Store } from '../src/store/store.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { workflowBundle } from './bundle.ts';
 import { deploy } from './deploy.ts';
+import { flushSpans } from './flush-spans.ts';
 import { jsonLogger } from './json-logger.ts';
 import { logLifecycle } from './lifecycle-log.ts';
 import { PASSED_OPTIONS, type PassedOptions, passedOptions } from './passed-options.ts';
 import { scheduleRetention } from './retention-schedule.ts';
+import { tracingOf } from './tracing-options.ts';
+import { transcriptUrl } from './transcript-url.ts';
 import { unfailing } from './unfailing-logger.ts';
 
 /** Options of {@link createWorker}: at least one agent, here or in an app. */
@@ -54,6 +60,16 @@ export interface WorkerOptions extends PassedOptions {
    * (`jsonLogger()`). Temporal's own lines go to the logger of `Runtime.install`.
    */
   logger?: HoldfastLogger;
+  /**
+   * Spans of turns, model calls and tools, in OpenTelemetry's conventions for generative AI. Metrics need no option: they go
+   * where those of Temporal's SDK go, as `Runtime.install({ telemetryOptions: { metrics } })` says.
+   */
+  tracing?: TracingOptions;
+  /**
+   * Where people read a session's transcript, linked from its run in the Temporal UI: a URL with the places `{app}`, `{user}`
+   * and `{session}`. Without it the run names the command that shows it.
+   */
+  transcriptUrl?: string;
   /** Path of another workflow bundle than the packaged one. */
   workflowBundlePath?: string;
 }
@@ -71,6 +87,8 @@ const FIELDS: readonly string[] = [
   'maxCachedWorkflows',
   'shutdownGraceTime',
   'logger',
+  'tracing',
+  'transcriptUrl',
   'workflowBundlePath',
   ...PASSED_OPTIONS,
 ] satisfies (keyof WorkerOptions)[];
@@ -89,6 +107,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const { store, connection, namespace = 'default', taskQueue = DEFAULT_TASK_QUEUE } = options;
   const deployment = deploy(options);
   const passed = passedOptions(options);
+  const tracing = tracingOf(options.tracing);
   const logger = unfailing(checkedLogger(options.logger ?? jsonLogger()));
   // Codecs may come from plugins, also from those of the connection: until they are known, nothing is told.
   let conceal = true;
@@ -102,6 +121,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       store,
       transcripts: new TranscriptCache(options.transcriptCacheBytes),
       logger,
+      telemetry: { metrics: new TurnMetrics(Runtime.instance().metricMeter), tracing },
+      transcriptUrl: transcriptUrl(options.transcriptUrl),
       searchAttributes: options.searchAttributes ?? false,
       get conceal() {
         return conceal;
@@ -124,6 +145,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     logger.error('the retention of sessions is not scheduled', { reason: thrownMessage(error) });
   }
   conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
+  if (tracing !== undefined) flushSpans(worker, tracing, logger);
   logLifecycle(worker, logger, {
     taskQueue,
     namespace,

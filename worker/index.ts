@@ -1,4 +1,5 @@
 export type { HoldfastLogger } from '../activities/logging.ts';
+export type { TracingOptions } from '../activities/telemetry/tracing.ts';
 export { BundleMismatch } from './bundle.ts';
 export { createWorker, type WorkerOptions } from './create-worker.ts';
 export { acquireFolder, FolderInUse, type FolderOwnership, FolderUnusable } from './folder/lock.ts';

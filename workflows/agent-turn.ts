@@ -90,7 +90,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     return { v: PROTOCOL_VERSION, callKey, status: 'cancelling' };
   };
   const orders = new Orders(chain);
-  const describe = () => setCurrentDetails(describeTurn(latest, running, mailbox));
+  const describe = () => setCurrentDetails(describeTurn(info.workflowId, latest, running, mailbox));
 
   setHandler(
     defineQuery<TurnStatus>(STATUS_QUERY),
@@ -100,6 +100,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       agent: latest?.agent,
       step: latest === undefined ? 0 : currentStep(latest, running),
       invocationId: latest?.invocationId ?? '',
+      ...(latest?.beganAt === undefined ? {} : { since: latest.beganAt }),
       running: [...running],
       queued: mailbox.waiting,
       usage: latest?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
@@ -180,6 +181,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       firstStep(told) {
         labelRun(start, current, told);
         if (told.inbox !== undefined) mailbox.takeUp(told.inbox);
+        if (told.transcript !== undefined) current.transcript = told.transcript;
         if (told.startedAt !== undefined) {
           chain.startedAt = told.startedAt;
           current.chainStartedAt = told.startedAt;
@@ -241,6 +243,7 @@ function withoutMessage({
   message: _message,
   stateDelta: _delta,
   stored: _stored,
+  traceparent: _traceparent,
   ...start
 }: AgentTurnStart) {
   return start;

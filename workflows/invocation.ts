@@ -101,7 +101,12 @@ async function runSteps(
 
     const { session, agent } = outcome;
     const ran = await runCalls(
-      { session, agent, runKey: state.invocationId },
+      {
+        session,
+        agent,
+        runKey: state.invocationId,
+        ...(state.traceparent === undefined ? {} : { traceparent: state.traceparent }),
+      },
       outcome,
       {
         started: ({ callKey, tool }) => {
@@ -121,13 +126,13 @@ async function runSteps(
 
     const overBudget = ran.skipSummarization ? undefined : budgetError(start, state);
     if (ran.skipSummarization || overBudget) {
-      return await endTurn(state, ran.unsettled, {
+      return await endTurn(start, state, ran.unsettled, {
         status: overBudget ? 'failed' : 'completed',
         ...(overBudget ? { error: overBudget } : {}),
         usage: state.usage,
       });
     }
-    if (ran.unsettled.length > 0) await settleStep(state, ran.unsettled);
+    if (ran.unsettled.length > 0) await settleStep(start, state, ran.unsettled);
     await watch.betweenSteps();
   }
 }

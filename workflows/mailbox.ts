@@ -24,7 +24,11 @@ import { jsonBytes } from './json-bytes.ts';
 import { isObject } from './message-arguments.ts';
 
 /** A message that waits for the end of those before it; its content is in the store. */
-export type QueuedMessage = WaitingMessage;
+export interface QueuedMessage extends WaitingMessage {
+  traceparent?: string;
+  /** Milliseconds since the epoch. */
+  cameAt?: number;
+}
 
 /** What a chain carries of its messages. */
 export interface MailboxState {
@@ -53,6 +57,8 @@ export interface Recipient {
 interface Arriving {
   keep: MessageToKeep;
   policy: MessagePolicy;
+  traceparent: string | undefined;
+  cameAt: number;
   /** What became of it, once the store has it. */
   receipt?: MessageReceipt;
 }
@@ -198,7 +204,9 @@ export class Mailbox {
     const bytes = message.stored === undefined ? jsonBytes([message.message, message.stateDelta]) : 0;
     const problem = this.#fullness(bytes);
     if (problem !== undefined) return receipt('queue full', { reason: problem });
-    const arrived: Arriving = { keep: this.#toKeep(message, invocationId, digest, bytes), policy };
+    const { traceparent } = message;
+    const keep = this.#toKeep(message, invocationId, digest, bytes);
+    const arrived: Arriving = { keep, policy, traceparent, cameAt: Date.now() };
     this.#arriving.push(arrived);
     this.#refusals.delete(refusalKey(message));
     this.#keepAll();
@@ -332,7 +340,7 @@ export class Mailbox {
     this.note(`message ${shown(messageId)} ${arrived.receipt.status}: ${arrived.receipt.reason}`);
   }
 
-  #enqueue({ keep, policy }: Arriving): void {
+  #enqueue({ keep, policy, traceparent, cameAt }: Arriving): void {
     const { messageId, invocationId, digest, bytes, agent, runConfig } = keep;
     this.#insert({
       messageId,
@@ -342,6 +350,8 @@ export class Mailbox {
       bytes,
       ...(agent === undefined ? {} : { agent }),
       ...(runConfig === undefined ? {} : { runConfig }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+      cameAt,
     });
     if (policy === 'interrupt') this.#recipient.interrupt();
   }

@@ -30,7 +30,7 @@ export interface RanCalls {
 }
 
 type CallsOfStep = Pick<Extract<StepOutcome, { kind: 'calls' }>, 'calls' | 'schedules' | 'maxParallelCalls'>;
-type CallContext = Pick<ToolCallInput, 'session' | 'runKey' | 'agent'>;
+type CallContext = Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'>;
 
 /**
  * Runs a step's calls: neighbours that are safe together at once, at most `maxParallelCalls`; one that isn't runs alone,

@@ -55,14 +55,15 @@ export async function askModel(start: AgentTurnStart, state: InvocationState): P
 }
 
 type Beginning = Required<Pick<CallModelInput, 'identity'>> &
-  Pick<CallModelInput, 'message' | 'messageDigest' | 'stateDelta'>;
+  Pick<CallModelInput, 'message' | 'messageDigest' | 'stateDelta' | 'cameAt'>;
 
 /** Who an invocation belongs to, and its message where that isn't in the store, as a queued one and that of a retry are. */
-function beginningOf(start: AgentTurnStart, { number, messageId }: InvocationState): Beginning {
+function beginningOf(start: AgentTurnStart, { number, messageId, cameAt }: InvocationState): Beginning {
   const { app, userId, sessionId, message, stateDelta, stored } = start;
   const own = number === 1;
   return {
     identity: { app, userId, sessionId, messageId },
+    ...(cameAt === undefined ? {} : { cameAt }),
     ...(own && message !== undefined ? { message } : {}),
     ...(own && stored !== undefined ? { messageDigest: stored.digest } : {}),
     ...(own && stateDelta ? { stateDelta } : {}),
@@ -75,8 +76,12 @@ function runConfigOf(start: AgentTurnStart, state: InvocationState): TurnRunConf
 }
 
 /** Settles what no activity settled. */
-export async function settleStep(state: InvocationState, unsettled: UnsettledCall[]): Promise<void> {
-  await settle(state, unsettled);
+export async function settleStep(
+  start: AgentTurnStart,
+  state: InvocationState,
+  unsettled: UnsettledCall[],
+): Promise<void> {
+  await settle(start, state, unsettled);
 }
 
 /**
@@ -84,16 +89,18 @@ export async function settleStep(state: InvocationState, unsettled: UnsettledCal
  * recorded is what counts.
  */
 export async function endTurn(
+  start: AgentTurnStart,
   state: InvocationState,
   unsettled: UnsettledCall[],
   ending: StepEnding,
 ): Promise<InvocationOutcome> {
-  const outcome = await CancellationScope.nonCancellable(() => settle(state, unsettled, ending));
+  const outcome = await CancellationScope.nonCancellable(() => settle(start, state, unsettled, ending));
   if (outcome === undefined) throw new Error('an ended invocation has an outcome');
   return outcome;
 }
 
 async function settle(
+  start: AgentTurnStart,
   state: InvocationState,
   unsettled: UnsettledCall[],
   ending?: StepEnding,
@@ -105,6 +112,7 @@ async function settle(
     agent: state.agent ?? '',
     unsettled,
     ...(ending ? { ending } : {}),
+    ...(ending ? { ended: endedOf(start, state) } : {}),
   };
   const settled = await scheduleActivity<SettleStepResult>(
     SETTLE_STEP,
@@ -118,6 +126,10 @@ async function settle(
   return settled.outcome;
 }
 
+function endedOf({ app, userId, sessionId }: AgentTurnStart, { beganAt }: InvocationState) {
+  return { app, userId, sessionId, ...(beganAt === undefined ? {} : { beganAt }) };
+}
+
 /** Leaves a session that its next turn continues. Without an outcome the store has never heard of the invocation. */
 export async function endEarly(
   start: AgentTurnStart,
@@ -125,10 +137,12 @@ export async function endEarly(
   how: EarlyEnd,
 ): Promise<InvocationOutcome | undefined> {
   const ending = { ...how, usage: state.usage };
-  if (state.session !== undefined) return await endTurn(state, [], ending);
+  if (state.session !== undefined) return await endTurn(start, state, [], ending);
   // The first version left it to the session's next turn.
   if (!patched(END_IN_FIRST_STEP)) return undefined;
-  return await CancellationScope.nonCancellable(() => settle(state, [], ending, beginningOf(start, state)));
+  return await CancellationScope.nonCancellable(() =>
+    settle(start, state, [], ending, beginningOf(start, state)),
+  );
 }
 
 /**
@@ -172,6 +186,7 @@ function positionOf(state: InvocationState, step: number): StepPosition {
     step,
     seq: state.seq,
     fence: { startedAt: state.chainStartedAt, invocation: state.number },
+    ...(state.traceparent === undefined ? {} : { traceparent: state.traceparent }),
   };
 }
 

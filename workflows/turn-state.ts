@@ -32,6 +32,12 @@ export interface InvocationState {
   /** Of the message, once somebody asked for it. */
   digest?: string;
   runConfig?: TurnRunConfig;
+  traceparent?: string;
+  /** When the message came and when its invocation began, milliseconds since the epoch; absent in what older releases carried. */
+  cameAt?: number;
+  beganAt?: number;
+  /** Where people read the transcript. */
+  transcript?: string;
   /** When its wall time is used up, milliseconds since the epoch. */
   deadline?: number;
 }
@@ -79,6 +85,8 @@ export function initialChain(start: AgentTurnStart, info: WorkflowInfo): ChainSt
     agent: start.agent,
     runConfig: start.runConfig,
     digest: start.stored?.digest,
+    traceparent: start.traceparent,
+    cameAt: startedAt,
   });
   return chain;
 }
@@ -96,11 +104,11 @@ export function restoredChain(carried: ChainState | CarriedTurn): ChainState {
 }
 
 type Beginning = Pick<InvocationState, 'messageId' | 'invocationId'> & {
-  [Field in 'agent' | 'runConfig' | 'digest']?: InvocationState[Field] | undefined;
+  [Field in 'agent' | 'runConfig' | 'digest' | 'traceparent' | 'cameAt']?: InvocationState[Field] | undefined;
 };
 
 export function beginInvocation(chain: ChainState, beginning: Beginning | QueuedMessage): InvocationState {
-  const { messageId, invocationId, agent, runConfig, digest } = beginning;
+  const { messageId, invocationId, agent, runConfig, digest, traceparent, cameAt } = beginning;
   chain.invocations += 1;
   chain.current = {
     messageId,
@@ -117,6 +125,9 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
     usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     ...(runConfig === undefined ? {} : { runConfig }),
     ...(digest === undefined ? {} : { digest }),
+    ...(isTraceparent(traceparent) ? { traceparent } : {}),
+    ...(cameAt === undefined ? {} : { cameAt }),
+    beganAt: Date.now(),
   };
   return chain.current;
 }
@@ -131,6 +142,11 @@ export function endInvocation(chain: ChainState, result: TurnResult): void {
   const { invocationId, status, events } = result;
   chain.others.push({ invocationId, status, events });
   if (chain.others.length > MOST_OTHERS) chain.others.shift();
+}
+
+/** Who sends a malformed one is not traced; the turn is none the worse for it. */
+function isTraceparent(value: unknown): value is string {
+  return typeof value === 'string' && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value);
 }
 
 /** What the chain's last run gives back. */

@@ -35,6 +35,13 @@ export interface AgentDurableOptions {
    * @default 32
    */
   maxParallelCalls?: number;
+  /**
+   * Keeps what the model is writing from those who follow its turn until its answer is in the store: no partial text is
+   * sent.
+   *
+   * @default false
+   */
+  sensitive?: boolean;
 }
 
 /** {@link AgentDurableOptions} with their defaults; durations in milliseconds. */
@@ -42,6 +49,7 @@ export interface ResolvedAgentDurableOptions {
   readonly modelTimeout: number;
   readonly modelRetry: ResolvedRetryOptions;
   readonly maxParallelCalls: number;
+  readonly sensitive: boolean;
 }
 
 /** Configuration of an {@link LlmAgent}. Fields: `LlmAgentConfig` of `@google/adk` 2.0.0, and the durable options. */
@@ -69,6 +77,7 @@ const FIELDS = [
   'modelTimeout',
   'modelRetry',
   'maxParallelCalls',
+  'sensitive',
 ];
 
 const UNSUPPORTED = [
@@ -142,6 +151,7 @@ export class LlmAgent extends BaseAgent {
       modelTimeout: read.duration('modelTimeout', 600_000),
       modelRetry: resolveRetryOptions(owner, 'modelRetry', config.modelRetry),
       maxParallelCalls: read.count('maxParallelCalls', 32),
+      sensitive: read.boolean('sensitive', false),
     });
   }
 

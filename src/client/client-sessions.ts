@@ -11,6 +11,7 @@ import type {
   Session,
 } from '../store/session-store.ts';
 import type { Store, StoredEvent } from '../store/store.ts';
+import { activeTrace } from './active-trace.ts';
 import { type ClientContext, storeOf } from './client-context.ts';
 import { InvalidTurn } from './client-errors.ts';
 import {
@@ -142,6 +143,7 @@ export class ClientSessions {
       messageId,
       retryOf: { invocationId: retryOf, generation },
       ...(agent === undefined ? {} : { agent }),
+      ...activeTrace(),
     };
     const started = await startRun(this.#context, { names, start });
     if (started === undefined) throw turnRunning(names.workflowId);

@@ -6,6 +6,7 @@ import type { AgentTurnStart, TurnRunConfig } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { SessionNames } from '../store/session-names.ts';
 import type { Store } from '../store/store.ts';
+import { activeTrace } from './active-trace.ts';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, MessageTooLarge } from './client-errors.ts';
 import { checkBounded, type TurnNames } from './turn-names.ts';
@@ -87,6 +88,7 @@ export async function outgoingTurn(
     ...content,
     ...(agent === undefined ? {} : { agent }),
     ...(runConfig === undefined ? {} : { runConfig }),
+    ...activeTrace(),
   };
   return {
     names,

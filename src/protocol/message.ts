@@ -28,6 +28,8 @@ export interface SendMessage {
   agent?: string;
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
+  /** As in the start arguments. */
+  traceparent?: string;
 }
 
 /** What became of a message. */

@@ -30,6 +30,8 @@ export interface StepPosition {
   /** Lower bound of the transcript's last seq. */
   seq: number;
   fence: ChainFence;
+  /** Of the message, where its client is traced. */
+  traceparent?: string;
 }
 
 export interface CallModelInput extends StepPosition {
@@ -42,6 +44,8 @@ export interface CallModelInput extends StepPosition {
   messageDigest?: string;
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
+  /** First step only: when the message came, milliseconds since the epoch. */
+  cameAt?: number;
 }
 
 /** How the workflow runs the calls of one tool: milliseconds, from the tool's durable options. */
@@ -88,6 +92,8 @@ export interface FirstStep {
   timeLeft?: number;
   /** The start of the chain as its fence has it from now on: the clock was set back since the session's last turn. */
   startedAt?: number;
+  /** Where people read the session's transcript. */
+  transcript?: string;
 }
 
 /** What a step came to. `finished` is the recorded outcome of an invocation that ended before. */
@@ -125,6 +131,7 @@ export interface ToolCallInput {
   callId: string;
   agent: string;
   args: Carried<Record<string, unknown>>;
+  traceparent?: string;
 }
 
 /** Result of a call's activity: what the history shows and what the workflow must act on. */
@@ -160,10 +167,13 @@ export interface SettleStepInput extends StepPosition {
   message?: string | Content;
   messageDigest?: string;
   stateDelta?: Record<string, unknown>;
+  cameAt?: number;
   agent: string;
   unsettled: UnsettledCall[];
   /** Ends the invocation: responses are appended, then the error event where there is one. */
   ending?: StepEnding;
+  /** With an ending, for metrics and traces: whose the invocation is, and when it began, milliseconds since the epoch. */
+  ended?: { app: string; userId: string; sessionId: string; beganAt?: number };
 }
 
 export interface SettleStepResult {

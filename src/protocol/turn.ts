@@ -29,6 +29,8 @@ export interface AgentTurnStart {
   /** State that the message's event carries. */
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
+  /** Of the W3C's Trace Context: the span that the turn's own span is below. One that is malformed is ignored. */
+  traceparent?: string;
 }
 
 export interface TurnUsage {
@@ -94,6 +96,8 @@ export interface TurnStatus {
   agent: string | undefined;
   step: number;
   invocationId: string;
+  /** When the invocation began, milliseconds since the epoch; absent before one has. */
+  since?: number;
   running: RunningCall[];
   /** Messages that wait for this one's end. */
   queued: number;

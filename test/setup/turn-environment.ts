@@ -80,13 +80,19 @@ export interface TurnEnvironmentOptions {
   /** Of client and worker alike. */
   dataConverter?: DataConverter;
   workerOptions?: Partial<WorkerOptions>;
+  /** host:port where the runtime's metrics are served. */
+  metricsAddress?: string;
 }
 
 export async function openTurnEnvironment(options: TurnEnvironmentOptions): Promise<TurnEnvironment> {
   const { logger, agents, apps, dataConverter } = options;
+  const metrics =
+    options.metricsAddress === undefined
+      ? {}
+      : { telemetryOptions: { metrics: { prometheus: { bindAddress: options.metricsAddress } } } };
   Runtime.install(
     logger === undefined
-      ? { logger: QUIET }
+      ? { logger: QUIET, ...metrics }
       : {
           logger: warningsFor(logger),
           telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },

@@ -166,6 +166,9 @@ describe('a worker', () => {
   let environment: TurnEnvironment;
   let running = 0;
   let most = 0;
+  let limit = 1;
+  /** So many ran at once; those beyond the limit would come before it is. */
+  let reached = Promise.withResolvers<void>();
 
   const sleepy = tool({
     name: 'sleepy',
@@ -184,7 +187,8 @@ describe('a worker', () => {
       execute: async () => {
         running += 1;
         most = Math.max(most, running);
-        await setTimeout(20);
+        if (running >= limit) reached.resolve();
+        await Promise.race([reached.promise, setTimeout(20_000, undefined, { ref: false })]);
         running -= 1;
         return {};
       },
@@ -211,13 +215,15 @@ describe('a worker', () => {
   test.each([
     ['at most maxParallelCalls at a time', 'together', 3],
     ['one after another where they say so', 'alone', 1],
-  ])('runs calls %s [turn.parallel]', async (_how, name, limit) => {
+  ])('runs calls %s [turn.parallel]', async (_how, name, allowed) => {
     most = 0;
+    limit = allowed;
+    reached = Promise.withResolvers();
     environment.gemini.reset(stepCalls([Array.from({ length: 8 }, () => ({ name }))]));
     const { result, history } = await environment.run({ message: 'go', agent: 'chosen' });
     expect(result.status).toBe('completed');
     expect(scheduledActivities(history).filter(({ type }) => type === name)).toHaveLength(8);
-    expect(most).toBe(limit);
+    expect(most).toBe(allowed);
   });
 
   test('runs the root agent, the one that is named, or the one that answered last [worker.agents]', async () => {

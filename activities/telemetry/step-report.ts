@@ -1,0 +1,88 @@
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { AskedStep, StepResponse } from '../../src/flows/step-response.ts';
+import type { Transcript } from '../../src/flows/transcript.ts';
+import type { LlmResponse } from '../../src/models/llm-response.ts';
+import type { CallModelInput } from '../../src/protocol/step.ts';
+import type { OpenedStep } from '../../src/store/store.ts';
+import { type AgentFacts, answeredChat, chatSpan, turnSpan } from './spans.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { SpanEnd } from './tracing.ts';
+
+type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
+
+/** Tells of one model step. */
+export class StepReport {
+  readonly #telemetry: Telemetry;
+  readonly #input: CallModelInput;
+
+  constructor(telemetry: Telemetry, input: CallModelInput) {
+    this.#telemetry = telemetry;
+    this.#input = input;
+  }
+
+  /** Asks the model within a span of its own. */
+  async asking(
+    agent: LlmAgent,
+    opened: OpenStep,
+    { last }: Transcript,
+    ask: () => Promise<LlmResponse>,
+  ): Promise<LlmResponse> {
+    const { metrics, tracing } = this.#telemetry;
+    const { step } = this.#input;
+    const { model } = agent.canonicalModel;
+    const { app } = opened.names;
+    const began = performance.now();
+    const answer = async () => {
+      const response = await ask();
+      metrics.modelAnswered({ app, agent: agent.name, model }, performance.now() - began);
+      return response;
+    };
+    if (tracing === undefined) return await answer();
+    const span = chatSpan({ ...this.#facts(agent.name, opened), model, step, attempt: opened.attempt });
+    const contents = tracing.contents && !agent.durable.sensitive;
+    if (contents && last?.event.content) {
+      span.attributes['gen_ai.input.messages'] = JSON.stringify([last.event.content]);
+    }
+    return await tracing.within(this.#turn(), span, async (end) => {
+      const response = await answer();
+      const told: SpanEnd = answeredChat(response);
+      if (contents && response.content) {
+        told.attributes = {
+          ...told.attributes,
+          'gen_ai.output.messages': JSON.stringify([response.content]),
+        };
+      }
+      end(told);
+      return response;
+    });
+  }
+
+  failed({ names }: OpenStep, { agent, model }: AskedStep, code: string): void {
+    this.#telemetry.metrics.modelFailed({ app: names.app, agent, model }, code);
+  }
+
+  /** A step that is recorded now, and the end of its turn where it is one. */
+  recorded(opened: OpenStep, { agent, outcome, usage, ending }: StepResponse): void {
+    const { metrics, tracing } = this.#telemetry;
+    const { app } = opened.names;
+    const { step, cameAt } = this.#input;
+    metrics.stepRecorded({ app, agent, model: outcome.model ?? '', outcome: outcome.kind }, usage);
+    if (step === 1 && cameAt !== undefined) {
+      metrics.turnBegan({ app }, Date.now() - opened.age - cameAt);
+    }
+    if (ending === undefined) return;
+    metrics.turnEnded({ app, agent }, ending, opened.age);
+    if (tracing === undefined) return;
+    const { name, end } = turnSpan(this.#facts(agent, opened), ending);
+    tracing.turn(this.#turn(), name, Date.now() - opened.age, end);
+  }
+
+  #facts(agent: string, { names }: OpenStep): AgentFacts {
+    return { agent, names, invocationId: this.#input.invocationId };
+  }
+
+  #turn() {
+    const { runKey, traceparent } = this.#input;
+    return { runKey, traceparent };
+  }
+}

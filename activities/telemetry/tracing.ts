@@ -1,0 +1,163 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TimeInput,
+  trace,
+} from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  ParentBasedSampler,
+  RandomIdGenerator,
+  type ReadableSpan,
+  type Sampler,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base';
+import { turnTrace } from './turn-trace.ts';
+
+/** Options of tracing; see {@link https://opentelemetry.io/docs/specs/semconv/gen-ai/}. */
+export interface TracingOptions {
+  /** Where spans go, for one a `BatchSpanProcessor` with an OTLP exporter. They are shut down with the worker. */
+  spanProcessors: SpanProcessor[];
+  /** What the spans say of their process, as `resourceFromAttributes({ 'service.name': 'shop-agents' })` makes it. */
+  resource?: ReadableSpan['resource'];
+  /**
+   * Share of the traces of messages that came without a `traceparent`, 0 to 1: those with one follow their sender.
+   *
+   * @default 1
+   */
+  ratio?: number;
+  /**
+   * Puts messages, answers, arguments and results into the spans, but nothing of `sensitive` agents and tools.
+   *
+   * @default false
+   */
+  contents?: boolean;
+}
+
+/** The turn that a span belongs to. */
+export interface TracedTurn {
+  runKey: string;
+  traceparent?: string | undefined;
+}
+
+export interface TracedSpan {
+  name: string;
+  kind: 'client' | 'internal';
+  attributes: Attributes;
+}
+
+/** What is told of a span when it ends. */
+export interface SpanEnd {
+  attributes?: Attributes;
+  /** No text: it may quote what the span must not tell. */
+  error?: { type: string };
+}
+
+/** Spans of turns. Never throws, never waits: they are exported in the background. */
+export class Tracing {
+  readonly contents: boolean;
+  readonly #provider: BasicTracerProvider;
+  readonly #ids = new ChosenIds();
+
+  constructor({ spanProcessors, resource, ratio = 1, contents = false }: TracingOptions) {
+    this.contents = contents;
+    this.#provider = new BasicTracerProvider({
+      spanProcessors,
+      sampler: sampler(ratio),
+      idGenerator: this.#ids,
+      ...(resource === undefined ? {} : { resource }),
+    });
+  }
+
+  /** Runs work within a span of a turn; what the work calls is traced below it where it is instrumented. */
+  async within<T>(
+    turn: TracedTurn,
+    { name, kind, attributes }: TracedSpan,
+    work: (end: (facts: SpanEnd) => void) => Promise<T>,
+  ): Promise<T> {
+    const parent = trace.setSpanContext(ROOT_CONTEXT, turnTrace(turn.runKey, turn.traceparent).turn);
+    const span = this.#tracer().startSpan(name, { kind: KINDS[kind], attributes }, parent);
+    const told: SpanEnd = {};
+    try {
+      return await context.with(trace.setSpan(context.active(), span), () =>
+        work((facts) => Object.assign(told, facts)),
+      );
+    } catch (error) {
+      told.error ??= { type: typeOf(error) };
+      throw error;
+    } finally {
+      finish(span, told);
+    }
+  }
+
+  /** Writes the span of a turn that has ended. */
+  turn(turn: TracedTurn, name: string, began: TimeInput, { attributes = {}, error }: SpanEnd): void {
+    const { turn: own, sender } = turnTrace(turn.runKey, turn.traceparent);
+    const parent: Context = sender === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, sender);
+    const span = this.#ids.choose(own, () =>
+      this.#tracer().startSpan(name, { kind: SpanKind.INTERNAL, attributes, startTime: began }, parent),
+    );
+    finish(span, error === undefined ? {} : { error });
+  }
+
+  /** Exports what is left. */
+  async shutdown(): Promise<void> {
+    await this.#provider.shutdown();
+  }
+
+  #tracer() {
+    return this.#provider.getTracer('holdfast');
+  }
+}
+
+const KINDS = { client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
+
+function finish(span: Span, { attributes, error }: SpanEnd): void {
+  if (attributes !== undefined) span.setAttributes(attributes);
+  if (error !== undefined) {
+    span.setAttribute('error.type', error.type);
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+}
+
+function typeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '_OTHER';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/**
+ * A message's sender has decided for its trace. Without one the decision comes from the trace id, so that the spans of a turn
+ * agree, whichever worker writes them; their parent is then none of another process.
+ */
+function sampler(ratio: number): Sampler {
+  const root = new TraceIdRatioBasedSampler(ratio);
+  return new ParentBasedSampler({ root, localParentSampled: root });
+}
+
+/** Random ids, but for the span of a turn, whose id is known before it ends. */
+class ChosenIds extends RandomIdGenerator {
+  #chosen: { traceId: string; spanId: string } | undefined;
+
+  constructor() {
+    super();
+    const random = { traceId: this.generateTraceId, spanId: this.generateSpanId };
+    this.generateTraceId = () => this.#chosen?.traceId ?? random.traceId();
+    this.generateSpanId = () => this.#chosen?.spanId ?? random.spanId();
+  }
+
+  choose<T>(ids: { traceId: string; spanId: string }, start: () => T): T {
+    this.#chosen = ids;
+    try {
+      return start();
+    } finally {
+      this.#chosen = undefined;
+    }
+  }
+}

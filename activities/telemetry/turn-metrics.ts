@@ -1,0 +1,109 @@
+import type { MetricMeter } from '@temporalio/common';
+import type { InvocationOutcome } from '../../src/protocol/turn.ts';
+import type { StepUsage } from '../../src/store/store.ts';
+
+/** The app is unknown to activities that get the store's id of the session only. */
+export interface StepFacts {
+  app: string;
+  agent: string;
+  model: string;
+  /** What the step came to: `calls`, `final` or `failed`. */
+  outcome: string;
+}
+
+export interface CallFacts {
+  app: string;
+  agent: string;
+  tool: string;
+}
+
+/** A price is fractional, and Temporal's counters are whole: millionths of the price table's unit. */
+const MICRO = 1_000_000;
+const MILLISECOND = 1_000;
+
+/**
+ * Counts what turns do, on the meter of Temporal's runtime, so that one endpoint tells of Holdfast and of the SDK. What was
+ * recorded before and is only read again isn't counted again. No label names a user, a session or a turn.
+ */
+export class TurnMetrics {
+  readonly #meter: MetricMeter;
+  readonly #turns;
+  readonly #turnTime;
+  readonly #waits;
+  readonly #steps;
+  readonly #modelTime;
+  readonly #tokens;
+  readonly #cost;
+  readonly #calls;
+  readonly #callTime;
+  readonly #failures;
+
+  constructor(meter: MetricMeter) {
+    this.#meter = meter;
+    this.#turns = this.#counter('holdfast_turns', 'turn', 'turns that have ended');
+    this.#turnTime = this.#seconds('holdfast_turn_seconds', 'from the first step of a turn to its end');
+    this.#waits = this.#seconds('holdfast_message_wait_seconds', 'from the start of a run to its first step');
+    this.#steps = this.#counter('holdfast_steps', 'step', 'model steps that were recorded');
+    this.#modelTime = this.#seconds('holdfast_model_seconds', 'of one request to a model');
+    this.#tokens = this.#counter('holdfast_tokens', 'token', 'tokens of model calls');
+    this.#cost = this.#counter(
+      'holdfast_cost_micros',
+      '',
+      'cost of model calls, in millionths of the price unit',
+    );
+    this.#calls = this.#counter('holdfast_calls', 'call', 'calls of tools that were settled');
+    this.#callTime = this.#seconds('holdfast_call_seconds', 'of one attempt of a tool');
+    this.#failures = this.#counter('holdfast_failures', 'failure', 'failed attempts of models and tools');
+  }
+
+  turnEnded(
+    { app, agent }: { app: string; agent: string },
+    { status, error }: Pick<InvocationOutcome, 'status' | 'error'>,
+    ms: number,
+  ): void {
+    this.#turns.add(1, { app, agent, status, code: error?.code ?? '' });
+    this.#turnTime.record(Math.max(ms, 0) / MILLISECOND, { app, agent, status });
+  }
+
+  turnBegan({ app }: { app: string }, waitedMs: number): void {
+    this.#waits.record(Math.max(waitedMs, 0) / MILLISECOND, { app });
+  }
+
+  stepRecorded(
+    { app, agent, model, outcome }: StepFacts,
+    { promptTokens, outputTokens, cost }: StepUsage,
+  ): void {
+    this.#steps.add(1, { app, agent, model, outcome });
+    if (promptTokens > 0) this.#tokens.add(promptTokens, { app, agent, model, type: 'input' });
+    if (outputTokens > 0) this.#tokens.add(outputTokens, { app, agent, model, type: 'output' });
+    if (cost !== undefined && cost > 0) this.#cost.add(Math.round(cost * MICRO), { app, agent, model });
+  }
+
+  modelAnswered({ app, agent, model }: Omit<StepFacts, 'outcome'>, ms: number): void {
+    this.#modelTime.record(ms / MILLISECOND, { app, agent, model });
+  }
+
+  modelFailed({ app, agent, model }: Omit<StepFacts, 'outcome'>, code: string): void {
+    this.#failures.add(1, { app, agent, kind: 'model', name: model, code });
+  }
+
+  callSettled({ app, agent, tool }: CallFacts, failed: boolean): void {
+    this.#calls.add(1, { app, agent, tool, outcome: failed ? 'failed' : 'completed' });
+  }
+
+  callAttempted({ app, agent, tool }: CallFacts, ms: number): void {
+    this.#callTime.record(ms / MILLISECOND, { app, agent, tool });
+  }
+
+  callFailed({ app, agent, tool }: CallFacts, code: string): void {
+    this.#failures.add(1, { app, agent, kind: 'tool', name: tool, code });
+  }
+
+  #counter(name: string, unit: string, description: string) {
+    return this.#meter.createCounter(name, unit, description);
+  }
+
+  #seconds(name: string, description: string) {
+    return this.#meter.createHistogram(name, 'float', 's', description);
+  }
+}

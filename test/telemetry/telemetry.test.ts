@@ -1,0 +1,188 @@
+import { context, type SpanContext, TraceFlags, trace } from '@opentelemetry/api';
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { error, text } from '../../src/testing/gemini-reply.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { freePort } from '../setup/postgres-server.ts';
+import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { AsyncContext } from './async-context.ts';
+
+const exported = new InMemorySpanExporter();
+let environment: TurnEnvironment;
+let address: string;
+let withinTool: SpanContext | undefined;
+
+const pay = tool({
+  name: 'pay',
+  description: 'Pays.',
+  parameters: z.object({ card: z.string(), fails: z.boolean().optional() }),
+  retry: { maximumAttempts: 1 },
+  execute: ({ fails }) => {
+    withinTool = trace.getSpanContext(context.active());
+    if (fails) throw new Error('the card 4242 was refused');
+    return { receipt: 'receipt-of-4242' };
+  },
+});
+
+beforeAll(async () => {
+  context.setGlobalContextManager(new AsyncContext());
+  address = `127.0.0.1:${await freePort()}`;
+  environment = await openTurnEnvironment({
+    agents: [
+      new LlmAgent({
+        name: 'cashier',
+        model: 'gemini-2.5-flash',
+        tools: [pay],
+        modelRetry: { initialInterval: 1 },
+      }),
+    ],
+    metricsAddress: address,
+    workerOptions: {
+      tracing: { spanProcessors: [new SimpleSpanProcessor(exported)] },
+      transcriptUrl: 'https://desk.example/{app}/{user}/{session}',
+    },
+  });
+});
+
+beforeEach(() => {
+  exported.reset();
+  withinTool = undefined;
+});
+
+afterAll(async () => {
+  context.disable();
+  await environment.close();
+});
+
+const script = (args: Record<string, unknown>) => stepCalls([[{ name: 'pay', args }]], 'paid, says 4242');
+
+describe('a turn’s trace', () => {
+  test('goes from the client’s span over the turn’s to its model calls and tools [traces.genai]', async () => {
+    environment.gemini.reset(script({ card: '4242' }));
+    const sender: SpanContext = {
+      traceId: '0af7651916cd43dd8448eb211c80319c',
+      spanId: 'b7ad6b7169203331',
+      traceFlags: TraceFlags.SAMPLED,
+    };
+    const { result, workflowId } = await context.with(trace.setSpanContext(context.active(), sender), () =>
+      environment.run({ message: 'pay with 4242', sessionId: 'a/session' }),
+    );
+    const spans = exported.getFinishedSpans();
+    const [turn] = spans.filter(({ name }) => name === 'invoke_agent cashier');
+    expect(spans.map(({ name }) => name)).toEqual([
+      'chat gemini-2.5-flash',
+      'execute_tool pay',
+      'chat gemini-2.5-flash',
+      'invoke_agent cashier',
+    ]);
+    expect(new Set(spans.map((span) => span.spanContext().traceId))).toEqual(new Set([sender.traceId]));
+    expect(turn?.parentSpanContext?.spanId).toBe(sender.spanId);
+    for (const span of spans) {
+      if (span !== turn) expect(span.parentSpanContext?.spanId).toBe(turn?.spanContext().spanId);
+    }
+    expect(turn?.attributes).toMatchObject({
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'cashier',
+      'holdfast.invocation_id': result.invocationId,
+      'gen_ai.usage.input_tokens': result.usage.promptTokens,
+      'holdfast.model_calls': 2,
+    });
+    expect(spans[1]?.attributes).toMatchObject({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'pay',
+    });
+    expect(withinTool?.spanId).toBe(spans[1]?.spanContext().spanId);
+    expect(textOf(spans)).not.toContain('4242');
+    expect(await detailsOf(workflowId)).toContain('[transcript](https://desk.example/test/ada/a%2Fsession)');
+  });
+
+  test('is one trace too where the client isn’t traced [traces.genai]', async () => {
+    environment.gemini.reset(script({ card: '4242' }));
+    await environment.run({ message: 'pay' });
+    const spans = exported.getFinishedSpans();
+    expect(spans).toHaveLength(4);
+    expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1);
+    const turn = spans.at(-1);
+    expect(turn?.parentSpanContext).toBeUndefined();
+    expect(spans[0]?.parentSpanContext?.spanId).toBe(turn?.spanContext().spanId);
+  });
+
+  test('a sender that isn’t sampled has decided for the turn [traces.genai]', async () => {
+    environment.gemini.reset(script({ card: '4242' }));
+    const sender = { traceId: '0af7651916cd43dd8448eb211c80319d', spanId: 'b7ad6b7169203331', traceFlags: 0 };
+    await context.with(trace.setSpanContext(context.active(), sender), () =>
+      environment.run({ message: 'pay' }),
+    );
+    expect(exported.getFinishedSpans()).toEqual([]);
+  });
+
+  test('failures are told by their type, and never by their text [traces.genai]', async () => {
+    environment.gemini.reset(script({ card: '4242', fails: true }));
+    await environment.run({ message: 'pay' });
+    const [, failed] = exported.getFinishedSpans();
+    expect(failed?.name).toBe('execute_tool pay');
+    expect(failed?.attributes['error.type']).toBe('HOLDFAST_TOOL_FAILED');
+    expect(textOf(exported.getFinishedSpans())).not.toContain('4242');
+  });
+});
+
+test('turns, steps, calls, tokens, waiting and failures are counted, beside the SDK’s own metrics [metrics.prometheus]', async () => {
+  environment.gemini.reset([error(500, 'once'), ...Array(2).fill(text('done'))]);
+  const before = await metrics();
+  await environment.run({ app: 'counted', message: 'hello' });
+  const after = await metrics();
+  const grown = (name: string, labels: Record<string, string>) =>
+    sum(after, name, { app: 'counted', ...labels }) - sum(before, name, { app: 'counted', ...labels });
+  expect(grown('holdfast_turns', { agent: 'cashier', status: 'completed' })).toBe(1);
+  expect(grown('holdfast_steps', { outcome: 'final', model: 'gemini-2.5-flash' })).toBe(1);
+  expect(grown('holdfast_failures', { kind: 'model' })).toBe(1);
+  expect(grown('holdfast_tokens', { type: 'input' })).toBeGreaterThan(0);
+  expect(grown('holdfast_turn_seconds_count', {})).toBe(1);
+  expect(grown('holdfast_message_wait_seconds_count', {})).toBe(1);
+  expect(grown('holdfast_model_seconds_count', {})).toBe(1);
+  expect(sum(after, 'temporal_workflow_completed', {})).toBeGreaterThan(0);
+});
+
+test('calls are counted by tool and outcome, and no label names a person or a session [metrics.prometheus]', async () => {
+  environment.gemini.reset(script({ card: '4242', fails: true }));
+  await environment.run({
+    app: 'calls',
+    userId: 'ada-lovelace',
+    sessionId: 'private-session',
+    message: 'pay',
+  });
+  const after = await metrics();
+  expect(sum(after, 'holdfast_calls', { app: 'calls', tool: 'pay', outcome: 'failed' })).toBe(1);
+  expect(sum(after, 'holdfast_failures', { app: 'calls', kind: 'tool', name: 'pay' })).toBe(1);
+  expect(sum(after, 'holdfast_call_seconds_count', { app: 'calls', tool: 'pay' })).toBe(1);
+  const ours = after.filter((line) => line.startsWith('holdfast_')).join('\n');
+  expect(ours).not.toMatch(/ada-lovelace|private-session|4242/);
+});
+
+async function detailsOf(workflowId: string): Promise<string> {
+  return await environment.temporal.workflow
+    .getHandle(workflowId)
+    .query('__temporal_workflow_metadata')
+    .then((metadata) => (metadata as { currentDetails?: string }).currentDetails ?? '');
+}
+
+async function metrics(): Promise<string[]> {
+  const response = await fetch(`http://${address}/metrics`);
+  return (await response.text()).split('\n');
+}
+
+function sum(lines: readonly string[], name: string, labels: Record<string, string>): number {
+  return lines
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .filter((line) => Object.entries(labels).every(([label, value]) => line.includes(`${label}="${value}"`)))
+    .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+function textOf(spans: readonly ReadableSpan[]): string {
+  return JSON.stringify(
+    spans.map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
+  );
+}

@@ -1,0 +1,38 @@
+import { Tracing, type TracingOptions } from '../activities/telemetry/tracing.ts';
+import { DefinitionError } from '../src/schema/definition-error.ts';
+import { assertKnownFields } from '../src/schema/known-fields.ts';
+import { OptionReader } from '../src/schema/option-reader.ts';
+
+const OWNER = 'createWorker';
+const FIELDS = ['spanProcessors', 'resource', 'ratio', 'contents'] satisfies (keyof TracingOptions)[];
+
+/** @throws DefinitionError naming the wrong field. */
+export function tracingOf(options: unknown): Tracing | undefined {
+  if (options === undefined) return undefined;
+  assertKnownFields(OWNER, options, FIELDS, { field: 'tracing' });
+  const read = new OptionReader(OWNER, options, 'tracing');
+  const { spanProcessors, resource, ratio } = options;
+  if (!Array.isArray(spanProcessors) || spanProcessors.length === 0) {
+    throw invalid(
+      'spanProcessors',
+      'expected a list of span processors, for one [new BatchSpanProcessor(exporter)]',
+    );
+  }
+  for (const [index, processor] of spanProcessors.entries()) {
+    if (typeof processor?.onEnd === 'function' && typeof processor.shutdown === 'function') continue;
+    throw invalid(`spanProcessors[${index}]`, 'expected a span processor of OpenTelemetry');
+  }
+  if (ratio !== undefined && !(typeof ratio === 'number' && ratio >= 0 && ratio <= 1)) {
+    throw invalid('ratio', 'expected a number from 0 to 1');
+  }
+  return new Tracing({
+    spanProcessors,
+    ...(resource === undefined ? {} : { resource: resource as NonNullable<TracingOptions['resource']> }),
+    ...(ratio === undefined ? {} : { ratio: ratio as number }),
+    contents: read.boolean('contents', false),
+  });
+}
+
+function invalid(field: string, problem: string): DefinitionError {
+  return new DefinitionError({ owner: OWNER, field: `tracing.${field}`, problem });
+}

@@ -1,0 +1,20 @@
+import { DefinitionError } from '../src/schema/definition-error.ts';
+import type { SessionNames } from '../src/store/store.ts';
+
+const PLACES = /\{(app|user|session)\}/g;
+
+/** @throws DefinitionError for what is no URL with the place `{session}`. */
+export function transcriptUrl(template: unknown): ((names: SessionNames) => string) | undefined {
+  if (template === undefined) return undefined;
+  if (typeof template !== 'string' || !/^https?:\/\//.test(template) || !template.includes('{session}')) {
+    throw new DefinitionError({
+      owner: 'createWorker',
+      field: 'transcriptUrl',
+      problem: 'expected an http or https URL with the places {app}, {user} and {session}, or nothing',
+    });
+  }
+  return ({ app, userId, sessionId }) => {
+    const values: Record<string, string> = { app, user: userId, session: sessionId };
+    return template.replace(PLACES, (_place, name: string) => encodeURIComponent(values[name] ?? ''));
+  };
+}
