@@ -43,6 +43,10 @@ import {
   resultOfChain,
 } from './turn-state.ts';
 
+const A_MESSAGE = 'a message to the session: { messageId, message, policy?, agent? }';
+const A_CANCEL = 'cancels one call, its model is told: { callKey, reason? }';
+const AN_INTERRUPT = 'ends the turn that runs, its open calls are answered: { reason? }';
+
 const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
 
 /**
@@ -105,36 +109,52 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       queued: mailbox.waiting,
       usage: latest?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     }),
+    { description: 'how the turn stands: agent, step, running calls, messages that wait, spend' },
   );
   setHandler(
     defineUpdate<MessageReceipt, [SendMessage]>(SEND_MESSAGE),
     (given) => mailbox.updated(checkedMessage(given)),
     {
       validator: (given) => void checkedMessage(given),
+      description: `${A_MESSAGE}; answers what became of it`,
     },
   );
   setHandler(
     defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL),
     (given) => orders.once(given, () => cancelCall(given)),
-    { validator: (given) => void (orders.knows(given) || steering.callOf(given)) },
+    {
+      validator: (given) => void (orders.knows(given) || steering.callOf(given)),
+      description: `${A_CANCEL}; answers which call it is`,
+    },
   );
   setHandler(
     defineUpdate<InterruptReceipt, [Interrupt | undefined]>(INTERRUPT),
     (given = {}) => orders.once(given, () => interrupt(given)),
-    { validator: (given) => void checkedInterrupt(given ?? {}) },
+    {
+      validator: (given) => void checkedInterrupt(given ?? {}),
+      description: `${AN_INTERRUPT}; answers which one`,
+    },
   );
-  setHandler(defineSignal<[SendMessage]>(SEND_MESSAGE), (given) => {
-    try {
-      mailbox.signalled(checkedMessage(given));
-    } catch (error) {
-      mailbox.refused(given, messageOf(error));
-    }
-  });
-  setHandler(defineSignal<[CancelCall]>(CANCEL_CALL), (given) =>
-    noted(() => orders.once(given, () => cancelCall(given))),
+  setHandler(
+    defineSignal<[SendMessage]>(SEND_MESSAGE),
+    (given) => {
+      try {
+        mailbox.signalled(checkedMessage(given));
+      } catch (error) {
+        mailbox.refused(given, messageOf(error));
+      }
+    },
+    { description: A_MESSAGE },
   );
-  setHandler(defineSignal<[Interrupt | undefined]>(INTERRUPT), (given) =>
-    noted(() => orders.once(given ?? {}, () => interrupt(given ?? {}))),
+  setHandler(
+    defineSignal<[CancelCall]>(CANCEL_CALL),
+    (given) => noted(() => orders.once(given, () => cancelCall(given))),
+    { description: A_CANCEL },
+  );
+  setHandler(
+    defineSignal<[Interrupt | undefined]>(INTERRUPT),
+    (given) => noted(() => orders.once(given ?? {}, () => interrupt(given ?? {}))),
+    { description: AN_INTERRUPT },
   );
 
   /** Nobody reads what a signal's handler throws; what is thrown otherwise would stop the workflow for ever. */
