@@ -15,6 +15,8 @@ export interface ModelQuestion {
   transcript: Transcript;
   context: RequestContext;
   stream: boolean;
+  /** Told of partial responses as they come; never after the attempt has ended. */
+  onPartial?: ((response: LlmResponse) => void) | undefined;
   /** What is left of the turn's wall time, milliseconds. */
   timeLeft: number | undefined;
   current: Attempt;
@@ -39,7 +41,7 @@ export interface StepFailure {
 
 /** Neither the instruction nor the model holds the attempt where they don't heed their signal. */
 export async function askModel(question: ModelQuestion): Promise<LlmResponse> {
-  const { agent, transcript, context, stream, timeLeft, current } = question;
+  const { agent, transcript, context, stream, onPartial, timeLeft, current } = question;
   const { modelTimeout } = agent.durable;
   const timeout = AbortSignal.timeout(modelTimeout);
   const outOfTime = new AbortController();
@@ -53,7 +55,8 @@ export async function askModel(question: ModelQuestion): Promise<LlmResponse> {
     const request = await buildRequest(agent, transcript, context);
     let last: LlmResponse | undefined;
     for await (const response of agent.canonicalModel.generateContentAsync(request, stream, signal)) {
-      if (!response.partial) last = response;
+      if (response.partial) onPartial?.(response);
+      else last = response;
     }
     if (last !== undefined) return last;
     const empty = `the model ${request.model} ended its stream without a response`;

@@ -12,7 +12,7 @@ import {
 import type { Transcript } from '../src/flows/transcript.ts';
 import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
-import type { CallModelInput, FirstStep, StepOutcome } from '../src/protocol/step.ts';
+import type { CallModelInput, ChainFence, FirstStep, StepOutcome } from '../src/protocol/step.ts';
 import type { TurnError } from '../src/protocol/turn.ts';
 import type { CommittedStep, OpenedStep, StepUsage } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
@@ -21,6 +21,7 @@ import { askModel, delayOf, failureOf, OutOfTime, type StepFailure } from './ask
 import { type Attempt, attempt, isLastRefusal, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
+import { LiveText } from './live-text.ts';
 import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
 import { messageOf } from './message-event.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
@@ -98,21 +99,49 @@ class ModelStep {
     }
     if (opened.kind === 'recorded') return { ...opened.outcome, ...told };
 
-    const step = this.#concealed(await this.#answer(opened, known));
-    const commit = (response: StepResponse) =>
-      store.commitStep({ ...position, fence, session: opened.session, ...response });
-    let recorded = step;
+    const { runKey, step } = position;
+    const live = new LiveText(store, { session: opened.session, runKey, step, attempt: opened.attempt });
+    try {
+      const committed = await this.#commit(await this.#answer(opened, known, live), opened, fence, live);
+      return { ...committed.outcome, ...told };
+    } catch (error) {
+      live.drop();
+      throw error;
+    }
+  }
+
+  async #commit(
+    answer: StepResponse,
+    opened: OpenStep,
+    fence: ChainFence,
+    live: LiveText,
+  ): Promise<CommittedStep> {
+    const commit = (response: StepResponse) => {
+      // Before the commit, so that who follows the turn has all text before its event.
+      if (response.events.some(({ kind }) => kind === 'model')) live.end();
+      else live.drop();
+      const { invocationId, runKey, step } = this.#input;
+      return this.#dependencies.store.commitStep({
+        invocationId,
+        runKey,
+        step,
+        fence,
+        session: opened.session,
+        ...response,
+      });
+    };
+    let recorded = this.#concealed(answer);
     let committed: CommittedStep;
     try {
       committed = await commit(recorded);
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
-      const asked = this.#asked(opened, step.agent, step.outcome.model ?? '');
-      recorded = stepFromError(asked, error, step.usage);
+      const asked = this.#asked(opened, recorded.agent, recorded.outcome.model ?? '');
+      recorded = stepFromError(asked, error, recorded.usage);
       committed = await commit(recorded);
     }
     if (committed.kind === 'committed') this.#report().recorded(opened, recorded);
-    return { ...committed.outcome, ...told };
+    return committed;
   }
 
   #report(): StepReport {
@@ -165,7 +194,7 @@ class ModelStep {
     return settingsOf(this.#dependencies.deployment, names.app);
   }
 
-  async #answer(opened: OpenStep, known: KnownTranscript): Promise<StepResponse> {
+  async #answer(opened: OpenStep, known: KnownTranscript, live: LiveText): Promise<StepResponse> {
     const { deployment, store, transcripts } = this.#dependencies;
     const name =
       this.#input.agent ??
@@ -201,7 +230,7 @@ class ModelStep {
     let response: LlmResponse;
     try {
       response = await this.#report().asking(agent, opened, transcript, () =>
-        this.#ask(agent, transcript, opened),
+        this.#ask(agent, transcript, opened, live),
       );
     } catch (error) {
       if (error instanceof OutOfTime) return stepFromError(asked, error, ONE_CALL);
@@ -231,13 +260,16 @@ class ModelStep {
     return runConfigOf(this.#settings(opened), this.#input.runConfig ?? opened.asked.runConfig);
   }
 
-  #ask(agent: LlmAgent, transcript: Transcript, opened: OpenStep): Promise<LlmResponse> {
+  #ask(agent: LlmAgent, transcript: Transcript, opened: OpenStep, live: LiveText): Promise<LlmResponse> {
     const { names, state, age, sessionUsage } = opened;
+    const stream = this.#runConfig(opened).streamingMode === 'sse';
+    const followed = stream && !agent.durable.sensitive;
     return askModel({
       agent,
       transcript,
       context: { invocationId: this.#input.invocationId, names, state },
-      stream: this.#runConfig(opened).streamingMode === 'sse',
+      stream,
+      onPartial: followed ? (response) => live.add(agent.name, response) : undefined,
       timeLeft: timeLeft(this.#settings(opened), { age, sessionTime: sessionUsage.time }),
       current: this.#current,
     });

@@ -4,7 +4,7 @@ import type { PartialText, Store } from '../src/store/store.ts';
 /** From one notice of a model call to the next at least, milliseconds: 20 a second. */
 const INTERVAL = 50;
 
-/** Of one notice's text, as JSON: what PostgreSQL's NOTIFY carries, with room for the names around it. */
+/** Of one notice's text: what PostgreSQL's NOTIFY carries, with room for the names around it. */
 const MOST_BYTES = 7 * 1024;
 
 /** Characters that wait to be told at most. What a model writes faster than it can be told, its event brings. */
@@ -131,23 +131,19 @@ export class LiveText {
   }
 }
 
-/** The longest beginning of a text that has at most so many bytes as JSON, cut between characters. */
+/** The longest beginning of a text that has at most so many bytes of UTF-8, cut between characters. */
 function beginningOf(text: string, mostBytes: number): string {
+  // A character of a string is never less than one byte.
   const some = text.slice(0, mostBytes);
-  if (some.length === text.length && jsonBytes(text) <= mostBytes) return text;
+  if (some.length === text.length && Buffer.byteLength(text) <= mostBytes) return text;
   let bytes = 0;
   let length = 0;
   for (const character of some) {
-    bytes += jsonBytes(character);
+    bytes += Buffer.byteLength(character);
     if (bytes > mostBytes) break;
     length += character.length;
   }
-  // A cut within a character makes a half of it one of its own.
-  return some.slice(0, length === some.length && isFirstHalf(some) ? length - 1 : length);
-}
-
-function jsonBytes(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text)) - 2;
+  return text.slice(0, length);
 }
 
 /** Whether a text ends with the first half of a surrogate pair. */

@@ -4,6 +4,12 @@ export { BundleMismatch } from './bundle.ts';
 export { createWorker, type WorkerOptions } from './create-worker.ts';
 export { acquireFolder, FolderInUse, type FolderOwnership, FolderUnusable } from './folder/lock.ts';
 export { type JsonLoggerOptions, jsonLogger } from './json-logger.ts';
+export {
+  findLocalGateway,
+  type LocalGateway,
+  type LocalGatewayOptions,
+  openLocalGateway,
+} from './local-gateway.ts';
 export { namesServer } from './temporal/client-config.ts';
 export { openTemporal, type TemporalOptions, type TemporalTarget } from './temporal/connect.ts';
 export { stopEmbedded } from './temporal/embedded.ts';

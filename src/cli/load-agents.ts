@@ -23,12 +23,18 @@ export interface AgentsFile {
   geminiScript: GeminiScript | undefined;
 }
 
-/** Loads a TypeScript or JavaScript file as it is; every exported agent is registered, and the app's. */
-export async function loadAgents(file: string): Promise<AgentsFile> {
+/** @throws CliError where there is no such file. */
+export function agentsPath(file: string): string {
   const path = resolve(file);
   if (!existsSync(path)) throw new CliError(`${file}: no such file; name a file that exports your agents`);
   if (statSync(path).isDirectory())
     throw new CliError(`${file} is a folder; name a file that exports your agents`);
+  return path;
+}
+
+/** Loads a TypeScript or JavaScript file as it is; every exported agent is registered, and the app's. */
+export async function loadAgents(file: string): Promise<AgentsFile> {
+  const path = agentsPath(file);
   const exported = await importFile(file, path);
   const names = 'module.exports' in exported ? [] : Object.keys(exported);
   const app = appOf(file, exported);

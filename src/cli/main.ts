@@ -1,27 +1,6 @@
-import { createRequire } from 'node:module';
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { CliError, describeError } from './cli-error.ts';
-import { COMMANDS } from './commands/all.ts';
-
-function versionOf(): string {
-  const built = import.meta.url.endsWith('.js');
-  const manifest: unknown = createRequire(import.meta.url)(
-    built ? '../../../package.json' : '../../package.json',
-  );
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : '';
-}
-
-function program(exit: (code: number) => void): Command {
-  const holdfast = new Command('holdfast')
-    .description('Durable agents on Temporal')
-    .version(versionOf())
-    .showHelpAfterError('(holdfast --help shows what there is)')
-    .exitOverride();
-  for (const add of COMMANDS) add(holdfast, exit);
-  return holdfast;
-}
+import { holdfastProgram } from './program.ts';
 
 /** The `holdfast` command. Ends the process: 0, 1 for a failure, 2 for a wrong command line, 130 where interrupted. */
 export async function main(args: readonly string[]): Promise<never> {
@@ -37,7 +16,7 @@ export async function main(args: readonly string[]): Promise<never> {
 async function exitCodeOf(args: readonly string[]): Promise<number> {
   let code = 0;
   try {
-    await program((given) => {
+    await holdfastProgram((given) => {
       code = given;
     }).parseAsync(args, { from: 'user' });
     return code;

@@ -17,6 +17,11 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && !/^(false|0)$/i.test(value);
 }
 
+/** Whether an agent asks Gemini, and no variable says how it is reached. */
+export function lacksGeminiKey(agents: readonly LlmAgent[], env: NodeJS.ProcessEnv): boolean {
+  return !KEYS.some((name) => isSet(env[name])) && agents.some((agent) => isGemini(agent.canonicalModel));
+}
+
 /**
  * Without a key for Gemini, agents that ask it get a local stand-in, scripted by their file; `env` is changed so that
  * the model finds it.
@@ -27,8 +32,7 @@ export async function offerGemini(
   env: NodeJS.ProcessEnv,
   note: (line: string) => void,
 ): Promise<GeminiStandIn | undefined> {
-  if (KEYS.some((name) => isSet(env[name])) || !agents.some((agent) => isGemini(agent.canonicalModel)))
-    return undefined;
+  if (!lacksGeminiKey(agents, env)) return undefined;
   const standIn = await startGeminiStandIn({ script: script ?? demoScript });
   Object.assign(env, standIn.env);
   note('GEMINI_API_KEY is not set: a local stand-in answers in Gemini’s place; its words are scripted');

@@ -1,8 +1,9 @@
-import { acquireFolder, stopEmbedded } from '../../worker/index.ts';
+import { acquireFolder, FolderInUse, type FolderOwnership, stopEmbedded } from '../../worker/index.ts';
+import { CliError } from './cli-error.ts';
 
 /** `holdfast stop`: stops the embedded Temporal server of a folder. */
 export async function stopCommand(folder: string): Promise<void> {
-  const ownership = acquireFolder(folder);
+  const ownership = acquire(folder);
   try {
     const stopped = await stopEmbedded(ownership.folder);
     process.stderr.write(
@@ -10,5 +11,22 @@ export async function stopCommand(folder: string): Promise<void> {
     );
   } finally {
     ownership.release();
+  }
+}
+
+/** A server that somebody works with stays up. */
+function acquire(folder: string): FolderOwnership {
+  try {
+    return acquireFolder(folder);
+  } catch (error) {
+    if (!(error instanceof FolderInUse) || error.owner === undefined) throw error;
+    const { pid, since } = error.owner;
+    throw new CliError(
+      `the folder ${error.folder} is in use by process ${pid} since ${since}, and its Temporal server with it. End that ` +
+        `process first (Ctrl-C or /quit in its terminal, or: kill ${pid}), then run holdfast stop again; or let it stop the ` +
+        'server itself at its end (--stop-server of holdfast dev and holdfast run)',
+      1,
+      { cause: error },
+    );
   }
 }

@@ -4,7 +4,7 @@ import type { MessageReceipt } from '../protocol/message.ts';
 import { SEND_MESSAGE } from '../protocol/names.ts';
 import type { InvocationOutcome, TurnResult } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { RecordedInvocation, SessionNames, Store } from '../store/store.ts';
+import type { InboxRow, RecordedInvocation, SessionNames, Store } from '../store/store.ts';
 import { ANSWER_TIMEOUT, ask } from './ask-workflow.ts';
 import type { ClientContext } from './client-context.ts';
 import { MessageRejected, NoAnswer } from './client-errors.ts';
@@ -15,12 +15,17 @@ import { type RunEnd, runEnd, wasCancelled, wasRefused, wasStopped } from './run
 import { SessionNews } from './session-news.ts';
 import { queryStatus } from './steering.ts';
 import { isOutage, readWhenBack } from './store-outage.ts';
+import { storedTurn } from './stored-turn.ts';
+import type { TurnNames } from './turn-names.ts';
 import { wasTaken } from './was-taken.ts';
 
 /** A turn with what became of its sending. */
-export type SentTurn = OutgoingTurn & Delivery;
+export interface SentTurn extends OutgoingTurn, Delivery {
+  /** Of one that had ended when it was looked for. */
+  ended?: EndedInvocation;
+}
 
-type EndedInvocation = RecordedInvocation & { outcome: InvocationOutcome };
+export type EndedInvocation = RecordedInvocation & { outcome: InvocationOutcome };
 
 const MOST_SENDS = 5;
 
@@ -38,6 +43,7 @@ export async function awaitResult(
   turn: SentTurn,
   signal?: AbortSignal,
 ): Promise<TurnResult> {
+  if (turn.ended !== undefined) return resultOf(turn.ended);
   const { workflowId } = turn.names;
   let { runId } = turn;
   for (let sent = 1; ; ) {
@@ -47,9 +53,9 @@ export async function awaitResult(
     const { result, begun } = await resultAfter(context, turn, end, signal);
     if (result !== undefined) return result;
     const closed = error === undefined || error instanceof WorkflowFailedError;
-    if (turn.disposition !== 'sent' || !closed || wasRefused(error) || sent === MOST_SENDS) {
-      throw error ?? neverBegun(workflowId, sent);
-    }
+    const mayBeSent = turn.disposition === 'sent' && closed && !wasRefused(error) && sent < MOST_SENDS;
+    const sendable = mayBeSent ? await withContent(context, turn, signal) : undefined;
+    if (sendable === undefined) throw error ?? neverBegun(workflowId, sent);
     if (begun) {
       if (error !== undefined) throw error;
       const open = await openRun(context.temporal, workflowId);
@@ -59,8 +65,20 @@ export async function awaitResult(
       }
     }
     sent += 1;
-    runId = (await readWhenBack(() => sendAgain(context, turn), signal)).runId;
+    runId = (await readWhenBack(() => sendAgain(context, sendable), signal)).runId;
   }
+}
+
+/** A turn that was looked for has its message in the store's inbox, or nowhere. */
+async function withContent(
+  { store }: ClientContext,
+  turn: SentTurn,
+  signal: AbortSignal | undefined,
+): Promise<SentTurn | undefined> {
+  if (turn.message !== undefined || store === undefined) return turn.message && turn;
+  const { session, invocationId } = turn.names;
+  const row = await readWhenBack(() => store.findWaiting(session, invocationId), signal);
+  return row?.status === 'waiting' ? { ...turn, ...storedTurn(turn.names, row) } : undefined;
 }
 
 /** What comes first: the end of the run, or the store's word that this invocation has ended. */
@@ -136,10 +154,12 @@ async function recordedEnd(
 async function isInQueue(
   context: ClientContext,
   store: Store,
-  { names: { session, workflowId, invocationId }, message }: SentTurn,
+  { names, message }: SentTurn,
 ): Promise<boolean> {
+  const { session, workflowId, invocationId } = names;
   const row = await store.findWaiting(session, invocationId);
-  if (row?.status !== 'rejected' || message === undefined) return row?.status === 'waiting';
+  if (row?.status !== 'rejected') return row?.status === 'waiting';
+  if (message === undefined) throw rejected(workflowId, rejectedReceipt(names, row));
   // The row may be of an earlier try to send this message.
   const deadline = Date.now() + ANSWER_TIMEOUT;
   const asked = await ask<MessageReceipt>(context, workflowId, {
@@ -208,6 +228,20 @@ function isCancelled({ status, error }: InvocationOutcome): boolean {
 
 function resultOf({ invocationId, outcome, from, to }: EndedInvocation): TurnResult {
   return { v: PROTOCOL_VERSION, invocationId, ...outcome, events: { from, to } };
+}
+
+/** What a row of the inbox says of a message that was not taken. */
+export function rejectedReceipt(
+  { messageId, invocationId }: TurnNames,
+  { reason }: InboxRow,
+): MessageReceipt {
+  return {
+    v: PROTOCOL_VERSION,
+    messageId,
+    invocationId,
+    status: 'rejected',
+    ...(reason === undefined ? {} : { reason }),
+  };
 }
 
 function neverBegun(workflowId: string, sent: number): MessageRejected {

@@ -43,6 +43,21 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
+/** A reader has not kept up with what is told live. What is stored is not lost: read on after {@link after}. */
+export class FollowerTooSlow extends Error {
+  readonly code = 'HOLDFAST_FOLLOWER_TOO_SLOW';
+  override readonly name = 'FollowerTooSlow';
+  /** The last seq that the reader was given, or began after. */
+  readonly after: number;
+
+  constructor(after: number) {
+    super(
+      `the reader has fallen too far behind what is told live, and is cut off: resume with \`after: ${after}\``,
+    );
+    this.after = after;
+  }
+}
+
 /** The turn runs no such call, or no turn runs. */
 export class UnknownCall extends Error {
   readonly code = 'HOLDFAST_UNKNOWN_CALL';

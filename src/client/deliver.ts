@@ -8,6 +8,7 @@ import type { ClientContext } from './client-context.ts';
 import { MessageRejected, NoAnswer } from './client-errors.ts';
 import { openRun } from './open-run.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
+import { storedTurn } from './stored-turn.ts';
 import type { TurnNames } from './turn-names.ts';
 
 const MOST_TRIES = 5;
@@ -87,17 +88,8 @@ export async function sendAgain(context: ClientContext, turn: OutgoingTurn): Pro
   const { session, invocationId } = turn.names;
   const waiting = (await context.store?.readInbox(session))?.find(({ status }) => status === 'waiting');
   if (waiting === undefined || waiting.invocationId === invocationId) return await signalRun(context, turn);
-  const { messageId, digest, bytes, agent, runConfig } = waiting;
-  const start = {
-    v: turn.start.v,
-    ...session,
-    messageId,
-    stored: { digest, bytes },
-    ...(agent === undefined ? {} : { agent }),
-    ...(runConfig === undefined ? {} : { runConfig }),
-  };
-  const names = { ...turn.names, messageId, invocationId: waiting.invocationId };
-  return await signalRun(context, { ...turn, names, start });
+  const names = { ...turn.names, messageId: waiting.messageId, invocationId: waiting.invocationId };
+  return await signalRun(context, { ...turn, names, start: storedTurn(names, waiting).start });
 }
 
 /** Whether the run has this message; asks by an update, since what is refused must not stay in a history. */

@@ -1,8 +1,7 @@
 import type { SessionNames, Store, StoredEvent } from '../store/store.ts';
 import { SessionNews } from './session-news.ts';
+import { SessionPages } from './session-pages.ts';
 import { isOutage } from './store-outage.ts';
-
-const PAGE = 500;
 
 /** What of a session's events is followed. */
 export interface FollowOptions {
@@ -13,13 +12,6 @@ export interface FollowOptions {
   after?: number | undefined;
   /** Ends the following. */
   signal?: AbortSignal | undefined;
-}
-
-/** How far a session was read. */
-interface Place {
-  /** The store's id of the session, once it is known. */
-  session: string | undefined;
-  last: number;
 }
 
 /**
@@ -34,7 +26,7 @@ export async function* followEvents(
   names: SessionNames,
   { after = 0, signal, until }: FollowOptions & { until?: Promise<unknown> },
 ): AsyncGenerator<StoredEvent, void, undefined> {
-  const place: Place = { session: undefined, last: after };
+  const pages = new SessionPages(store, names, after);
   let over = false;
   let news: SessionNews | undefined;
   const end = () => {
@@ -44,10 +36,10 @@ export async function* followEvents(
   until?.then(end, end);
   while (!signal?.aborted) {
     const wasOver = over;
-    news = new SessionNews(store, place.session);
+    news = new SessionNews(store, pages.session);
     let page: StoredEvent[] = [];
     try {
-      page = await nextPage(store, names, place);
+      page = await pages.next();
       if (page.length === 0) {
         if (wasOver) return;
         if (!over) await news.wait(signal);
@@ -59,25 +51,9 @@ export async function* followEvents(
       news.close();
     }
     for (const stored of page) {
-      place.last = stored.seq;
+      pages.last = stored.seq;
       yield stored;
       if (signal?.aborted) return;
     }
   }
-}
-
-/** Empty where there is nothing new. Moves the place where another session has the names by now. */
-async function nextPage(store: Store, names: SessionNames, place: Place): Promise<StoredEvent[]> {
-  for (let found = await store.findSession(names); found !== undefined; ) {
-    if (found.session !== place.session) {
-      if (place.session !== undefined) place.last = 0;
-      place.session = found.session;
-    }
-    if (found.seq <= place.last) return [];
-    const page = await store.readEvents({ ...names, after: place.last, limit: PAGE });
-    // Events are read by the session's names, which may have become another one's in between.
-    found = await store.findSession(names);
-    if (found?.session === place.session) return page;
-  }
-  return [];
 }

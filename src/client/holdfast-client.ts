@@ -5,7 +5,9 @@ import type { SessionNames, StoredEvent } from '../store/store.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
 import { ClientSessions } from './client-sessions.ts';
 import { deliverUploaded } from './deliver-uploaded.ts';
+import { findTurn } from './find-turn.ts';
 import { type FollowOptions, followEvents } from './follow-events.ts';
+import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { type OutgoingMessage, outgoingTurn } from './outgoing-turn.ts';
 import {
   type AnswerOptions,
@@ -16,6 +18,8 @@ import {
   interrupt,
   status,
 } from './steering.ts';
+import type { StreamItem } from './stream-item.ts';
+import { streamItems } from './stream-items.ts';
 import { type TurnHandle, turnHandle } from './turn-handle.ts';
 import { sessionNamesOf, turnNamesOf } from './turn-names.ts';
 
@@ -27,7 +31,7 @@ import { sessionNamesOf, turnNamesOf } from './turn-names.ts';
  * const turn = await client.sendMessage({ app: 'shop', userId: 'ada', sessionId: 's1', message: 'Where is my order?' });
  * const { status, text } = await turn.result();
  */
-export class HoldfastClient {
+export class HoldfastClient implements HoldfastApi {
   readonly #context: ClientContext;
   /** Create, get, list, delete, fork, rewind and retry; needs the store. */
   readonly sessions: ClientSessions;
@@ -57,6 +61,20 @@ export class HoldfastClient {
   }
 
   /**
+   * The turn of a message that was sent before, by whomever; undefined where nobody has heard of the message. Sends nothing.
+   * Of a turn that was retried, the newest one. Without a store it is found as long as its run is the session's newest.
+   *
+   * @throws InvalidTurn
+   * @example
+   * const turn = await client.turn({ ...names, messageId: 'm1' });
+   * if (turn !== undefined) console.log((await turn.result()).text);
+   */
+  async turn(message: SentMessage): Promise<TurnHandle | undefined> {
+    const found = await findTurn(this.#context, turnNamesOf(message, message.messageId, 'turn'));
+    return found && turnHandle(this.#context, found);
+  }
+
+  /**
    * A session's events in order, without gaps or repeats, those to come included, until `signal` is aborted or the reader
    * stops. The session need not be there yet. A reader that went away goes on after the last seq that it has seen; no turn
    * waits for it. Where the session is deleted and made again under its names, it goes on with the new one, whose `seq`
@@ -69,6 +87,29 @@ export class HoldfastClient {
   follow(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StoredEvent> {
     const store = storeOf(this.#context, 'follow');
     return followEvents(store, sessionNamesOf(names, 'follow'), {
+      after: options.after,
+      signal: options.signal,
+    });
+  }
+
+  /**
+   * As {@link follow}, and between the events what is never stored: text of the answer that is being written, text that no
+   * longer counts (a failed model call is made again), calls that begin and settle. Text comes where the turn's
+   * `streamingMode` is `'sse'` and its agent isn't `sensitive`, batched to at most 20 times a second; what this misses of it
+   * (`index` has a gap) the step's event has. No text of a step comes after its event, none of an attempt after a later
+   * one's. From other processes it comes where the store listens. A reader may leave 2,000 items, or 256 KiB of text,
+   * unread; no turn waits for it.
+   *
+   * @throws StoreNeeded, InvalidTurn
+   * @throws FollowerTooSlow where the reader has left more unread; its `after` is where to resume.
+   * @example
+   * for await (const item of client.stream(names)) {
+   *   if (item.type === 'text') process.stdout.write(item.text);
+   * }
+   */
+  stream(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StreamItem> {
+    const store = storeOf(this.#context, 'stream');
+    return streamItems(store, sessionNamesOf(names, 'stream'), {
       after: options.after,
       signal: options.signal,
     });

@@ -17,6 +17,7 @@ export type {
 } from '../protocol/turn.ts';
 export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';
 export {
+  FollowerTooSlow,
   InvalidTurn,
   MessageRejected,
   MessageTooLarge,
@@ -29,8 +30,12 @@ export type { ClientSessions } from './client-sessions.ts';
 export type { DeletedExpired, DeletedSessions, DeleteSessionOptions } from './delete-session.ts';
 export type { Disposition } from './deliver.ts';
 export type { FollowOptions } from './follow-events.ts';
+export { GatewayClient, type GatewayClientOptions } from './gateway-client.ts';
+export { GatewayError, GatewayUnreachable } from './gateway-errors.ts';
+export type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 export { HoldfastClient } from './holdfast-client.ts';
 export type { Receipt } from './message-receipt.ts';
 export type { OutgoingMessage } from './outgoing-turn.ts';
 export type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions, Unconfirmed } from './steering.ts';
+export type { LiveItem, StreamItem } from './stream-item.ts';
 export type { TurnHandle } from './turn-handle.ts';

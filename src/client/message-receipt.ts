@@ -2,7 +2,7 @@ import type { MessageReceipt } from '../protocol/message.ts';
 import { SEND_MESSAGE } from '../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask } from './ask-workflow.ts';
-import { hasEnded, type SentTurn } from './await-result.ts';
+import { hasEnded, rejectedReceipt, type SentTurn } from './await-result.ts';
 import type { ClientContext } from './client-context.ts';
 import { sendAgain } from './deliver.ts';
 import { openRun } from './open-run.ts';
@@ -47,7 +47,11 @@ export async function receiptOf(
     await sendAgain(context, turn);
     sentAgain = true;
   }
-  return (await recordedReceipt(context, turn)) ?? accepted(await aboutWorkers(context, taskQueue));
+  return (
+    (await recordedReceipt(context, turn)) ??
+    (await inboxReceipt(context, turn)) ??
+    accepted(await aboutWorkers(context, taskQueue))
+  );
 }
 
 async function recordedReceipt({ store }: ClientContext, { names }: SentTurn): Promise<Receipt | undefined> {
@@ -69,6 +73,13 @@ async function queuedReceipt(
   if (row?.status !== 'waiting') return undefined;
   const told = isLast || (await openRun(temporal, names.workflowId)) !== undefined;
   return told ? receipt(names, 'queued') : undefined;
+}
+
+/** Of a message that was looked for, and of which only the store can say anything. */
+async function inboxReceipt({ store }: ClientContext, { names }: SentTurn): Promise<Receipt | undefined> {
+  const row = await store?.findWaiting(names.session, names.invocationId);
+  if (row?.status === 'rejected') return { ...rejectedReceipt(names, row), confirmed: true };
+  return row?.status === 'waiting' ? receipt(names, 'queued') : undefined;
 }
 
 async function closedReceipt(

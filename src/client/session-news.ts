@@ -1,7 +1,9 @@
-import type { Store } from '../store/store.ts';
+import type { SessionNames, Store } from '../store/store.ts';
 
-/** Another process may write where the store is shared; its notices don't reach this one. Milliseconds. */
+/** Milliseconds between looks where nobody tells what another process writes. */
 const POLL_INTERVAL = 500;
+/** Where the store listens: a notice may be lost. */
+const SAFETY_INTERVAL = 5_000;
 
 /**
  * Waits for something new in a session. Made before the store is read, so that nothing slips in between; closed when what
@@ -9,22 +11,34 @@ const POLL_INTERVAL = 500;
  */
 export class SessionNews {
   readonly #news = Promise.withResolvers<void>();
-  readonly #stop: () => void;
+  readonly #interval: () => number;
+  readonly #stops: (() => void)[] = [];
 
-  /** @param session the store's id of the session; without it every session's news count. */
-  constructor(store: Pick<Store, 'onNotice'>, session: string | undefined) {
-    this.#stop = store.onNotice((notice) => {
-      if (session === undefined || notice.session === session) this.wake();
-    });
+  /**
+   * @param session the store's id of the session, where it is known.
+   * @param names whose turns count too, where the session isn't known or may be made again. Without session and names all
+   * that this process writes counts.
+   */
+  constructor(
+    store: Pick<Store, 'onNotice' | 'watch' | 'watchTurns' | 'listens'>,
+    session: string | undefined,
+    names?: SessionNames,
+  ) {
+    const wake = () => this.wake();
+    if (session !== undefined) this.#stops.push(store.watch(session, wake));
+    if (names !== undefined) this.#stops.push(store.watchTurns(names, wake));
+    if (this.#stops.length === 0) this.#stops.push(store.onNotice(wake));
+    // A session can be made without a turn.
+    this.#interval = () => (session !== undefined && store.listens ? SAFETY_INTERVAL : POLL_INTERVAL);
   }
 
   wake(): void {
     this.#news.resolve();
   }
 
-  /** Resolves with the news, after half a second, or on the signal. */
+  /** Resolves with the news, after half a second (five where the store hears of all that happens), or on the signal. */
   async wait(signal?: AbortSignal): Promise<void> {
-    const timer = setTimeout(() => this.wake(), POLL_INTERVAL);
+    const timer = setTimeout(() => this.wake(), this.#interval());
     const wake = () => this.wake();
     if (signal?.aborted) this.wake();
     signal?.addEventListener('abort', wake, { once: true });
@@ -37,6 +51,6 @@ export class SessionNews {
   }
 
   close(): void {
-    this.#stop();
+    for (const stop of this.#stops) stop();
   }
 }

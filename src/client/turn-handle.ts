@@ -4,14 +4,17 @@ import { awaitResult, type SentTurn } from './await-result.ts';
 import { type ClientContext, storeOf } from './client-context.ts';
 import type { Disposition } from './deliver.ts';
 import { type FollowOptions, followEvents } from './follow-events.ts';
+import { LiveItems } from './live-items.ts';
 import { type Receipt, receiptOf } from './message-receipt.ts';
 import type { AnswerOptions } from './steering.ts';
 import { readWhenBack } from './store-outage.ts';
+import type { StreamItem } from './stream-item.ts';
+import { streamItems } from './stream-items.ts';
 
 /** A message that was sent, and the turn that answers it. */
 export interface TurnHandle {
   workflowId: string;
-  /** The run that the message was given to. */
+  /** The run that the message was given to; empty where `turn` finds that its history was deleted. */
   runId: string;
   invocationId: string;
   messageId: string;
@@ -53,6 +56,15 @@ export interface TurnHandle {
    * for await (const { seq, event } of turn.events()) console.log(seq, event.author, event.content);
    */
   events(options?: FollowOptions): AsyncIterable<StoredEvent>;
+  /**
+   * As {@link events}, and between them what is never stored: text of the answer that is being written, where the turn's
+   * `streamingMode` is `'sse'`, and calls that begin and settle. See {@link HoldfastClient.stream}.
+   *
+   * @throws FollowerTooSlow, and what {@link events} throws.
+   * @example
+   * for await (const item of turn.stream()) if (item.type === 'text') process.stdout.write(item.text);
+   */
+  stream(options?: FollowOptions): AsyncIterable<StreamItem>;
 }
 
 export function turnHandle(context: ClientContext, turn: SentTurn): TurnHandle {
@@ -69,6 +81,7 @@ export function turnHandle(context: ClientContext, turn: SentTurn): TurnHandle {
     receipt: (options) => receiptOf(context, turn, options?.timeout),
     result: (options) => awaitResult(context, turn, options?.signal),
     events: (options = {}) => turnEvents(context, storeOf(context, 'events'), turn, options),
+    stream: (options = {}) => turnStream(context, storeOf(context, 'stream'), turn, options),
   };
 }
 
@@ -76,19 +89,46 @@ async function* turnEvents(
   context: ClientContext,
   store: Store,
   turn: SentTurn,
-  { after, signal }: FollowOptions,
+  options: FollowOptions,
 ): AsyncGenerator<StoredEvent, void, undefined> {
-  const { session } = turn.names;
+  yield* untilItsEnd(context, store, turn, options, async function* ({ of, ...following }) {
+    for await (const stored of followEvents(store, turn.names.session, following)) {
+      if (stored.event.invocationId === of) yield stored;
+    }
+  });
+}
+
+async function* turnStream(
+  context: ClientContext,
+  store: Store,
+  turn: SentTurn,
+  options: FollowOptions,
+): AsyncGenerator<StreamItem, void, undefined> {
+  // Before the store is asked for the turn, since text may come meanwhile.
+  const live = new LiveItems(store);
+  try {
+    yield* untilItsEnd(context, store, turn, options, (following) =>
+      streamItems(store, turn.names.session, following, live),
+    );
+  } finally {
+    live.close();
+  }
+}
+
+async function* untilItsEnd<T>(
+  context: ClientContext,
+  store: Store,
+  turn: SentTurn,
+  { after, signal }: FollowOptions,
+  follow: (options: FollowOptions & { until: Promise<unknown>; of: string }) => AsyncIterable<T>,
+): AsyncGenerator<T, void, undefined> {
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const result = awaitResult(context, turn, either);
   result.catch(() => undefined);
   try {
     const { invocationId, before } = await readWhenBack(() => placeOf(store, turn), signal);
-    const following = { after: after ?? before, signal, until: result };
-    for await (const stored of followEvents(store, session, following)) {
-      if (stored.event.invocationId === invocationId) yield stored;
-    }
+    yield* follow({ after: after ?? before, signal, until: result, of: invocationId });
     if (!signal?.aborted) await result;
   } catch (error) {
     if (!signal?.aborted) throw error;

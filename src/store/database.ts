@@ -38,6 +38,10 @@ export interface DatabaseOptions {
   place?: string;
   /** Why the database is gone for good, where that is known. */
   gone?: () => Error | undefined;
+  /** What an error of the connection means, where it means more than it says. */
+  meaning?: (error: unknown) => string | undefined;
+  /** Sends statements by name, prepared once per connection. Defaults to true. */
+  prepares?: boolean;
 }
 
 /** A pool whose failures are the store's errors, and whose calls outlive a dropped connection. */
@@ -48,18 +52,21 @@ export class Database {
   readonly place: string;
   readonly #pool: pg.Pool;
   readonly #gone: () => Error | undefined;
+  readonly #meaning: (error: unknown) => string | undefined;
   readonly #tries: number;
   readonly #names = new Map<string, string>();
-  #prepares = true;
+  #prepares: boolean;
   #closed = false;
 
   constructor(pool: pg.Pool, options: DatabaseOptions = {}) {
     this.db = new Kysely({ dialect: new PostgresDialect({ pool }) });
     this.#pool = pool;
-    this.place = options.place ?? placeOf(pool);
+    this.place = options.place ?? placeOf(pool.options);
     // All idle connections can be dead, and each is noticed when it is used.
     this.#tries = pool.options.max + 2;
     this.#gone = options.gone ?? (() => undefined);
+    this.#meaning = options.meaning ?? (() => undefined);
+    this.#prepares = options.prepares ?? true;
     // A connection that drops is told to its query, or to nobody while idle: the pool opens another one.
     pool.on('error', () => undefined);
     pool.on('connect', (client) => client.on('error', () => undefined));
@@ -177,21 +184,26 @@ export class Database {
   }
 
   #reasonOf(error: unknown): string {
-    if (!(error instanceof Error)) return String(error);
     const { connectionTimeoutMillis, query_timeout } = this.#pool.options;
     if (isTimeout(error)) return `no answer within ${query_timeout} ms`;
-    if (error.message === POOL_TIMEOUT) {
+    if (error instanceof Error && error.message === POOL_TIMEOUT) {
       return `no connection within ${connectionTimeoutMillis} ms: all are in use, or the server doesn't answer`;
     }
-    const { code } = error as NodeJS.ErrnoException;
-    const message = error.message || code || error.name;
-    return code === DISK_FULL ? `the disk is full: ${message}` : message;
+    return this.#meaning(error) ?? reasonOf(error);
   }
 }
 
-/** Host, port and database that a pool connects to. */
-export function placeOf(pool: pg.Pool): string {
-  const { host, port, database } = new pg.Client(pool.options);
+/** Why a connection failed, in a few words. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  const message = error.message || code || error.name;
+  return code === DISK_FULL ? `the disk is full: ${message}` : message;
+}
+
+/** Host, port and database that connections are made to. */
+export function placeOf(config: pg.ClientConfig): string {
+  const { host, port, database } = new pg.Client(config);
   return `PostgreSQL at ${host}:${port}, database ${database}`;
 }
 

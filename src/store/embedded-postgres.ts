@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { PgliteThreadData, PgliteThreadMessage, PgliteThreadOrder } from './pglite-thread.ts';
 import { makePrivateSocket, PathSocket } from './private-socket.ts';
@@ -8,8 +9,14 @@ import { StoreInUse, StoreUnavailable } from './store-errors.ts';
 /** Milliseconds that a clean shutdown may take. What was acknowledged survives an unclean one. */
 const LONGEST_CLOSE = 10_000;
 
+/** Milliseconds between tries to start a thread that broke down. */
+const SHORTEST_PAUSE = 250;
+const LONGEST_PAUSE = 10_000;
+
 /** PGlite in a worker thread, behind a socket that only this user can open. */
 export interface EmbeddedPostgres {
+  /** The socket's path, the same for as long as this process has the folder. */
+  socket: string;
   /** A connection to be, for pg's `stream`. It starts the thread again where it has ended. */
   connection: () => Socket;
   /** Why the thread ended, while there is none. */
@@ -17,58 +24,101 @@ export interface EmbeddedPostgres {
   close(): Promise<void>;
 }
 
+export interface EmbeddedPostgresOptions {
+  onProgress: (line: string) => void;
+  /** Data that a folder without any starts with. Where there is none, they are made. */
+  template?: string;
+  /** Where the data are moved to when it is closed. */
+  publishTo?: string;
+}
+
 /**
  * Opens the data in `<folder>/store`, made where it is missing. A thread that breaks down, for want of space or of
- * stack, is started again by the next connection, and finds what it had acknowledged.
+ * stack, is started again, at the latest by the next connection, and finds what it had acknowledged.
  *
  * @throws StoreInUse, StoreUnavailable
  */
 export async function startEmbeddedPostgres(
   folder: string,
-  onProgress: (line: string) => void,
+  options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
-  const path = resolve(folder);
-  let thread = await startThread(path, onProgress);
-  let starting: Promise<void> | undefined;
+  const { onProgress, ...data } = options;
+  const socket = makePrivateSocket();
+  const threadData = { folder: resolve(folder), socket: socket.path, ...data };
+  let starting: Promise<PgliteThread> | undefined;
+  let thread: PgliteThread;
   let closed = false;
 
-  async function running(): Promise<string> {
-    if (starting === undefined && (await thread.alive())) return thread.socket;
-    if (closed) throw new Error('it was closed');
-    starting ??= startThread(path, onProgress)
+  function start(): Promise<PgliteThread> {
+    starting ??= startThread(threadData, onProgress)
       .then((started) => {
         thread = started;
+        void started.ended.then(revive);
+        return started;
       })
       .finally(() => {
         starting = undefined;
       });
-    await starting;
-    return thread.socket;
+    return starting;
   }
 
+  /** Processes that have joined can't start it. */
+  async function revive(): Promise<void> {
+    for (let pause = SHORTEST_PAUSE; !closed && thread.gone() !== undefined; pause = longer(pause)) {
+      await setTimeout(pause, undefined, { ref: false });
+      if (closed || thread.gone() === undefined) return;
+      await start().catch(() => undefined);
+    }
+  }
+
+  async function running(): Promise<string> {
+    // Its failure may be over by now.
+    await starting?.catch(() => undefined);
+    if (!(await thread.alive())) {
+      if (closed) throw new Error('it was closed');
+      await start();
+    }
+    return socket.path;
+  }
+
+  try {
+    thread = await start();
+  } catch (error) {
+    socket.remove();
+    throw error;
+  }
   return {
+    socket: socket.path,
     connection: () => new PathSocket(running),
     gone: () => thread.gone(),
     close: async () => {
       closed = true;
       await starting?.catch(() => undefined);
       await thread.close();
+      socket.remove();
     },
   };
 }
 
+function longer(pause: number): number {
+  return Math.min(pause * 2, LONGEST_PAUSE);
+}
+
 interface PgliteThread {
-  socket: string;
   gone: () => Error | undefined;
+  ended: Promise<void>;
   /** False once it has ended, and holds the folder no more. */
   alive(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-async function startThread(folder: string, onProgress: (line: string) => void): Promise<PgliteThread> {
-  const socket = makePrivateSocket();
+async function startThread(
+  workerData: PgliteThreadData,
+  onProgress: (line: string) => void,
+): Promise<PgliteThread> {
+  const { folder } = workerData;
   const thread = new Worker(threadFile(), {
-    workerData: { folder, socket: socket.path } satisfies PgliteThreadData,
+    workerData,
     // node:sqlite and type stripping are experimental in Node 22, and say so on stderr.
     execArgv: ['--disable-warning=ExperimentalWarning'],
     name: 'holdfast store',
@@ -77,7 +127,6 @@ async function startThread(folder: string, onProgress: (line: string) => void): 
   const ended = new Promise<void>((done) => {
     thread.once('exit', (code) => {
       gone ??= new Error(`its thread ended with code ${code}`);
-      socket.remove();
       done();
     });
   });
@@ -95,8 +144,8 @@ async function startThread(folder: string, onProgress: (line: string) => void): 
     );
   }
   return {
-    socket: socket.path,
     gone: () => gone,
+    ended,
     alive: () =>
       new Promise((answer) => {
         const onMessage = ({ type }: PgliteThreadMessage) => {
@@ -110,9 +159,14 @@ async function startThread(folder: string, onProgress: (line: string) => void): 
       }),
     close: async () => {
       if (gone === undefined) thread.postMessage('close' satisfies PgliteThreadOrder);
-      const stuck = setTimeout(() => void thread.terminate(), LONGEST_CLOSE);
+      const done = new AbortController();
+      const stuck = setTimeout(LONGEST_CLOSE, undefined, { signal: done.signal });
+      stuck.then(
+        () => thread.terminate(),
+        () => undefined,
+      );
       await ended;
-      clearTimeout(stuck);
+      done.abort();
     },
   };
 }

@@ -1,13 +1,12 @@
 import { resolve } from 'node:path';
-import pg from 'pg';
 import { OptionReader } from '../schema/option-reader.ts';
-import { startEmbeddedPostgres } from './embedded-postgres.ts';
-import { PostgresStore } from './postgres-store.ts';
-import { InvalidStoreUrl } from './store-errors.ts';
+import { joinEmbedded, openEmbedded } from './open-embedded.ts';
+import { APPLICATION_NAME, openPool, type PoolTimeouts } from './open-pool.ts';
+import type { PostgresStore } from './postgres-store.ts';
+import { checkedUrl } from './store-url.ts';
 
 const DEFAULT_FOLDER = '.holdfast';
 const DEFAULT_POOL_SIZE = 10;
-const APPLICATION_NAME = 'holdfast';
 const DEFAULT_CONNECT_TIMEOUT = 15_000;
 const DEFAULT_QUERY_TIMEOUT = 60_000;
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -19,8 +18,26 @@ export type OpenedStore = PostgresStore;
 export interface OpenStoreOptions {
   /** `postgres://` or `postgresql://` URL. Without one the store is embedded. */
   url?: string;
+  /**
+   * With `url`: URL of a connection that hears what other processes do, by LISTEN, so that followers here learn of it at
+   * once and get partial text. It leads to the same database, not through a pooler in transaction mode. It comes back by
+   * itself where it is lost, and no write waits for it. Without one, followers of what other processes do look twice a
+   * second and get no partial text. (What this process does is always sent, by NOTIFY through `url`.)
+   */
+  listen?: string;
   /** Where the embedded store lives, in `store/`. Defaults to `.holdfast`. */
   folder?: string;
+  /**
+   * A folder in which ready-made embedded stores are kept, one for each version of PGlite and of the schema: `folder` starts
+   * with a copy of one, where it has no store yet. Folder and store are made where they are missing. Initialising a store
+   * takes seconds, a copy a fraction of one. Without it each new store is initialised.
+   */
+  template?: string;
+  /**
+   * Joins the embedded store that another process of this user owns, by that store's `socket`. It ends with its owner. What
+   * the owner's followers are to hear at once is sent to the owner, who gives it to `hear`.
+   */
+  socket?: string;
   /**
    * Connections to the server at `url`, at most. Calls beyond that wait for one, for `connectTimeout` at most. Every
    * process has its own. Defaults to 10. The embedded store has one.
@@ -42,7 +59,8 @@ export interface OpenStoreOptions {
 
 /**
  * Opens the store: PostgreSQL at `url`, else PGlite in a thread of this process. The schema `holdfast` is made or
- * migrated. One process at a time can have a folder open; a server at `url` may stand behind a pooler in transaction mode.
+ * migrated. One process at a time can have a folder open, and others join it by its `socket`; a server at `url` may stand
+ * behind a pooler in transaction mode.
  *
  * @throws InvalidStoreUrl, StoreUnavailable, StoreInUse, StoreSchemaMismatch, DefinitionError where an option is wrong
  * @example
@@ -57,9 +75,13 @@ export async function openStore(options: OpenStoreOptions = {}): Promise<OpenedS
     connectionTimeoutMillis: milliseconds(read, 'connectTimeout', DEFAULT_CONNECT_TIMEOUT),
     query_timeout: milliseconds(read, 'queryTimeout', DEFAULT_QUERY_TIMEOUT),
   };
-  return options.url === undefined
-    ? openEmbedded(options, timeouts)
-    : openServer(options.url, options, { ...timeouts, max: poolSize });
+  const { url, socket, template, onProgress = () => undefined } = options;
+  if (url === undefined && read.given('listen')) read.fail('listen', 'goes with `url` only');
+  if (url !== undefined && read.given('socket')) read.fail('socket', "doesn't go with `url`");
+  if (url !== undefined) return await openServer(url, options, { ...timeouts, max: poolSize });
+  if (socket !== undefined) return await joinEmbedded(read.text('socket'), timeouts);
+  const folder = resolve(options.folder ?? DEFAULT_FOLDER);
+  return await openEmbedded(folder, { onProgress, timeouts, template });
 }
 
 function milliseconds(read: OptionReader, name: string, defaultMs: number): number {
@@ -67,79 +89,21 @@ function milliseconds(read: OptionReader, name: string, defaultMs: number): numb
   return ms > LONGEST_TIMER ? read.fail(name, `expected at most ${LONGEST_TIMER} ms`) : ms;
 }
 
-type Timeouts = Pick<pg.PoolConfig, 'connectionTimeoutMillis' | 'query_timeout'>;
-
 async function openServer(
   url: string,
-  options: OpenStoreOptions,
-  limits: Timeouts & Pick<pg.PoolConfig, 'max'>,
+  { listen, onProgress = () => undefined }: OpenStoreOptions,
+  limits: Required<PoolTimeouts> & { max: number },
 ): Promise<OpenedStore> {
-  const pool = new pg.Pool({
-    connectionString: checkedUrl(url),
+  const config = {
+    connectionString: checkedUrl('url', url),
     // Nothing that is sent at the start of a connection but what a pooler takes: application_name it does.
     application_name: APPLICATION_NAME,
     ...limits,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
-  });
-  return await openPool(pool, options);
-}
-
-async function openEmbedded(options: OpenStoreOptions, timeouts: Timeouts): Promise<OpenedStore> {
-  const folder = resolve(options.folder ?? DEFAULT_FOLDER);
-  const embedded = await startEmbeddedPostgres(folder, options.onProgress ?? (() => undefined));
-  const pool = new pg.Pool({
-    stream: embedded.connection,
-    user: 'postgres',
-    database: 'postgres',
-    application_name: APPLICATION_NAME,
-    // Its multiplexer isn't guaranteed for all uses of more than one.
-    max: 1,
-    idleTimeoutMillis: 0,
-    ...timeouts,
-    ssl: false,
-  });
-  try {
-    return await openPool(pool, {
-      ...options,
-      place: `embedded in ${folder}`,
-      gone: embedded.gone,
-      onClose: embedded.close,
-    });
-  } catch (error) {
-    await embedded.close();
-    throw error;
-  }
-}
-
-async function openPool(
-  pool: pg.Pool,
-  options: Parameters<typeof PostgresStore.open>[1],
-): Promise<OpenedStore> {
-  try {
-    return await PostgresStore.open(pool, options);
-  } catch (error) {
-    await pool.end();
-    throw error;
-  }
-}
-
-/** Never echoes the URL, which may hold a password. */
-function checkedUrl(url: string): string {
-  const scheme = /^(postgres|postgresql):\/\//.test(url);
-  if (scheme && parses(url)) return url;
-  throw new InvalidStoreUrl(
-    `url: ${scheme ? 'this postgres:// URL is malformed (special characters of a password are percent-encoded)' : 'a store’s URL starts with postgres:// or postgresql://'}; ` +
-      'use postgres://user:password@host:5432/database',
-  );
-}
-
-function parses(connectionString: string): boolean {
-  try {
-    new pg.Client({ connectionString });
-    return true;
-  } catch {
-    // The parser's own error carries the URL.
-    return false;
-  }
+  };
+  const connectTimeout = limits.connectionTimeoutMillis;
+  const exchange =
+    listen === undefined ? {} : { listen: { url: checkedUrl('listen', listen), connectTimeout } };
+  return await openPool(config, { onProgress, exchange });
 }

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,6 +22,10 @@ export interface PgliteThreadData {
   folder: string;
   /** Unix socket or named pipe. */
   socket: string;
+  /** Data that a folder without any starts with. Where there is none, they are made. */
+  template?: string;
+  /** Where the data are moved to when the thread is closed. */
+  publishTo?: string;
 }
 
 /** What the thread is told. It answers a `ping` with `alive`, unless it is about to end. */
@@ -29,7 +43,7 @@ const SQLITE_BUSY = 5;
 /** Bytes: a segment of its log, which PGlite may have to write when it opens its data. */
 const NEEDED_TO_OPEN = 16 * 1024 * 1024;
 
-const { folder, socket } = workerData as PgliteThreadData;
+const { folder, socket, template, publishTo } = workerData as PgliteThreadData;
 const port = parentPort ?? crash(new Error('pglite-thread runs as a worker thread only'));
 
 await serve();
@@ -55,6 +69,7 @@ async function serve(): Promise<void> {
     }
     await server.stop();
     await database.close();
+    if (publishTo !== undefined) publish(publishTo);
     release();
     tell({ type: 'closed' });
     port.close();
@@ -78,28 +93,45 @@ function hold(file: string): (() => void) | undefined {
 /** A process that was killed leaves its socket's folder; this one's lock says that it is dead. */
 function removeSocketOfTheDead(): void {
   const note = join(folder, 'store.socket');
-  if (existsSync(note)) {
-    const left = dirname(readFileSync(note, 'utf8'));
+  const left = existsSync(note) ? readFileSync(note, 'utf8') : undefined;
+  if (left === socket) {
+    // An earlier thread of this process broke down. Named pipes go by themselves.
+    if (process.platform !== 'win32') rmSync(socket, { force: true });
+    return;
+  }
+  if (left !== undefined) {
+    const place = dirname(left);
     // Only what this program makes: the note could come from elsewhere, with the folder.
-    if (dirname(left) === tmpdir() && basename(left).startsWith(SOCKET_FOLDER_PREFIX)) {
-      rmSync(left, { recursive: true, force: true });
+    if (dirname(place) === tmpdir() && basename(place).startsWith(SOCKET_FOLDER_PREFIX)) {
+      rmSync(place, { recursive: true, force: true });
     }
   }
   writeFileSync(note, socket);
 }
 
-/** A first initialisation takes seconds: it counts once its folder has its name. */
+/** A first initialisation takes seconds: it counts once its folder has its name. So does a copy. */
 async function openDatabase(): Promise<PGlite> {
   const data = join(folder, 'store');
   if (!existsSync(data)) {
-    tell({ type: 'initialising' });
     const draft = join(folder, 'store.new');
     rmSync(draft, { recursive: true, force: true });
-    const created = await create(draft);
-    await created.close();
+    if (template !== undefined && existsSync(template)) {
+      cpSync(template, draft, { recursive: true, mode: constants.COPYFILE_FICLONE });
+    } else {
+      tell({ type: 'initialising' });
+      const created = await create(draft);
+      await created.close();
+    }
     renameSync(draft, data);
   }
   return await create(data);
+}
+
+function publish(place: string): void {
+  const data = join(folder, 'store');
+  // Another process may have done so before this one had the lock.
+  if (existsSync(place)) rmSync(data, { recursive: true });
+  else renameSync(data, place);
 }
 
 /** PGlite's error doesn't say why. */

@@ -10,6 +10,13 @@ const QUERY = 'Q'.charCodeAt(0);
 const FLUSH = 'H'.charCodeAt(0);
 const PASSWORD = 'p'.charCodeAt(0);
 const TERMINATE = 'X'.charCodeAt(0);
+const PARSE = 'P'.charCodeAt(0);
+const APPLICATION_NAME = 'application_name';
+
+/** ReadyForQuery outside of a transaction, which ends an answer. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+export const SYNC_MESSAGE = new Uint8Array([SYNC, 0, 0, 0, 4]);
 
 export type ClientMessage =
   | { type: 'ssl request' }
@@ -88,4 +95,26 @@ export class MessageBuffer {
     this.#length -= length;
     return new Uint8Array(bytes.subarray(0, length));
   }
+}
+
+/** What a client calls itself in the message with which it starts. Empty where it doesn't. */
+export function applicationNameIn(startup: Uint8Array): string {
+  const parameters = Buffer.from(startup).toString('utf8', UNTYPED_HEADER).split('\0');
+  const place = parameters.findIndex((text, index) => index % 2 === 0 && text === APPLICATION_NAME);
+  return place < 0 ? '' : (parameters[place + 1] ?? '');
+}
+
+/** Whether whole messages make a statement that outlives them. */
+export function preparesByName(messages: Uint8Array): boolean {
+  const bytes = Buffer.from(messages.buffer, messages.byteOffset, messages.byteLength);
+  for (let start = 0; start + TYPED_HEADER < bytes.length; start += 1 + bytes.readInt32BE(start + 1)) {
+    if (bytes[start] === 0) return false;
+    if (bytes[start] === PARSE && bytes[start + TYPED_HEADER] !== 0) return true;
+  }
+  return false;
+}
+
+/** Whether the backend that sent these last bytes of an answer has nothing open. */
+export function isOutsideTransaction(answer: Uint8Array): boolean {
+  return READY.equals(answer.subarray(-READY.length));
 }

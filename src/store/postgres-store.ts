@@ -8,6 +8,7 @@ import { findWaiting, forgetUpload, keepMessages, readInbox, uploadMessage } fro
 import { recordFailure, recordOnce } from './ledger-notes.ts';
 import { migrate } from './migrate.ts';
 import { Notices } from './notices.ts';
+import { PostgresExchange, type PostgresExchangeOptions } from './postgres-exchange.ts';
 import { findInvocation, findSession, newestFence, readEvents, readReference } from './reads.ts';
 import type {
   AuditRow,
@@ -56,6 +57,10 @@ import type { Tables } from './tables.ts';
 
 export interface PostgresStoreOptions extends DatabaseOptions {
   onProgress?: (line: string) => void;
+  /** Other processes use the database: they are told what this one does. */
+  exchange?: PostgresExchangeOptions;
+  /** Of the embedded store: where other processes of this user join it. They forward their notices. */
+  socket?: string;
   /** Runs after the pool has ended. */
   onClose?: () => Promise<void>;
 }
@@ -67,34 +72,53 @@ export interface PostgresStoreOptions extends DatabaseOptions {
 export class PostgresStore implements Store {
   /** Queries on the store's own pool. Its tables are read at one's own risk: they change between releases. */
   readonly db: Kysely<Tables>;
+  /** Of the embedded store that this process owns: what `openStore({ socket })` takes in its other processes. */
+  readonly socket: string | undefined;
   readonly #database: Database;
   readonly #ledger: CallLedger;
-  readonly #notices = new Notices();
+  readonly #notices: Notices;
   readonly #onClose: () => Promise<void>;
   #closing: Promise<void> | undefined;
 
-  private constructor(database: Database, onClose: () => Promise<void>) {
+  private constructor(
+    database: Database,
+    notices: Notices,
+    { socket, onClose }: { socket: string | undefined; onClose: () => Promise<void> },
+  ) {
     this.db = database.db;
+    this.socket = socket;
     this.#database = database;
     this.#ledger = new CallLedger(database);
+    this.#notices = notices;
     this.#onClose = onClose;
   }
 
   /**
    * Migrates the pool's database where it is behind. The store ends the pool when it is closed, not when this fails.
    *
-   * @throws StoreUnavailable
+   * @throws StoreUnavailable, InvalidStoreUrl
    */
   static async open(pool: pg.Pool, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { onProgress = () => undefined, onClose = async () => undefined, ...rest } = options;
+    const {
+      onProgress = () => undefined,
+      onClose = async () => undefined,
+      exchange,
+      socket,
+      ...rest
+    } = options;
     const database = new Database(pool, rest);
     await migrate(database, onProgress);
-    return new PostgresStore(database, onClose);
+    const notices = new Notices();
+    if (exchange) notices.connect(await PostgresExchange.open(database, notices, exchange));
+    return new PostgresStore(database, notices, { socket, onClose });
   }
 
   async openStep(step: OpenStep): Promise<OpenedStep> {
     const { opened, appended } = await openStep(this.#database, step);
-    if (appended) this.#notices.tell({ type: 'appended', session: opened.session, seq: opened.seq });
+    if (appended) {
+      const { session, seq } = opened;
+      this.#notices.tell({ type: 'appended', session, seq, ...namesOf(step) });
+    }
     return opened;
   }
 
@@ -260,7 +284,7 @@ export class PostgresStore implements Store {
   }
 
   get listens(): boolean {
-    return false;
+    return this.socket !== undefined || (this.#notices.exchange?.listens ?? false);
   }
 
   tell(notice: LiveNotice): void {
@@ -268,13 +292,24 @@ export class PostgresStore implements Store {
   }
 
   watch(session: string, listener: (notice: StoreNotice) => void): () => void {
-    return this.#notices.listen((notice) => {
-      if (notice.session === session) listener(notice);
-    });
+    return this.#notices.watch(session, listener);
+  }
+
+  watchTurns(names: SessionNames, listener: () => void): () => void {
+    return this.#notices.watchTurns(names, listener);
   }
 
   onNotice(listener: (notice: StoreNotice) => void): () => void {
     return this.#notices.listen(listener);
+  }
+
+  /**
+   * Tells the listeners of this process what another process's store has told: a process that has joined an embedded
+   * store sends what its `onNotice` says to the owner, whose followers hear of it in this way. One direction only:
+   * `onNotice` says it again.
+   */
+  hear(notice: StoreNotice): void {
+    this.#notices.hear(notice);
   }
 
   close(): Promise<void> {
@@ -284,9 +319,17 @@ export class PostgresStore implements Store {
 
   async #end(): Promise<void> {
     try {
+      await this.#notices.exchange?.close();
       await this.#database.close();
     } finally {
       await this.#onClose();
     }
   }
+}
+
+/** A turn's first event says whose it is: followers who wait for the session don't know its id. */
+function namesOf({ identity }: OpenStep): { names?: SessionNames } {
+  if (identity === undefined) return {};
+  const { app, userId, sessionId } = identity;
+  return { names: { app, userId, sessionId } };
 }

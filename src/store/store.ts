@@ -13,8 +13,16 @@ import type {
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
+import type { LiveNotice, StoreNotice } from './store-notice.ts';
 
 export type { SessionNames } from './session-names.ts';
+export type {
+  LiveNotice,
+  PartialText,
+  PartialTextDropped,
+  StoreNotice,
+  WriteNotice,
+} from './store-notice.ts';
 
 /**
  * What an event is in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events
@@ -296,42 +304,6 @@ export interface ReadEvents extends SessionNames {
   limit?: number;
 }
 
-/** Something that was written, for followers: never more than a hint to read the store. */
-export type WriteNotice =
-  | { type: 'appended'; session: string; seq: number }
-  | { type: 'call started'; session: string; runKey: string; callKey: string; tool: string; attempt: number }
-  | { type: 'call settled'; session: string; runKey: string; callKey: string; tool: string; failed: boolean };
-
-/** Text of a model's answer as it comes; the whole answer is the event of its step. */
-export interface PartialText {
-  type: 'text';
-  session: string;
-  runKey: string;
-  step: number;
-  /** Of the model step, from 1. */
-  attempt: number;
-  /** From 0, gapless within an attempt: where one is missing, text is missing. */
-  index: number;
-  text: string;
-  /** The model's thoughts, not its answer. */
-  thought?: true;
-}
-
-/** Text of this step's attempts before this one belongs to no answer. */
-export interface PartialTextDropped {
-  type: 'text dropped';
-  session: string;
-  runKey: string;
-  step: number;
-  /** The first attempt whose text counts. */
-  attempt: number;
-}
-
-/** What is told and never stored. */
-export type LiveNotice = PartialText | PartialTextDropped;
-
-export type StoreNotice = WriteNotice | LiveNotice;
-
 /**
  * Sessions, events and the ledger. Every write carries a dedupe key: repeating one changes nothing and returns what
  * was recorded first.
@@ -411,18 +383,27 @@ export interface Store extends SessionStore {
 
   /**
    * Tells followers, here and in processes that listen, at once and without waiting: what can't be told is lost, and no
-   * caller learns of it. `text` is at most 7 KiB of UTF-8; who tells more than 20 a second for a session is its caller's
-   * affair.
+   * caller learns of it. `text` is at most 7 KiB of UTF-8 (`MOST_TEXT_BYTES`), and told to nobody where it is longer: who
+   * tells it splits it. A NUL in it becomes U+001A, a lone surrogate U+FFFD. How often it tells is the caller's affair.
    */
   tell(notice: LiveNotice): void;
   /** Called for what this process does to the store, and tells, until the returned function is called. */
   onNotice(listener: (notice: StoreNotice) => void): () => void;
   /**
    * As `onNotice` for one session, and for what other processes do to it and tell, where the store listens: in PostgreSQL
-   * with `listen`. A notice may come twice or not at all.
+   * with `listen`. A notice may come twice or not at all. Of other processes it is heard from shortly after this returns:
+   * then, and whenever notices were missed, `appended` comes with the session's last seq, whoever appended it.
    */
   watch(session: string, listener: (notice: StoreNotice) => void): () => void;
-  /** Whether `watch` hears of other processes. Without it followers poll and get no partial text of other processes. */
+  /**
+   * Called when a turn begins in the session of these names, and where that may have been missed: for who waits for a
+   * session that isn't there, or may be made again. Hears of other processes as `watch` does.
+   */
+  watchTurns(names: SessionNames, listener: () => void): () => void;
+  /**
+   * Whether `watch` hears of other processes: PostgreSQL while its listening connection is up, and the embedded store of
+   * the process that owns it. Without it followers poll and get no partial text of other processes.
+   */
   readonly listens: boolean;
   close(): Promise<void>;
 }

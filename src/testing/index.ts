@@ -22,3 +22,11 @@ export {
 export type { GeminiRequest } from './gemini-request.ts';
 export type { GeminiScript, GeminiScriptInfo } from './gemini-script.ts';
 export { type GeminiStandIn, type GeminiStandInOptions, startGeminiStandIn } from './gemini-stand-in.ts';
+export { type HoldfastMatchers, holdfastMatchers } from './matchers.ts';
+export {
+  createTestEnvironment,
+  type TestEnvironment,
+  type TestEnvironmentOptions,
+  type TestMessage,
+} from './test-environment.ts';
+export type { TestCall, TestTurn } from './test-turn.ts';

@@ -38,6 +38,7 @@ describe('LlmAgent [agent.define]', () => {
           backoffCoefficient: 2,
         },
         maxParallelCalls: 32,
+        sensitive: false,
       },
     });
     expect(agent.outputKey).toBeUndefined();
@@ -60,12 +61,18 @@ describe('LlmAgent [agent.define]', () => {
       modelTimeout: '1m',
       modelRetry: { maximumAttempts: 5 },
       maxParallelCalls: 1,
+      sensitive: true,
     });
     expect(agent).toMatchObject({
       description: 'd',
       outputKey: 'user:answer',
       generateContentConfig: { temperature: 0.2 },
-      durable: { modelTimeout: 60_000, modelRetry: { maximumAttempts: 5 }, maxParallelCalls: 1 },
+      durable: {
+        modelTimeout: 60_000,
+        modelRetry: { maximumAttempts: 5 },
+        maxParallelCalls: 1,
+        sensitive: true,
+      },
     });
     expect(agent.model).toBe(model);
     expect(agent.instruction).toBe(instruction);
@@ -159,6 +166,11 @@ describe('LlmAgent [agent.define]', () => {
       'calls',
       { maxParallelCalls: 0 },
       'LlmAgent "support": maxParallelCalls: expected a whole number, 1 or more',
+    ],
+    [
+      'secrecy',
+      { sensitive: ['answer'] },
+      'LlmAgent "support": sensitive: expected true or false, got array',
     ],
     [
       'typo',

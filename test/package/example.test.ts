@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,17 +6,27 @@ import { afterAll, expect, test } from 'vitest';
 import { holdfast } from '../cli/holdfast-process.ts';
 
 const work = mkdtempSync(join(tmpdir(), 'holdfast-example-'));
-const example = fileURLToPath(new URL('../../examples/survey/agents.ts', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
-test('the example runs to its answer without a key, and links to the Temporal UI [package.example]', async () => {
-  const message = 'How many lines do the workflows have?';
+test('the first command of the README runs to its answer without a key, and links to the Temporal UI [package.example] [example.support]', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const [, file = '', message = ''] =
+    /^node bin\/holdfast\.js run (\S+) --message "([^"]+)"$/.exec(scripts['run-example']) ?? [];
   const { code, stdout, stderr } = await holdfast(
-    ['run', example, '--message', message, '--folder', join(work, '.holdfast'), '--stop-server'],
+    ['run', join(root, file), '--message', message, '--folder', join(work, '.holdfast'), '--stop-server'],
     { cwd: work },
   );
   expect({ code, stderr }).toMatchObject({ code: 0 });
-  expect(stdout).toMatch(/^you {2}How many lines do the workflows have\?$/m);
-  expect(stdout).toMatch(/\d+ lines/);
+  expect(stdout).toContain(`you  ${message}\n`);
+  expect(stdout.match(/→ \w+/g)).toEqual([
+    '→ look_up_order',
+    '→ look_up_order',
+    '→ look_up_order',
+    '→ compare_orders',
+    '→ refund',
+  ]);
+  expect(stdout).toContain('I have refunded €337.00 of FH-12529; the receipt is R-000001');
+  expect(stderr).toMatch(/a local stand-in answers in Gemini’s place; its words are scripted/);
   expect(stderr).toMatch(/Temporal UI http:\/\/127\.0\.0\.1:\d+\//);
 });

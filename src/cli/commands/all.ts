@@ -1,6 +1,27 @@
 import type { AddCommand } from './command.ts';
+import { completion } from './completion.ts';
+import { dev } from './dev.ts';
+import { doctor } from './doctor.ts';
+import { gateway } from './gateway.ts';
+import { graph } from './graph.ts';
+import { init } from './init.ts';
+import { replay } from './replay.ts';
 import { run } from './run.ts';
+import { sessions } from './sessions.ts';
 import { stop } from './stop.ts';
+import { worker } from './worker.ts';
 
 /** In the order in which `holdfast --help` shows them. */
-export const COMMANDS: readonly AddCommand[] = [run, stop];
+export const COMMANDS: readonly AddCommand[] = [
+  init,
+  dev,
+  run,
+  sessions,
+  graph,
+  doctor,
+  replay,
+  worker,
+  gateway,
+  stop,
+  completion,
+];

@@ -251,7 +251,8 @@ export function callSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     const heard: string[] = [];
     const stop = store().onNotice((notice) => {
-      heard.push(notice.type === 'appended' ? `appended ${notice.seq}` : `${notice.type} ${notice.tool}`);
+      if (notice.type === 'appended') heard.push(`appended ${notice.seq}`);
+      else heard.push('tool' in notice ? `${notice.type} ${notice.tool}` : notice.type);
     });
     await turn.opened(1);
     await turn.commit(1, 2);

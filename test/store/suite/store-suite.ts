@@ -10,6 +10,7 @@ import { healingSuite } from './healing.ts';
 import { inboxSuite } from './inbox.ts';
 import { inboxModelSuite } from './inbox-model.ts';
 import { inboxUploadSuite } from './inbox-uploads.ts';
+import { noticeSuite } from './notices.ts';
 import { raceSuite } from './races.ts';
 import { repeatSuite } from './repeats.ts';
 import { retentionSuite } from './retention.ts';
@@ -35,6 +36,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('schema', () => schemaSuite(store));
     describe('steps', () => stepSuite(store));
     describe('calls', () => callSuite(store));
+    describe('notices', () => noticeSuite(store));
     describe('endings', () => endingSuite(store));
     describe('healing', () => healingSuite(store));
     describe('state', () => stateSuite(store));

@@ -1,0 +1,57 @@
+import { createInterface } from 'node:readline/promises';
+import { styleText } from 'node:util';
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Where a command's answer goes, and where all else; tests give their own. */
+export interface CommandOutput {
+  /** A line of the answer, on standard output. */
+  line(text?: string): void;
+  /** A value of the answer as one line of JSON, on standard output. */
+  json(value: unknown): void;
+  /** Progress and remarks, on standard error. */
+  note(text: string): void;
+  /** Colours for standard output, where it is a terminal. */
+  paint(style: Style, text: string): string;
+  /** Columns of standard output; undefined where it is no terminal. */
+  readonly columns: number | undefined;
+  /** Asks a person; undefined where nobody can be asked. */
+  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
+}
+
+export function processOutput(
+  out: NodeJS.WriteStream = process.stdout,
+  err: NodeJS.WriteStream = process.stderr,
+): CommandOutput {
+  return {
+    line: (text = '') => void out.write(`${text}\n`),
+    json: (value) => void out.write(`${JSON.stringify(value)}\n`),
+    note: (text) => void err.write(`${styleText('dim', text, { stream: err })}\n`),
+    paint: (style, text) => styleText(style, text, { stream: out }),
+    columns: out.isTTY ? out.columns : undefined,
+    confirm: process.stdin.isTTY && err.isTTY ? (question) => asked(question, err) : undefined,
+  };
+}
+
+async function asked(question: string, err: NodeJS.WriteStream): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: err });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+/** Says what is being done once it has taken a second. */
+export async function withProgress<T>(
+  { note }: Pick<CommandOutput, 'note'>,
+  what: string | (() => string),
+  work: Promise<T>,
+): Promise<T> {
+  const timer = setTimeout(() => note(`${typeof what === 'string' ? what : what()} …`), 1_000);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
+}

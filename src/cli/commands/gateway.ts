@@ -1,0 +1,64 @@
+import type { GatewayCommandOptions } from '../gateway/gateway-command.ts';
+import type { AddCommand } from './command.ts';
+import { milliseconds, oneOf, portNumber, setting, word } from './setting.ts';
+
+export const gateway: AddCommand = (holdfast, exit) => {
+  holdfast
+    .command('gateway')
+    .description('serve the HTTP gateway for a server and a store elsewhere, to this machine')
+    .addOption(
+      setting('--port <port>', 'port that it listens on', 'HOLDFAST_GATEWAY_PORT', portNumber, {
+        value: 8080,
+        shown: '8080',
+      }),
+    )
+    .addOption(
+      setting('--host <address>', 'loopback address that it listens on', 'HOLDFAST_GATEWAY_HOST', word, {
+        value: '127.0.0.1',
+        shown: '127.0.0.1',
+      }),
+    )
+    .addOption(
+      setting(
+        '--task-queue <name>',
+        'task queue of the turns that it starts',
+        'HOLDFAST_TASK_QUEUE',
+        word,
+        { value: 'holdfast', shown: 'holdfast' },
+      ),
+    )
+    .addOption(
+      setting(
+        '--wait <duration>',
+        'how long to wait for a server and a store that are not up yet',
+        'HOLDFAST_WAIT',
+        milliseconds,
+        { value: 60_000, shown: '60s' },
+      ),
+    )
+    .addOption(
+      setting(
+        '--log <format>',
+        'json or text (default: text at a terminal, else json)',
+        'HOLDFAST_LOG',
+        oneOf(['json', 'text'] as const),
+      ),
+    )
+    .addOption(
+      setting(
+        '--log-level <level>',
+        'debug, info, warn or error',
+        'HOLDFAST_LOG_LEVEL',
+        oneOf(['debug', 'info', 'warn', 'error'] as const),
+        { value: 'info' as const, shown: 'info' },
+      ),
+    )
+    .addHelpText(
+      'after',
+      '\nThe token that requests show is HOLDFAST_GATEWAY_TOKEN; without one it is made at each start, and printed.',
+    )
+    .action(async (options: GatewayCommandOptions) => {
+      const { gatewayCommand } = await import('../gateway/gateway-command.ts');
+      exit(await gatewayCommand(options));
+    });
+};

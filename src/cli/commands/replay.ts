@@ -1,0 +1,18 @@
+import type { ReplayOptions } from '../replay/replay-command.ts';
+import type { AddCommand } from './command.ts';
+
+export const replay: AddCommand = (holdfast, exit) => {
+  holdfast
+    .command('replay')
+    .description('replay recorded histories on the workflows of this release')
+    .argument(
+      '<history.json...>',
+      'files of temporal workflow show or of the Temporal UI, or folders of them',
+    )
+    .option('--bundle <path>', 'another workflow bundle than the packaged one')
+    .option('--json', 'JSON Lines: { file, ok, workflowId, events | problem }')
+    .action(async (paths: string[], options: ReplayOptions) => {
+      const { replayCommand } = await import('../replay/replay-command.ts');
+      exit(await replayCommand(paths, options));
+    });
+};

@@ -1,0 +1,56 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { readDuration } from '../../schema/duration.ts';
+
+const DURATION = /^\d+(\.\d+)?\s*[a-z]*$/i;
+
+/**
+ * An option that a variable may set too: the option wins, then the variable, then the default. An empty variable counts as
+ * none, as compose files write what isn't set.
+ */
+export function setting<T>(
+  flags: string,
+  description: string,
+  variable: string,
+  parse: (text: string) => T,
+  preset?: { value: T; shown: string },
+): Option {
+  const option = new Option(flags, description).env(variable);
+  if (preset !== undefined) option.default(preset.value, preset.shown);
+  return option.argParser((text: string) => (text === '' ? preset?.value : parse(text)));
+}
+
+/** An option without a value; its variable says `true`, `1` or `yes`. */
+export function switchSetting(flags: string, description: string, variable: string): Option {
+  return new Option(`${flags} [yes]`, description)
+    .env(variable)
+    .preset(true)
+    .argParser((text: string | boolean) => text === true || /^(true|1|yes)$/i.test(String(text)));
+}
+
+/** @throws InvalidArgumentError */
+export function milliseconds(text: string): number {
+  if (/^0+\s*[a-z]*$/i.test(text)) return 1;
+  const read = DURATION.test(text) ? readDuration(text) : { problem: 'expected a duration like 30s or 5m' };
+  if ('ms' in read) return read.ms;
+  throw new InvalidArgumentError(read.problem);
+}
+
+/** @throws InvalidArgumentError */
+export function portNumber(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError('expected a port of 1 to 65535');
+}
+
+export function word(text: string): string {
+  return text;
+}
+
+/** @throws InvalidArgumentError */
+export function oneOf<Word extends string>(words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const found = words.find((each) => each === text);
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`expected one of ${words.join(', ')}`);
+  };
+}

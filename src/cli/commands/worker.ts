@@ -1,0 +1,89 @@
+import type { WorkerCommandOptions } from '../worker/worker-command.ts';
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { milliseconds, oneOf, portNumber, setting, switchSetting, word } from './setting.ts';
+
+export const worker: AddCommand = (holdfast, exit) => {
+  holdfast
+    .command('worker')
+    .description('run a worker in production, until SIGTERM')
+    .argument('<agents.ts>', 'file that exports the agents')
+    .addOption(
+      setting(
+        '--task-queue <name>',
+        'task queue that it polls (default: holdfast with HOLDFAST_STORE)',
+        'HOLDFAST_TASK_QUEUE',
+        word,
+      ),
+    )
+    .addOption(
+      setting(
+        '--shutdown-grace <duration>',
+        'how long running tools may go on after SIGTERM',
+        'HOLDFAST_SHUTDOWN_GRACE',
+        milliseconds,
+        { value: 10_000, shown: '10s' },
+      ),
+    )
+    .addOption(
+      setting(
+        '--wait <duration>',
+        'how long to wait for a server and a store that are not up yet',
+        'HOLDFAST_WAIT',
+        milliseconds,
+        { value: 60_000, shown: '60s' },
+      ),
+    )
+    .addOption(
+      setting(
+        '--health <port>',
+        'serve /v1/health and /v1/ready, and nothing else, to other machines too',
+        'HOLDFAST_HEALTH_PORT',
+        portNumber,
+      ),
+    )
+    .addOption(
+      setting(
+        '--metrics <port>',
+        'serve /metrics for Prometheus, to other machines too',
+        'HOLDFAST_METRICS_PORT',
+        portNumber,
+      ),
+    )
+    .addOption(
+      setting(
+        '--log <format>',
+        'json or text (default: text at a terminal, else json)',
+        'HOLDFAST_LOG',
+        oneOf(['json', 'text'] as const),
+      ),
+    )
+    .addOption(
+      setting(
+        '--log-level <level>',
+        'debug, info, warn or error',
+        'HOLDFAST_LOG_LEVEL',
+        oneOf(['debug', 'info', 'warn', 'error'] as const),
+        { value: 'info' as const, shown: 'info' },
+      ),
+    )
+    .addOption(
+      setting(
+        '--transcript-url <template>',
+        'where people read a session, linked from its run: a URL with {app}, {user} and {session}',
+        'HOLDFAST_TRANSCRIPT_URL',
+        word,
+      ),
+    )
+    .addOption(
+      switchSetting(
+        '--stand-in',
+        'without a key for Gemini, let a local stand-in answer with scripted words',
+        'HOLDFAST_STAND_IN',
+      ),
+    )
+    .option(...FOLDER_OPTION)
+    .action(async (file: string, options: WorkerCommandOptions) => {
+      const { workerCommand } = await import('../worker/worker-command.ts');
+      exit(await workerCommand(file, options));
+    });
+};

@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import { FollowerTooSlow } from '../../client/client-errors.ts';
+import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { StreamItem } from '../../client/stream-item.ts';
+import type { TurnHandle } from '../../client/turn-handle.ts';
+import type { MessagePolicy } from '../../protocol/message.ts';
+import type { SessionNames } from '../../store/store.ts';
+import { describeError } from '../cli-error.ts';
+import type { DevView } from './dev-view.ts';
+import { isSteering, runSlashCommand } from './slash-commands.ts';
+
+export interface ChatOptions {
+  client: HoldfastApi;
+  view: DevView;
+  names: SessionNames;
+  /** Answers in place of the session's last agent. */
+  agent: string | undefined;
+  /** Names of the agents that the worker serves now. */
+  agents: () => readonly string[];
+  /** Page of a session's run in the Temporal UI. */
+  linkOf: (names: SessionNames, runId?: string) => string | undefined;
+  onBusy: (isBusy: boolean) => void;
+  onQuit: () => void;
+}
+
+interface Sent {
+  turn: TurnHandle;
+  names: SessionNames;
+  text: string;
+  waited: boolean;
+  shown: PromiseWithResolvers<boolean>;
+}
+
+/** Calls that commands may name by the ends of their keys, and complete. */
+const MOST_CALLS = 200;
+
+/** One conversation: messages become turns, shown one after another; lines that begin with a slash are commands. */
+export class Chat {
+  readonly client: HoldfastApi;
+  readonly view: DevView;
+  readonly agents: ChatOptions['agents'];
+  readonly linkOf: ChatOptions['linkOf'];
+  readonly quit: () => void;
+  /** The session that messages go to. */
+  names: SessionNames;
+  agent: string | undefined;
+  /** Ids of sessions that were listed, for completion. */
+  listed: string[] = [];
+  readonly #onBusy: (isBusy: boolean) => void;
+  readonly #calls: string[] = [];
+  readonly #waiting: Sent[] = [];
+  #current: Sent | undefined;
+  #lastInvocation: string | undefined;
+  /** Messages reach the session in the order in which they were typed. */
+  #sending: Promise<unknown> = Promise.resolve();
+  #pending = 0;
+
+  constructor(options: ChatOptions) {
+    this.client = options.client;
+    this.view = options.view;
+    this.agents = options.agents;
+    this.linkOf = options.linkOf;
+    this.names = options.names;
+    this.agent = options.agent;
+    this.quit = options.onQuit;
+    this.#onBusy = options.onBusy;
+  }
+
+  /** Whether a turn runs, or a message is on its way. */
+  get isBusy(): boolean {
+    return this.#pending > 0;
+  }
+
+  /** Call keys that were heard of, the newest last. */
+  get calls(): readonly string[] {
+    return this.#calls;
+  }
+
+  /** The invocation that is shown now, or was shown last. */
+  get invocationId(): string | undefined {
+    return this.#lastInvocation;
+  }
+
+  /** Whether a line acts on the turn that runs, so that it can't wait for its end. */
+  static steers(line: string): boolean {
+    return isSteering(line);
+  }
+
+  /** Resolves when all that a line has brought about is shown; false where it did not come to a good end. */
+  async line(line: string): Promise<boolean> {
+    const text = line.trim();
+    if (text === '') return true;
+    try {
+      if (!text.startsWith('/')) return await this.send(text);
+      // A message that begins with a slash is typed with two.
+      return text.startsWith('//') ? await this.send(text.slice(1)) : await runSlashCommand(this, text);
+    } catch (error) {
+      this.view.problem(describeError(error));
+      return false;
+    }
+  }
+
+  async send(text: string, policy: MessagePolicy = 'enqueue'): Promise<boolean> {
+    const { names, agent } = this;
+    const messageId = randomUUID();
+    return await this.#show(policy === 'interrupt', async (ahead) => {
+      const turn = await this.client.sendMessage({
+        ...names,
+        messageId,
+        message: text,
+        policy,
+        ...(agent === undefined ? {} : { agent }),
+        runConfig: { streamingMode: 'sse' },
+      });
+      if (ahead > 0 && policy === 'enqueue') this.view.queued({ messageId, text, ahead });
+      else if (turn.disposition === 'sent' && policy === 'enqueue')
+        this.view.note('  the session is answering another message; this one comes after it');
+      return { turn, names, text };
+    });
+  }
+
+  /** Runs the session's last turn anew, from a call on. */
+  async retry(callKey: string): Promise<boolean> {
+    const { names } = this;
+    return await this.#show(false, async () => ({
+      turn: await this.client.sessions.retry({ ...names, callKey }),
+      names,
+      text: `(again from ${callKey})`,
+    }));
+  }
+
+  /** Ends the turn that is shown, politely; false where there is none. */
+  async interrupt(reason?: string): Promise<boolean> {
+    // What was typed before is on its way.
+    await this.#sending;
+    const current = this.#current;
+    if (current === undefined) return false;
+    const receipt = await this.client.interrupt(current.names, {
+      invocationId: current.turn.invocationId,
+      ...(reason === undefined ? {} : { reason }),
+    });
+    if (!receipt.confirmed) this.view.note(`  ${receipt.reason}`);
+    return true;
+  }
+
+  async #show(
+    next: boolean,
+    begin: (ahead: number) => Promise<Pick<Sent, 'turn' | 'names' | 'text'>>,
+  ): Promise<boolean> {
+    const ahead = this.#pending;
+    this.#pending += 1;
+    if (ahead === 0) this.#onBusy(true);
+    try {
+      const sending = this.#sending.then(async () => {
+        const sent: Sent = { ...(await begin(ahead)), waited: ahead > 0, shown: Promise.withResolvers() };
+        if (next) this.#waiting.unshift(sent);
+        else this.#waiting.push(sent);
+        if (this.#current === undefined) void this.#showAll();
+        return sent;
+      });
+      this.#sending = sending.catch(() => undefined);
+      const { shown } = await sending;
+      return await shown.promise;
+    } finally {
+      this.#pending -= 1;
+      if (this.#pending === 0) this.#onBusy(false);
+    }
+  }
+
+  async #showAll(): Promise<void> {
+    for (;;) {
+      const sent = this.#waiting.shift();
+      this.#current = sent;
+      if (sent === undefined) return;
+      sent.shown.resolve(await this.#showTurn(sent));
+    }
+  }
+
+  async #showTurn({ turn, names, text, waited }: Sent): Promise<boolean> {
+    const { invocationId, messageId, runId } = turn;
+    const began = Date.now();
+    this.#lastInvocation = invocationId;
+    this.view.turnBegins({
+      ...names,
+      invocationId,
+      messageId,
+      text,
+      waited,
+      link: this.linkOf(names, runId),
+    });
+    try {
+      for await (const item of itemsOf(turn)) {
+        this.#remember(item);
+        this.view.item(item);
+      }
+      const result = await turn.result();
+      this.view.turnEnded(result, Date.now() - began);
+      return result.status === 'completed';
+    } catch (error) {
+      this.view.turnFailed(describeError(error));
+      return false;
+    }
+  }
+
+  #remember(item: StreamItem): void {
+    if (item.type !== 'call started' || this.#calls.includes(item.callKey)) return;
+    this.#calls.push(item.callKey);
+    if (this.#calls.length > MOST_CALLS) this.#calls.shift();
+  }
+}
+
+/** A terminal that scrolls slowly goes on where it was cut off. */
+async function* itemsOf(turn: TurnHandle): AsyncGenerator<StreamItem, void> {
+  let after: number | undefined;
+  for (;;) {
+    try {
+      yield* turn.stream(after === undefined ? {} : { after });
+      return;
+    } catch (error) {
+      if (!(error instanceof FollowerTooSlow)) throw error;
+      after = error.after;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import type { TemporalTarget } from '../../../worker/index.ts';
+import type { StoreNotice } from '../../store/store.ts';
+
+/** What an agents file turned out to define. */
+export interface LoadedAgents {
+  app: string;
+  agents: { name: string; model: string }[];
+  /** Answers where neither turn nor session names an agent. */
+  rootAgent: string;
+  /** Gemini's place is taken by a local stand-in. */
+  standIn: boolean;
+}
+
+/** A file that a worker process has loaded, or looked for in vain: then its digest is empty. */
+export interface LoadedFile {
+  path: string;
+  digest: string;
+}
+
+/** Where a worker process finds its turns. */
+export interface WorkerPlace {
+  temporal: Pick<TemporalTarget, 'connectionOptions' | 'namespace' | 'searchAttributes'>;
+  store: { socket: string } | { url: string };
+  taskQueue: string;
+  /** Whether what it does to the store is heard of by its parent only if it says so. */
+  tellsNotices: boolean;
+  /** Folder of `worker.log`. */
+  logFolder: string;
+}
+
+/** What a worker process is told. `quit` is a drain without grace. */
+export type ToWorker = { type: 'open'; place: WorkerPlace } | { type: 'drain' } | { type: 'quit' };
+
+/** What a worker process tells. After `failed` it ends. */
+export type FromWorker =
+  | { type: 'file'; file: LoadedFile }
+  | { type: 'loaded'; loaded: LoadedAgents }
+  | { type: 'polls' }
+  | { type: 'failed'; message: string }
+  | { type: 'notice'; notice: StoreNotice };

@@ -1,0 +1,149 @@
+import { relative } from 'node:path';
+import type { StreamItem } from '../../client/stream-item.ts';
+import type { TurnResult, TurnUsage } from '../../protocol/turn.ts';
+import { ownVersion } from '../own-version.ts';
+import { printable } from '../sessions/shown-values.ts';
+import type { LoadedAgents } from './child-messages.ts';
+import type { DevFacts, DevView, ShownTurn } from './dev-view.ts';
+import type { Screen } from './screen.ts';
+import { durationText, TurnText } from './turn-text.ts';
+
+/** Longer than this the end of an old worker is worth a line, milliseconds. */
+const LONG_DRAIN = 2_000;
+
+/** For people. */
+export class TerminalView implements DevView {
+  readonly #screen: Screen;
+  /** Whether a person has typed the messages, and sees them. */
+  readonly #isTyped: boolean;
+  #turn: TurnText;
+  #link: string | undefined;
+
+  constructor(screen: Screen, isTyped: boolean) {
+    this.#screen = screen;
+    this.#isTyped = isTyped;
+    this.#turn = new TurnText(screen);
+  }
+
+  note(line: string): void {
+    this.#screen.note(printable(line));
+  }
+
+  problem(text: string): void {
+    this.#screen.note(printable(text), 'red');
+  }
+
+  answer(lines: readonly string[]): void {
+    for (const line of lines) this.#screen.line(line);
+  }
+
+  ready(facts: DevFacts): void {
+    for (const line of panel(facts, this.#screen)) this.#screen.note(line, []);
+  }
+
+  reloading(): void {}
+
+  reloaded(loaded: LoadedAgents): void {
+    this.#screen.note(`↻ reloaded: ${agentsText(loaded)}`, 'green');
+  }
+
+  refused(reason: string, keeps: boolean): void {
+    this.problem(reason);
+    this.note(
+      keeps
+        ? 'the worker before goes on; save the file again once it is mended'
+        : 'waiting for a change of the file',
+    );
+  }
+
+  drained(_pid: number | undefined, ms: number): void {
+    if (ms > LONG_DRAIN) this.note(`the worker before has finished its tools, after ${durationText(ms)}`);
+  }
+
+  died(reason: string, pause: number): void {
+    this.problem(`the worker has ended: ${reason}`);
+    this.note(`another one starts in ${durationText(pause)}; its turns go on then`);
+  }
+
+  printed(line: string): void {
+    this.#screen.note(`│ ${printable(line)}`);
+  }
+
+  queued({ ahead }: { ahead: number }): void {
+    this.note(`  queued: ${ahead === 1 ? 'the message before' : `${ahead} messages`} first`);
+  }
+
+  turnBegins({ text, link, waited }: ShownTurn): void {
+    this.#turn = new TurnText(this.#screen);
+    this.#link = link;
+    if (!this.#isTyped || waited)
+      this.#screen.line(`${this.#screen.paint('bold', 'you')}  ${printable(text)}`);
+  }
+
+  item(item: StreamItem): void {
+    this.#turn.item(item);
+  }
+
+  turnEnded({ status, error, usage }: TurnResult, ms: number): void {
+    this.#screen.endLine();
+    if (status === 'interrupted') this.#screen.note('  interrupted', 'yellow');
+    // An error of the turn's own was shown as its last event.
+    else if (error !== undefined) this.problem(`  ${status}: ${error.code}`);
+    this.note(`  ${usageText(usage)} · ${durationText(ms)}${this.#link === undefined ? '' : ` · ${this.#link}`}`);
+  }
+
+  turnFailed(problem: string): void {
+    this.#screen.endLine();
+    this.problem(problem);
+    if (this.#link !== undefined) this.note(`  ${this.#link}`);
+  }
+}
+
+function panel(facts: DevFacts, screen: Screen): string[] {
+  const { file, folder, loaded, uiUrl, gateway, store, taskQueue, session } = facts;
+  const bold = (text: string) => screen.paint('bold', text);
+  const dim = (text: string) => screen.paint('dim', text);
+  const url = (text: string) => screen.paint('cyan', text);
+  const here = (path: string) => {
+    const way = relative(process.cwd(), path);
+    return way.startsWith('..') ? path : way;
+  };
+  const rows: [string, string][] = [
+    ['agents', `${agentsText(loaded)}  ${dim(here(file))}`],
+    ['model', modelText(loaded)],
+    ['Temporal', uiUrl === undefined ? `${dim('its UI is not known: set TEMPORAL_UI_URL')}` : url(uiUrl)],
+    ['gateway', `${url(gateway.url)}  ${dim(`docs ${gateway.url}/docs`)}`],
+    ['token', session === undefined ? gateway.token : dim(`in ${here(`${folder}/dev.json`)}`)],
+    ['store', store === 'postgres' ? 'HOLDFAST_STORE' : here(`${folder}/store`)],
+    ['queue', dim(taskQueue)],
+    ...(session === undefined
+      ? []
+      : [['session', `${session.app}/${session.userId}/${bold(session.sessionId)}`] as [string, string]]),
+  ];
+  return [
+    '',
+    `  ${bold('holdfast dev')} ${dim(ownVersion())}`,
+    '',
+    ...rows.map(([name, text]) => `  ${dim(name.padEnd(9))}${text}`),
+    '',
+    `  ${dim(session === undefined ? 'Ctrl-C ends it.' : '/help shows what there is. Ctrl-C interrupts a turn, twice it ends.')}`,
+    '',
+  ];
+}
+
+function agentsText({ agents, rootAgent }: LoadedAgents): string {
+  const named = agents.map(({ name, model }) => `${name} (${model})`);
+  return agents.length === 1 ? (named[0] ?? '') : `${named.join(', ')}; ${rootAgent} answers`;
+}
+
+function modelText({ standIn, agents }: LoadedAgents): string {
+  if (standIn) return 'a local stand-in in Gemini’s place, scripted: GEMINI_API_KEY is not set';
+  return [...new Set(agents.map(({ model }) => model))].join(', ');
+}
+
+function usageText({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {
+  const atLeast = unknownCalls === undefined ? '' : 'at least ';
+  const spent = cost === undefined ? '' : ` · cost ${atLeast}${Number(cost.toPrecision(3))}`;
+  const calls = modelCalls === 1 ? '1 model call' : `${modelCalls} model calls`;
+  return `${calls} · ${atLeast}${totalTokens} tokens${spent}`;
+}

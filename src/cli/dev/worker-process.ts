@@ -1,0 +1,106 @@
+import { describeError } from '../cli-error.ts';
+import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
+import { startWorker } from '../environment/running-worker.ts';
+import { loadAgents } from '../load-agents.ts';
+import { offerGemini } from '../offer-gemini.ts';
+import { openStore } from '../../store/open-store.ts';
+import type { FromWorker, LoadedAgents, ToWorker, WorkerPlace } from './child-messages.ts';
+import { trackFiles } from './track-files.ts';
+
+/** Milliseconds. A worker that was replaced lets its tools run on for as long. */
+const DRAIN_GRACE = 60 * 60_000;
+
+/** Milliseconds that a process without its parent has to end by itself. */
+const LAST_MOMENTS = 3_000;
+
+/**
+ * The process that `holdfast dev` starts for each version of an agents file: loads it, then polls until it is told to drain.
+ * Its parent's death ends it.
+ */
+async function workerProcess(file: string): Promise<number> {
+  const orders = new Orders();
+  // Ctrl-C reaches the whole group of processes; what is to be done about it the parent says.
+  process.on('SIGINT', () => undefined);
+  trackFiles((loadedFile) => tell({ type: 'file', file: loadedFile }));
+  const loaded = await loadAgents(file);
+  for (const { canonicalModel } of loaded.agents) void canonicalModel;
+  const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, () => undefined);
+  const rootAgent = loaded.rootAgent?.name ?? loaded.agents[0]?.name ?? '';
+  tell({
+    type: 'loaded',
+    loaded: {
+      app: loaded.app,
+      agents: loaded.agents.map(({ name, canonicalModel }) => ({ name, model: canonicalModel.model })),
+      rootAgent,
+      standIn: gemini !== undefined,
+    } satisfies LoadedAgents,
+  });
+  const place = await orders.place;
+  if (place === undefined) return 0;
+  const logger = folderLogger(place.logFolder);
+  installRuntime(logger, { handlesSignals: false });
+  const store = await openStore(place.store);
+  if (place.tellsNotices) store.onNotice((notice) => tell({ type: 'notice', notice }));
+  const { temporal, taskQueue } = place;
+  const worker = await startWorker({
+    temporal,
+    store,
+    taskQueue,
+    loaded,
+    rootAgent,
+    logger,
+    grace: DRAIN_GRACE,
+  });
+  tell({ type: 'polls' });
+  orders.onEnd((order) => (order === 'quit' ? worker.leave() : worker.drain()));
+  await worker.ended;
+  await store.close();
+  await gemini?.close();
+  return 0;
+}
+
+/** What the parent has said, before or after anybody listens. */
+class Orders {
+  readonly place: Promise<WorkerPlace | undefined>;
+  #end: 'drain' | 'quit' | undefined;
+  #listener: ((order: 'drain' | 'quit') => void) | undefined;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<WorkerPlace | undefined>();
+    this.place = promise;
+    const end = (order: 'drain' | 'quit') => {
+      resolve(undefined);
+      this.#end = order;
+      this.#listener?.(order);
+    };
+    process.on('message', (message: ToWorker) => {
+      if (message.type === 'open') resolve(message.place);
+      else end(message.type);
+    });
+    process.once('disconnect', () => {
+      end('quit');
+      setTimeout(() => process.exit(1), LAST_MOMENTS).unref();
+    });
+  }
+
+  onEnd(listener: (order: 'drain' | 'quit') => void): void {
+    this.#listener = listener;
+    if (this.#end !== undefined) listener(this.#end);
+  }
+}
+
+let told = Promise.resolve();
+
+function tell(message: FromWorker): void {
+  if (!process.connected) return;
+  // What was told must leave the process before it ends.
+  told = new Promise((sent) => process.send?.(message, () => sent()));
+}
+
+const [, , file = ''] = process.argv;
+const code = await workerProcess(file).catch((error: unknown) => {
+  tell({ type: 'failed', message: describeError(error) });
+  return 1;
+});
+await told;
+process.exit(code);

@@ -1,0 +1,148 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { currentStamp, workflowBundle } from '../../../worker/bundle.ts';
+import { ownVersion } from '../own-version.ts';
+import { type Finding, fail, failed, ok, type RuntimeFacts, warn } from './finding.ts';
+
+const OLDEST_NODE = [22, 18] as const;
+
+/** Where the Temporal SDK's native part is built for; it says `linux` for glibc only. */
+const BUILT_FOR = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'];
+
+const SDK = ['worker', 'client', 'workflow', 'activity', 'common', 'proto', 'envconfig', 'core-bridge'];
+
+export function ownRuntime(): RuntimeFacts {
+  return {
+    nodeVersion: process.versions.node,
+    platform: process.platform,
+    arch: process.arch,
+    glibc: glibcVersion(),
+  };
+}
+
+function glibcVersion(): string | undefined {
+  const report: unknown = process.report.getReport();
+  const { header } = report as { header: { glibcVersionRuntime?: string } };
+  return header.glibcVersionRuntime;
+}
+
+export function checkNode({ nodeVersion }: RuntimeFacts): Finding[] {
+  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
+  const [wantedMajor, wantedMinor] = OLDEST_NODE;
+  const wanted = OLDEST_NODE.join('.');
+  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) {
+    return [ok('node', `Node ${nodeVersion}`)];
+  }
+  return [
+    fail(
+      'node',
+      `Node ${nodeVersion} is older than ${wanted}`,
+      `install Node ${wanted} or newer: https://nodejs.org`,
+    ),
+  ];
+}
+
+export function checkPlatform({ platform, arch, glibc }: RuntimeFacts): Finding[] {
+  const shown = `${platform}-${arch}`;
+  if (!BUILT_FOR.includes(shown)) {
+    return [
+      fail(
+        'platform',
+        `the Temporal SDK's worker isn't built for ${shown}`,
+        `run workers on one of ${BUILT_FOR.join(', ')}; clients run anywhere`,
+      ),
+    ];
+  }
+  if (platform === 'linux' && glibc === undefined) {
+    return [
+      fail(
+        'platform',
+        "this Linux has no glibc (musl, as in Alpine), which the Temporal SDK's worker needs",
+        'use an image on Debian or Ubuntu, for example node:24-slim',
+      ),
+    ];
+  }
+  return [ok('platform', glibc === undefined ? shown : `${shown}, glibc ${glibc}`)];
+}
+
+/** @param project the folder of the user's own program, which may have packages of its own. */
+export function checkPackages(project: string): Finding[] {
+  const own = versionsFrom(import.meta.url);
+  const versions = new Set([...own.values()]);
+  if (versions.size > 1) {
+    return [
+      fail(
+        'packages',
+        `the packages of the Temporal SDK have several versions: ${shownVersions(own)}`,
+        'delete node_modules and the lock file, and install again; all @temporalio packages have one version',
+      ),
+    ];
+  }
+  const [version = 'unknown'] = versions;
+  const findings = [
+    ok('packages', `holdfast ${ownVersion()}, Temporal SDK ${version}`),
+    ...checkProtobuf(import.meta.url),
+  ];
+  const others = new Map(
+    [...versionsFrom(join(project, 'package.json'))].filter(([, other]) => other !== version),
+  );
+  if (others.size === 0) return findings;
+  return [
+    ...findings,
+    warn(
+      'packages',
+      `this project has ${shownVersions(others)}, Holdfast ${version}: connections of the one can't be given to the other`,
+      `install ${[...others.keys()].map((name) => `@temporalio/${name}@${version}`).join(' ')}`,
+    ),
+  ];
+}
+
+/** The SDK's messages are made for protobufjs 8; another one in its place breaks them at run time. */
+function checkProtobuf(from: string): Finding[] {
+  const proto = createRequire(from).resolve('@temporalio/proto/package.json');
+  const version = versionOf('protobufjs', join(dirname(proto), 'package.json'));
+  if (version?.startsWith('8.')) return [];
+  return [
+    fail(
+      'packages',
+      `the Temporal SDK finds protobufjs ${version ?? 'nowhere'}, and needs 8`,
+      'remove what overrides protobufjs in package.json, delete node_modules, and install again',
+    ),
+  ];
+}
+
+function versionsFrom(from: string): Map<string, string> {
+  return new Map(
+    SDK.flatMap((name) => {
+      const version = versionOf(`@temporalio/${name}`, from);
+      return version === undefined ? [] : [[name, version]];
+    }),
+  );
+}
+
+function versionOf(name: string, from: string): string | undefined {
+  try {
+    const manifest: unknown = createRequire(from)(`${name}/package.json`);
+    return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+      ? String(manifest.version)
+      : undefined;
+  } catch {
+    // Not installed there, which is for whoever imports it to say.
+    return undefined;
+  }
+}
+
+function shownVersions(versions: ReadonlyMap<string, string>): string {
+  return [...versions].map(([name, version]) => `@temporalio/${name} ${version}`).join(', ');
+}
+
+/** @param path of a workflow bundle. Defaults to the packaged one. */
+export async function checkBundle(path?: string): Promise<Finding[]> {
+  try {
+    await workflowBundle(path);
+    const { sdk, protocol } = currentStamp();
+    return [ok('workflow bundle', `built for Temporal SDK ${sdk}, protocol ${protocol}`)];
+  } catch (error) {
+    return [failed('workflow bundle', error, 'install the package again')];
+  }
+}

@@ -1,0 +1,56 @@
+/** `fail`: turns don't run, or lose something. `warn`: they run, and something is less than it could be. */
+export type Severity = 'ok' | 'warn' | 'fail';
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** Of what: `node`, `store`, … */
+  about: string;
+  status: Severity;
+  message: string;
+  /** What to do; with every finding that isn't `ok`. */
+  fix?: string;
+}
+
+/** Where the doctor looks. */
+export interface Surroundings {
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  /** Task queue whose workers are looked for. Defaults to the one that this folder's process or environment names. */
+  taskQueue?: string;
+  /** Ask the model a question of a few tokens. */
+  askModel: boolean;
+  runtime: RuntimeFacts;
+}
+
+/** The process, as far as it matters. */
+export interface RuntimeFacts {
+  /** Without `v`. */
+  nodeVersion: string;
+  platform: NodeJS.Platform;
+  arch: string;
+  /** Version of glibc; undefined elsewhere than on Linux, and on Linux with another C library. */
+  glibc: string | undefined;
+}
+
+export function ok(about: string, message: string): Finding {
+  return { about, status: 'ok', message };
+}
+
+export function warn(about: string, message: string, fix: string): Finding {
+  return { about, status: 'warn', message, fix };
+}
+
+export function fail(about: string, message: string, fix: string): Finding {
+  return { about, status: 'fail', message, fix };
+}
+
+/** An error as a finding: those of Holdfast say by themselves what to do. */
+export function failed(about: string, error: unknown, fix: string): Finding {
+  return fail(about, messageOf(error), fix);
+}
+
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  return error.message || code || error.name;
+}

@@ -1,0 +1,45 @@
+import { setTimeout } from 'node:timers/promises';
+import { acquireFolder, FolderInUse, type FolderOwnership, findLocalGateway } from '../../../worker/index.ts';
+
+/** How long the owner of a folder may take to open its gateway, or to let go of the folder, milliseconds. */
+const PATIENCE = 10_000;
+const POLL = 100;
+/** Milliseconds after which waiting is worth a word. */
+const SILENCE = 1_000;
+
+export interface ReachedOwner {
+  url: string;
+  token: string;
+  /** Process id of the owner. */
+  pid: number | undefined;
+}
+
+/**
+ * Owns a folder, or finds the gateway of the process that does. One that is just starting or ending is waited for.
+ *
+ * @throws FolderInUse where the owner has no gateway; FolderUnusable
+ */
+export async function ownOrReach(
+  folder: string,
+  note: (line: string) => void,
+): Promise<{ ownership: FolderOwnership } | { owner: ReachedOwner }> {
+  const began = Date.now();
+  let told = false;
+  for (;;) {
+    try {
+      return { ownership: acquireFolder(folder) };
+    } catch (error) {
+      if (!(error instanceof FolderInUse)) throw error;
+      const pid = error.owner?.pid;
+      const gateway = await findLocalGateway(folder);
+      if (gateway !== undefined) return { owner: { ...gateway, pid } };
+      const waited = Date.now() - began;
+      if (waited > PATIENCE) throw error;
+      if (waited > SILENCE && !told) {
+        told = true;
+        note(`the folder ${folder} is in use by ${pid === undefined ? 'another process' : `process ${pid}`}: waiting for it`);
+      }
+    }
+    await setTimeout(POLL);
+  }
+}

@@ -1,0 +1,50 @@
+import { DefaultLogger, type LogLevel } from '@temporalio/worker';
+import { type HoldfastLogger, jsonLogger } from '../../../worker/index.ts';
+
+export interface LogOptions {
+  /** Defaults to text at a terminal, else JSON. */
+  log?: 'json' | 'text' | undefined;
+  logLevel: 'debug' | 'info' | 'warn' | 'error';
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+/** A log on standard error for the operator: JSON lines for programs, else one readable line each. */
+export function operatorLog({ log, logLevel }: LogOptions, err = process.stderr): HoldfastLogger {
+  if (isJson({ log, logLevel }, err)) return jsonLogger({ level: logLevel });
+  const to = (level: (typeof LEVELS)[number]): HoldfastLogger[typeof level] =>
+    LEVELS.indexOf(level) < LEVELS.indexOf(logLevel)
+      ? () => undefined
+      : (message, attributes) => void err.write(textLine(level, message, attributes));
+  return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') };
+}
+
+export function isJson({ log }: LogOptions, err: { isTTY?: boolean } = process.stderr): boolean {
+  return (log ?? (err.isTTY ? 'text' : 'json')) === 'json';
+}
+
+/** Temporal's own lines in the same log, from warnings on. */
+export function temporalLog(logger: HoldfastLogger): DefaultLogger {
+  const to: Record<LogLevel, keyof HoldfastLogger> = {
+    TRACE: 'debug',
+    DEBUG: 'debug',
+    INFO: 'info',
+    WARN: 'warn',
+    ERROR: 'error',
+  };
+  return new DefaultLogger('WARN', ({ level, message, meta }) => logger[to[level]](message, { ...meta }));
+}
+
+function textLine(level: string, message: string, attributes: Record<string, unknown> = {}): string {
+  const time = new Date().toISOString().slice(11, 23);
+  const shown = Object.entries(attributes)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${shownValue(value)}`);
+  return `${[time, level.padEnd(5), message, ...shown].join(' ')}\n`;
+}
+
+function shownValue(value: unknown): string {
+  if (value instanceof Error) return value.stack || value.message;
+  if (typeof value === 'string') return /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value);
+  return JSON.stringify(value, (_key, inner) => (typeof inner === 'bigint' ? String(inner) : inner)) ?? '';
+}

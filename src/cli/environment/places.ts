@@ -1,0 +1,30 @@
+import { resolve } from 'node:path';
+import { namesServer } from '../../../worker/index.ts';
+import { shortDigest } from '../../protocol/identity.ts';
+import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';
+
+/** The `postgres://` URL of the store; without one it is embedded in the folder. */
+export function storeUrl(env: NodeJS.ProcessEnv): string | undefined {
+  return env.HOLDFAST_STORE || undefined;
+}
+
+/** The store's connection that hears of other processes, for `openStore`. */
+export function listenUrl(env: NodeJS.ProcessEnv): { listen?: string } {
+  return env.HOLDFAST_STORE_LISTEN ? { listen: env.HOLDFAST_STORE_LISTEN } : {};
+}
+
+/** With server and store elsewhere there is nothing in the folder to own, and many processes may run at once. */
+export function needsFolder(env: NodeJS.ProcessEnv): boolean {
+  return storeUrl(env) === undefined || !namesServer(env);
+}
+
+/**
+ * The task queue of an agents file. Where the store is embedded it has one of its own: another file's worker, or another
+ * folder's, would take its turns up without their agents or their transcript.
+ */
+export function taskQueueFor(env: NodeJS.ProcessEnv, folder: string, file: string): string {
+  if (env.HOLDFAST_TASK_QUEUE) return env.HOLDFAST_TASK_QUEUE;
+  if (storeUrl(env) !== undefined) return DEFAULT_TASK_QUEUE;
+  const place = JSON.stringify([resolve(folder), resolve(file)]);
+  return `${DEFAULT_TASK_QUEUE}-${shortDigest(place).slice(0, 8)}`;
+}

@@ -1,0 +1,17 @@
+import { Client, Connection } from '@temporalio/client';
+import { HoldfastClient } from '../../client/holdfast-client.ts';
+import type { Backend } from './backend.ts';
+
+export interface OpenedClient {
+  client: HoldfastClient;
+  temporal: Client;
+  close(): Promise<void>;
+}
+
+export async function openClient({ temporal, store }: Backend, taskQueue: string): Promise<OpenedClient> {
+  const connection = await Connection.connect(temporal.connectionOptions);
+  const own = new Client({ connection, namespace: temporal.namespace });
+  const searchAttributes = temporal.searchAttributes === 'registered';
+  const client = new HoldfastClient({ temporal: own, store, taskQueue, searchAttributes });
+  return { client, temporal: own, close: () => connection.close() };
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { type Access, localAccess, serveGateway } from '../../gateway/index.ts';
+import { CliError } from '../cli-error.ts';
+import { namesServer } from '../../../worker/index.ts';
+import { aboutProcess } from '../environment/about.ts';
+import { openBackend } from '../environment/backend.ts';
+import { Closing } from '../environment/closing.ts';
+import { type LogOptions, operatorLog } from '../environment/operator-log.ts';
+import { storeUrl } from '../environment/places.ts';
+import { readinessOf } from '../environment/readiness.ts';
+import { stopSignals } from '../environment/stop-signals.ts';
+import { openClient } from '../environment/turn-client.ts';
+import { waitForBackend } from '../environment/wait-for-backend.ts';
+
+export interface GatewayCommandOptions extends LogOptions {
+  port: number;
+  host: string;
+  taskQueue: string;
+  /** Milliseconds. */
+  wait: number;
+}
+
+/** `holdfast gateway`: serves until SIGINT or SIGTERM. Returns the exit code. */
+export async function gatewayCommand(options: GatewayCommandOptions): Promise<number> {
+  const { env } = process;
+  const given = env.HOLDFAST_GATEWAY_TOKEN || undefined;
+  const token = given ?? randomBytes(32).toString('base64url');
+  const access = accessBy(token);
+  if (storeUrl(env) === undefined || !namesServer(env)) {
+    throw new CliError(
+      'holdfast gateway serves a server and a store elsewhere: set TEMPORAL_ADDRESS and HOLDFAST_STORE. An embedded folder ' +
+        'has its own gateway while holdfast dev or holdfast worker runs there: dev.json has its address and token',
+      2,
+    );
+  }
+  const logger = operatorLog(options);
+  const note = (line: string) => logger.info(line);
+  const signals = stopSignals();
+  const closing = new Closing();
+  closing.add(() => signals.forget());
+  try {
+    const opening = waitForBackend(() => openBackend({ folder: '.holdfast', env, onProgress: note }), {
+      wait: options.wait,
+      note,
+    });
+    const backend = await Promise.race([opening, signals.first]);
+    if (backend === undefined) return 0;
+    const { temporal, store } = backend;
+    closing.add(() => store.close());
+    const opened = await openClient(backend, options.taskQueue);
+    closing.add(() => opened.close());
+    const served = await serveGateway({
+      gateway: {
+        client: opened.client,
+        about: () => aboutProcess(temporal, options.taskQueue, env, { apps: [], agents: [] }),
+        ready: readinessOf(opened.temporal, store),
+        access,
+        logger,
+      },
+      host: options.host,
+      port: options.port,
+    });
+    closing.add(() => served.close());
+    logger.info('gateway listens', {
+      url: served.url,
+      docs: `${served.url}/docs`,
+      temporal: temporal.address,
+      namespace: temporal.namespace,
+      taskQueue: options.taskQueue,
+    });
+    // Not through the log, which is kept and read by others.
+    if (given === undefined)
+      process.stdout.write(`token of this start (HOLDFAST_GATEWAY_TOKEN is not set): ${token}\n`);
+    await signals.first;
+    logger.info('gateway closing');
+    await Promise.race([closing.close(), signals.second]);
+    return 0;
+  } finally {
+    await closing.close();
+  }
+}
+
+function accessBy(token: string): Access {
+  try {
+    return localAccess({ token });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new CliError(`HOLDFAST_GATEWAY_TOKEN: ${error.message.replace(/^localAccess: token: /, '')}`);
+  }
+}

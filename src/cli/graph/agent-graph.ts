@@ -1,0 +1,147 @@
+import type { BaseAgent } from '../../agents/base-agent.ts';
+import { isLlmAgent } from '../../agents/llm-agent.ts';
+import { isGemini } from '../../models/gemini.ts';
+import { formatDuration } from '../../schema/duration.ts';
+import type { BaseTool } from '../../tools/base-tool.ts';
+import type { ResolvedDurableOptions } from '../../tools/durable-options.ts';
+import { isFunctionTool } from '../../tools/function-tool.ts';
+import type { AgentsFile } from '../load-agents.ts';
+
+/** Agents and tools of a file, and who has whom: plain JSON, `holdfast graph --json`. */
+export interface AgentGraph {
+  v: 1;
+  app: string;
+  /** Id of the agent that answers where nobody names one. */
+  rootAgent?: string;
+  agents: AgentNode[];
+  tools: ToolNode[];
+  edges: GraphEdge[];
+}
+
+export interface AgentNode {
+  /** Unique in the graph. */
+  id: string;
+  name: string;
+  /** Its class. */
+  kind: string;
+  description: string;
+  model?: string;
+  /** What differs from the defaults, in words. */
+  options: string[];
+}
+
+export interface ToolNode {
+  id: string;
+  name: string;
+  kind: 'function' | 'other';
+  description: string;
+  options: string[];
+}
+
+export interface GraphEdge {
+  from: string;
+  to: string;
+  kind: 'tool' | 'sub-agent';
+}
+
+/** The graph of what an agents file exports, and what hangs on it. A tool that agents share is one node. */
+export function agentGraph({
+  app,
+  agents,
+  rootAgent,
+}: Pick<AgentsFile, 'app' | 'agents' | 'rootAgent'>): AgentGraph {
+  const graph: AgentGraph = { v: 1, app, agents: [], tools: [], edges: [] };
+  const ids = new Map<BaseAgent | BaseTool, string>();
+
+  function toolId(tool: BaseTool): string {
+    const known = ids.get(tool);
+    if (known !== undefined) return known;
+    const id = `tool${graph.tools.length + 1}`;
+    ids.set(tool, id);
+    graph.tools.push({
+      id,
+      name: tool.name,
+      kind: isFunctionTool(tool) ? 'function' : 'other',
+      description: tool.description,
+      options: toolOptions(tool.durable),
+    });
+    return id;
+  }
+
+  function agentId(agent: BaseAgent): string {
+    const known = ids.get(agent);
+    if (known !== undefined) return known;
+    const id = `agent${graph.agents.length + 1}`;
+    ids.set(agent, id);
+    graph.agents.push(agentNode(id, agent));
+    if (isLlmAgent(agent)) {
+      for (const tool of agent.tools) graph.edges.push({ from: id, to: toolId(tool), kind: 'tool' });
+    }
+    for (const subAgent of agent.subAgents) {
+      graph.edges.push({ from: id, to: agentId(subAgent), kind: 'sub-agent' });
+    }
+    return id;
+  }
+
+  for (const agent of rootAgent === undefined ? agents : [rootAgent, ...agents]) agentId(agent);
+  return rootAgent === undefined ? graph : { ...graph, rootAgent: agentId(rootAgent) };
+}
+
+function agentNode(id: string, agent: BaseAgent): AgentNode {
+  const { name, description } = agent;
+  const node = { id, name, kind: kindOfAgent(agent), description, options: [] };
+  if (!isLlmAgent(agent)) return node;
+  const { modelTimeout, modelRetry, maxParallelCalls } = agent.durable;
+  const model = typeof agent.model === 'string' ? agent.model : modelName(agent.model);
+  return {
+    ...node,
+    model,
+    options: [
+      ...(modelTimeout === 600_000 ? [] : [`model ${formatDuration(modelTimeout)}`]),
+      ...(modelRetry.maximumAttempts === 3 ? [] : [attempts(modelRetry.maximumAttempts)]),
+      ...(maxParallelCalls === 32 ? [] : [`${maxParallelCalls} at a time`]),
+    ],
+  };
+}
+
+/** A subclass of a user's own says what it is by its name. */
+function kindOfAgent(agent: BaseAgent): string {
+  return agent.constructor?.name || (isLlmAgent(agent) ? 'LlmAgent' : 'BaseAgent');
+}
+
+function modelName(model: { model: string; constructor: { name: string } }): string {
+  return isGemini(model) ? model.model : `${model.model} (${model.constructor.name})`;
+}
+
+function toolOptions(durable: ResolvedDurableOptions): string[] {
+  const {
+    timeout,
+    totalTimeout,
+    retry,
+    idempotent,
+    onUnknownOutcome,
+    isConcurrencySafe,
+    execution,
+    sensitive,
+  } = durable;
+  const isLocal = execution === 'local';
+  return [
+    ...(isLocal ? ['local'] : []),
+    ...(timeout === Math.min(totalTimeout, isLocal ? 10_000 : 300_000) ? [] : [formatDuration(timeout)]),
+    ...(totalTimeout === 3_600_000 ? [] : [`${formatDuration(totalTimeout)} in all`]),
+    ...(retry.maximumAttempts === 3 ? [] : [attempts(retry.maximumAttempts)]),
+    ...(idempotent ? [] : ['not idempotent']),
+    ...(onUnknownOutcome === (idempotent ? 'retry' : 'fail') ? [] : [`unknown outcome: ${onUnknownOutcome}`]),
+    ...(isConcurrencySafe ? [] : ['runs alone']),
+    ...sensitiveOption(sensitive),
+  ];
+}
+
+function sensitiveOption(sensitive: boolean | readonly string[]): string[] {
+  if (typeof sensitive === 'boolean') return sensitive ? ['sensitive'] : [];
+  return sensitive.length === 0 ? [] : [`sensitive: ${sensitive.join(', ')}`];
+}
+
+function attempts(count: number): string {
+  return count === 1 ? '1 attempt' : `${count} attempts`;
+}

@@ -1,0 +1,162 @@
+/** What `holdfast init` writes, by path. Sources are indented with two spaces and take Node's type stripping. */
+export function templateFiles(names: { project: string; version: string }): Record<string, string> {
+  return {
+    'package.json': manifest(names),
+    'tsconfig.json': TSCONFIG,
+    'agents.ts': AGENTS,
+    'agents.test.ts': TEST,
+    '.env.example': ENVIRONMENT,
+    '.gitignore': GITIGNORE,
+    'README.md': readme(names.project),
+  };
+}
+
+function manifest({ project, version }: { project: string; version: string }): string {
+  const content = {
+    name: project,
+    version: '0.1.0',
+    private: true,
+    type: 'module',
+    engines: { node: '>=22.18' },
+    scripts: {
+      dev: `${HOLDFAST} dev agents.ts`,
+      start: `${HOLDFAST} worker agents.ts`,
+      test: 'node --test',
+    },
+    dependencies: { holdfast: version, zod: '^4.0.0' },
+    devDependencies: { '@types/node': '^24.0.0', typescript: '>=5.8' },
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+/** The command by its file, so that Node reads `.env` first. */
+const HOLDFAST = 'node --env-file-if-exists=.env node_modules/holdfast/bin/holdfast.js';
+
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "es2024",
+    "module": "nodenext",
+    "types": ["node"],
+    "strict": true,
+    "noEmit": true,
+    "skipLibCheck": true,
+    "verbatimModuleSyntax": true,
+    "erasableSyntaxOnly": true,
+    "allowImportingTsExtensions": true
+  }
+}
+`;
+
+const AGENTS = `import { LlmAgent, tool } from 'holdfast';
+import { calls, type GeminiScript, text } from 'holdfast/testing';
+import { z } from 'zod';
+
+const orders = new Map([
+  ['A-1', { status: 'delivered', cents: 4200 }],
+  ['A-2', { status: 'shipped', cents: 1850 }],
+]);
+
+const findOrder = tool({
+  name: 'find_order',
+  description: 'Finds an order by its id.',
+  parameters: z.object({ id: z.string() }),
+  // Five attempts of ten seconds each; what failed is tried again after half a second, then after longer.
+  timeout: '10s',
+  retry: { maximumAttempts: 5, initialInterval: '500ms' },
+  execute: ({ id }) => orders.get(id) ?? { error: \`there is no order \${id}\` },
+});
+
+const refund = tool({
+  name: 'refund',
+  description: 'Pays the price of an order back.',
+  parameters: z.object({ id: z.string() }),
+  // A refund whose worker died in the middle is not repeated blindly: the model is told that it may have happened.
+  idempotent: false,
+  execute: async ({ id }, context) => {
+    // Whatever is tried again, a payment that succeeded is not: its receipt is kept.
+    const receipt = await context.once('payment', () => pay(id, context.idempotencyKey));
+    return { refunded: id, receipt };
+  },
+});
+
+/** Stands for your payment provider, which gets a key that is the same for all attempts of one call. */
+async function pay(id: string, idempotencyKey: string): Promise<string> {
+  return \`receipt of \${id} (\${idempotencyKey})\`;
+}
+
+export const rootAgent = new LlmAgent({
+  name: 'support',
+  description: 'Answers questions about orders, and refunds them.',
+  model: 'gemini-2.5-flash',
+  instruction: 'You help customers with their orders. Look an order up before you refund it.',
+  tools: [findOrder, refund],
+});
+
+/** What the local stand-in answers while there is no key for Gemini. */
+export const geminiScript: GeminiScript = (_request, { userText, functionResponses }) => {
+  const id = /\\b[A-Z]-\\d+\\b/.exec(userText)?.[0] ?? 'A-1';
+  const [answer] = functionResponses;
+  if (answer === undefined) return calls([{ name: 'find_order', args: { id } }]);
+  if (answer.name === 'refund') return text(\`Order \${id} is refunded.\`);
+  if (/refund|money back/i.test(userText)) return calls([{ name: 'refund', args: { id } }]);
+  return text(\`Order \${id} is \${answer.response?.status ?? 'not known'}.\`);
+};
+`;
+
+const TEST = `import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { createTestEnvironment } from 'holdfast/testing';
+import { geminiScript, rootAgent } from './agents.ts';
+
+const env = await createTestEnvironment({ agents: [rootAgent], script: geminiScript });
+after(() => env.close());
+
+test('an order is looked up', async () => {
+  const turn = await env.run('Where is A-2?');
+  assert.equal(turn.status, 'completed');
+  assert.equal(turn.text, 'Order A-2 is shipped.');
+});
+
+test('a refund is paid after a look at the order', async () => {
+  const turn = await env.run('I want my money back for A-1');
+  assert.deepEqual(
+    turn.calls.map(({ tool }) => tool),
+    ['find_order', 'refund'],
+  );
+  assert.equal(turn.text, 'Order A-1 is refunded.');
+});
+`;
+
+const ENVIRONMENT = `# Copy this to .env, which \`npm run dev\` and \`npm start\` read. All are optional.
+
+# Without a key a local stand-in answers, scripted by agents.ts. Keys: https://aistudio.google.com/apikey
+GEMINI_API_KEY=
+
+# A Temporal server of yours. Without one, Holdfast starts a local one.
+TEMPORAL_ADDRESS=
+TEMPORAL_NAMESPACE=
+
+# A PostgreSQL database for sessions, postgres://user:password@host:5432/database. Without one they are in .holdfast.
+HOLDFAST_STORE=
+`;
+
+const GITIGNORE = `node_modules/
+.holdfast/
+.env
+`;
+
+function readme(project: string): string {
+  return `# ${project}
+
+A durable agent on [Temporal](https://temporal.io), made with Holdfast.
+
+\`\`\`sh
+npm install
+npm test
+npm run dev
+\`\`\`
+
+\`npm run dev\` starts all that is needed, and a chat: ask it "Where is A-2?". The agents are in \`agents.ts\`. Without a key for
+Gemini (\`.env.example\`) a local stand-in answers.
+`;
+}

@@ -1,0 +1,8 @@
+import type { StreamItem } from '../client/stream-item.ts';
+import type { Printer } from './printer.ts';
+
+export function printItem(printer: Printer, item: StreamItem): void {
+  if (item.type === 'event') printer.event(item);
+  else if (item.type === 'call started') printer.callStarted(item);
+  else if (item.type === 'call settled') printer.callSettled(item);
+}

@@ -1,0 +1,14 @@
+import { Command } from 'commander';
+import { COMMANDS } from './commands/all.ts';
+import { ownVersion } from './own-version.ts';
+
+/** The `holdfast` command with all that it can do. */
+export function holdfastProgram(exit: (code: number) => void = () => undefined): Command {
+  const holdfast = new Command('holdfast')
+    .description('Durable agents on Temporal')
+    .version(ownVersion())
+    .showHelpAfterError('(holdfast --help shows what there is)')
+    .exitOverride();
+  for (const add of COMMANDS) add(holdfast, exit);
+  return holdfast;
+}

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { workflowIdOf } from '../../protocol/identity.ts';
+import { AGENT_TURN, RETAIN_SESSIONS } from '../../protocol/names.ts';
+import { isRecord } from '../../schema/kind-of.ts';
+
+/** A history as JSON, the form of Temporal's own tools. */
+export interface RecordedHistory {
+  workflowId: string;
+  workflowType: string;
+  events: HistoryEvent[];
+}
+
+export interface HistoryEvent extends Record<string, unknown> {
+  eventId?: unknown;
+  eventType?: unknown;
+}
+
+/** A file that holds no history which Holdfast could replay; the message says why. */
+export class UnreadableHistory extends Error {
+  override readonly name = 'UnreadableHistory';
+}
+
+const TYPES: readonly string[] = [AGENT_TURN, RETAIN_SESSIONS];
+
+/**
+ * Reads what `temporal workflow show --output json` prints, what the Temporal UI downloads, and `{ workflowId, history }`.
+ *
+ * @throws UnreadableHistory
+ */
+export function readHistory(path: string): RecordedHistory {
+  return historyOf(parsed(path));
+}
+
+/** @throws UnreadableHistory */
+export function historyOf(value: unknown): RecordedHistory {
+  const events = eventsOf(value);
+  const [first] = events;
+  const started = first?.workflowExecutionStartedEventAttributes;
+  if (first === undefined || !isRecord(started)) {
+    throw new UnreadableHistory(
+      'its first event is no WorkflowExecutionStarted: save the whole history, for example with ' +
+        'temporal workflow show --workflow-id <id> --output json',
+    );
+  }
+  const type = isRecord(started.workflowType) ? started.workflowType.name : undefined;
+  if (typeof type !== 'string' || !TYPES.includes(type)) {
+    throw new UnreadableHistory(
+      `it is of a workflow of type ${JSON.stringify(type)}; Holdfast's are ${TYPES.join(' and ')}`,
+    );
+  }
+  const { encoding } = firstArgument(started);
+  if (encoding !== undefined && !encoding.startsWith('json/')) {
+    throw new UnreadableHistory(
+      `its payloads are encoded (${encoding}): save it through your codec server, for example with ` +
+        'temporal workflow show --codec-endpoint <url> --output json',
+    );
+  }
+  const workflowId = workflowIdIn(value, started);
+  if (workflowId !== undefined) return { workflowId, workflowType: type, events };
+  throw new UnreadableHistory(
+    'it does not say its workflow id: put the history into { "workflowId": "<app>/<user>/<session>", "history": … }',
+  );
+}
+
+function parsed(path: string): unknown {
+  const text = readFileSync(path, 'utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnreadableHistory('it is not JSON');
+  }
+}
+
+function eventsOf(value: unknown): HistoryEvent[] {
+  const holder = isRecord(value) && isRecord(value.history) ? value.history : value;
+  const events = isRecord(holder) ? holder.events : holder;
+  if (Array.isArray(events) && events.every(isRecord)) return events;
+  throw new UnreadableHistory('it is no history: expected { "events": [ … ] }');
+}
+
+function workflowIdIn(value: unknown, started: Record<string, unknown>): string | undefined {
+  for (const candidate of [isRecord(value) ? value.workflowId : undefined, started.workflowId]) {
+    if (typeof candidate === 'string' && candidate !== '') return candidate;
+  }
+  const { data } = firstArgument(started);
+  if (!isRecord(data)) return undefined;
+  const { app, userId, sessionId } = data;
+  if (typeof app !== 'string' || typeof userId !== 'string' || typeof sessionId !== 'string')
+    return undefined;
+  return workflowIdOf(app, userId, sessionId);
+}
+
+function firstArgument(started: Record<string, unknown>): { encoding?: string; data?: unknown } {
+  const input = isRecord(started.input) ? started.input.payloads : undefined;
+  const payload: unknown = Array.isArray(input) ? input[0] : undefined;
+  if (!isRecord(payload) || !isRecord(payload.metadata)) return {};
+  const encoding = textOf(payload.metadata.encoding);
+  try {
+    return { encoding, data: JSON.parse(textOf(payload.data)) };
+  } catch {
+    return { encoding };
+  }
+}
+
+function textOf(base64: unknown): string {
+  return typeof base64 === 'string' ? Buffer.from(base64, 'base64').toString() : '';
+}

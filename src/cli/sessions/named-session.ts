@@ -1,0 +1,70 @@
+import type { SessionNames } from '../../store/session-names.ts';
+import { CliError } from '../cli-error.ts';
+
+/** Whose sessions a command is about, as options. */
+export interface NamingOptions {
+  app?: string;
+  user?: string;
+}
+
+/** User of sessions where nobody names one, here and in `holdfast run`. */
+export const DEFAULT_USER = 'user';
+
+/**
+ * The session that an argument names: its id, or `app/user/session` as in workflow ids. With `--app` or `--user` it is always
+ * the id.
+ *
+ * @param apps is asked where neither says the app.
+ * @throws CliError
+ */
+export async function namedSession(
+  argument: string,
+  { app, user }: NamingOptions,
+  apps: () => Promise<readonly string[]>,
+): Promise<SessionNames> {
+  assertText('the session', argument);
+  const asPath = app === undefined && user === undefined && argument.includes('/');
+  if (asPath) return fromPath(argument);
+  return { app: app ?? (await onlyApp(apps)), userId: user ?? DEFAULT_USER, sessionId: argument };
+}
+
+function fromPath(path: string): SessionNames {
+  const parts = path.split('/');
+  const [app, userId, sessionId] = parts;
+  if (parts.length !== 3 || !app || !userId || !sessionId) {
+    throw new CliError(
+      `${path}: expected a session's id, or app/user/session with each part URI-encoded; for an id with slashes give --app and --user too`,
+      2,
+    );
+  }
+  if (path.includes('~')) {
+    throw new CliError(
+      `${path}: a part of this workflow id is shortened, so that its name can't be read from it: give --app, --user and the ` +
+        "session's id; the run's search attributes have them",
+      2,
+    );
+  }
+  return { app: decoded(app, path), userId: decoded(userId, path), sessionId: decoded(sessionId, path) };
+}
+
+function decoded(part: string, path: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new CliError(`${path}: ${part} is not URI-encoded: write % as %25`, 2);
+  }
+}
+
+async function onlyApp(apps: () => Promise<readonly string[]>): Promise<string> {
+  const [first, ...others] = await apps();
+  if (first === undefined) throw new CliError('there are no sessions; name the app with --app', 2);
+  if (others.length === 0) return first;
+  throw new CliError(`several apps have sessions: choose one with --app ${[first, ...others].join('|')}`, 2);
+}
+
+/** @throws CliError for text that no name can be. */
+export function assertText(what: string, value: string | undefined): void {
+  if (value === undefined) return;
+  if (value === '') throw new CliError(`${what}: expected text, got nothing`, 2);
+  if (!value.isWellFormed()) throw new CliError(`${what}: expected text, got malformed Unicode`, 2);
+}

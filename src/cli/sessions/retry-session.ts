@@ -1,0 +1,69 @@
+import { NoAnswer } from '../../client/client-errors.ts';
+import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { SessionNames } from '../../store/session-names.ts';
+import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
+import { jsonPrinter, type Printer, terminalPrinter } from '../printer.ts';
+import { type NamingOptions, namedSession } from './named-session.ts';
+
+export interface RetryOptions extends NamingOptions {
+  /** Key of the call that runs anew. */
+  from: string;
+  json?: boolean;
+}
+
+/** How long a worker is waited for before the turn is left to itself, milliseconds. */
+const WORKER_PATIENCE = 5_000;
+
+/** `holdfast sessions retry`: a turn runs anew from a call on, and is followed to its end. Returns the exit code. */
+export async function retrySession(
+  argument: string,
+  options: RetryOptions & Pick<ConnectOptions, 'folder' | 'env'>,
+  output: CommandOutput = processOutput(),
+  printer: Printer = options.json ? jsonPrinter() : terminalPrinter(),
+  patience = WORKER_PATIENCE,
+): Promise<number> {
+  const { folder, env, from: callKey } = options;
+  const connected = await connectFolder({
+    folder,
+    env,
+    onProgress: output.note,
+    session: (apps) => namedSession(argument, options, apps),
+  });
+  try {
+    const names = await namedSession(argument, options, connected.apps);
+    const { api } = connected;
+    const turn = await withProgress(output, 'starting', api.sessions.retry({ ...names, callKey }));
+    const { invocationId, taskQueue, workflowId } = turn;
+    output.note(`invocation ${invocationId} goes on from before ${callKey}, on the task queue ${taskQueue}`);
+    const silence = await silenceOf(api, names, patience);
+    if (silence !== undefined) {
+      output.note(
+        `${silence}. The turn is kept: start a worker (holdfast worker or holdfast dev, with the same folder and agents ` +
+          `file); holdfast sessions show ${workflowId} tells how far it has come`,
+      );
+      return 0;
+    }
+    for await (const stored of turn.events()) printer.event(stored);
+    const outcome = await turn.result();
+    printer.outcome(outcome, names);
+    return outcome.status === 'completed' ? 0 : 1;
+  } finally {
+    await connected.close();
+  }
+}
+
+/** Why nobody answers for the session's turn; undefined where somebody does, or it has ended. */
+async function silenceOf(
+  api: HoldfastApi,
+  names: SessionNames,
+  timeout: number,
+): Promise<string | undefined> {
+  try {
+    await api.status(names, { timeout });
+    return undefined;
+  } catch (error) {
+    if (error instanceof NoAnswer) return error.message;
+    throw error;
+  }
+}

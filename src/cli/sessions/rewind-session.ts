@@ -1,0 +1,52 @@
+import { visibleEvents } from '../../flows/visible-events.ts';
+import type { SessionNames } from '../../store/session-names.ts';
+import type { StoredEvent } from '../../store/store.ts';
+import { CliError } from '../cli-error.ts';
+import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import { type ConnectedFolder, type ConnectOptions, connectFolder } from '../connect-folder.ts';
+import { type NamingOptions, namedSession } from './named-session.ts';
+
+export interface RewindOptions extends NamingOptions {
+  /** Invocation that is hidden, with all that came later. */
+  before?: string;
+  /** Hides the last so many turns. */
+  turns?: number;
+  json?: boolean;
+}
+
+/** `holdfast sessions rewind`: hides what came from an invocation on. */
+export async function rewindSession(
+  argument: string,
+  options: RewindOptions & Pick<ConnectOptions, 'folder' | 'env'>,
+  output: CommandOutput = processOutput(),
+): Promise<void> {
+  const { folder, env, before, turns } = options;
+  if ((before === undefined) === (turns === undefined)) {
+    throw new CliError('say either --before <invocation id> or --turns <number>', 2);
+  }
+  const connected = await connectFolder({ folder, env, onProgress: output.note });
+  try {
+    const names = await namedSession(argument, options, connected.apps);
+    const marker = await withProgress(output, 'rewinding', rewind(connected, names));
+    if (options.json) return output.json(marker);
+    const { seq, hidesAfter, event } = marker;
+    output.line(
+      `events ${(hidesAfter ?? 0) + 1} to ${seq - 1} are hidden from agents; they stay in the store`,
+    );
+    output.note(`event ${seq} says so: before ${event.actions.rewindBeforeInvocationId}`);
+  } finally {
+    await connected.close();
+  }
+
+  async function rewind({ api: { sessions } }: ConnectedFolder, names: SessionNames): Promise<StoredEvent> {
+    const beforeInvocationId = before ?? nthLastTurn((await sessions.get(names))?.events ?? [], turns ?? 0);
+    return await sessions.rewind({ ...names, beforeInvocationId });
+  }
+}
+
+function nthLastTurn(events: readonly StoredEvent[], turns: number): string {
+  const invocations = [...new Set(visibleEvents(events).map(({ event }) => event.invocationId))];
+  const found = invocations.at(-turns);
+  if (found !== undefined && turns <= invocations.length) return found;
+  throw new CliError(`--turns ${turns}: the session has ${invocations.length} turns that are not hidden`);
+}

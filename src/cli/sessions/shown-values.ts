@@ -1,0 +1,68 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { StepUsage } from '../../store/store.ts';
+
+const LONGEST_VALUE = 160;
+
+const UNITS: [name: string, seconds: number][] = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+];
+
+/** `3 min ago`. */
+export function ago(time: number, now = Date.now()): string {
+  const seconds = Math.max(0, Math.floor((now - time) / 1_000));
+  const [name, size] = UNITS.find(([, size]) => seconds >= size) ?? ['s', 1];
+  return `${Math.floor(seconds / size)} ${name} ago`;
+}
+
+/** `2026-11-20 11:10:08`, of this machine's clock. */
+export function clockTime(time: number): string {
+  const date = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
+  return date.toISOString().slice(0, 19).replace('T', ' ');
+}
+
+export function tokensText({ totalTokens, unknownCalls }: StepUsage): string {
+  return `${unknownCalls === undefined ? '' : '>= '}${totalTokens}`;
+}
+
+export function costText({ cost, unknownCalls }: StepUsage): string {
+  if (cost === undefined) return '';
+  return `${unknownCalls === undefined ? '' : '>= '}${Number(cost.toPrecision(3))}`;
+}
+
+/** JSON, cut where it is long. */
+export function cutJson(value: unknown, longest = LONGEST_VALUE): string {
+  const json = JSON.stringify(value) ?? 'undefined';
+  return json.length <= longest ? json : `${json.slice(0, longest)}… ${json.length} characters`;
+}
+
+/** What users and models wrote must not move the cursor, change colours or the window's title. */
+export function printable(text: string): string {
+  const lines = text.replace(/\r\n?/g, '\n');
+  return stripVTControlCharacters(lines).replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
+}
+
+/** Rows with their columns one under another; numbers to the right. Empty columns are left out. */
+export function tableLines(
+  columns: readonly { title: string; right?: boolean }[],
+  rows: readonly (readonly string[])[],
+): string[] {
+  const shown = columns
+    .map((column, index) => ({
+      ...column,
+      index,
+      width: Math.max(column.title.length, ...rows.map((row) => row[index]?.length ?? 0)),
+    }))
+    .filter(({ index }) => rows.some((row) => row[index]));
+  const line = (cells: (index: number, title: string) => string) =>
+    shown
+      .map(({ index, title, width, right }) => {
+        const cell = cells(index, title);
+        return right ? cell.padStart(width) : cell.padEnd(width);
+      })
+      .join('  ')
+      .trimEnd();
+  return [line((_index, title) => title), ...rows.map((row) => line((index) => row[index] ?? ''))];
+}

@@ -1,0 +1,81 @@
+import type { Part } from '../../events/content.ts';
+import { visibleEvents } from '../../flows/visible-events.ts';
+import { callKeyOf } from '../../protocol/identity.ts';
+import type { StoredEvent } from '../../store/store.ts';
+import type { CommandOutput } from '../command-output.ts';
+import { clockTime, cutJson, printable } from './shown-values.ts';
+
+/** An event, and whether a rewind or a retry hides it. */
+export type ShownEvent = StoredEvent & { hidden?: true };
+
+/** @param events up to the session's last one. */
+export function withHidden(events: readonly StoredEvent[]): ShownEvent[] {
+  const visible = new Set(visibleEvents(events).map(({ seq }) => seq));
+  return events.map((event) =>
+    visible.has(event.seq) || event.kind === 'rewind' ? event : { ...event, hidden: true },
+  );
+}
+
+/** A transcript for people: each event's number, time and author; where a turn begins, its invocation. */
+export function transcriptLines(
+  events: readonly ShownEvent[],
+  { paint }: Pick<CommandOutput, 'paint'>,
+): string[] {
+  const digits = String(events.at(-1)?.seq ?? 0).length;
+  const lines: string[] = [];
+  let invocation: string | undefined;
+  let day: string | undefined;
+  for (const stored of events) {
+    const { seq, event, hidden } = stored;
+    const time = clockTime(event.timestamp);
+    if (event.invocationId !== invocation && stored.kind !== 'rewind') {
+      invocation = event.invocationId;
+      lines.push(paint('dim', `${' '.repeat(digits)}  ${invocation}`));
+    }
+    const [date = '', clock = ''] = time.split(' ');
+    if (date !== day) {
+      day = date;
+      lines.push(paint('dim', `${' '.repeat(digits)}  ${date}`));
+    }
+    const head = `${String(seq).padStart(digits)}  ${clock}  `;
+    const indent = ' '.repeat(head.length);
+    const body = bodyOf(stored).flatMap((text) => printable(text).split('\n'));
+    for (const [index, text] of (body.length === 0 ? ['(nothing)'] : body).entries()) {
+      const line = `${index === 0 ? head : indent}${text}`;
+      lines.push(hidden ? paint('dim', `${line}${index === 0 ? '  (hidden)' : ''}`) : line);
+    }
+  }
+  return lines;
+}
+
+function bodyOf(stored: StoredEvent): string[] {
+  const { kind, event, hidesAfter } = stored;
+  const author = kind === 'message' ? 'you' : (event.author ?? '');
+  if (kind === 'rewind') {
+    const before = event.actions?.rewindBeforeInvocationId;
+    return [
+      `rewind: hides what came after ${hidesAfter}${before === undefined ? '' : `, from ${before} on`}`,
+    ];
+  }
+  let calls = 0;
+  const parts = (event.content?.parts ?? []).flatMap((part) => {
+    const index = part.functionCall === undefined ? 0 : calls++;
+    return lineOf(stored, part, index);
+  });
+  const error = event.errorCode === undefined ? [] : [`${event.errorCode}: ${event.errorMessage ?? ''}`];
+  const delta = Object.keys(event.actions?.stateDelta ?? {});
+  const state = delta.length === 0 ? [] : [`sets ${delta.join(', ')}`];
+  return [...parts, ...error, ...state].map((text) => `${author}  ${text}`);
+}
+
+function lineOf({ runKey, step }: StoredEvent, part: Part, index: number): string[] {
+  const { text, thought, functionCall, functionResponse } = part;
+  if (functionCall !== undefined) {
+    return [`→ ${functionCall.name}(${cutJson(functionCall.args ?? {})})  ${callKeyOf(runKey, step, index)}`];
+  }
+  if (functionResponse !== undefined) {
+    return [`← ${functionResponse.name} ${cutJson(functionResponse.response ?? {})}`];
+  }
+  if (text === undefined) return [`(${Object.keys(part).join(', ')})`];
+  return text === '' ? [] : [thought ? `(thought) ${text}` : text];
+}

@@ -1,0 +1,123 @@
+import { setTimeout } from 'node:timers/promises';
+import { acquireFolder, type HoldfastLogger } from '../../../worker/index.ts';
+import { CliError, describeError } from '../cli-error.ts';
+import { openBackend } from '../environment/backend.ts';
+import { type Environment, openEnvironment } from '../environment/open-environment.ts';
+import { isJson, type LogOptions, operatorLog, temporalLog } from '../environment/operator-log.ts';
+import { needsFolder, storeUrl } from '../environment/places.ts';
+import { stopSignals } from '../environment/stop-signals.ts';
+import { waitForBackend } from '../environment/wait-for-backend.ts';
+import { installRuntime } from '../environment/worker-logs.ts';
+import { type AgentsFile, loadAgents } from '../load-agents.ts';
+import { lacksGeminiKey, offerGemini } from '../offer-gemini.ts';
+import { ownVersion } from '../own-version.ts';
+import { serveHealth } from './health-server.ts';
+
+export interface WorkerCommandOptions extends LogOptions {
+  taskQueue?: string;
+  /** Milliseconds. */
+  shutdownGrace: number;
+  /** Milliseconds. */
+  wait: number;
+  /** Port. */
+  health?: number;
+  /** Port. */
+  metrics?: number;
+  transcriptUrl?: string;
+  standIn?: boolean;
+  folder: string;
+}
+
+/** How long a worker that is to end at once has to tell its server so, milliseconds. */
+const LAST_MOMENTS = 2_000;
+
+/** `holdfast worker`: polls until SIGINT or SIGTERM. Returns the exit code. */
+export async function workerCommand(file: string, options: WorkerCommandOptions): Promise<number> {
+  const logger = operatorLog(options);
+  try {
+    return await runWorker(file, options, logger);
+  } catch (error) {
+    // Whoever reads JSON finds the reason there, too.
+    if (!isJson(options)) throw error;
+    logger.error('worker ended', { reason: describeError(error) });
+    return error instanceof CliError ? error.exitCode : 1;
+  }
+}
+
+async function runWorker(file: string, options: WorkerCommandOptions, logger: HoldfastLogger): Promise<number> {
+  const { env } = process;
+  const loaded = await loadAgents(file);
+  // A model that nobody knows is told before anything is started.
+  for (const { canonicalModel } of loaded.agents) void canonicalModel;
+  const signals = stopSignals();
+  let environment: Environment | undefined;
+  const isReady = async () =>
+    environment !== undefined && Object.values(await environment.ready()).every((answers) => answers);
+  const health = options.health === undefined ? undefined : await serveHealth(options.health, isReady);
+  const gemini = await modelOf(loaded, options, logger);
+  installRuntime(temporalLog(logger), {
+    handlesSignals: false,
+    metrics: options.metrics === undefined ? undefined : `0.0.0.0:${options.metrics}`,
+  });
+  try {
+    logger.info('worker starting', {
+      holdfast: ownVersion(),
+      node: process.versions.node,
+      file,
+      store: storeUrl(env) === undefined ? 'embedded' : 'postgres',
+    });
+    const note = (line: string) => logger.info(line);
+    const opening = openEnvironment({
+      folder: options.folder,
+      ownership: needsFolder(env) ? acquireFolder(options.folder) : undefined,
+      file,
+      loaded,
+      rootAgent: loaded.rootAgent?.name,
+      env,
+      logger,
+      grace: options.shutdownGrace,
+      transcriptUrl: options.transcriptUrl,
+      taskQueue: options.taskQueue,
+      onProgress: note,
+      open: (place) => waitForBackend(() => openBackend(place), { wait: options.wait, note }),
+    });
+    environment = await Promise.race([opening, signals.first.then(() => undefined)]);
+    if (environment === undefined) return 0;
+    const { worker, temporal, gateway } = environment;
+    logger.info('worker polls', {
+      address: temporal.address,
+      namespace: temporal.namespace,
+      taskQueue: environment.taskQueue,
+      ...(gateway === undefined ? {} : { gateway: gateway.url }),
+    });
+    await Promise.race([worker.ended, signals.first]);
+    worker.drain();
+    const isOver = await Promise.race([worker.ended.then(() => true), signals.second.then(() => false)]);
+    if (!isOver) {
+      logger.warn('worker ends at once', { running: worker.running() });
+      worker.leave();
+      await Promise.race([worker.ended, setTimeout(LAST_MOMENTS, undefined, { ref: false })]);
+      return 130;
+    }
+    return 0;
+  } finally {
+    signals.forget();
+    await environment?.close();
+    await health?.close();
+    await gemini?.close();
+  }
+}
+
+/** In production nobody answers in the model's place unless somebody has asked for it. */
+async function modelOf(loaded: AgentsFile, { standIn }: WorkerCommandOptions, logger: HoldfastLogger) {
+  if (standIn) {
+    return await offerGemini(loaded.agents, loaded.geminiScript, process.env, (line) => logger.warn(line));
+  }
+  if (lacksGeminiKey(loaded.agents, process.env)) {
+    logger.warn(
+      'no variable has a key for Gemini: unless the agents file brings one, turns fail; set GEMINI_API_KEY, or let a local ' +
+        'stand-in answer with scripted words (--stand-in)',
+    );
+  }
+  return undefined;
+}

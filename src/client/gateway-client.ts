@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { GatewayAbout } from '../gateway/about.ts';
+import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
+import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
+import type { TurnStatus } from '../protocol/turn.ts';
+import type { SessionNames, StoredEvent } from '../store/store.ts';
+import { SessionNotFound } from '../store/store-errors.ts';
+import { InvalidTurn } from './client-errors.ts';
+import type { FollowOptions } from './follow-events.ts';
+import { GatewayConnection, type GatewayConnectionOptions } from './gateway-connection.ts';
+import { GatewayError } from './gateway-errors.ts';
+import { sessionPath, turnPath, withQuery } from './gateway-paths.ts';
+import { GatewaySessions } from './gateway-sessions.ts';
+import { gatewayStream } from './gateway-stream.ts';
+import { answerQuery, gatewayTurn, storedEvents, type ToldTurn } from './gateway-turn.ts';
+import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
+import type { OutgoingMessage } from './outgoing-turn.ts';
+import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './steering.ts';
+import type { StreamItem } from './stream-item.ts';
+import type { TurnHandle } from './turn-handle.ts';
+
+/** Options of {@link GatewayClient}. */
+export type GatewayClientOptions = GatewayConnectionOptions;
+
+/**
+ * Turns and sessions through the HTTP gateway: the same methods as `HoldfastClient`, with the same errors, without Temporal and
+ * store at hand. What awaits or follows a turn survives a gateway that restarts; what asks once doesn't wait for it.
+ *
+ * @throws GatewayUnreachable of each method, where the gateway can't be reached.
+ * @throws GatewayError of each method, for an answer that has no class of its own: a wrong token, a body that is too large.
+ * @example
+ * const client = new GatewayClient({ url: 'http://127.0.0.1:8471', token });
+ * const turn = await client.sendMessage({ app: 'shop', userId: 'ada', sessionId: 's1', message: 'Where is my order?' });
+ * const { status, text } = await turn.result();
+ */
+export class GatewayClient implements HoldfastApi {
+  readonly #connection: GatewayConnection;
+  readonly sessions: GatewaySessions;
+
+  /** @throws TypeError for a url that is none. */
+  constructor(options: GatewayClientOptions) {
+    this.#connection = new GatewayConnection(options);
+    this.sessions = new GatewaySessions(this.#connection);
+  }
+
+  /** What the gateway says of itself. */
+  async about(options: { signal?: AbortSignal } = {}): Promise<GatewayAbout> {
+    return await this.#connection.ask<GatewayAbout>('/v1/about', { signal: options.signal });
+  }
+
+  /**
+   * As `HoldfastClient.sendMessage`. Sent again, under the same id, while the gateway can't be reached, a few times.
+   *
+   * @throws MessageRejected, NoAnswer, InvalidTurn
+   */
+  async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
+    const { app, userId, sessionId, message, policy, agent, stateDelta, runConfig } = given;
+    const names = { app, userId, sessionId };
+    const messageId = given.messageId ?? randomUUID();
+    const path = turnPath(names, messageId, 'sendMessage');
+    checkDepth({ message, stateDelta });
+    const body = { messageId, message, policy, agent, stateDelta, runConfig };
+    const sent = `${sessionPath(names, 'sendMessage')}/messages`;
+    const told = await this.#connection.askAgain<ToldTurn>(sent, { method: 'POST', body });
+    return gatewayTurn(this.#connection, path, told);
+  }
+
+  /** @throws InvalidTurn */
+  async turn({ messageId, ...names }: SentMessage): Promise<TurnHandle | undefined> {
+    const path = turnPath(names, messageId, 'turn');
+    try {
+      return gatewayTurn(this.#connection, path, await this.#connection.ask<ToldTurn>(path));
+    } catch (error) {
+      if (error instanceof SessionNotFound) return undefined;
+      if (error instanceof GatewayError && error.code === 'HOLDFAST_GATEWAY_NO_SUCH_TURN') return undefined;
+      throw error;
+    }
+  }
+
+  /** @throws InvalidTurn */
+  follow(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StoredEvent> {
+    const path = `${sessionPath(names, 'follow')}/events`;
+    return storedEvents(this.#connection, { ...options, path, partial: false });
+  }
+
+  /** @throws InvalidTurn, FollowerTooSlow */
+  stream(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StreamItem> {
+    const path = `${sessionPath(names, 'stream')}/events`;
+    return gatewayStream(this.#connection, { ...options, path, partial: true });
+  }
+
+  /** @throws UnknownCall, InvalidTurn */
+  async cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>> {
+    const { callKey, callId, reason } = call;
+    const path = withQuery(`${sessionPath(names, 'cancelCall')}/cancel-call`, answerQuery(call));
+    return await this.#connection.ask(path, { method: 'POST', body: { callKey, callId, reason } });
+  }
+
+  /** @throws InvalidTurn */
+  async interrupt(names: SessionNames, options: InterruptOptions = {}): Promise<Confirmed<InterruptReceipt>> {
+    const { reason, invocationId } = options;
+    const path = withQuery(`${sessionPath(names, 'interrupt')}/interrupt`, answerQuery(options));
+    return await this.#connection.ask(path, { method: 'POST', body: { reason, invocationId } });
+  }
+
+  /** @throws NoAnswer, InvalidTurn */
+  async status(names: SessionNames, options: AnswerOptions = {}): Promise<TurnStatus | undefined> {
+    const path = withQuery(`${sessionPath(names, 'status')}/status`, answerQuery(options));
+    const { status } = await this.#connection.ask<{ status: TurnStatus | null }>(path);
+    return status ?? undefined;
+  }
+}
+
+/** What can't be written as JSON is found before it is tried. */
+function checkDepth(fields: Record<string, unknown>): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (!isTooDeep(value)) continue;
+    throw new InvalidTurn(
+      `sendMessage: ${field}: objects and lists are nested in more than ${MOST_LEVELS} levels, or in a circle`,
+    );
+  }
+}

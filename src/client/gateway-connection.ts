@@ -1,0 +1,146 @@
+import { Backoff } from './gateway-backoff.ts';
+import { GatewayUnreachable } from './gateway-errors.ts';
+import { errorOf, toldError } from './gateway-failure.ts';
+
+export interface GatewayConnectionOptions {
+  /** Where the gateway is, with or without a slash at its end. */
+  url: string;
+  /** Sent as `Authorization: Bearer <token>`; never to another host. */
+  token: string;
+  /** Defaults to the global one. */
+  fetch?: typeof fetch;
+  /**
+   * How long results and events are waited for while the gateway can't be reached, milliseconds; it may be restarting.
+   *
+   * @default 300_000
+   */
+  patience?: number;
+}
+
+export interface GatewayRequest {
+  method?: 'GET' | 'POST' | 'DELETE';
+  /** Sent as JSON. */
+  body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+  signal?: AbortSignal | undefined;
+}
+
+/** Answers of a gateway, or of what stands before it, that say to come again. */
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** How often a message is sent while its gateway can't be reached: one message id is one turn. */
+const MOST_SENDS = 4;
+
+/** Speaks HTTP to one gateway. */
+export class GatewayConnection {
+  readonly url: string;
+  readonly #token: string;
+  readonly #fetch: typeof fetch;
+  readonly #patience: number;
+
+  /** @throws TypeError for a url that is none. */
+  constructor({ url, token, fetch: given = fetch, patience = 300_000 }: GatewayConnectionOptions) {
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+      throw new TypeError('GatewayClient: url: expected an http or https URL, as http://127.0.0.1:8471');
+    }
+    this.url = url.replace(/\/+$/, '');
+    this.#token = token;
+    this.#fetch = given;
+    this.#patience = patience;
+  }
+
+  backoff(): Backoff {
+    return new Backoff(this.#patience);
+  }
+
+  /**
+   * The answer, whatever its status.
+   *
+   * @throws GatewayUnreachable; the signal's reason.
+   */
+  async send(
+    path: string,
+    { method = 'GET', body, headers, signal }: GatewayRequest = {},
+  ): Promise<Response> {
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    try {
+      return await this.#fetch(this.url + path, {
+        method,
+        redirect: 'error',
+        headers: {
+          authorization: `Bearer ${this.#token}`,
+          accept: 'application/json',
+          ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(sent === undefined ? {} : { body: sent }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.unreachable(error);
+    }
+  }
+
+  /**
+   * An answer's JSON.
+   *
+   * @throws the error that the answer tells of, in its class; GatewayUnreachable where the answer is no gateway's.
+   */
+  async ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
+    const answer = await this.send(path, request);
+    return (await this.read(answer, request.signal)) as T;
+  }
+
+  /** As {@link ask}, of what is safe to send again: it is while the gateway can't be reached, a few times. */
+  async askAgain<T>(path: string, request: GatewayRequest): Promise<T> {
+    const backoff = this.backoff();
+    for (let sent = 1; ; sent++) {
+      try {
+        return await this.ask<T>(path, request);
+      } catch (error) {
+        if (!(error instanceof GatewayUnreachable) || sent === MOST_SENDS) throw error;
+        await backoff.wait(request.signal);
+      }
+    }
+  }
+
+  /** @throws as {@link ask}. */
+  async read(answer: Response, signal?: AbortSignal): Promise<unknown> {
+    let body: unknown;
+    try {
+      body = await answer.json();
+    } catch (error) {
+      signal?.throwIfAborted();
+      // A body that breaks off, or a page of something else.
+      throw this.unreachable(error, `has answered ${answer.status} without JSON`);
+    }
+    if (answer.ok) return body;
+    const told = toldError((body as { error?: unknown } | null)?.error);
+    if (told === undefined)
+      throw this.unreachable(undefined, `has answered ${answer.status}, and no gateway does so`);
+    throw errorOf(told, answer.status);
+  }
+
+  unreachable(cause: unknown, reason?: string): GatewayUnreachable {
+    const why = cause instanceof Error ? (codeOf(cause) ?? cause.message) : String(cause);
+    return new GatewayUnreachable(this.url, reason ?? `can't be reached: ${why}`, { cause });
+  }
+}
+
+/** Whether the same request may get another answer later. */
+export function isPassing({ status }: Response): boolean {
+  return PASSING.has(status);
+}
+
+/** Milliseconds that an answer asks to wait. */
+export function retryAfter(answer: Response): number {
+  const seconds = Number(answer.headers.get('retry-after') ?? 0);
+  return Number.isFinite(seconds) ? Math.min(60, Math.max(0, seconds)) * 1_000 : 0;
+}
+
+/** `ECONNREFUSED`, which `fetch` hides behind "fetch failed". */
+function codeOf({ cause }: Error): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;
+}

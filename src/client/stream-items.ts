@@ -1,0 +1,95 @@
+import type { SessionNames, Store, StoredEvent } from '../store/store.ts';
+import type { FollowOptions } from './follow-events.ts';
+import { LiveItems } from './live-items.ts';
+import { LiveOrder } from './live-order.ts';
+import { SessionPages } from './session-pages.ts';
+import { isOutage } from './store-outage.ts';
+import type { StreamItem } from './stream-item.ts';
+
+export interface StreamOptions extends FollowOptions {
+  /** Once it has settled, the events that are there are the last ones. */
+  until?: Promise<unknown>;
+  /** Only what belongs to this invocation. */
+  of?: string;
+}
+
+/**
+ * A session's events as `followEvents` gives them, and between them what is heard meanwhile. Events are read from the store
+ * when they are due; of what is heard, a reader that is busy may leave some unread.
+ *
+ * @param live what was heard so far. It is closed at the end.
+ * @throws FollowerTooSlow
+ */
+export async function* streamItems(
+  store: Store,
+  names: SessionNames,
+  { after = 0, signal, until, of }: StreamOptions,
+  live: LiveItems = new LiveItems(store),
+): AsyncGenerator<StreamItem, void, undefined> {
+  const pages = new SessionPages(store, names, after);
+  let order = new LiveOrder();
+  /** There are events up to this seq. */
+  let known = 0;
+  let over = false;
+  const end = () => {
+    over = true;
+    live.lookAgain();
+  };
+  until?.then(end, end);
+  if (of !== undefined) live.narrow(of);
+  try {
+    while (!signal?.aborted) {
+      const arrival = known > pages.last ? undefined : live.take(pages.last);
+      if (arrival !== undefined && 'item' in arrival) {
+        yield* order.admit(arrival.item);
+        continue;
+      }
+      known = arrival?.seq ?? known;
+      const isDue = live.isLookDue;
+      if (!isDue && known <= pages.last) {
+        if (arrival === undefined) await live.wait(signal);
+        continue;
+      }
+      const wasOver = over;
+      const { session } = pages;
+      const page = await look(pages, live, isDue ? undefined : known);
+      if (pages.session !== session) order = new LiveOrder();
+      // Where nothing came, the next regular look finds what there may be.
+      if (!page?.length) known = 0;
+      else if (isDue || pages.session !== session) known = pages.end;
+      for (const stored of page ?? []) {
+        // What was heard of it would be lost behind it.
+        while (live.has((item) => order.isBefore(item, stored))) {
+          const heard = live.take(pages.last);
+          if (heard !== undefined && 'item' in heard) yield* order.admit(heard.item);
+          else known = Math.max(known, heard?.seq ?? 0);
+        }
+        if (signal?.aborted) return;
+        pages.last = stored.seq;
+        order.passed(stored);
+        if (of === undefined || stored.event.invocationId === of) yield { type: 'event', ...stored };
+      }
+      if (wasOver && page !== undefined && pages.last >= pages.end) return;
+    }
+  } finally {
+    live.close();
+  }
+}
+
+/** Undefined while the store can't be reached. */
+async function look(
+  pages: SessionPages,
+  live: LiveItems,
+  to: number | undefined,
+): Promise<StoredEvent[] | undefined> {
+  const forgetOthers = live.looking();
+  try {
+    const page = await pages.next(to);
+    if (pages.session === undefined) forgetOthers();
+    else live.follow(pages.session);
+    return page;
+  } catch (error) {
+    if (isOutage(error)) return undefined;
+    throw error;
+  }
+}

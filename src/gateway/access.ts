@@ -1,0 +1,46 @@
+/**
+ * What a route lets its caller do: `read` sees sessions, events and turns; `run` makes sessions and sends messages; `operate`
+ * interrupts, cancels, forks, rewinds, retries and deletes; `approve` decides what waits for a person.
+ */
+export type Permission = 'read' | 'run' | 'operate' | 'approve';
+
+/** What a request asks for. Without `userId`: of all users of the app; without `app`: of the gateway itself. */
+export interface Need {
+  permission: Permission;
+  app?: string;
+  userId?: string;
+}
+
+/** `hidden` is answered like what isn't there, so that nobody learns of other users' and apps' sessions. */
+export type Verdict = 'allowed' | 'forbidden' | 'hidden';
+
+/** Who has sent a request. */
+export interface Principal {
+  /** For audit; never a secret. */
+  readonly name: string;
+  may(need: Need): Verdict;
+}
+
+/** Why a request goes no further; its sender learns no more than this. */
+export type Refusal = 'unauthenticated' | 'forbidden';
+
+/** What of a request says who sends it, and from where. */
+export interface AccessRequest {
+  method: string;
+  /** Absolute, as the server understood it. */
+  url: URL;
+  headers: Headers;
+  /** Header names in lower case that came more than once, though the protocol allows one. */
+  repeated: ReadonlySet<string>;
+  /** The port that the request came in at; undefined where it came by no socket, as in a test. */
+  localPort: number | undefined;
+}
+
+/** Who may use a gateway, and what for. */
+export interface Access {
+  /** How far a gateway with this access may be reached: `network` only where each caller proves who it is. */
+  readonly reach: 'loopback' | 'network';
+  /** Looks at every request first, those that need no principal included. */
+  screen(request: AccessRequest): Refusal | undefined;
+  authenticate(request: AccessRequest): Principal | Refusal | Promise<Principal | Refusal>;
+}

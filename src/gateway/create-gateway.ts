@@ -1,0 +1,81 @@
+import type { Access } from './access.ts';
+import { errorAnswer } from './error-answer.ts';
+import { emptyApp, type GatewayHono, type GatewayMiddleware, type RouteSetting } from './gateway-app.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { OpenStreams } from './open-streams.ts';
+import { requestLog } from './request-log.ts';
+import { documentRoutes } from './routes/document-routes.ts';
+import { eventRoutes } from './routes/event-routes.ts';
+import { healthRoutes } from './routes/health-routes.ts';
+import { sessionRoutes } from './routes/session-routes.ts';
+import { steeringRoutes } from './routes/steering-routes.ts';
+import { turnRoutes } from './routes/turn-routes.ts';
+import { screen } from './screen.ts';
+import { unknownRoute } from './unknown-route.ts';
+
+/** The gateway as a Hono application: {@link serveGateway} gives it a port. */
+export interface Gateway {
+  readonly app: GatewayHono;
+  /** How far its access lets it be reached. */
+  readonly reach: Access['reach'];
+  /** How many streams it is sending. */
+  readonly openStreams: number;
+  /** Answers one request. */
+  fetch(request: Request, env?: object): Response | Promise<Response>;
+  /** As `app.request`: answers a request in process. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** Ends the streams and the waiting of those who poll, who come back elsewhere, or later. */
+  endStreams(): void;
+}
+
+/**
+ * Turns and sessions over HTTP: JSON, and server-sent events. Whoever asks must be let in by `access`, apart from
+ * `/v1/health`, `/v1/ready`, `/openapi.json` and `/docs`, which hold no data. Its routes stand in `/openapi.json`.
+ *
+ * @example
+ * const gateway = createGateway({ client, about, ready, access: localAccess({ token }), logger });
+ * const { url, close } = await serveGateway({ gateway });
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  const streams = new OpenStreams();
+  const setting: RouteSetting = { options, streams, closing: streams.closing };
+  const app = emptyApp();
+  app.use('*', requestLog(options.logger), safeHeaders, screen(options.access));
+  healthRoutes(app, setting);
+  sessionRoutes(app, setting);
+  turnRoutes(app, setting);
+  eventRoutes(app, setting);
+  steeringRoutes(app, setting);
+  documentRoutes(app, setting);
+  app.notFound(unknownRoute(app, options.access));
+  app.onError((error, context) => {
+    const { status, body, headers, unexpected } = errorAnswer(error);
+    if (unexpected)
+      options.logger.error('a request has failed', { requestId: context.get('requestId'), error });
+    return context.json(body, status, headers);
+  });
+  return {
+    app,
+    reach: options.access.reach,
+    get openStreams() {
+      return streams.size;
+    },
+    fetch: (request, env) => app.fetch(request, env),
+    request: async (path, init) => await app.request(path, init),
+    endStreams: () => streams.end(),
+  };
+}
+
+/** No answer is kept, framed, sniffed for its type, or read by another origin. */
+const safeHeaders: GatewayMiddleware = async (context, next) => {
+  await next();
+  const { headers } = context.res;
+  const setDefault = (name: string, value: string) => {
+    if (!headers.has(name)) headers.set(name, value);
+  };
+  setDefault('cache-control', 'no-store');
+  setDefault('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
+  setDefault('cross-origin-resource-policy', 'same-origin');
+  setDefault('referrer-policy', 'no-referrer');
+  setDefault('x-content-type-options', 'nosniff');
+};

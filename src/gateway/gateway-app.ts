@@ -1,0 +1,37 @@
+import type { HttpBindings } from '@hono/node-server';
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { Principal } from './access.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import type { OpenStreams } from './open-streams.ts';
+import { refuseInvalid } from './request-problems.ts';
+
+export interface GatewayEnv {
+  /** Of Node's server; absent in process. */
+  Bindings: Partial<HttpBindings> | undefined;
+  Variables: { requestId: string; principal: Principal };
+}
+
+export type GatewayHono = OpenAPIHono<GatewayEnv>;
+export type GatewayContext = Context<GatewayEnv>;
+export type GatewayMiddleware = MiddlewareHandler<GatewayEnv>;
+
+/** What the routes of a gateway share. */
+export interface RouteSetting {
+  options: GatewayOptions;
+  streams: OpenStreams;
+  /** Aborted when the gateway closes. */
+  closing: AbortSignal;
+}
+
+export function emptyApp(): GatewayHono {
+  return new OpenAPIHono<GatewayEnv>({ defaultHook: refuseInvalid, getPath: rawPathOf });
+}
+
+/** The path as it was sent: its parts are decoded once, each by itself, so that they may hold slashes. */
+function rawPathOf(request: Request): string {
+  const { url } = request;
+  const start = url.indexOf('/', url.indexOf('://') + 3);
+  const end = url.slice(start).search(/[?#]/);
+  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+}

@@ -1,0 +1,31 @@
+import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { GatewayAbout } from './about.ts';
+import type { Access } from './access.ts';
+import type { GatewayLogger } from './gateway-logger.ts';
+import type { Readiness } from './readiness.ts';
+
+/** Options of {@link createGateway}. */
+export interface GatewayOptions {
+  /** Does what is asked for. */
+  client: HoldfastApi;
+  /** Asked for each answer that needs it, so that it may change. */
+  about: () => GatewayAbout;
+  /** Says of each thing that the gateway needs whether it answers now: `temporal`, `store`. See {@link readiness}. */
+  ready: () => Promise<Readiness>;
+  /** Who may use it: {@link localAccess}. */
+  access: Access;
+  /**
+   * Bytes of a request's body, at most; larger ones are refused.
+   *
+   * @default 16 MiB
+   */
+  bodyLimit?: number;
+  /**
+   * Milliseconds after which a stream with nothing to say sends a comment.
+   *
+   * @default 15_000
+   */
+  keepAlive?: number;
+  /** Gets a line for each request, without names of users and without contents, and the errors that nobody is told. */
+  logger: GatewayLogger;
+}

@@ -1,0 +1,20 @@
+export type { GatewayAbout } from './about.ts';
+export type {
+  Access,
+  AccessRequest,
+  Need,
+  Permission,
+  Principal,
+  Refusal,
+  Verdict,
+} from './access.ts';
+export { createGateway, type Gateway } from './create-gateway.ts';
+export type { ErrorBody } from './error-answer.ts';
+export { GatewayNotLocal } from './gateway-errors.ts';
+export type { GatewayLogger } from './gateway-logger.ts';
+export type { GatewayOptions } from './gateway-options.ts';
+export type { TurnLinks, TurnView } from './links.ts';
+export { type LocalAccessOptions, localAccess } from './local-access.ts';
+export type { EventPage } from './read-page.ts';
+export { type Readiness, readiness } from './readiness.ts';
+export { type ServedGateway, type ServeOptions, serveGateway } from './serve-gateway.ts';

@@ -1,0 +1,71 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Access, AccessRequest, Principal } from './access.ts';
+
+const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'] as const;
+
+/** Least characters of a token: 128 random bits in base64url, and a few. */
+const SHORTEST_TOKEN = 24;
+
+export interface LocalAccessOptions {
+  /** Secret that each caller sends as `Authorization: Bearer <token>`; at least 24 characters, randomly made. */
+  token: string;
+  /**
+   * Values of `Host` that are this gateway, with their ports. Defaults to 127.0.0.1, localhost and [::1] with the port that the
+   * request came in at.
+   */
+  hosts?: readonly string[];
+}
+
+/**
+ * Access for programs of this machine that have the token. Keeps web pages out, whose requests a browser sends from here: by
+ * `Host` (a foreign name that was pointed here, DNS rebinding), by `Origin` and by `Sec-Fetch-Site`.
+ *
+ * @throws TypeError for a short token.
+ * @example
+ * const access = localAccess({ token: randomBytes(32).toString('base64url') });
+ */
+export function localAccess({ token, hosts }: LocalAccessOptions): Access {
+  if (token.length < SHORTEST_TOKEN) {
+    throw new TypeError(
+      `localAccess: token: expected at least ${SHORTEST_TOKEN} characters, got ${token.length}: use ` +
+        "randomBytes(32).toString('base64url')",
+    );
+  }
+  const expected = digest(token);
+  return {
+    reach: 'loopback',
+    screen(request) {
+      const own = hosts ?? hostsOf(request);
+      return isOwn(request, own) ? undefined : 'forbidden';
+    },
+    authenticate({ headers, repeated }) {
+      if (repeated.has('authorization')) return 'unauthenticated';
+      const given = /^bearer +([^\s]+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+      return timingSafeEqual(digest(given), expected) ? LOCAL : 'unauthenticated';
+    },
+  };
+}
+
+/** Whoever has the token of a local gateway may do everything: it is the user's own machine. */
+const LOCAL: Principal = { name: 'local', may: () => 'allowed' };
+
+function hostsOf({ localPort }: AccessRequest): readonly string[] {
+  if (localPort === undefined) return [];
+  return LOOPBACK_NAMES.flatMap((name) =>
+    localPort === 80 ? [name, `${name}:80`] : [`${name}:${localPort}`],
+  );
+}
+
+function isOwn({ url, headers, repeated }: AccessRequest, own: readonly string[]): boolean {
+  if (repeated.has('host') || repeated.has('origin')) return false;
+  const host = headers.get('host') ?? url.host;
+  if (!own.includes(host.toLowerCase()) || !own.includes(url.host)) return false;
+  const origin = headers.get('origin');
+  if (origin !== null && !own.some((name) => origin === `http://${name}`)) return false;
+  return headers.get('sec-fetch-site') !== 'cross-site';
+}
+
+/** Of one length, whatever was given: comparing in constant time needs it. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

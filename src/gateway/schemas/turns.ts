@@ -1,0 +1,173 @@
+import { z } from '@hono/zod-openapi';
+import type { Content } from '../../events/content.ts';
+import type { TurnResult, TurnStatus } from '../../protocol/turn.ts';
+import { expected } from '../request-problems.ts';
+import { CONTENT } from './events.ts';
+import { bodyOf, name, record, text } from './fields.ts';
+
+export const USAGE = z
+  .looseObject({
+    modelCalls: z.int(),
+    promptTokens: z.int(),
+    outputTokens: z.int(),
+    totalTokens: z.int(),
+    cost: z.number().optional().openapi({ description: 'In the unit of the app’s price table.' }),
+    unknownCalls: z.int().optional().openapi({ description: 'With any, tokens and cost are "at least".' }),
+  })
+  .openapi('Usage');
+
+const OUTCOME = z.enum(['completed', 'failed', 'interrupted']);
+const PLACE = z
+  .object({ from: z.int(), to: z.int() })
+  .openapi({ description: 'First and last seq of its events.' });
+
+export const TURN_RESULT = z
+  .looseObject({
+    v: z.int(),
+    invocationId: z.string(),
+    status: OUTCOME,
+    text: z
+      .union([
+        z.string(),
+        z.looseObject({ key: z.string(), digest: z.string(), bytes: z.int(), gist: z.string() }),
+      ])
+      .optional()
+      .openapi({
+        description: 'The final answer; over 4 KiB a reference, the text itself is in the turn’s last event.',
+      }),
+    error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+    usage: USAGE,
+    events: PLACE,
+    others: z
+      .array(z.looseObject({ invocationId: z.string(), status: OUTCOME, events: PLACE }))
+      .optional()
+      .openapi({ description: 'What became of the messages that were queued meanwhile.' }),
+  })
+  .openapi('TurnResult') as unknown as z.ZodType<TurnResult>;
+
+export const TURN_STATUS = z
+  .looseObject({
+    v: z.int(),
+    status: z.enum(['running', 'completed', 'failed', 'interrupted']),
+    agent: z.string().optional(),
+    step: z.int(),
+    invocationId: z.string(),
+    running: z.array(
+      z.looseObject({
+        callKey: z.string(),
+        tool: z.string(),
+        since: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
+      }),
+    ),
+    queued: z.int().openapi({ description: 'Messages that wait for this one’s end.' }),
+    usage: USAGE,
+  })
+  .openapi('TurnStatus') as unknown as z.ZodType<TurnStatus>;
+
+export const SESSION_STATUS = z
+  .object({ status: z.union([TURN_STATUS, z.null()]).openapi({ description: 'Null where no turn runs.' }) })
+  .openapi('SessionStatus');
+
+const LINKS = z
+  .object({
+    result: z.string(),
+    events: z.string(),
+    receipt: z.string(),
+    session: z.string(),
+    ui: z.string().optional().openapi({ description: 'The run in the Temporal UI, where that is known.' }),
+  })
+  .openapi('TurnLinks', { description: 'Paths of this gateway, and a page of the Temporal UI.' });
+
+const TURN_FIELDS = {
+  workflowId: z.string(),
+  runId: z.string().openapi({ description: 'The run that the message was given to.' }),
+  invocationId: z.string(),
+  messageId: z.string(),
+  taskQueue: z.string(),
+  attached: z.boolean().openapi({ description: 'The turn was under way already.' }),
+  disposition: z.enum(['started', 'attached', 'sent']),
+  links: LINKS,
+};
+
+export const TURN_BODY = z.looseObject(TURN_FIELDS).openapi('Turn');
+
+export const ENDED_TURN = z.looseObject({ ...TURN_FIELDS, result: TURN_RESULT }).openapi('EndedTurn');
+
+export const RUNNING_TURN = z
+  .looseObject({
+    ...TURN_FIELDS,
+    status: TURN_STATUS.optional().openapi({
+      description: 'How the session’s running turn stands: of another invocation where this message waits.',
+    }),
+    reason: z.string().optional().openapi({ description: 'Why there is no status.' }),
+  })
+  .openapi('RunningTurn');
+
+export const SEND_MESSAGE = bodyOf({
+  message: z.union([z.string(), CONTENT], {
+    error: expected("text, or a Content { role: 'user', parts: [{ text }] }"),
+  }) as unknown as z.ZodType<string | Content>,
+  messageId: name('One message id is one turn, for ever. Defaults to a random one.').optional(),
+  policy: z
+    .enum(['enqueue', 'interrupt', 'reject'], { error: expected("'enqueue', 'interrupt' or 'reject'") })
+    .optional()
+    .openapi({ default: 'enqueue', description: 'What it does while the session answers another message.' }),
+  agent: text('Defaults to the session’s last acting agent.').nullish(),
+  stateDelta: record('State that the message’s event carries.').nullish(),
+  runConfig: z
+    .looseObject(
+      {
+        maxLlmCalls: z
+          .int({ error: expected('a whole number') })
+          .nullish()
+          .openapi({ default: 500 }),
+        streamingMode: z
+          .enum(['none', 'sse'], { error: expected("'none' or 'sse'") })
+          .nullish()
+          .openapi({
+            default: 'none',
+            description: '`sse` asks the model for a stream, so that followers get text as it comes.',
+          }),
+      },
+      { error: expected('an object') },
+    )
+    .nullish(),
+}).openapi('SendMessage');
+
+export const RECEIPT = z
+  .looseObject({
+    confirmed: z
+      .boolean()
+      .openapi({ description: 'False: it is in a history, and no worker has said so yet.' }),
+    status: z.enum(['running', 'queued', 'finished', 'rejected', 'queue full', 'duplicate', 'accepted']),
+    messageId: z.string().optional(),
+    invocationId: z.string().optional(),
+    position: z.int().optional().openapi({ description: 'Of a queued message: 1 is the next one.' }),
+    reason: z.string().optional(),
+  })
+  .openapi('Receipt');
+
+export const INTERRUPT = bodyOf({
+  reason: text('Told to the model, up to 500 characters of it.').optional(),
+  invocationId: text('Ends this turn only. Defaults to whichever runs.').optional(),
+}).openapi('Interrupt');
+
+export const CANCEL_CALL = bodyOf({
+  callKey: text('Names the call; or `callId` does.').optional(),
+  callId: text('The wire’s id of the call, where one open call only has it.').optional(),
+  reason: text('Told to the model, up to 500 characters of it.').optional(),
+}).openapi('CancelCall');
+
+export const STEERED = z
+  .looseObject({
+    confirmed: z.boolean().openapi({
+      description:
+        'False: the order is in the run’s history, and counts as soon as a worker takes the run up.',
+    }),
+    v: z.int().optional(),
+    invocationId: z.string().optional(),
+    callKey: z.string().optional(),
+    status: z.string().optional(),
+    reason: z.string().optional().openapi({ description: 'Says whether a worker polls the task queue.' }),
+  })
+  .openapi('Steered');

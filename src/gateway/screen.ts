@@ -1,0 +1,86 @@
+import type { Access, AccessRequest, Need, Permission } from './access.ts';
+import type { GatewayContext, GatewayMiddleware } from './gateway-app.ts';
+import { RequestRefused } from './gateway-errors.ts';
+
+/** Of these, one is the protocol's limit, and two are a trick. */
+const SINGLE = new Set([
+  'host',
+  'origin',
+  'authorization',
+  'content-type',
+  'content-length',
+  'last-event-id',
+]);
+
+/** Keeps out what no route should see. */
+export function screen(access: Access): GatewayMiddleware {
+  return async (context, next) => {
+    if (access.screen(accessRequestOf(context)) !== undefined) throw new RequestRefused('forbidden');
+    checkPath(context.req.path);
+    await next();
+  };
+}
+
+/** Lets a request through whose principal may do this in the app, and to the user, that its path names. */
+export function permitted(access: Access, permission: Permission): GatewayMiddleware {
+  return async (context, next) => {
+    const principal = await authenticated(access, context);
+    const verdict = principal.may(needOf(context, permission));
+    if (verdict === 'hidden') throw new RequestRefused('no such session');
+    if (verdict === 'forbidden') throw new RequestRefused('forbidden');
+    await next();
+  };
+}
+
+/** @throws RequestRefused */
+export async function authenticated(access: Access, context: GatewayContext) {
+  const principal = await access.authenticate(accessRequestOf(context));
+  if (typeof principal === 'string') {
+    const challenge = principal === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : undefined;
+    throw new RequestRefused(principal, undefined, challenge);
+  }
+  context.set('principal', principal);
+  return principal;
+}
+
+function needOf(context: GatewayContext, permission: Permission): Need {
+  const app = context.req.param('app');
+  const userId = context.req.param('user');
+  return {
+    permission,
+    ...(app === undefined ? {} : { app }),
+    ...(userId === undefined ? {} : { userId }),
+  };
+}
+
+function accessRequestOf({ req, env }: GatewayContext): AccessRequest {
+  const incoming = env?.incoming;
+  return {
+    method: req.method,
+    url: new URL(req.url),
+    headers: req.raw.headers,
+    repeated: repeatedIn(incoming?.rawHeaders ?? []),
+    localPort: incoming?.socket.localPort,
+  };
+}
+
+/** @param raw names and values in turns. */
+function repeatedIn(raw: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  raw.forEach((name, index) => {
+    const lower = name.toLowerCase();
+    if (index % 2 === 1 || !SINGLE.has(lower)) return;
+    if (seen.has(lower)) repeated.add(lower);
+    seen.add(lower);
+  });
+  return repeated;
+}
+
+function checkPath(path: string): void {
+  try {
+    decodeURIComponent(path);
+  } catch {
+    throw new RequestRefused('bad request', 'path: expected URI-encoded UTF-8, as encodeURIComponent gives');
+  }
+}

@@ -1,0 +1,41 @@
+import type { Access } from './access.ts';
+import type { GatewayContext, GatewayHono } from './gateway-app.ts';
+import { RequestRefused } from './gateway-errors.ts';
+import { authenticated } from './screen.ts';
+
+/** Methods of each path that there is, by a pattern of it. */
+type Paths = { pattern: RegExp; methods: Set<string> }[];
+
+/**
+ * Answers what no route takes: OPTIONS with the path's methods, another method of a path that there is, and paths that there
+ * aren't. Nobody without a principal learns which is which.
+ */
+export function unknownRoute(app: GatewayHono, access: Access) {
+  let paths: Paths | undefined;
+  return async (context: GatewayContext): Promise<Response> => {
+    await authenticated(access, context);
+    paths ??= pathsOf(app);
+    const methods = paths.find(({ pattern }) => pattern.test(context.req.path))?.methods;
+    if (methods === undefined) throw new RequestRefused('no such route');
+    const allow = { allow: [...methods, 'OPTIONS'].join(', ') };
+    if (context.req.method === 'OPTIONS') return context.body(null, 204, allow);
+    throw new RequestRefused('method not allowed', undefined, allow);
+  };
+}
+
+function pathsOf(app: GatewayHono): Paths {
+  const byPath = new Map<string, Set<string>>();
+  for (const { path, method } of app.routes) {
+    if (method === 'ALL') continue;
+    const methods = byPath.get(path) ?? new Set();
+    methods.add(method);
+    if (method === 'GET') methods.add('HEAD');
+    byPath.set(path, methods);
+  }
+  return [...byPath].map(([path, methods]) => ({ pattern: patternOf(path), methods }));
+}
+
+function patternOf(path: string): RegExp {
+  const parts = path.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll('.', '\\.')));
+  return new RegExp(`^${parts.join('/')}$`);
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { StoreNotice } from './store.ts';
+import { type Topic, topicText } from './topics.ts';
+
+/** Bytes of UTF-8 that the text of one notice may have. */
+export const MOST_TEXT_BYTES = 7 * 1024;
+
+/** PostgreSQL refuses a payload of 8,000 bytes. */
+const LONGEST_PAYLOAD = 7_999;
+
+const DIGEST_CHARACTERS = 32;
+/** ASCII's own stand-in for a character that can't be sent. One byte, as NUL is: text doesn't grow by it. */
+const SUBSTITUTE = '\u001a';
+
+/** A notice that came from another process; its session is known by the channel. */
+export interface Received {
+  /** The store that sent it. */
+  origin: string;
+  notice: NoticeOfChannel;
+}
+
+type WithoutSession<Notice> = Notice extends StoreNotice ? Omit<Notice, 'session' | 'names'> : never;
+export type NoticeOfChannel = WithoutSession<StoreNotice>;
+
+/** The channel of a topic: a name that needs quotes nowhere, and is shorter than PostgreSQL's 63 bytes. */
+export function channelOf(topic: Topic): string {
+  return `holdfast_${createHash('sha256').update(topicText(topic)).digest('hex').slice(0, DIGEST_CHARACTERS)}`;
+}
+
+/** Text as UTF-8 without NUL can hold it: a lone surrogate becomes U+FFFD, a NUL U+001A. */
+export function tellableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', SUBSTITUTE);
+}
+
+/**
+ * A notice as NOTIFY's payload: one line of JSON, then the text as it is, for JSON makes six bytes of one. Undefined
+ * where it is too long for one.
+ */
+export function encodeNotice(notice: StoreNotice, origin: string): string | undefined {
+  const { session: _known, ...rest } = notice;
+  const { text, names: _digested, ...fields } = { text: undefined, names: undefined, ...rest };
+  const payload = `${JSON.stringify({ origin, ...fields })}\n${text === undefined ? '' : tellableText(text)}`;
+  return Buffer.byteLength(payload) > LONGEST_PAYLOAD ? undefined : payload;
+}
+
+/** Undefined for what is no notice that this release knows: another one's, or somebody else's. */
+export function decodeNotice(payload: string): Received | undefined {
+  const end = payload.indexOf('\n');
+  const head = end < 0 ? undefined : parsed(payload.slice(0, end));
+  if (typeof head !== 'object' || head === null) return undefined;
+  const { origin, ...fields } = head as Record<string, unknown>;
+  if (typeof origin !== 'string') return undefined;
+  const notice = { ...fields, ...(fields.type === 'text' ? { text: payload.slice(end + 1) } : {}) };
+  return isNotice(notice) ? { origin, notice } : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Anybody may send to a channel.
+    return undefined;
+  }
+}
+
+const FIELDS: { [Type in StoreNotice['type']]: Readonly<Record<string, 'string' | 'number' | 'boolean'>> } = {
+  appended: { seq: 'number' },
+  'call started': { runKey: 'string', callKey: 'string', tool: 'string', attempt: 'number' },
+  'call settled': { runKey: 'string', callKey: 'string', tool: 'string', failed: 'boolean' },
+  text: {
+    runKey: 'string',
+    step: 'number',
+    agent: 'string',
+    attempt: 'number',
+    index: 'number',
+    text: 'string',
+  },
+  'text dropped': { runKey: 'string', step: 'number', attempt: 'number' },
+};
+
+function isNotice(value: Record<string, unknown>): value is NoticeOfChannel & Record<string, unknown> {
+  if (typeof value.type !== 'string' || !Object.hasOwn(FIELDS, value.type)) return false;
+  const fields = FIELDS[value.type as StoreNotice['type']];
+  return Object.entries(fields).every(([name, type]) => typeof value[name] === type);
+}

@@ -1,0 +1,46 @@
+import type { SessionNames } from './session-names.ts';
+
+/** Something that was written, for followers: never more than a hint to read the store. */
+export type WriteNotice =
+  | {
+      type: 'appended';
+      session: string;
+      /** Of the last event. */
+      seq: number;
+      /** On a turn's first event. */
+      names?: SessionNames;
+    }
+  | { type: 'call started'; session: string; runKey: string; callKey: string; tool: string; attempt: number }
+  | { type: 'call settled'; session: string; runKey: string; callKey: string; tool: string; failed: boolean };
+
+/** Text of a model's answer as it comes; the whole answer is the event of its step. */
+export interface PartialText {
+  type: 'text';
+  session: string;
+  runKey: string;
+  step: number;
+  /** Who writes it. */
+  agent: string;
+  /** Of the model step, from 1. */
+  attempt: number;
+  /** From 0, gapless within an attempt: where one is missing, text is missing. */
+  index: number;
+  text: string;
+  /** The model's thoughts, not its answer. */
+  thought?: true;
+}
+
+/** Text of this step's attempts before this one belongs to no answer. */
+export interface PartialTextDropped {
+  type: 'text dropped';
+  session: string;
+  runKey: string;
+  step: number;
+  /** The first attempt whose text counts. */
+  attempt: number;
+}
+
+/** What is told and never stored. */
+export type LiveNotice = PartialText | PartialTextDropped;
+
+export type StoreNotice = WriteNotice | LiveNotice;

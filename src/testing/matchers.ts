@@ -1,0 +1,83 @@
+import type { TestCall, TestTurn } from './test-turn.ts';
+
+/** What Vitest and Jest give a matcher as `this`. */
+interface MatcherContext {
+  equals(one: unknown, other: unknown): boolean;
+}
+
+interface MatcherAnswer {
+  pass: boolean;
+  message: () => string;
+}
+
+/** Of an `expect` that was extended by {@link holdfastMatchers}. */
+export interface HoldfastMatchers<R = unknown> {
+  /** The turn's model has called a tool, with these arguments where they are given; asymmetric matchers count. */
+  toHaveCalled(tool: string, args?: unknown): R;
+  /** The turn was completed with this text, or one that the pattern is found in. */
+  toHaveAnswered(text: string | RegExp): R;
+  /** The turn has failed, with this error code where it is given. */
+  toHaveFailed(code?: string): R;
+}
+
+/**
+ * Matchers for turns of a test environment, for `expect.extend` of Vitest and Jest.
+ *
+ * @example
+ * expect.extend(holdfastMatchers);
+ * expect(await env.run('refund A-1')).toHaveCalled('refund', { orderId: 'A-1', cents: expect.any(Number) });
+ */
+export const holdfastMatchers = {
+  toHaveCalled(
+    this: MatcherContext,
+    turn: unknown,
+    tool: string,
+    ...expected: [args?: unknown]
+  ): MatcherAnswer {
+    const { calls } = turnOf(turn);
+    const called = calls.filter((call) => call.tool === tool);
+    const pass = called.some(({ args }) => expected.length === 0 || this.equals(args, expected[0]));
+    const wanted = `call of ${tool}${expected.length === 0 ? '' : ` with ${shown(expected[0])}`}`;
+    return { pass, message: () => `expected ${pass ? 'no' : 'a'} ${wanted}; it made ${made(calls)}` };
+  },
+
+  toHaveAnswered(this: MatcherContext, turn: unknown, expected: string | RegExp): MatcherAnswer {
+    const { status, text, error } = turnOf(turn);
+    const matches = typeof expected === 'string' ? text === expected : expected.test(text);
+    const pass = status === 'completed' && matches;
+    const came =
+      status === 'completed' ? `the answer ${shown(text)}` : `${status}: ${error?.code} ${error?.message}`;
+    return {
+      pass,
+      message: () =>
+        `expected ${pass ? 'another answer than' : 'the answer'} ${String(expected)}; it came to ${came}`,
+    };
+  },
+
+  toHaveFailed(this: MatcherContext, turn: unknown, code?: string): MatcherAnswer {
+    const { status, error } = turnOf(turn);
+    const pass = status === 'failed' && (code === undefined || error?.code === code);
+    const came = status === 'failed' ? `${error?.code}: ${error?.message}` : status;
+    return {
+      pass,
+      message: () =>
+        `expected the turn ${pass ? 'not ' : ''}to fail${code ? ` with ${code}` : ''}; it came to ${came}`,
+    };
+  },
+};
+
+function turnOf(turn: unknown): TestTurn {
+  if (typeof turn === 'object' && turn !== null && 'calls' in turn && 'invocationId' in turn)
+    return turn as TestTurn;
+  throw new TypeError('expected a turn of a test environment: what `await env.run(…)` gives');
+}
+
+function made(calls: readonly TestCall[]): string {
+  return calls.length === 0
+    ? 'no calls'
+    : calls.map(({ tool, args }) => `${tool}(${shown(args)})`).join(', ');
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}

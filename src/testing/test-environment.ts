@@ -1,0 +1,89 @@
+import type { Client } from '@temporalio/client';
+import type { WorkerOptions } from '../../worker/index.ts';
+import type { App } from '../agents/app.ts';
+import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { HoldfastClient } from '../client/holdfast-client.ts';
+import type { OutgoingMessage } from '../client/outgoing-turn.ts';
+import type { TurnHandle } from '../client/turn-handle.ts';
+import type { Store } from '../store/store.ts';
+import type { GeminiScript } from './gemini-script.ts';
+import type { GeminiStandIn } from './gemini-stand-in.ts';
+import type { TestTurn } from './test-turn.ts';
+
+/** Options of {@link createTestEnvironment}: at least one agent, here or in an app. */
+export interface TestEnvironmentOptions {
+  /** As for `createWorker`. */
+  agents?: readonly LlmAgent[];
+  /** As for `createWorker`; turns belong to the first of them where they name no app. */
+  apps?: readonly App[];
+  /**
+   * What the model answers; `env.gemini.reset(script)` sets another one for the next test. Defaults to one that calls the first
+   * tool once, with made-up arguments, and says what came back.
+   */
+  script?: GeminiScript;
+  /** More options of the worker, such as `tracing` or `logger`. Its warnings go to standard error by default. */
+  worker?: Omit<
+    Partial<WorkerOptions>,
+    'agents' | 'apps' | 'store' | 'connection' | 'namespace' | 'taskQueue'
+  >;
+  /**
+   * Server, store and worker live here, and are gone at the end where none is named.
+   *
+   * @default a new folder for temporary files
+   */
+  folder?: string;
+  /** Told what takes seconds, as the first start of a server does. Defaults to standard error. */
+  onProgress?: (line: string) => void;
+}
+
+/** A message to `run` or `send`; names that are left out are made up: the user is `user`, each session a new one. */
+export type TestMessage = string | (Partial<OutgoingMessage> & Pick<OutgoingMessage, 'message'>);
+
+/** A Temporal server, a store, the Gemini stand-in and a worker, all real, in this process. */
+export interface TestEnvironment extends AsyncDisposable {
+  readonly client: HoldfastClient;
+  readonly store: Store;
+  /** The model: its requests, refusals and script. */
+  readonly gemini: GeminiStandIn;
+  /** A client of the Temporal server, for histories, queries and signals. */
+  readonly temporal: Client;
+  /** Of the Temporal UI, where its run can be looked at while the test stands still. */
+  readonly uiUrl: string | undefined;
+  /** The HTTP gateway on this machine, and the token that it wants. */
+  readonly gateway: { readonly url: string; readonly token: string };
+  /**
+   * Sends a message and waits for its turn's end.
+   *
+   * @throws what `TurnHandle.result` throws; a failed turn is a result.
+   */
+  run(message: TestMessage): Promise<TestTurn>;
+  /** Sends a message. */
+  send(message: TestMessage): Promise<TurnHandle>;
+  /** What a turn that was sent came to. */
+  turnOf(handle: TurnHandle): Promise<TestTurn>;
+  /**
+   * Stops the worker in the middle of what it does and starts another, as a deploy does: running model calls and tools are tried
+   * again.
+   */
+  restartWorker(): Promise<void>;
+  /** Stops the worker; messages are kept until {@link restartWorker}. */
+  stopWorker(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts everything that an agent runs on. The first call on a machine takes longer: it fetches the Temporal server and
+ * initialises a store, and keeps both in the cache folder (`HOLDFAST_CACHE`).
+ *
+ * @throws DefinitionError naming the wrong option; what `openTemporal` and `openStore` throw.
+ * @example
+ * await using env = await createTestEnvironment({ agents: [rootAgent], script: [call('look_up', { id: 'A-1' }), text('Shipped.')] });
+ * const turn = await env.run('Where is A-1?');
+ * assert.equal(turn.text, 'Shipped.');
+ * assert.deepEqual(turn.calls[0]?.args, { id: 'A-1' });
+ */
+export async function createTestEnvironment(options: TestEnvironmentOptions): Promise<TestEnvironment> {
+  // The model's stand-in alone is used in programs that have no worker.
+  const { openTestEnvironment } = await import('./open-test-environment.ts');
+  return await openTestEnvironment(options);
+}

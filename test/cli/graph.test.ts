@@ -1,0 +1,158 @@
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { type AgentGraph, agentGraph } from '../../src/cli/graph/agent-graph.ts';
+import { graphCommand } from '../../src/cli/graph/graph-command.ts';
+import { mermaid } from '../../src/cli/graph/mermaid.ts';
+import { BaseTool } from '../../src/tools/base-tool.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { capturedOutput } from './captured-output.ts';
+
+const agentsFile = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
+
+const charge = tool({
+  name: 'charge',
+  description: 'Charges a card.',
+  parameters: z.object({ card: z.string() }),
+  timeout: '20s',
+  totalTimeout: '5 minutes',
+  retry: { maximumAttempts: 1 },
+  idempotent: false,
+  isConcurrencySafe: false,
+  sensitive: ['card'],
+  execute: () => ({}),
+});
+const look = tool({ name: 'look', description: 'Looks.', execution: 'local', execute: () => ({}) });
+
+class Clock extends BaseTool {
+  constructor() {
+    super({ name: 'clock', description: 'Tells the time.' });
+  }
+  override async runAsync() {
+    return {};
+  }
+}
+
+function graphOf(...agents: LlmAgent[]): AgentGraph {
+  return agentGraph({ app: 'shop', agents, rootAgent: agents[0] });
+}
+
+const LABEL = /"([^"]*)"/;
+
+/** What Mermaid shows of a node's label. */
+function shownLabel(line: string): string[] {
+  const label = LABEL.exec(line)?.[1] ?? '';
+  return label
+    .split('<br/>')
+    .map((text) => text.replace(/#(\d+);/g, (_entity, code) => String.fromCodePoint(Number(code))));
+}
+
+test('a file’s agents and tools, shared tools once, as JSON [cli.graph]', async () => {
+  const output = capturedOutput();
+  await graphCommand(agentsFile, { json: true }, output);
+  expect(output.values()).toEqual([
+    {
+      v: 1,
+      app: 'orders',
+      rootAgent: 'agent1',
+      agents: [
+        {
+          id: 'agent1',
+          name: 'orders',
+          kind: 'LlmAgent',
+          description: '',
+          model: 'gemini-2.5-flash',
+          options: [],
+        },
+        {
+          id: 'agent2',
+          name: 'helper',
+          kind: 'LlmAgent',
+          description: '',
+          model: 'gemini-2.5-flash',
+          options: [],
+        },
+      ],
+      tools: [
+        { id: 'tool1', name: 'look_up', kind: 'function', description: 'Looks up an order.', options: [] },
+      ],
+      edges: [{ from: 'agent1', to: 'tool1', kind: 'tool' }],
+    },
+  ]);
+});
+
+test('shapes by kind, options that differ from the defaults as labels [cli.graph]', () => {
+  const model = 'gemini-2.5-flash';
+  const shop = new LlmAgent({
+    name: 'shop',
+    model,
+    tools: [charge, look, new Clock()],
+    modelTimeout: '1 minute',
+    maxParallelCalls: 2,
+  });
+  const other = new LlmAgent({ name: 'other', model, description: 'Helps out.', tools: [look] });
+  const drawn = mermaid(graphOf(shop, other));
+  expect(drawn.split('\n')).toEqual([
+    'flowchart LR',
+    '  agent1(["shop<br/>gemini-2#46;5-flash<br/>model 1 min · 2 at a time"])',
+    '  agent2(["other<br/>gemini-2#46;5-flash<br/>Helps out#46;"])',
+    '  tool1["charge<br/>Charges a card#46;<br/>20 s · 5 min in all · 1 attempt · not idempotent · runs alone · sensitive#58; card"]',
+    '  tool2["look<br/>Looks#46;<br/>local"]',
+    '  tool3[["clock<br/>Tells the time#46;"]]',
+    '  agent1 --> tool1',
+    '  agent1 --> tool2',
+    '  agent1 --> tool3',
+    '  agent2 --> tool2',
+    '  classDef root stroke-width:3px',
+    '  class agent1 root',
+    '  classDef careful stroke:#d33',
+    '  class tool1 careful',
+    '',
+  ]);
+  expect(mermaid(graphOf(other), 'TB')).toMatch(/^flowchart TB\n/);
+});
+
+test('whatever names and descriptions hold, each node is one line whose label says just that [cli.graph]', () => {
+  const odd = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(
+      '"]; end',
+      'style x fill:#f00;',
+      '<script>',
+      '#quot;',
+      '`**bold**`',
+      '%% comment',
+      'a\n  b --> c',
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(odd, odd), { minLength: 1, maxLength: 3 }), (texts) => {
+      const graph: AgentGraph = { v: 1, app: 'a', rootAgent: 'agent1', agents: [], tools: [], edges: [] };
+      for (const [index, [name, description]] of texts.entries()) {
+        const id = `agent${index + 1}`;
+        graph.agents.push({ id, name, kind: 'LlmAgent', description, model: name, options: [description] });
+        graph.tools.push({ id: `tool${index + 1}`, name, kind: 'other', description, options: [] });
+        graph.edges.push({ from: id, to: `tool${index + 1}`, kind: 'tool' });
+      }
+      const lines = mermaid(graph).split('\n');
+      expect(lines).toHaveLength(1 + texts.length * 3 + 2 + 1);
+      for (const line of lines.slice(1, 1 + texts.length * 2)) {
+        expect(line).toMatch(/^ {2}\w+(\(\["[^"]*"\]\)|\[\["[^"]*"\]\])$/);
+        const label = LABEL.exec(line)?.[1] ?? '';
+        expect(label.replaceAll('<br/>', '')).toMatch(/^(#\d+;|[\p{L}\p{M}\p{N} _,·…/+-])*$/u);
+      }
+      for (const [index, [name, description]] of texts.entries()) {
+        const shown = shownLabel(lines[1 + index] ?? '');
+        const words = (text: string) => text.toWellFormed().replace(/\s+/g, ' ').trim();
+        const short = Array.from(description.trim()).length <= 60;
+        const wanted = [name, name, description, description].map(words).filter((text) => text !== '');
+        if (short) expect(shown.filter((text) => text !== '')).toEqual(wanted);
+        else expect(shown.at(-1)).toBe(words(description));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

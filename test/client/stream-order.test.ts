@@ -1,0 +1,299 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FollowerTooSlow } from '../../src/client/client-errors.ts';
+import type { StreamItem } from '../../src/client/stream-item.ts';
+import { streamItems } from '../../src/client/stream-items.ts';
+import { createEvent } from '../../src/events/event.ts';
+import type { EventKind, Store, StoredEvent, StoreNotice } from '../../src/store/store.ts';
+
+const NAMES = { app: 'test', userId: 'ada', sessionId: 's' };
+const RUN = 'e-1';
+
+/** The part of a store that followers see, whose notices come when and as often as a test says. */
+class HeardStore {
+  readonly listens = false;
+  readonly events: StoredEvent[] = [];
+  readonly listeners = new Set<(notice: StoreNotice) => void>();
+  reads = 0;
+  session = 'session-1';
+
+  asStore(): Store {
+    return this as unknown as Store;
+  }
+
+  append(kind: EventKind, step: number, runKey = RUN): StoreNotice {
+    const seq = this.events.length + 1;
+    const event = createEvent({ invocationId: runKey, author: kind });
+    this.events.push({ seq, kind, runKey, step, event });
+    return { type: 'appended', session: this.session, seq };
+  }
+
+  hear(notice: StoreNotice): void {
+    for (const listener of this.listeners) queueMicrotask(() => listener(notice));
+  }
+
+  async findSession() {
+    this.reads += 1;
+    await nextTurn();
+    const seq = this.events.length;
+    return seq === 0 ? undefined : { session: this.session, seq, lastAgent: undefined };
+  }
+
+  async readEvents({ after = 0, limit = 1_000 }: { after?: number; limit?: number }) {
+    this.reads += 1;
+    await nextTurn();
+    return structuredClone(this.events.slice(after, after + limit));
+  }
+
+  onNotice(listener: (notice: StoreNotice) => void): () => void {
+    const own = (notice: StoreNotice) => listener(notice);
+    this.listeners.add(own);
+    return () => this.listeners.delete(own);
+  }
+
+  watch(session: string, listener: (notice: StoreNotice) => void): () => void {
+    return this.onNotice((notice) => {
+      if (notice.session === session) listener(notice);
+    });
+  }
+}
+
+function text(
+  step: number,
+  attempt: number,
+  index: number,
+  said = `${step}.${attempt}.${index} `,
+): StoreNotice {
+  return { type: 'text', session: 'session-1', runKey: RUN, step, agent: 'a', attempt, index, text: said };
+}
+
+const seqsOf = (items: readonly StreamItem[]) =>
+  items.flatMap((item) => (item.type === 'event' ? [item.seq] : []));
+
+/** What must hold of everything that a follower is given, whatever it has heard. */
+function checkOrder(items: readonly StreamItem[]): void {
+  expect(seqsOf(items)).toEqual(seqsOf(items).map((_, index) => index + 1));
+  const answered = new Set<number>();
+  let step = 0;
+  let counts = 1;
+  let attempt = 0;
+  let index = -1;
+  for (const item of items) {
+    if (item.type === 'event') {
+      if (item.kind === 'model') answered.add(item.step);
+      continue;
+    }
+    if (item.type !== 'text' && item.type !== 'text dropped') continue;
+    expect(answered.has(item.step)).toBe(false);
+    if (item.step !== step) {
+      expect(item.step).toBeGreaterThan(step);
+      [step, counts, attempt, index] = [item.step, 1, 0, -1];
+    }
+    if (item.type === 'text dropped') {
+      expect(item.attempt).toBeGreaterThan(counts);
+      counts = item.attempt;
+      continue;
+    }
+    expect(item.attempt).toBeGreaterThanOrEqual(counts);
+    // Between texts of two attempts it is said that the earlier one's is dropped.
+    if (attempt > 0 && item.attempt !== attempt) expect(counts).toBeGreaterThan(attempt);
+    if (item.attempt === attempt) expect(item.index).toBeGreaterThan(index);
+    [attempt, index] = [item.attempt, item.index];
+  }
+}
+
+const wait = fc.integer({ min: 0, max: 3 });
+/** Steps, their attempts, and how many texts each has; what becomes of each notice, and when. */
+const plan = fc.record({
+  steps: fc.array(fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 3 }), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  fates: fc.array(
+    fc.record({
+      fate: fc.constantFrom('told', 'told', 'told', 'lost', 'twice', 'late'),
+      wait,
+    }),
+    { minLength: 5, maxLength: 40 },
+  ),
+  reader: fc.array(wait, { minLength: 1, maxLength: 10 }),
+});
+
+async function turns(count: number): Promise<void> {
+  for (let left = count; left > 0; left--) await nextTurn();
+}
+
+describe('what a follower is given', () => {
+  test('whatever is heard, late, twice or not at all: events in order, no text out of place [stream.text] [stream.retry]', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ steps, fates, reader }) => {
+        const store = new HeardStore();
+        const written = Promise.withResolvers<void>();
+        const items: StreamItem[] = [];
+        const reading = (async () => {
+          for await (const item of streamItems(store.asStore(), NAMES, { until: written.promise })) {
+            items.push(item);
+            await turns(reader[items.length % reader.length] ?? 0);
+          }
+        })();
+        const late: StoreNotice[] = [];
+        let count = 0;
+        const tell = async (notice: StoreNotice) => {
+          const { fate = 'told', wait: pause = 0 } = fates[count++ % fates.length] ?? {};
+          if (fate === 'late') late.push(notice);
+          else if (fate !== 'lost') store.hear(notice);
+          if (fate === 'twice') store.hear(notice);
+          await turns(pause);
+          if (pause === 3) for (const each of late.splice(0)) store.hear(each);
+        };
+        await tell(store.append('message', 1));
+        for (const [index, attempts] of steps.entries()) {
+          const step = index + 1;
+          for (const [before, texts] of attempts.entries()) {
+            const attempt = before + 1;
+            if (attempt > 1) {
+              await tell({ type: 'text dropped', session: store.session, runKey: RUN, step, attempt });
+            }
+            for (let nth = 0; nth < texts; nth++) await tell(text(step, attempt, nth));
+          }
+          await tell(store.append('model', step));
+          await tell(store.append('responses', step));
+        }
+        written.resolve();
+        await reading;
+        checkOrder(items);
+        expect(seqsOf(items)).toHaveLength(store.events.length);
+        expect(store.listeners.size).toBe(0);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('where nothing is lost, all text comes between the events where it was told [stream.text]', async () => {
+    const store = new HeardStore();
+    const written = Promise.withResolvers<void>();
+    const items: StreamItem[] = [];
+    const reading = (async () => {
+      for await (const item of streamItems(store.asStore(), NAMES, { until: written.promise }))
+        items.push(item);
+    })();
+    store.hear(store.append('message', 1));
+    await expect.poll(() => seqsOf(items)).toEqual([1]);
+    store.hear(text(1, 1, 0));
+    store.hear(text(1, 1, 1));
+    const callKey = `${RUN}.1.0`;
+    const called = { session: store.session, runKey: RUN, callKey, tool: 'search' };
+    store.hear(store.append('model', 1));
+    store.hear({ type: 'call started', ...called, attempt: 1 });
+    store.hear({ type: 'call started', ...called, attempt: 1 });
+    store.hear({ type: 'call settled', ...called, failed: false });
+    store.hear(store.append('responses', 1));
+    store.hear({ type: 'call settled', ...called, failed: false });
+    store.hear(text(2, 1, 0));
+    store.hear(store.append('model', 2));
+    await expect.poll(() => seqsOf(items)).toHaveLength(4);
+    written.resolve();
+    await reading;
+    expect(items.map((item) => (item.type === 'event' ? `${item.kind} ${item.step}` : item.type))).toEqual([
+      'message 1',
+      'text',
+      'text',
+      'model 1',
+      'call started',
+      'call settled',
+      'responses 1',
+      'text',
+      'model 2',
+    ]);
+  });
+
+  test('text alone has nobody read the store [stream.text]', async () => {
+    const store = new HeardStore();
+    store.append('message', 1);
+    const stop = new AbortController();
+    let texts = 0;
+    const reading = (async () => {
+      for await (const { type } of streamItems(store.asStore(), NAMES, { signal: stop.signal })) {
+        if (type === 'text') texts += 1;
+      }
+    })();
+    await expect.poll(() => store.reads).toBeGreaterThanOrEqual(3);
+    const [before, began] = [store.reads, Date.now()];
+    for (let index = 0; index < 300; index++) {
+      store.hear(text(1, 1, index));
+      await nextTurn();
+    }
+    await expect.poll(() => texts).toBe(300);
+    // One look in each half of a second.
+    expect(store.reads - before).toBeLessThanOrEqual(Math.ceil((Date.now() - began) / 500) + 1);
+    stop.abort();
+    await reading;
+  });
+
+  test('followers of one session share its reads, and get values of their own [stream.slow]', async () => {
+    const store = new HeardStore();
+    store.append('message', 1);
+    const stop = new AbortController();
+    const seen = Array.from({ length: 50 }, () => [] as StoredEvent[]);
+    const reading = seen.map(async (events) => {
+      for await (const item of streamItems(store.asStore(), NAMES, { signal: stop.signal })) {
+        if (item.type !== 'event') continue;
+        events.push(item);
+        item.event.author = 'changed';
+      }
+    });
+    await expect.poll(() => seen.every(({ length }) => length === 1)).toBe(true);
+    const before = store.reads;
+    store.hear(store.append('model', 1));
+    await expect.poll(() => seen.every(({ length }) => length === 2)).toBe(true);
+    expect(store.reads - before).toBeLessThan(50);
+    expect(new Set(seen.flat().map(({ event }) => event)).size).toBe(100);
+    expect(store.events.map(({ event }) => event.author)).toEqual(['message', 'model']);
+    stop.abort();
+    await Promise.all(reading);
+    expect(store.listeners.size).toBe(0);
+  });
+});
+
+describe('a slow reader', () => {
+  const texts = (count: number, said?: string) =>
+    Array.from({ length: count }, (_, n) => text(1, 1, n, said));
+
+  test.each([
+    ['many items', texts(2_001)],
+    ['much text', texts(40, 'x'.repeat(7 * 1024))],
+  ])('%s unread: it is cut off, and told where to resume [stream.slow]', async (_, notices) => {
+    const store = new HeardStore();
+    store.append('message', 1);
+    const following = streamItems(store.asStore(), NAMES, {});
+    expect(await following.next()).toMatchObject({ value: { type: 'event', seq: 1 } });
+    for (const notice of notices) store.hear(notice);
+    store.hear(store.append('model', 1));
+    await expect.poll(() => store.listeners.size).toBe(0);
+    const cut = await following.next().catch((error: unknown) => error);
+    expect(cut).toBeInstanceOf(FollowerTooSlow);
+    expect(cut).toMatchObject({ code: 'HOLDFAST_FOLLOWER_TOO_SLOW', after: 1 });
+    expect(String(cut)).toContain('resume with `after: 1`');
+    expect(await following.next()).toEqual({ done: true, value: undefined });
+    const again = streamItems(store.asStore(), NAMES, { after: 1 });
+    expect(await again.next()).toMatchObject({ value: { type: 'event', seq: 2 } });
+    await again.return();
+    expect(store.listeners.size).toBe(0);
+  });
+
+  test('what others are told while the session isn’t there cuts nobody off [stream.slow]', async () => {
+    const store = new HeardStore();
+    const following = streamItems(store.asStore(), NAMES, {});
+    const first = following.next();
+    const others = texts(3_000).map((notice) => ({ ...notice, session: 'another' }));
+    for (const notice of others) store.hear(notice);
+    await nextTurn();
+    store.hear(store.append('message', 1));
+    store.hear(text(1, 1, 0));
+    expect(await first).toMatchObject({ value: { type: 'event', seq: 1 } });
+    expect(await following.next()).toMatchObject({ value: { type: 'text', index: 0 } });
+    await following.return();
+    expect(store.listeners.size).toBe(0);
+  });
+});

@@ -1,0 +1,40 @@
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { app } from '../../examples/support/agents.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createWorker, jsonLogger } from '../../worker/index.ts';
+
+/** What the test tells the process, as JSON in its first argument. */
+export interface DeskWorkerOptions {
+  address: string;
+  taskQueue: string;
+  /** Of the store. */
+  url: string;
+}
+
+const { address, taskQueue, url }: DeskWorkerOptions = JSON.parse(process.argv[2] ?? '{}');
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+const worker = await createWorker({
+  apps: [app],
+  store: untilARefundSettles(await openStore({ url })),
+  taskQueue,
+  connection: await NativeConnection.connect({ address }),
+  logger: jsonLogger({ level: 'error' }),
+});
+await worker.run();
+
+/** Between a payment and the record of its outcome nothing goes on any more. */
+function untilARefundSettles(actual: Store): Store {
+  return new Proxy(actual, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      if (name !== 'settleCall') return value.bind(target);
+      return async (call: Parameters<Store['settleCall']>[0]) => {
+        if (!('receipt' in call.response)) return await target.settleCall(call);
+        process.stdout.write('paid\n');
+        return await new Promise<never>(() => undefined);
+      };
+    },
+  });
+}

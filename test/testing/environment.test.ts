@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { App } from '../../src/agents/app.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import {
+  call,
+  createTestEnvironment,
+  error,
+  holdfastMatchers,
+  stopped,
+  type TestEnvironment,
+  text,
+} from '../../src/testing/index.ts';
+import { tool } from '../../src/tools/tool.ts';
+
+expect.extend(holdfastMatchers);
+declare module 'vitest' {
+  // biome-ignore lint/suspicious/noExplicitAny: Vitest's own declaration has this default, and both must agree.
+  interface Matchers<T = any> extends HoldfastMatchersOfTests<T> {}
+}
+type HoldfastMatchersOfTests<R> = import('../../src/testing/index.ts').HoldfastMatchers<R>;
+
+let release = Promise.withResolvers<void>();
+let begun = Promise.withResolvers<void>();
+
+const lookUp = tool({
+  name: 'look_up',
+  description: 'Looks an order up.',
+  parameters: z.object({ id: z.string() }),
+  execute: ({ id }) => ({ id, status: 'shipped' }),
+});
+const hold = tool({
+  name: 'hold',
+  description: 'Waits.',
+  execute: async (_args, { attempt, abortSignal }) => {
+    begun.resolve();
+    if (attempt === 1) {
+      await Promise.race([
+        release.promise,
+        new Promise((_done, fail) => abortSignal.addEventListener('abort', () => fail(abortSignal.reason))),
+      ]);
+    }
+    return { attempt };
+  },
+});
+const desk = new LlmAgent({
+  name: 'desk',
+  model: 'gemini-2.5-flash',
+  tools: [lookUp, hold],
+  modelRetry: { maximumAttempts: 1 },
+});
+
+let env: TestEnvironment;
+beforeAll(async () => {
+  env = await createTestEnvironment({ apps: [new App({ name: 'shop', rootAgent: desk })] });
+});
+afterAll(() => env.close());
+beforeEach(() => {
+  release = Promise.withResolvers();
+  begun = Promise.withResolvers();
+});
+
+describe('a test environment', () => {
+  test('runs a turn for real: its answer, calls, events [testing.environment]', async () => {
+    env.gemini.reset([call('look_up', { id: 'A-1' }), text('Shipped.')]);
+    const turn = await env.run('Where is A-1?');
+    expect(turn).toMatchObject({ app: 'shop', userId: 'user', status: 'completed', text: 'Shipped.' });
+    expect(turn.calls).toEqual([
+      { tool: 'look_up', args: { id: 'A-1' }, response: { id: 'A-1', status: 'shipped' } },
+    ]);
+    expect(turn.events.map(({ kind }) => kind)).toEqual(['message', 'model', 'responses', 'model']);
+    expect(env.gemini.refusals).toEqual([]);
+    const { status } = await env.temporal.workflow.getHandle(turn.workflowId).describe();
+    expect(status.name).toBe('COMPLETED');
+  });
+
+  test('goes on with a session, and leaves other turns out [testing.environment]', async () => {
+    env.gemini.reset([text('one'), text('two')]);
+    const { sessionId } = await env.run('first');
+    const second = await env.run({ sessionId, message: 'second' });
+    expect(second.text).toBe('two');
+    expect(second.events.map(({ seq }) => seq)).toEqual([3, 4]);
+  });
+
+  test('restarts its worker in the middle of a tool, which is tried again [testing.environment]', async () => {
+    env.gemini.reset([call('hold'), text('held')]);
+    const handle = await env.send('hold');
+    await begun.promise;
+    await env.restartWorker();
+    const turn = await env.turnOf(handle);
+    expect(turn.calls[0]?.response).toEqual({ attempt: 2 });
+    expect(turn.text).toBe('held');
+  });
+
+  test('keeps messages while its worker is stopped [testing.environment]', async () => {
+    env.gemini.reset([text('late')]);
+    await env.stopWorker();
+    const handle = await env.send('hello');
+    await env.restartWorker();
+    expect((await env.turnOf(handle)).text).toBe('late');
+  });
+
+  test('answers over HTTP too [testing.environment]', async () => {
+    const about = await fetch(`${env.gateway.url}/v1/about`, {
+      headers: { authorization: `Bearer ${env.gateway.token}` },
+    });
+    expect(await about.json()).toMatchObject({ apps: ['shop'], agents: ['desk'], store: 'embedded' });
+  });
+
+  test('refuses options that it doesn’t have, naming them [testing.environment]', async () => {
+    await expect(createTestEnvironment({ agent: desk } as never)).rejects.toThrow(/agent: unknown option/);
+  });
+
+  test('leaves nothing behind when it can’t start [testing.environment]', async () => {
+    const key = process.env.GEMINI_API_KEY;
+    await expect(createTestEnvironment({ agents: [] })).rejects.toThrow(/at least one agent/);
+    expect(process.env.GEMINI_API_KEY).toBe(key);
+  });
+});
+
+describe('matchers', () => {
+  test('toHaveCalled [testing.environment]', async () => {
+    env.gemini.reset([call('look_up', { id: 'A-1' }), text('Shipped.')]);
+    const turn = await env.run('Where is A-1?');
+    expect(turn).toHaveCalled('look_up');
+    expect(turn).toHaveCalled('look_up', { id: expect.stringMatching(/^A/) });
+    expect(turn).not.toHaveCalled('look_up', { id: 'B-1' });
+    expect(turn).toHaveAnswered(/ship/i);
+    expect(() => expect(turn).toHaveCalled('refund')).toThrow(
+      'expected a call of refund; it made look_up({"id":"A-1"})',
+    );
+    expect(() => expect(turn).toHaveAnswered('Lost.')).toThrow('it came to the answer "Shipped."');
+    expect(() => expect('turn').toHaveCalled('refund')).toThrow('what `await env.run(…)` gives');
+  });
+
+  test('toHaveFailed [testing.environment]', async () => {
+    env.gemini.reset([error(400, 'no such model')]);
+    const turn = await env.run('hello');
+    expect(turn).toHaveFailed();
+    expect(turn).toHaveFailed(turn.error?.code);
+    expect(turn).not.toHaveAnswered('');
+    env.gemini.reset([stopped('SAFETY')]);
+    expect(await env.run('hello')).not.toHaveFailed('HOLDFAST_NO_SUCH_CODE');
+  });
+});

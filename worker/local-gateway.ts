@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { HoldfastLogger } from '../activities/logging.ts';
+import type { HoldfastApi } from '../src/client/holdfast-api.ts';
+import type { GatewayAbout } from '../src/gateway/about.ts';
+import type { Readiness } from '../src/gateway/readiness.ts';
+import { readDevEntry, writeDevEntry } from './folder/dev-file.ts';
+import { readLockOwner } from './folder/exclusive.ts';
+import type { FolderOwnership } from './folder/lock.ts';
+import { jsonLogger } from './json-logger.ts';
+
+/** The entry of `dev.json` that says where a folder's gateway is. */
+const KEY = 'gateway';
+
+const entrySchema = z.object({
+  url: z.url(),
+  token: z.string().min(1),
+  pid: z.number().int().positive(),
+});
+
+/** How long a gateway on this machine may take to answer, milliseconds. */
+const ANSWER_TIMEOUT = 2_000;
+
+export interface LocalGatewayOptions {
+  /** Of the folder: its owner is the only one who serves it. */
+  ownership: FolderOwnership;
+  client: HoldfastApi;
+  about: () => GatewayAbout;
+  ready: () => Promise<Readiness>;
+  /** Defaults to a free one. */
+  port?: number;
+  /** Defaults to lines of JSON on standard error, of what goes wrong only. */
+  logger?: HoldfastLogger;
+}
+
+export interface LocalGateway {
+  /** Without a slash at its end. */
+  url: string;
+  /** What a caller sends as `Authorization: Bearer <token>`. */
+  token: string;
+  /** Ends its streams and takes it out of `dev.json`. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the gateway of a folder on loopback, with a token of its own, and writes both into `<folder>/dev.json` (mode 0600),
+ * where {@link findLocalGateway} finds them. To be closed before the folder is released.
+ *
+ * @throws Error with the code EADDRINUSE for a port that is taken.
+ * @example
+ * const gateway = await openLocalGateway({ ownership, client, about, ready });
+ */
+export async function openLocalGateway(options: LocalGatewayOptions): Promise<LocalGateway> {
+  const { ownership, client, about, ready, port } = options;
+  const { localAccess, serveGateway } = await import('../src/gateway/index.ts');
+  const token = randomBytes(32).toString('base64url');
+  const logger = options.logger ?? jsonLogger({ level: 'warn' });
+  const served = await serveGateway({
+    gateway: { client, about, ready, access: localAccess({ token }), logger },
+    ...(port === undefined ? {} : { port }),
+  });
+  const { folder } = ownership;
+  try {
+    writeDevEntry(folder, KEY, { url: served.url, token, pid: process.pid });
+  } catch (error) {
+    await served.close();
+    throw error;
+  }
+  return {
+    url: served.url,
+    token,
+    async close() {
+      if (readDevEntry(folder, KEY, entrySchema)?.token === token) writeDevEntry(folder, KEY, undefined);
+      await served.close();
+    },
+  };
+}
+
+/**
+ * The gateway of the process that owns a folder; undefined where none answers. An entry that a dead process has left is
+ * ignored.
+ *
+ * @throws FolderUnusable where `dev.json` is no JSON.
+ * @example
+ * const gateway = await findLocalGateway('.holdfast');
+ * const client = gateway && new GatewayClient(gateway);
+ */
+export async function findLocalGateway(folder: string): Promise<{ url: string; token: string } | undefined> {
+  const entry = readDevEntry(folder, KEY, entrySchema);
+  if (entry === undefined || readLockOwner(join(folder, 'owner.json'))?.pid !== entry.pid) return undefined;
+  const { url, token } = entry;
+  return (await answers(url, token)) ? { url, token } : undefined;
+}
+
+async function answers(url: string, token: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/v1/about`, {
+      headers: { authorization: `Bearer ${token}` },
+      redirect: 'error',
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT),
+    });
+    await answer.body?.cancel();
+    return answer.ok;
+  } catch {
+    // Whatever the reason, nobody who could be spoken to is there.
+    return false;
+  }
+}
