@@ -9,6 +9,7 @@ import { startPostgresServer } from '../test/setup/postgres-server.ts';
 import { defaultCacheFolder } from '../worker/temporal/cache-folder.ts';
 import { obtainExecutable } from '../worker/temporal/install.ts';
 import { answers } from '../worker/temporal/probe.ts';
+import { askGateway } from './deploy/ask-gateway.ts';
 import { loadComposition, type Service } from './deploy/composition.ts';
 import { runSqlFile } from './deploy/create-databases.ts';
 import { doMainJob } from './deploy/main-job.ts';
@@ -119,16 +120,27 @@ async function deploy(): Promise<string> {
     say(`${name} is healthy, by the composition’s check`);
   }
 
+  const { HOLDFAST_GATEWAY_HOST, HOLDFAST_GATEWAY_PORT } = place.environmentOf(
+    'gateway',
+    serviceOf('gateway'),
+  );
   const environment = place.environmentOf('worker', serviceOf('worker'));
+  const { TEMPORAL_NAMESPACE: namespace = '', HOLDFAST_TASK_QUEUE: taskQueue = '' } = environment;
+  const gatewayUrl = `http://${HOLDFAST_GATEWAY_HOST}:${HOLDFAST_GATEWAY_PORT}`;
+  await askGateway(gatewayUrl, chosen.HOLDFAST_GATEWAY_TOKEN, { namespace, taskQueue, store: 'postgres' });
+  say('the gateway answers who has its token');
+  await runToEnd({ ...programOf('worker', ours), name: 'doctor', command: ['holdfast', 'doctor'] });
+  say('holdfast doctor finds nothing to mend');
+
   const job = await doMainJob({
     address: place.temporalAddress,
-    namespace: environment.TEMPORAL_NAMESPACE ?? '',
+    namespace,
     storeUrl: environment.HOLDFAST_STORE ?? '',
-    taskQueue: environment.HOLDFAST_TASK_QUEUE ?? '',
+    taskQueue,
     turns: TURNS,
     failed,
   });
-  say(`${TURNS} turns of ${job.calls} calls completed: ${job.answer}`);
+  say(`${TURNS} turns of ${job.calls} calls each completed, the last with: ${job.answer.split('\n')[0]}`);
   const [connections] = await postgres.query<{ count: number }>(
     "select count(*)::int from pg_stat_activity where backend_type = 'client backend'",
   );

@@ -10,6 +10,7 @@ export {
   type LocalGatewayOptions,
   openLocalGateway,
 } from './local-gateway.ts';
+export { defaultCacheFolder as cacheFolder } from './temporal/cache-folder.ts';
 export { namesServer } from './temporal/client-config.ts';
 export { openTemporal, type TemporalOptions, type TemporalTarget } from './temporal/connect.ts';
 export { stopEmbedded } from './temporal/embedded.ts';

@@ -40,7 +40,7 @@ const COLUMNS = ['id', 'status', ...TEXTS, ...SHIPMENT, ...MONEY, ...LINE];
 
 /** Rows of a CSV file whose values have no commas, by the names in its first row. */
 export function readRows(csv: string): Record<string, string>[] {
-  const [header = '', ...rows] = csv.trim().split('\n');
+  const [header = '', ...rows] = csv.trim().split(/\r?\n/);
   const names = header.split(',');
   return rows.map((row) => {
     const values = row.split(',');

@@ -34,7 +34,8 @@ export async function serverPrograms(
       const built = join(draft, executableName(path.split('/').at(-1) ?? path));
       await rename(built, join(draft, executableName(program)));
     }
-    await rename(draft, folder);
+    // Another run may have been faster.
+    if (!existsSync(folder)) await rename(draft, folder);
   } finally {
     await rm(draft, { recursive: true, force: true });
   }

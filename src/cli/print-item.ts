@@ -3,6 +3,8 @@ import type { Printer } from './printer.ts';
 
 export function printItem(printer: Printer, item: StreamItem): void {
   if (item.type === 'event') printer.event(item);
+  else if (item.type === 'text') printer.text(item);
+  else if (item.type === 'text dropped') printer.textDropped(item);
   else if (item.type === 'call started') printer.callStarted(item);
-  else if (item.type === 'call settled') printer.callSettled(item);
+  else printer.callSettled(item);
 }

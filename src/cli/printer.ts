@@ -1,7 +1,10 @@
 import { styleText } from 'node:util';
+import type { StreamItem } from '../client/stream-item.ts';
 import type { Content } from '../events/content.ts';
 import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
+import { LiveLine } from './live-line.ts';
+import { printable } from './sessions/shown-values.ts';
 
 /** Where a command's output goes: events for programs or for people, all else on standard error. */
 export interface Printer {
@@ -9,12 +12,17 @@ export interface Printer {
   note(line: string): void;
   started(turn: SessionNames & { messageId: string; link: string | undefined }): void;
   event(stored: StoredEvent): void;
+  /** Text of an answer that is being written; its event comes later. */
+  text(item: Extract<StreamItem, { type: 'text' }>): void;
+  textDropped(item: Extract<StreamItem, { type: 'text dropped' }>): void;
   callStarted(call: { tool: string; callKey: string; attempt: number }): void;
   callSettled(call: { tool: string; callKey: string; failed: boolean }): void;
   outcome(outcome: InvocationOutcome, names: SessionNames): void;
 }
 
 type Style = Parameters<typeof styleText>[0];
+
+const MODEL: Style = ['bold', 'green'];
 
 function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
   return styleText(style, text, { stream });
@@ -35,6 +43,8 @@ export function jsonPrinter(
       if (link !== undefined) note(`Temporal UI: ${link}`);
     },
     event: ({ event }) => out.write(`${JSON.stringify(event)}\n`),
+    text: () => undefined,
+    textDropped: () => undefined,
     callStarted: (call) => note(startedLine(call)),
     callSettled: (call) => note(settledLine(call)),
     outcome: ({ status, error }) => {
@@ -48,29 +58,45 @@ export function terminalPrinter(
   out: NodeJS.WriteStream = process.stdout,
   err: NodeJS.WriteStream = process.stderr,
 ): Printer {
-  const note = (line: string) => err.write(`${paint(err, 'dim', line)}\n`);
+  const label = (author: string, style: Style) => `${paint(out, style, author)}  `;
+  const live = new LiveLine({
+    write: (text) => out.write(printable(text)),
+    label: (agent) => label(agent, MODEL),
+    remark: (text) => out.write(`${paint(out, 'dim', text)}\n`),
+  });
+  const warn = (line: string) => {
+    live.interrupt();
+    err.write(`${line}\n`);
+  };
+  const note = (line: string) => warn(paint(err, 'dim', line));
   const say = (author: string, style: Style, text: string) =>
-    out.write(`${paint(out, style, author)}  ${text}\n`);
+    out.write(`${label(author, style)}${printable(text)}\n`);
   return {
     note,
     started: ({ app, userId, sessionId, messageId, link }) => {
       note(`session ${app}/${userId}/${sessionId}, message ${messageId}`);
-      if (link !== undefined) err.write(`${paint(err, 'dim', 'Temporal UI')} ${paint(err, 'cyan', link)}\n`);
+      if (link !== undefined) warn(`${paint(err, 'dim', 'Temporal UI')} ${paint(err, 'cyan', link)}`);
     },
-    event: ({ kind, event }) => {
+    event: (stored) => {
+      const { kind, event } = stored;
       const author = event.author ?? '';
-      for (const line of linesOf(event.content)) {
-        const style: Style = kind === 'message' ? 'bold' : kind === 'model' ? ['bold', 'green'] : 'dim';
+      const isWritten = kind === 'model' && live.complete(stored, textOf(event.content));
+      live.interrupt();
+      for (const line of linesOf(event.content, isWritten)) {
+        const style: Style = kind === 'message' ? 'bold' : kind === 'model' ? MODEL : 'dim';
         say(kind === 'message' ? 'you' : author, style, line);
       }
       if (event.errorCode !== undefined) {
         say(author, ['bold', 'red'], `${event.errorCode}: ${event.errorMessage ?? ''}`);
       }
     },
+    // What is written to a file stays as it was written, dropped or not.
+    text: (item) => out.isTTY && live.text(item),
+    textDropped: (item) => live.dropped(item),
     callStarted: (call) => note(`  ${startedLine(call)}`),
     callSettled: (call) => note(`  ${settledLine(call)}`),
     outcome: ({ status, error, usage }, { app, userId, sessionId }) => {
-      if (error !== undefined) err.write(`${paint(err, 'red', status)}  ${error.code}: ${error.message}\n`);
+      if (error !== undefined) warn(`${paint(err, 'red', status)}  ${error.code}: ${error.message}`);
       note(usageLine(usage));
       note(`go on with --app ${app} --user ${userId} --session ${sessionId}`);
     },
@@ -96,12 +122,17 @@ function placeOf(callKey: string): string {
   return callKey.split('.').slice(-2).join('.');
 }
 
-function linesOf(content: Content | undefined): string[] {
+/** What the model has said, without its thoughts. */
+function textOf(content: Content | undefined): string {
+  return (content?.parts ?? []).map(({ text, thought }) => (text && !thought ? text : '')).join('');
+}
+
+function linesOf(content: Content | undefined, withoutText: boolean): string[] {
   return (content?.parts ?? []).flatMap(({ text, thought, functionCall, functionResponse }) => {
     if (functionCall !== undefined) return [`→ ${functionCall.name}(${shown(functionCall.args ?? {})})`];
     if (functionResponse !== undefined)
       return [`← ${functionResponse.name} ${shown(functionResponse.response ?? {})}`];
-    return text && !thought ? [text] : [];
+    return text && !thought && !withoutText ? [text] : [];
   });
 }
 

@@ -132,7 +132,7 @@ async function recordedEnd(
   let accepted = disposition !== 'sent';
   let session: string | undefined;
   for (;;) {
-    const news = new SessionNews(store, session);
+    const news = new SessionNews(store, session, names.session);
     try {
       const recorded = await store.findInvocation(names.session, names.invocationId);
       if (hasEnded(recorded)) return recorded;

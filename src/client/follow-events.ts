@@ -36,7 +36,7 @@ export async function* followEvents(
   until?.then(end, end);
   while (!signal?.aborted) {
     const wasOver = over;
-    news = new SessionNews(store, pages.session);
+    news = new SessionNews(store, pages.session, names);
     let page: StoredEvent[] = [];
     try {
       page = await pages.next();

@@ -1,4 +1,4 @@
-import type { Store, StoreNotice } from '../store/store.ts';
+import type { SessionNames, Store, StoreNotice } from '../store/store.ts';
 import { FollowerTooSlow } from './client-errors.ts';
 import type { LiveItem } from './stream-item.ts';
 
@@ -30,6 +30,7 @@ interface Waiting {
 export class LiveItems {
   readonly #store: Store;
   #stop: () => void;
+  readonly #stopTurns: () => void;
   #session: string | undefined;
   #wanted: (notice: LiveNotice) => boolean;
   #waiting: Waiting[] = [];
@@ -38,10 +39,11 @@ export class LiveItems {
   #lookAt = 0;
   #wake: () => void = () => undefined;
 
-  constructor(store: Store) {
+  constructor(store: Store, names: SessionNames) {
     this.#store = store;
     this.#wanted = () => true;
     this.#stop = store.onNotice((notice) => this.#hear(notice));
+    this.#stopTurns = store.watchTurns(names, () => this.lookAgain());
   }
 
   /** Of one run only. */
@@ -69,7 +71,9 @@ export class LiveItems {
    * before belongs to others.
    */
   looking(): () => void {
-    const interval = this.#store.listens ? POLL_INTERVAL_OF_LISTENERS : POLL_INTERVAL;
+    // A session can be made without a turn, which nobody tells.
+    const isTold = this.#session !== undefined && this.#store.listens;
+    const interval = isTold ? POLL_INTERVAL_OF_LISTENERS : POLL_INTERVAL;
     // All followers look in the same moments, since one read is enough for all of a session.
     this.#lookAt = (Math.floor(Date.now() / interval) + 1) * interval;
     const before = new Set(this.#waiting);
@@ -114,6 +118,7 @@ export class LiveItems {
 
   close(): void {
     this.#stop();
+    this.#stopTurns();
     this.#waiting = [];
   }
 
@@ -124,7 +129,6 @@ export class LiveItems {
       this.#push(notice, notice.type === 'text' ? Buffer.byteLength(notice.text) : 0);
     if (this.#waiting.length > MOST_ITEMS || this.#bytes > MOST_BYTES) this.#overflow();
     if (this.#session !== undefined) this.#wake();
-    else if (notice.type === 'appended') this.lookAgain();
   }
 
   #hearAppended(notice: Extract<StoreNotice, { type: 'appended' }>): void {
@@ -144,6 +148,7 @@ export class LiveItems {
     if (isOthers) return;
     this.#isCutOff = true;
     this.#stop();
+    this.#stopTurns();
   }
 
   #keep(isKept: (waiting: Waiting) => boolean): void {

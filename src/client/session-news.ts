@@ -1,4 +1,4 @@
-import type { SessionNames, Store } from '../store/store.ts';
+import type { SessionNames, Store, StoreNotice } from '../store/store.ts';
 
 /** Milliseconds between looks where nobody tells what another process writes. */
 const POLL_INTERVAL = 500;
@@ -25,9 +25,10 @@ export class SessionNews {
     names?: SessionNames,
   ) {
     const wake = () => this.wake();
-    if (session !== undefined) this.#stops.push(store.watch(session, wake));
+    if (session !== undefined)
+      this.#stops.push(store.watch(session, (notice) => isWritten(notice) && wake()));
     if (names !== undefined) this.#stops.push(store.watchTurns(names, wake));
-    if (this.#stops.length === 0) this.#stops.push(store.onNotice(wake));
+    if (this.#stops.length === 0) this.#stops.push(store.onNotice((notice) => isWritten(notice) && wake()));
     // A session can be made without a turn.
     this.#interval = () => (session !== undefined && store.listens ? SAFETY_INTERVAL : POLL_INTERVAL);
   }
@@ -53,4 +54,9 @@ export class SessionNews {
   close(): void {
     for (const stop of this.#stops) stop();
   }
+}
+
+/** Text comes twenty times a second, and is in no store. */
+function isWritten({ type }: StoreNotice): boolean {
+  return type !== 'text' && type !== 'text dropped';
 }

@@ -24,7 +24,7 @@ export async function* streamItems(
   store: Store,
   names: SessionNames,
   { after = 0, signal, until, of }: StreamOptions,
-  live: LiveItems = new LiveItems(store),
+  live: LiveItems = new LiveItems(store, names),
 ): AsyncGenerator<StreamItem, void, undefined> {
   const pages = new SessionPages(store, names, after);
   let order = new LiveOrder();

@@ -105,7 +105,7 @@ async function* turnStream(
   options: FollowOptions,
 ): AsyncGenerator<StreamItem, void, undefined> {
   // Before the store is asked for the turn, since text may come meanwhile.
-  const live = new LiveItems(store);
+  const live = new LiveItems(store, turn.names.session);
   try {
     yield* untilItsEnd(context, store, turn, options, (following) =>
       streamItems(store, turn.names.session, following, live),

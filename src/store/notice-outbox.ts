@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { StoreNotice } from './store.ts';
 import { type Topic, topicText } from './topics.ts';
 
@@ -50,16 +49,14 @@ export class NoticeOutbox {
     if (this.#closed) return;
     this.#closed = true;
     this.#cancel?.();
-    const over = new AbortController();
     const last = async () => {
       await this.#sending;
       if (this.#waiting.size > 0) await this.#sendWaiting();
     };
-    await Promise.race([
-      last(),
-      pause(LONGEST_CLOSE, undefined, { signal: over.signal }).catch(() => undefined),
-    ]);
-    over.abort();
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, LONGEST_CLOSE);
+    await Promise.race([last(), late.promise]);
+    clearTimeout(timer);
   }
 
   /** The highest seq is announced in the place of the last. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
+import { deploy } from '../../worker/deploy.ts';
 import {
   acquireFolder,
   cacheFolder,
@@ -12,8 +13,11 @@ import {
   openLocalGateway,
   openTemporal,
 } from '../../worker/index.ts';
+import { ownVersion } from '../cli/own-version.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
+import { readiness } from '../gateway/readiness.ts';
+import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { openStore } from '../store/open-store.ts';
 import { demoScript } from './gemini-demo-script.ts';
@@ -33,7 +37,10 @@ const FIELDS = [
 export async function openTestEnvironment(options: TestEnvironmentOptions): Promise<TestEnvironment> {
   const given: unknown = options;
   assertKnownFields('createTestEnvironment', given, FIELDS);
-  const { agents = [], apps = [], script = demoScript, onProgress = toStandardError } = options;
+  const { agents = [], apps = [], script = demoScript, onProgress } = options;
+  const progress = slowProgress(onProgress ?? toStandardError, onProgress === undefined ? QUIET_FOR : 0);
+  // A wrong definition is told before anything is started for nothing.
+  deploy({ agents, apps, rootAgent: options.worker?.rootAgent });
   quietRuntime();
   const ends: (() => Promise<unknown> | unknown)[] = [];
   const close = async () => {
@@ -48,13 +55,14 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     ends.push(() => gemini.close(), withVariables(gemini.env));
     const template = join(cacheFolder(process.env), 'stores');
     const [server, store] = await all(
-      openTemporal({ folder, onProgress }),
-      openStore({ folder, template, onProgress }),
+      openTemporal({ folder, onProgress: progress.tell }),
+      openStore({ folder, template, onProgress: progress.tell }),
     );
     ends.push(
       () => server.stop?.(),
       () => store.close(),
     );
+    progress.end();
     const connection = await Connection.connect(server.connectionOptions);
     ends.push(() => connection.close());
     const native = await NativeConnection.connect(server.connectionOptions);
@@ -89,7 +97,24 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       ...(dataConverter === undefined ? {} : { dataConverter }),
     });
     const client = new HoldfastClient({ temporal, store, searchAttributes });
-    const gateway = await openLocalGateway({ ownership, client, store, target: server, agents, apps });
+    const gateway = await openLocalGateway({
+      ownership,
+      client,
+      about: () => ({
+        v: 1,
+        version: ownVersion(),
+        namespace,
+        taskQueue: DEFAULT_TASK_QUEUE,
+        ...(server.uiUrl === undefined ? {} : { uiUrl: server.uiUrl }),
+        store: 'embedded',
+        apps: apps.map(({ name }) => name),
+        agents: [...new Set([...agents, ...apps.map(({ rootAgent }) => rootAgent)])].map(({ name }) => name),
+      }),
+      ready: readiness({
+        temporal: () => temporal.workflowService.getSystemInfo({}),
+        store: () => store.findSession(NOBODY),
+      }),
+    });
     ends.push(() => gateway.close());
 
     const app = apps[0]?.name ?? 'test';
@@ -149,10 +174,17 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
+    progress.end();
     await close();
     throw error;
   }
 }
+
+/** Names no session: asking for it shows that the store answers. */
+const NOBODY = { app: '-', userId: '-', sessionId: '-' };
+
+/** Milliseconds: a start of which everything is at hand takes less. */
+const QUIET_FOR = 5_000;
 
 const untold = () => undefined;
 
@@ -166,6 +198,17 @@ const WARNINGS = {
 
 function toStandardError(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+/** Tells nothing of what is quick; of what isn't, all. */
+function slowProgress(tell: (line: string) => void, quietFor: number) {
+  const held: string[] = [];
+  const began = Date.now();
+  const timer = setTimeout(() => held.splice(0).forEach(tell), quietFor);
+  return {
+    tell: (line: string) => void (Date.now() - began < quietFor ? held.push(line) : tell(line)),
+    end: () => clearTimeout(timer),
+  };
 }
 
 function quietRuntime(): void {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 export interface Finished {
@@ -13,35 +13,70 @@ export const binary = fileURLToPath(new URL('../../bin/holdfast.js', import.meta
 /** A process of the built command, without a key for Gemini. */
 export class HoldfastProcess {
   readonly #child;
+  readonly #closed;
+  readonly #written = new EventEmitter();
   stdout = '';
   stderr = '';
 
-  constructor(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}) {
+  /** @param options `typed`: lines are written to its standard input, which is empty otherwise. */
+  constructor(
+    args: readonly string[],
+    options: { cwd?: string; env?: Record<string, string>; typed?: boolean } = {},
+  ) {
     const { GEMINI_API_KEY: _gemini, GOOGLE_API_KEY: _google, ...env } = process.env;
     this.#child = spawn(process.execPath, [binary, ...args], {
       cwd: options.cwd,
       env: { ...env, NO_COLOR: '1', ...options.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [options.typed ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
+      this.#written.emit('text');
     });
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;
+      this.#written.emit('text');
     });
+    this.#closed = once(this.#child, 'close');
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Whether it has ended. */
+  get isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
 
+  /** Lines of its standard input. */
+  type(...lines: string[]): void {
+    this.#child.stdin?.write(lines.map((line) => `${line}\n`).join(''));
+  }
+
+  endOfInput(): void {
+    this.#child.stdin?.end();
+  }
+
   /** As `| head` does when it has read enough. */
   closeOutput(): void {
-    this.#child.stdout.destroy();
+    this.#child.stdout?.destroy();
+  }
+
+  /** Waits until what it has written matches. */
+  async prints(expected: RegExp): Promise<void> {
+    while (!expected.test(this.stdout) && !expected.test(this.stderr)) {
+      if (this.isOver) throw new Error(`it ended before it wrote ${expected}:\n${this.stdout}\n${this.stderr}`);
+      await Promise.race([this.#closed, once(this.#written, 'text')]);
+    }
   }
 
   async finished(): Promise<Finished> {
-    const [code] = await once(this.#child, 'close');
+    const [code] = await this.#closed;
     return { code, stdout: this.stdout, stderr: this.stderr };
   }
 }

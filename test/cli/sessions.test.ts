@@ -223,8 +223,9 @@ describe('through the gateway of the process that has the folder', () => {
 
 describe('with nobody in the folder', () => {
   test('store and server are opened here: deletion takes forks and histories along, a retry is kept for its workers [cli.sessions]', async () => {
-    await scene.endOwner();
     await forkSession('shop/user/a%2Fb', { ...places(), to: 'second' }, capturedOutput());
+    const { events } = await session('shop/ada/s1');
+    await scene.endOwner();
     const listed = capturedOutput();
     await listSessions({ ...places(), limit: 20, order: 'asc', json: true }, listed);
     expect(listed.values()).toEqual([expect.objectContaining({ totalItems: 4 })]);
@@ -239,7 +240,6 @@ describe('with nobody in the folder', () => {
       },
     ]);
 
-    const { events } = await session('shop/ada/s1');
     const from = `${events.findLast(({ kind }) => kind === 'responses')?.runKey}.1.0`;
     const printer = recordingPrinter();
     const retried = capturedOutput();

@@ -5,7 +5,7 @@ import { FollowerTooSlow } from '../../src/client/client-errors.ts';
 import type { StreamItem } from '../../src/client/stream-item.ts';
 import { streamItems } from '../../src/client/stream-items.ts';
 import { createEvent } from '../../src/events/event.ts';
-import type { EventKind, Store, StoredEvent, StoreNotice } from '../../src/store/store.ts';
+import type { EventKind, SessionNames, Store, StoredEvent, StoreNotice } from '../../src/store/store.ts';
 
 const NAMES = { app: 'test', userId: 'ada', sessionId: 's' };
 const RUN = 'e-1';
@@ -50,6 +50,12 @@ class HeardStore {
     const own = (notice: StoreNotice) => listener(notice);
     this.listeners.add(own);
     return () => this.listeners.delete(own);
+  }
+
+  watchTurns(_names: SessionNames, listener: () => void): () => void {
+    return this.onNotice((notice) => {
+      if (notice.type === 'appended' && notice.seq === 1) listener();
+    });
   }
 
   watch(session: string, listener: (notice: StoreNotice) => void): () => void {

@@ -128,6 +128,7 @@ function listenersOf(store: Store): { store: Store; count(): number } {
     get(target, key) {
       if (key === 'onNotice') return counted(target.onNotice.bind(target));
       if (key === 'watch') return counted(target.watch.bind(target));
+      if (key === 'watchTurns') return counted(target.watchTurns.bind(target));
       const value = Reflect.get(target, key);
       return typeof value === 'function' ? value.bind(target) : value;
     },

@@ -24,6 +24,7 @@ interface RawService {
   security_opt?: string[];
   stop_grace_period?: string;
   healthcheck?: { test: string[] };
+  logging?: { driver: string };
   environment?: Record<string, string>;
   volumes?: string[];
 }
@@ -103,7 +104,8 @@ describe('docker-compose.yml', () => {
     '%s: each of its variables is read by the code [deploy.compose]',
     (name) => {
       const { TEMPORAL_NAMESPACE, ...others } = service(name).environment;
-      expect(Object.keys(others).filter((variable) => !readByCode.has(variable))).toEqual([]);
+      const read = new Set([...inCode, ...ofCommand(name)]);
+      expect(Object.keys(others).filter((variable) => !read.has(variable))).toEqual([]);
       // This one Temporal's own package reads.
       const env = { ...service(name).environment, TEMPORAL_NAMESPACE: 'planted' };
       expect(TEMPORAL_NAMESPACE).toBe('default');
@@ -168,10 +170,11 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('a service that stays is started again, is watched, and has time to end [deploy.compose]', () => {
+  test('a service that stays is started again, is watched, keeps its log within bounds and has time to end [deploy.compose]', () => {
     const staying = names.filter((name) => raw.services[name]?.restart === 'unless-stopped');
     expect(staying.sort()).toEqual(['gateway', 'postgres', 'temporal', 'temporal-ui', 'worker']);
     expect(staying.filter((name) => raw.services[name]?.healthcheck === undefined)).toEqual([]);
+    expect(names.filter((name) => raw.services[name]?.logging?.driver !== 'local')).toEqual([]);
     const { HOLDFAST_SHUTDOWN_GRACE = '' } = service('worker').environment;
     expect(secondsOf(raw.services.worker?.stop_grace_period)).toBeGreaterThan(
       secondsOf(HOLDFAST_SHUTDOWN_GRACE),

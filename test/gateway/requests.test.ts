@@ -214,7 +214,7 @@ describe('a request', () => {
 
   test('without a type, compressed, or not in UTF-8 is refused', async () => {
     const { send } = recording();
-    const post = (body: BodyInit, headers: Record<string, string> = {}) =>
+    const post = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
       send(`${SESSION}/messages`, { method: 'POST', body, headers }).then(({ status }) => status);
     const bytes = new TextEncoder().encode('{"message":"x"}');
     expect(await post(bytes)).toBe(415);

@@ -51,7 +51,16 @@ test('text of any characters, up to 7 KiB, fits into a payload and comes out as 
   fc.assert(
     fc.property(texts, id, fc.boolean(), (text, runKey, thought) => {
       const notice: StoreNotice = {
-        ...{ type: 'text', session: 's', runKey, step: 1, agent: 'a'.repeat(64), attempt: 1, index: 7, text },
+        ...{
+          type: 'text',
+          session: 's',
+          runKey,
+          step: 1,
+          agent: '語'.repeat(128),
+          attempt: 1,
+          index: 7,
+          text,
+        },
         ...(thought ? { thought } : {}),
       };
       const payload = encodeNotice(notice, 'origin') ?? expect.fail('it does not fit');
@@ -101,7 +110,11 @@ test('what does not fit is not encoded, and what is no notice is not decoded [st
     '{"origin',
   ];
   for (const payload of [...strange, ...mistaken]) expect(decodeNotice(payload)).toBeUndefined();
-  fc.assert(fc.property(fc.string(), (payload) => expect(decodeNotice(payload)).toBeUndefined()));
+  fc.assert(
+    fc.property(fc.string(), (payload) => {
+      expect(decodeNotice(payload)).toBeUndefined();
+    }),
+  );
 });
 
 test('channels have names that PostgreSQL takes, one for each session and for the names of one', () => {

@@ -6,6 +6,7 @@ import {
   call,
   createTestEnvironment,
   error,
+  type HoldfastMatchers,
   holdfastMatchers,
   stopped,
   type TestEnvironment,
@@ -15,10 +16,9 @@ import { tool } from '../../src/tools/tool.ts';
 
 expect.extend(holdfastMatchers);
 declare module 'vitest' {
-  // biome-ignore lint/suspicious/noExplicitAny: Vitest's own declaration has this default, and both must agree.
-  interface Matchers<T = any> extends HoldfastMatchersOfTests<T> {}
+  interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown>
+    extends HoldfastMatchers<R> {}
 }
-type HoldfastMatchersOfTests<R> = import('../../src/testing/index.ts').HoldfastMatchers<R>;
 
 let release = Promise.withResolvers<void>();
 let begun = Promise.withResolvers<void>();

@@ -31,7 +31,10 @@ export function startConversation({ screen, isTyped, folder, chat: given }: Conv
       wasInterrupted = false;
       input?.busy(isBusy);
     },
-    onQuit: () => end(0),
+    onQuit() {
+      end(0);
+      input?.close();
+    },
   });
   const interrupt = () => {
     if (wasInterrupted) return end(0);

@@ -56,17 +56,19 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
       // Whatever is being opened ends with the process.
       return 130;
     }
-    const { backend, client, gateway, loaded, taskQueue, agents } = up.up;
+    const { backend, client, gateway, workerPid, taskQueue, loaded } = up.up;
+    const agents = () => loaded().agents.map(({ name }) => name);
     stopServer = backend.temporal.stop;
     const names = {
-      app: options.app ?? loaded.app,
+      app: options.app ?? loaded().app,
       userId: options.user,
       sessionId: options.session ?? newSessionId(),
     };
     view.ready({
       file: path,
       folder: ownership.folder,
-      loaded,
+      loaded: loaded(),
+      workerPid,
       uiUrl: backend.temporal.uiUrl,
       gateway,
       store: storeUrl(env) === undefined ? 'embedded' : 'postgres',
@@ -129,7 +131,7 @@ async function start(
   }));
   place.catch(() => undefined);
   let loaded: LoadedAgents | undefined;
-  const first = Promise.withResolvers<LoadedAgents>();
+  const first = Promise.withResolvers<number | undefined>();
   first.promise.catch(() => undefined);
   const watch = new FileWatch(() => fleet.reload());
   const fleet = new WorkerFleet(
@@ -142,11 +144,11 @@ async function start(
     place,
     {
       starting: () => (loaded === undefined ? undefined : view.reloading()),
-      polls(now) {
+      polls(now, pid) {
         const isFirst = loaded === undefined;
         loaded = now;
-        if (isFirst) first.resolve(now);
-        else view.reloaded(now);
+        if (isFirst) first.resolve(pid);
+        else view.reloaded(now, pid);
       },
       refused(reason, keeps) {
         // Whoever reads lines from a pipe would wait for ever.
@@ -185,14 +187,14 @@ async function start(
       ...(options.port === undefined ? {} : { port: options.port }),
     });
     closing.add(() => gateway.close());
-    await withProgress({ note }, `starting the worker of ${path}`, first.promise);
+    const workerPid = await withProgress({ note }, `starting the worker of ${path}`, first.promise);
     return {
       backend,
       client: opened.client,
       gateway,
-      loaded: await first.promise,
+      workerPid,
       taskQueue,
-      agents: () => loaded?.agents.map(({ name }) => name) ?? [],
+      loaded: () => loaded as unknown as LoadedAgents,
     };
   } catch (error) {
     await endWorkers();

@@ -8,6 +8,7 @@ export interface DevFacts {
   file: string;
   folder: string;
   loaded: LoadedAgents;
+  workerPid: number | undefined;
   uiUrl: string | undefined;
   gateway: { url: string; token: string };
   store: 'embedded' | 'postgres';
@@ -34,7 +35,7 @@ export interface DevView {
   answer(lines: readonly string[]): void;
   ready(facts: DevFacts): void;
   reloading(): void;
-  reloaded(loaded: LoadedAgents): void;
+  reloaded(loaded: LoadedAgents, workerPid: number | undefined): void;
   refused(reason: string, keeps: boolean): void;
   drained(pid: number | undefined, ms: number): void;
   died(reason: string, pause: number): void;

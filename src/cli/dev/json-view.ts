@@ -26,16 +26,16 @@ export class JsonView implements DevView {
     this.#tell('answer', { lines });
   }
 
-  ready({ file, folder, loaded, uiUrl, gateway, store, taskQueue, session }: DevFacts): void {
-    this.#tell('ready', { file, folder, ...loaded, uiUrl, gateway, store, taskQueue, session });
+  ready({ file, folder, loaded, workerPid, uiUrl, gateway, store, taskQueue, session }: DevFacts): void {
+    this.#tell('ready', { file, folder, ...loaded, workerPid, uiUrl, gateway, store, taskQueue, session });
   }
 
   reloading(): void {
     this.#tell('reloading');
   }
 
-  reloaded(loaded: LoadedAgents): void {
-    this.#tell('reloaded', { ...loaded });
+  reloaded(loaded: LoadedAgents, workerPid: number | undefined): void {
+    this.#tell('reloaded', { ...loaded, workerPid });
   }
 
   refused(message: string, keeps: boolean): void {
@@ -43,7 +43,7 @@ export class JsonView implements DevView {
   }
 
   drained(pid: number | undefined, ms: number): void {
-    this.#tell('drained', { pid, ms });
+    this.#tell('drained', { workerPid: pid, ms });
   }
 
   died(message: string, pause: number): void {

@@ -34,11 +34,11 @@ export class TerminalView implements DevView {
   }
 
   answer(lines: readonly string[]): void {
-    for (const line of lines) this.#screen.line(line);
+    this.#screen.line(lines.join('\n'));
   }
 
   ready(facts: DevFacts): void {
-    for (const line of panel(facts, this.#screen)) this.#screen.note(line, []);
+    this.#screen.note(panel(facts, this.#screen).join('\n'), []);
   }
 
   reloading(): void {}
@@ -70,7 +70,7 @@ export class TerminalView implements DevView {
   }
 
   queued({ ahead }: { ahead: number }): void {
-    this.note(`  queued: ${ahead === 1 ? 'the message before' : `${ahead} messages`} first`);
+    this.note(ahead === 1 ? '  queued behind the message before' : `  queued behind ${ahead} messages`);
   }
 
   turnBegins({ text, link, waited }: ShownTurn): void {
@@ -124,7 +124,7 @@ function panel(facts: DevFacts, screen: Screen): string[] {
     '',
     `  ${bold('holdfast dev')} ${dim(ownVersion())}`,
     '',
-    ...rows.map(([name, text]) => `  ${dim(name.padEnd(9))}${text}`),
+    ...rows.map(([name, text]) => `  ${dim(name.padEnd(10))}${text}`),
     '',
     `  ${dim(session === undefined ? 'Ctrl-C ends it.' : '/help shows what there is. Ctrl-C interrupts a turn, twice it ends.')}`,
     '',

@@ -14,8 +14,8 @@ const LONG_LIFE = 60_000;
 export interface FleetListener {
   /** A process begins to load the agents file. */
   starting(): void;
-  /** A worker polls with what was loaded; `replaced` says whether another one drains now. */
-  polls(loaded: LoadedAgents, replaced: boolean): void;
+  /** A worker polls with what was loaded; one that was there before drains. */
+  polls(loaded: LoadedAgents, pid: number | undefined): void;
   /** The agents file could not be served; `keeps` says whether the worker before goes on. */
   refused(reason: string, keeps: boolean): void;
   /** A replaced worker has done its last task. */
@@ -113,7 +113,7 @@ export class WorkerFleet {
     this.#current = { child, since: Date.now() };
     void child.ended.then((reason) => this.#ended(child, reason));
     if (this.#closed) return;
-    this.#listener.polls(loaded, before !== undefined);
+    this.#listener.polls(loaded, child.pid);
     if (before === undefined) return;
     const since = Date.now();
     this.#draining.add(before);

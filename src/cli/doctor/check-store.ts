@@ -7,6 +7,8 @@ import { migrations } from '../../store/migrations/all.ts';
 import { type Finding, fail, messageOf, ok, type Surroundings, warn } from './finding.ts';
 
 const ANSWER_TIMEOUT = 5_000;
+/** A notice crosses a server in milliseconds. */
+const NOTICE_TIMEOUT = 2_000;
 const OLDEST_POSTGRES = 15;
 const SLOW_ROUND_TRIP = 20;
 const TOO_MUCH_SKEW = 2_000;
@@ -36,7 +38,11 @@ const FACTS = `select
   has_database_privilege(current_database(), 'CREATE') as "mayCreate",
   to_regclass('holdfast.migrations') is not null as migrated`;
 
-export async function checkStore({ folder, env }: Surroundings): Promise<Finding[]> {
+/** @param now this machine's clock, milliseconds since the epoch. */
+export async function checkStore(
+  { folder, env }: Surroundings,
+  now: () => number = Date.now,
+): Promise<Finding[]> {
   const url = env.HOLDFAST_STORE;
   if (!url) return [embeddedStore(resolve(folder))];
   const client = clientOf(url);
@@ -68,7 +74,7 @@ export async function checkStore({ folder, env }: Surroundings): Promise<Finding
     return [
       ...checkServer(place, facts),
       ...(await checkSchema(client, facts)),
-      ...(await checkLatencyAndClock(client)),
+      ...(await checkLatencyAndClock(client, now)),
       ...(await checkLiveText(client, facts, env.HOLDFAST_STORE_LISTEN)),
     ];
   } catch (error) {
@@ -188,11 +194,11 @@ async function checkSchema(client: pg.Client, { migrated, mayCreate }: ServerFac
   ];
 }
 
-async function checkLatencyAndClock(client: pg.Client): Promise<Finding[]> {
+async function checkLatencyAndClock(client: pg.Client, now: () => number): Promise<Finding[]> {
   const trips: { ms: number; skew: number }[] = [];
   for (let round = 0; round < ROUND_TRIPS; round += 1) {
     const sent = performance.now();
-    const began = Date.now();
+    const began = now();
     const { rows } = await client.query<{ now: number }>(
       'select extract(epoch from clock_timestamp())::double precision * 1000 as now',
     );
@@ -260,7 +266,7 @@ async function checkLiveText(
     await listener.connect();
     await listener.query(`listen ${channel}`);
     await client.query('select pg_notify($1, $2)', [channel, '']);
-    const came = await Promise.race([heard, setTimeout(ANSWER_TIMEOUT, false, { ref: false })]);
+    const came = await Promise.race([heard, setTimeout(NOTICE_TIMEOUT, false, { ref: false })]);
     if (came) return [ok(about, `followers listen at ${place}`)];
     return [
       fail(

@@ -39,7 +39,7 @@ const CHECKS: Record<string, (surroundings: Surroundings) => Finding[] | Promise
   folder: checkFolder,
   disk: (surroundings) => checkDisk(surroundings),
   temporal: checkTemporal,
-  store: checkStore,
+  store: (surroundings) => checkStore(surroundings),
   model: checkModel,
 };
 

@@ -1,0 +1,69 @@
+import type { StreamItem } from '../client/stream-item.ts';
+import type { StoredEvent } from '../store/store.ts';
+
+type Of<Type> = Extract<StreamItem, { type: Type }>;
+
+export interface LineWriter {
+  write(text: string): void;
+  /** Of the line that an agent's text stands on. */
+  label(agent: string): string;
+  /** A remark on a line of its own. */
+  remark(text: string): void;
+}
+
+const NONE = { key: '', next: 0, shown: '', isWhole: true };
+
+/** Writes what a model is writing on its agent's line, and of its event then only what is missing there. */
+export class LiveLine {
+  readonly #out: LineWriter;
+  #step = { ...NONE };
+  #isOpen = false;
+
+  constructor(out: LineWriter) {
+    this.#out = out;
+  }
+
+  text({ runKey, step, index, agent, text, thought }: Of<'text'>): void {
+    const key = `${runKey}.${step}`;
+    if (this.#step.key !== key) this.#begin(key);
+    // Text with a gap would read as if it were whole; its event has it all.
+    if (index !== this.#step.next) this.#step.isWhole = false;
+    this.#step.next = index + 1;
+    if (thought || !this.#step.isWhole) return;
+    this.#step.shown += text;
+    this.#write(agent, text);
+  }
+
+  dropped({ runKey, step }: Of<'text dropped'>): void {
+    if (this.#step.key !== `${runKey}.${step}`) return;
+    const { shown } = this.#step;
+    this.#begin('');
+    if (shown !== '') this.#out.remark('(this answer was dropped)');
+  }
+
+  /** Writes the rest of an event's text where its beginning stands there; false where nothing of it does. */
+  complete({ runKey, step, event }: StoredEvent, text: string): boolean {
+    const { key, shown } = this.#step;
+    if (key !== `${runKey}.${step}`) return false;
+    const isBegun = shown !== '' && text.startsWith(shown);
+    if (isBegun && text.length > shown.length) this.#write(event.author ?? '', text.slice(shown.length));
+    this.#begin('');
+    return isBegun;
+  }
+
+  /** Ends the line that has begun, for something else to be written. */
+  interrupt(): void {
+    if (this.#isOpen) this.#out.write('\n');
+    this.#isOpen = false;
+  }
+
+  #begin(key: string): void {
+    this.interrupt();
+    this.#step = { ...NONE, key };
+  }
+
+  #write(agent: string, text: string): void {
+    this.#out.write(this.#isOpen ? text : `${this.#out.label(agent)}${text}`);
+    this.#isOpen = true;
+  }
+}

@@ -1,0 +1,203 @@
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { checkDisk, checkFolder } from '../../src/cli/doctor/check-folder.ts';
+import { checkModel } from '../../src/cli/doctor/check-model.ts';
+import {
+  checkBundle,
+  checkNode,
+  checkPackages,
+  checkPlatform,
+  ownRuntime,
+} from '../../src/cli/doctor/check-runtime.ts';
+import { type Diagnosis, doctorCommand } from '../../src/cli/doctor/doctor-command.ts';
+import { error, text } from '../../src/testing/gemini-reply.ts';
+import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { acquireFolder } from '../../worker/index.ts';
+import { capturedOutput } from './captured-output.ts';
+import { surroundings, temporaryFolder, told } from './doctor-surroundings.ts';
+
+const linux = { nodeVersion: '24.1.0', platform: 'linux', arch: 'x64', glibc: '2.36' } as const;
+
+describe('the program', () => {
+  test.each([
+    ['22.17.9', 'fail'],
+    ['20.20.2', 'fail'],
+    ['22.18.0', 'ok'],
+    ['24.0.0', 'ok'],
+  ])('Node %s: %s [cli.doctor]', (nodeVersion, status) => {
+    const [finding] = checkNode({ ...linux, nodeVersion });
+    expect(finding).toMatchObject({ status, message: expect.stringContaining(nodeVersion) });
+    if (status === 'fail') expect(finding?.fix).toContain('install Node 22.18');
+  });
+
+  test('a platform without the SDK’s native part, and a Linux without glibc [cli.doctor]', () => {
+    expect(told(checkPlatform(linux), 'platform')).toEqual(['ok: linux-x64, glibc 2.36']);
+    expect(told(checkPlatform({ ...linux, glibc: undefined }), 'platform')).toEqual([
+      expect.stringMatching(/^fail: .*musl.* → .*Debian/),
+    ]);
+    expect(told(checkPlatform({ ...linux, arch: 's390x' }), 'platform')).toEqual([
+      expect.stringMatching(/^fail: .*linux-s390x → run workers on one of linux-x64/),
+    ]);
+    expect(told(checkPlatform(ownRuntime()), 'platform')).toEqual([expect.stringMatching(/^ok/)]);
+  });
+
+  test('packages of one version; a project with another one is told [cli.doctor]', () => {
+    const project = temporaryFolder();
+    expect(told(checkPackages(project), 'packages')).toEqual([
+      expect.stringMatching(/^ok: holdfast \d+\.\d+\.\d+.*, Temporal SDK \d+\.\d+\.\d+$/),
+    ]);
+    const client = join(project, 'node_modules/@temporalio/client');
+    mkdirSync(client, { recursive: true });
+    writeFileSync(join(client, 'package.json'), '{"name":"@temporalio/client","version":"1.11.0"}');
+    expect(told(checkPackages(project), 'packages')[1]).toMatch(
+      /^warn: this project has @temporalio\/client 1\.11\.0, .* → install @temporalio\/client@\d/,
+    );
+  });
+
+  test('a workflow bundle of another build, and none [cli.doctor]', async () => {
+    expect(told(await checkBundle(), 'workflow bundle')).toEqual([expect.stringMatching(/^ok: built for/)]);
+    const file = join(temporaryFolder(), 'bundle.js');
+    writeFileSync(file, '// holdfast workflow bundle {"sdk":"1.0.0","protocol":1}\n');
+    expect(told(await checkBundle(file), 'workflow bundle')).toEqual([
+      expect.stringMatching(/^fail: .*SDK 1\.0\.0 .*→ install the package again/s),
+    ]);
+    expect(told(await checkBundle(`${file}.none`), 'workflow bundle')).toEqual([
+      expect.stringMatching(/^fail: no workflow bundle/),
+    ]);
+  });
+});
+
+describe('the folder', () => {
+  const releases: (() => void)[] = [];
+  afterEach(() => {
+    for (const release of releases.splice(0)) release();
+  });
+
+  test('none, one of nobody, one in use by a process without a gateway [cli.doctor]', async () => {
+    const around = surroundings();
+    expect(told(await checkFolder(around), 'folder')).toEqual([
+      expect.stringMatching(/^ok: .*not there yet/),
+    ]);
+    expect(existsSync(around.folder)).toBe(false);
+    const { release } = acquireFolder(around.folder);
+    releases.push(release);
+    expect(told(await checkFolder(around), 'folder')).toEqual([
+      expect.stringMatching(
+        new RegExp(`^warn: .*in use by process ${process.pid} since .*gateway doesn't answer`),
+      ),
+    ]);
+    release();
+    expect(told(await checkFolder(around), 'folder')).toEqual([
+      expect.stringMatching(/^ok: .*in use by nobody/),
+    ]);
+  });
+
+  test('unused where server and store are named, a file in its place [cli.doctor]', async () => {
+    const named = { HOLDFAST_STORE: 'postgres://db', TEMPORAL_ADDRESS: 'temporal:7233' };
+    const around = surroundings({ env: named });
+    expect(told(await checkFolder(around), 'folder')).toEqual([expect.stringMatching(/^ok: not used/)]);
+    expect(await checkDisk(around)).toEqual([]);
+    const file = join(temporaryFolder(), 'file');
+    writeFileSync(file, '');
+    expect(told(await checkFolder(surroundings({ folder: file })), 'folder')).toEqual([
+      expect.stringMatching(/^fail: .*is a file → name another folder/),
+    ]);
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'open to other users, and a damaged dev.json [cli.doctor]',
+    async () => {
+      const { folder } = surroundings();
+      mkdirSync(folder, { mode: 0o700 });
+      const file = join(folder, 'dev.json');
+      writeFileSync(file, '{"gateway":{"token":"secret-word"}}');
+      chmodSync(file, 0o644);
+      expect(told(await checkFolder(surroundings({ folder })), 'folder')).toEqual([
+        `warn: ${file} can be read by other users: the token of the gateway and the transcripts are in there → chmod 600 ${file}`,
+        `ok: ${folder}, in use by nobody`,
+      ]);
+      chmodSync(file, 0o600);
+      writeFileSync(file, '[]');
+      expect(told(await checkFolder(surroundings({ folder })), 'folder')[0]).toMatch(
+        /^fail: .*dev\.json is not a JSON object → delete it/,
+      );
+    },
+  );
+
+  test.each([
+    [5 * 2 ** 30, 'ok: 5.0 GiB free'],
+    [2 ** 29, 'warn: 0.5 GiB free'],
+    [2 ** 20, 'fail: 0.0 GiB free'],
+  ])('a disk with %d bytes free: %s [cli.doctor]', async (free, begin) => {
+    expect(told(await checkDisk(surroundings(), async () => free), 'disk')[0]).toMatch(
+      new RegExp(`^${begin}`),
+    );
+    expect(told(await checkDisk(surroundings()), 'disk')).toEqual([expect.stringContaining('GiB free at')]);
+  });
+});
+
+describe('the model', () => {
+  test.each([
+    [{}, /^warn: no key for Gemini.*stand-in.* → set GEMINI_API_KEY/],
+    [{ GOOGLE_API_KEY: 'secret-word' }, /^ok: Gemini by the key of GOOGLE_API_KEY$/],
+    [
+      { GOOGLE_GENAI_USE_VERTEXAI: 'true' },
+      /^fail: Vertex AI .*without a project → set GOOGLE_CLOUD_PROJECT/,
+    ],
+    [{ GOOGLE_GENAI_USE_VERTEXAI: '1', GOOGLE_CLOUD_PROJECT: 'p1' }, /^ok: Gemini on Vertex AI, project p1$/],
+  ])('%o [cli.doctor]', async (env, message) => {
+    const findings = await checkModel(surroundings({ env }));
+    expect(told(findings, 'model')).toEqual([expect.stringMatching(message)]);
+    expect(JSON.stringify(findings)).not.toContain('secret-word');
+  });
+
+  test('--ask-model asks for real: an answer, and a refusal without the key [cli.doctor]', async () => {
+    const gemini = await startGeminiStandIn({ script: [text('yes'), error(429, 'quota of secret-word-1')] });
+    const env = { ...gemini.env, GEMINI_API_KEY: 'secret-word-1' };
+    const before = { ...process.env };
+    Object.assign(process.env, env);
+    try {
+      const around = surroundings({ env, askModel: true });
+      expect(told(await checkModel(around), 'model')[1]).toMatch(
+        /^ok: gemini-\S+ has answered after \d+ ms$/,
+      );
+      const refused = await checkModel(around);
+      expect(told(refused, 'model')[1]).toMatch(/^fail: .*quota/);
+      expect(JSON.stringify(refused)).not.toContain('secret-word');
+    } finally {
+      for (const name of Object.keys(env)) delete process.env[name];
+      Object.assign(process.env, before);
+      await gemini.close();
+    }
+  });
+});
+
+describe('holdfast doctor', () => {
+  test('all at once, exit 1 where something fails; starts and makes nothing [cli.doctor]', async () => {
+    const { folder } = surroundings();
+    const env = { HOLDFAST_TEMPORAL_CLI: join(folder, 'no-temporal'), HOLDFAST_STORE: 'nonsense' };
+    const output = capturedOutput();
+    const old = { ...linux, nodeVersion: '18.0.0' };
+    expect(await doctorCommand({ folder, env, json: true }, output, old)).toBe(1);
+    const [{ ok, findings }] = output.values() as [Diagnosis];
+    expect(ok).toBe(false);
+    expect(findings.filter(({ status }) => status === 'fail').map(({ about }) => about)).toEqual([
+      'node',
+      'temporal',
+      'store',
+    ]);
+    for (const { status, fix } of findings) expect(fix === undefined).toBe(status === 'ok');
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('for people: a line for each, what to do below it; warnings alone are exit 0 [cli.doctor]', async () => {
+    const output = capturedOutput();
+    const { folder } = surroundings();
+    expect(await doctorCommand({ folder, env: { HOLDFAST_CACHE: folder } }, output)).toBe(0);
+    const at = output.lines.findIndex((line) => /^warn {2}model {2,}no key for Gemini/.test(line));
+    expect(output.lines[at + 1]).toMatch(/^ {8,}→ set GEMINI_API_KEY/);
+    expect(output.lines[0]).toMatch(/^ok {4}node {2,}Node \d+/);
+    expect(output.notes.at(-1)).toMatch(/^0 to mend, \d+ to know of, \d+ in order$/);
+  });
+});

@@ -1,0 +1,266 @@
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { MOST_TEXT_BYTES, tellableText } from '../../src/store/notice-payload.ts';
+import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import type { StoreNotice } from '../../src/store/store.ts';
+import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';
+import { startPostgresServer } from '../setup/postgres-server.ts';
+import { partialText } from './suite/notices.ts';
+import { newNames, Turn } from './suite/turn.ts';
+
+const server = await startPostgresServer();
+let url: string;
+let writer: OpenedStore;
+let listener: OpenedStore;
+
+beforeAll(async () => {
+  url = await server.newDatabase();
+  writer = await openStore({ url });
+  listener = await openStore({ url, listen: url });
+});
+
+afterAll(async () => {
+  await Promise.all([writer.close(), listener.close()]);
+  await server.close();
+});
+
+const PATIENCE = { timeout: 30_000 };
+
+/** Watches a session, and returns once what other processes do to it is heard. */
+async function watching(
+  store: OpenedStore,
+  session: string,
+): Promise<{ heard: StoreNotice[]; stop: () => void }> {
+  const heard: StoreNotice[] = [];
+  const stop = store.watch(session, (notice) => heard.push(notice));
+  onTestFinished(stop);
+  await expect.poll(() => heard.length, PATIENCE).toBe(1);
+  return { heard, stop };
+}
+
+async function channels(): Promise<string[]> {
+  const rows = await server.query<{ query: string }>(
+    `select query from pg_stat_activity where application_name = 'holdfast listen' and query like '%unlisten%'`,
+  );
+  return rows.map(({ query }) => query);
+}
+
+async function terminate(application: string): Promise<void> {
+  await server.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`,
+  );
+}
+
+test('who listens hears what others write and tell, in order, and knows where it stands [stream.text]', async () => {
+  expect([writer.listens, listener.listens]).toEqual([false, true]);
+  const turn = new Turn(writer);
+  await turn.opened(1);
+  const { session, invocationId: runKey } = turn;
+  const { heard } = await watching(listener, session);
+  const deaf: StoreNotice[] = [];
+  writer.watch(session, (notice) => deaf.push(notice));
+  const texts = Array.from({ length: 40 }, (_, index) => partialText(turn, `${index} `, index));
+  for (const text of texts) writer.tell(text);
+  writer.tell({ type: 'text dropped', session, runKey, step: 1, attempt: 2 });
+  await turn.commit(1, 1);
+  await turn.begin(1, 0);
+  await turn.settle(1, 0, { ok: true });
+  const callKey = turn.callKey(1, 0);
+  const told: StoreNotice[] = [
+    ...texts,
+    { type: 'text dropped', session, runKey, step: 1, attempt: 2 },
+    { type: 'appended', session, seq: 2 },
+    { type: 'call started', session, runKey, callKey, tool: 'pay', attempt: 1 },
+    { type: 'call settled', session, runKey, callKey, tool: 'pay', failed: false },
+  ];
+  await expect.poll(() => heard.length, PATIENCE).toBe(told.length + 1);
+  expect(heard).toEqual([{ type: 'appended', session, seq: 1 }, ...told]);
+  expect(deaf).toEqual(told);
+});
+
+test('two that write and listen hear each other, and themselves once [stream.text]', async () => {
+  const other = await openStore({ url, listen: url });
+  onTestFinished(() => other.close());
+  const turn = new Turn(other);
+  await turn.opened(1);
+  const [ours, theirs] = [await watching(listener, turn.session), await watching(other, turn.session)];
+  for (let index = 0; index < 10; index += 1) {
+    const store = index % 2 === 0 ? other : listener;
+    store.tell(partialText(turn, `${index}`, index));
+    await expect
+      .poll(() => [ours.heard.length, theirs.heard.length], PATIENCE)
+      .toEqual([index + 2, index + 2]);
+  }
+  for (const { heard } of [ours, theirs]) {
+    expect(heard.slice(1)).toEqual(
+      Array.from({ length: 10 }, (_, index) => partialText(turn, `${index}`, index)),
+    );
+  }
+});
+
+test('who waits for a session of some names hears of its first turn elsewhere [stream.text]', async () => {
+  const names = newNames();
+  let begun = 0;
+  onTestFinished(
+    listener.watchTurns(names, () => {
+      begun += 1;
+    }),
+  );
+  // Once when it begins to listen: a turn may have begun before.
+  await expect.poll(() => begun, PATIENCE).toBe(1);
+  await new Turn(writer, { names }).opened(1);
+  await expect.poll(() => begun, PATIENCE).toBe(2);
+  await new Turn(writer).opened(1);
+  await new Turn(writer, { names }).opened(1);
+  await expect.poll(() => begun, PATIENCE).toBe(3);
+});
+
+test('text of any characters and of 7 KiB crosses as it is told [stream.text]', async () => {
+  const turn = new Turn(writer);
+  await turn.opened(1);
+  const { heard } = await watching(listener, turn.session);
+  const unit = fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1 }),
+    fc.constantFrom('\0', '"', '\\', '\n', '€'),
+  );
+  await fc.assert(
+    fc.asyncProperty(unit, fc.boolean(), async (characters, long) => {
+      const bytes = Buffer.byteLength(characters);
+      const text = characters.repeat(long ? Math.floor(MOST_TEXT_BYTES / bytes) : 1);
+      const index = heard.length;
+      writer.tell(partialText(turn, text, index));
+      await expect.poll(() => heard.length, PATIENCE).toBe(index + 1);
+      expect(heard[index]).toEqual(partialText(turn, tellableText(text), index));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('a listening connection that is cut comes back by itself, and says what was missed [stream.text]', async () => {
+  const turn = new Turn(writer);
+  await turn.opened(1);
+  const { session } = turn;
+  const { heard } = await watching(listener, session);
+  await terminate('holdfast listen');
+  await expect.poll(() => listener.listens, PATIENCE).toBe(false);
+  await turn.commit(1, 0);
+  await expect.poll(() => heard.at(-1), PATIENCE).toEqual({ type: 'appended', session, seq: 2 });
+  await expect.poll(() => listener.listens, PATIENCE).toBe(true);
+  writer.tell(partialText(turn, 'after'));
+  await expect.poll(() => heard.at(-1), PATIENCE).toEqual(partialText(turn, 'after'));
+});
+
+test('a server that goes away fails no notice, and all is heard again once it is back [stream.text]', async () => {
+  const turn = new Turn(writer);
+  await turn.opened(1);
+  const { session } = turn;
+  const { heard } = await watching(listener, session);
+  await server.stop();
+  for (let index = 0; index < 100; index += 1) writer.tell(partialText(turn, 'lost', index));
+  await expect.poll(() => listener.listens, PATIENCE).toBe(false);
+  await server.start();
+  await expect.poll(() => listener.listens, PATIENCE).toBe(true);
+  await turn.commit(1, 0);
+  await expect.poll(() => heard.at(-1), PATIENCE).toEqual({ type: 'appended', session, seq: 2 });
+});
+
+test('a channel is left a while after its last watcher, who comes and goes for nothing [stream.text]', async () => {
+  const turn = new Turn(writer);
+  await turn.opened(1);
+  const { stop } = await watching(listener, turn.session);
+  const hints: StoreNotice[] = [];
+  for (let visits = 0; visits < 50; visits += 1) {
+    const leave = listener.watch(turn.session, (notice) => hints.push(notice));
+    leave();
+    leave();
+  }
+  stop();
+  const last = listener.watch(turn.session, (notice) => hints.push(notice));
+  await turn.commit(1, 0);
+  await expect.poll(() => hints, PATIENCE).toEqual([{ type: 'appended', session: turn.session, seq: 2 }]);
+  last();
+  await expect.poll(channels, PATIENCE).toHaveLength(1);
+});
+
+test('an address for listening that does not work is named when the store is opened [stream.text]', async () => {
+  const dead = new URL(url);
+  dead.port = '1';
+  const unavailable = await openStore({ url, listen: dead.href }).catch((error: unknown) => error);
+  expect(unavailable).toMatchObject({
+    code: 'HOLDFAST_STORE_UNAVAILABLE',
+    message: expect.stringMatching(/listen: PostgreSQL at 127\.0\.0\.1:1,.*ECONNREFUSED/),
+  });
+  expect(inspect(unavailable, { depth: 9, showHidden: true })).not.toContain(server.password);
+  await expect(openStore({ url, listen: 'localhost' })).rejects.toMatchObject({
+    code: 'HOLDFAST_INVALID_STORE_URL',
+    message: expect.stringContaining('listen:'),
+  });
+  const elsewhere = await server.newDatabase();
+  await expect(openStore({ url, listen: elsewhere, connectTimeout: 3_000 })).rejects.toMatchObject({
+    code: 'HOLDFAST_INVALID_STORE_URL',
+    message: expect.stringContaining('the same database'),
+  });
+  const left = await server.query(
+    `select from pg_stat_activity where application_name = 'holdfast listen' and datname = '${new URL(elsewhere).pathname.slice(1)}'`,
+  );
+  expect(left).toEqual([]);
+});
+
+test('a store that is closed sends what it had to tell first, and leaves no connection [stream.text]', async () => {
+  const closing = await openStore({ url, listen: url });
+  const turn = new Turn(closing);
+  await turn.opened(1);
+  const { heard } = await watching(listener, turn.session);
+  for (let index = 0; index < 5; index += 1) closing.tell(partialText(turn, 'last words', index));
+  await closing.close();
+  await expect.poll(() => heard.length, PATIENCE).toBe(6);
+  const open = () => server.query(`select from pg_stat_activity where application_name = 'holdfast listen'`);
+  await expect.poll(open, PATIENCE).toHaveLength(1);
+});
+
+const program = findPgBouncer();
+
+test.skipIf(program === undefined)(
+  'through PgBouncer notices are sent, and a listener that goes through it is refused [stream.text]',
+  async () => {
+    if (program === undefined) return;
+    const bouncer = await startPgBouncer(program, server);
+    onTestFinished(() => bouncer.close());
+    const pooled = bouncer.urlOf(new URL(url).pathname.slice(1));
+    const both = await openStore({ url: pooled, listen: url });
+    onTestFinished(() => both.close());
+    const turn = new Turn(both);
+    await turn.opened(1);
+    const { heard } = await watching(listener, turn.session);
+    both.tell(partialText(turn, 'pooled'));
+    await expect.poll(() => heard.at(-1), PATIENCE).toEqual(partialText(turn, 'pooled'));
+    await expect(openStore({ url: pooled, listen: pooled, connectTimeout: 3_000 })).rejects.toMatchObject({
+      code: 'HOLDFAST_INVALID_STORE_URL',
+      message: expect.stringContaining('PgBouncer'),
+    });
+  },
+);
+
+test('a payload that is no notice harms nobody [stream.text]', async () => {
+  const turn = new Turn(writer);
+  await turn.opened(1);
+  const { heard } = await watching(listener, turn.session);
+  const stranger = new pg.Client({ connectionString: url });
+  await stranger.connect();
+  onTestFinished(() => stranger.end());
+  const [channel] = (
+    await stranger.query<{ c: string }>(
+      `select 'holdfast_' || left(encode(sha256(convert_to($1, 'UTF8')), 'hex'), 32) as c`,
+      [turn.session],
+    )
+  ).rows.map(({ c }) => c);
+  for (const payload of ['', 'nonsense', '{}\n', '{"origin":"o","type":"appended","seq":"x"}\n']) {
+    await stranger.query('select pg_notify($1, $2)', [channel, payload]);
+  }
+  await stranger.query('select pg_notify($1, $2)', [channel, '{"origin":"o","type":"appended","seq":9}\n']);
+  await expect
+    .poll(() => heard.slice(1), PATIENCE)
+    .toEqual([{ type: 'appended', session: turn.session, seq: 9 }]);
+});
