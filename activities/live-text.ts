@@ -10,6 +10,9 @@ const MOST_BYTES = 7 * 1024;
 /** Characters that wait to be told at most. What a model writes faster than it can be told, its event brings. */
 const MOST_WAITING = 64 * 1024;
 
+const encoder = new TextEncoder();
+const notice = new Uint8Array(MOST_BYTES);
+
 /** Names the attempt of a model step whose text is told. */
 export type LiveTextPlace = Pick<PartialText, 'session' | 'runKey' | 'step' | 'attempt'>;
 
@@ -104,7 +107,7 @@ export class LiveText {
     if (piece === undefined) return;
     const isLast = this.#waiting.length === 1 && !this.#ended;
     const whole = isLast && isFirstHalf(piece.text) ? piece.text.slice(0, -1) : piece.text;
-    const text = beginningOf(whole, MOST_BYTES);
+    const text = beginningOf(whole);
     piece.text = piece.text.slice(text.length);
     if (piece.text === '') this.#waiting.shift();
     this.#characters -= text.length;
@@ -131,19 +134,10 @@ export class LiveText {
   }
 }
 
-/** The longest beginning of a text that has at most so many bytes of UTF-8, cut between characters. */
-function beginningOf(text: string, mostBytes: number): string {
-  // A character of a string is never less than one byte.
-  const some = text.slice(0, mostBytes);
-  if (some.length === text.length && Buffer.byteLength(text) <= mostBytes) return text;
-  let bytes = 0;
-  let length = 0;
-  for (const character of some) {
-    bytes += Buffer.byteLength(character);
-    if (bytes > mostBytes) break;
-    length += character.length;
-  }
-  return text.slice(0, length);
+/** The longest beginning of a text that one notice holds, cut between characters. */
+function beginningOf(text: string): string {
+  const { read } = encoder.encodeInto(text, notice);
+  return text.slice(0, read);
 }
 
 /** Whether a text ends with the first half of a surrogate pair. */

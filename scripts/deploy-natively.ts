@@ -31,6 +31,8 @@ const GRACE = 30_000;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const started = Date.now();
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
+/** Stops what waits for something that won't come any more. */
+const over = new AbortController();
 
 /** Random where the composition has defaults for a look: the variables are really used. */
 const chosen = {
@@ -96,7 +98,7 @@ async function deploy(): Promise<string> {
 
   const beforeServer = Date.now();
   const server = start('temporal', ['temporal-server', 'start'], context);
-  await Promise.race([server.failed, until(SERVER_UP_WITHIN, () => serverAnswers(place))]);
+  await Promise.race([server.failed, until(SERVER_UP_WITHIN, () => serverAnswers(place), over.signal)]);
   const serverMs = Date.now() - beforeServer;
   say(`the server answers at ${place.temporalAddress} after ${serverMs} ms`);
   await Promise.race([server.failed, runScript('temporal-namespace', context)]);
@@ -116,7 +118,7 @@ async function deploy(): Promise<string> {
   const failed = Promise.race([server.failed, worker.failed, gateway.failed]);
   failed.catch(() => undefined);
   for (const name of ['worker', 'gateway']) {
-    await Promise.race([failed, until(HEALTHY_WITHIN, () => isHealthy(name, ours))]);
+    await Promise.race([failed, until(HEALTHY_WITHIN, () => isHealthy(name, ours), over.signal)]);
     say(`${name} is healthy, by the composition’s check`);
   }
 
@@ -140,7 +142,7 @@ async function deploy(): Promise<string> {
     turns: TURNS,
     failed,
   });
-  say(`${TURNS} turns of ${job.calls} calls each completed, the last with: ${job.answer.split('\n')[0]}`);
+  say(`${TURNS} turns of ${job.calls} calls each completed: ${job.answer.slice(0, 80)} …`);
   const [connections] = await postgres.query<{ count: number }>(
     "select count(*)::int from pg_stat_activity where backend_type = 'client backend'",
   );
@@ -217,6 +219,7 @@ function minutes(ms: number): string {
 }
 
 async function cleanUp(): Promise<void> {
+  over.abort();
   for (const end of cleanups.splice(0).reverse()) await end();
 }
 

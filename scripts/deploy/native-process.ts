@@ -85,10 +85,15 @@ export async function runToEnd(program: NativeProgram): Promise<void> {
   }
 }
 
-/** Repeats a check until it succeeds, for `timeoutMs` milliseconds. @throws what it threw last. */
-export async function until(timeoutMs: number, check: () => Promise<void>): Promise<void> {
+/** Repeats a check until it succeeds, for `timeoutMs` milliseconds. @throws what it threw last, or the abort's reason. */
+export async function until(
+  timeoutMs: number,
+  check: () => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
+    signal?.throwIfAborted();
     try {
       return await check();
     } catch (error) {

@@ -35,8 +35,7 @@ export async function runTurn(
   const { app, userId, sessionId, messageId } = turn;
   const known = await api.turn({ app, userId, sessionId, messageId });
   if (known !== undefined && (await known.receipt()).status === 'finished') {
-    if (!printed.begun)
-      printer.note(`message ${messageId} was answered before; this is its recorded turn`);
+    if (!printed.begun) printer.note(`message ${messageId} was answered before; this is its recorded turn`);
     await print(known, printer, printed);
     return await known.result();
   }
@@ -78,7 +77,8 @@ export async function othersWaiting(api: HoldfastApi, turn: TurnOfCommand): Prom
   }
 }
 
-async function print(handle: TurnHandle, printer: Printer, printed: Printed): Promise<void> {
+/** A turn as it comes, until it has ended. */
+export async function print(handle: TurnHandle, printer: Printer, printed: Printed): Promise<void> {
   for (;;) {
     try {
       const { seq: after } = printed;

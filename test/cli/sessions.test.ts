@@ -33,7 +33,7 @@ const look = tool({
 });
 const agent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [look] });
 
-/** Holds what its command prints of a turn. */
+/** Keeps what a command prints of a turn. */
 function recordingPrinter(): Printer & { events: StoredEvent[]; status: string[] } {
   const events: StoredEvent[] = [];
   const status: string[] = [];
@@ -43,11 +43,15 @@ function recordingPrinter(): Printer & { events: StoredEvent[]; status: string[]
     status,
     note: ignored,
     started: ignored,
+    text: ignored,
+    textDropped: ignored,
+    text: ignored,
+    textDropped: ignored,
     callStarted: ignored,
     callSettled: ignored,
     event: (stored) => void events.push(stored),
     outcome: (outcome) => void status.push(outcome.status),
-  } as Printer & { events: StoredEvent[]; status: string[] };
+  };
 }
 
 const env = {};
@@ -215,6 +219,7 @@ describe('through the gateway of the process that has the folder', () => {
       'deleted a session: old',
       'Temporal was asked to delete the histories of 0 runs',
     ]);
+    await forkSession('shop/ada/s1', { ...places() }, capturedOutput());
     await expect(
       deleteSession('shop/ada/s1', { ...places(), yes: true }, capturedOutput()),
     ).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_HAS_FORKS' });
@@ -228,7 +233,8 @@ describe('with nobody in the folder', () => {
     await scene.endOwner();
     const listed = capturedOutput();
     await listSessions({ ...places(), limit: 20, order: 'asc', json: true }, listed);
-    expect(listed.values()).toEqual([expect.objectContaining({ totalItems: 4 })]);
+    const [{ sessions }] = listed.values() as [{ sessions: Session[] }];
+    expect(sessions.map(({ sessionId }) => sessionId)).toEqual(expect.arrayContaining(['s1', 'a/b', 'second']));
     const deleted = capturedOutput();
     await deleteSession('shop/user/a%2Fb', { ...places(), yes: true, withForks: true, json: true }, deleted);
     expect(deleted.values()).toEqual([
@@ -249,9 +255,6 @@ describe('with nobody in the folder', () => {
     expect(retried.notes.at(-1)).toMatch(
       /worker .*The turn is kept: start a worker.*sessions show shop\/ada\/s1/s,
     );
-    await expect(
-      deleteSession('shop/ada/s1', { ...places(), yes: true, withForks: true }, capturedOutput()),
-    ).rejects.toMatchObject({ code: 'HOLDFAST_TURN_RUNNING' });
   });
 
   test('a folder that isn’t there is not made [cli.sessions]', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { StoreNeeded } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
+import { listenersOf } from '../setup/counted-listeners.ts';
 import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
 
 let scene: ClientScene;
@@ -152,32 +153,16 @@ describe('follow', () => {
 
   test('a reader that goes away ends no turn and leaves nothing behind [message.follow]', async () => {
     const { names, first } = await scene.holding();
-    let listeners = 0;
-    const { store } = scene.environment;
-    const counted = new Proxy(store, {
-      get(target, key) {
-        const value = Reflect.get(target, key);
-        if (key === 'onNotice') {
-          return (listener: Parameters<typeof store.onNotice>[0]) => {
-            listeners += 1;
-            const end = target.onNotice(listener);
-            return () => {
-              listeners -= 1;
-              end();
-            };
-          };
-        }
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
-    const client = new HoldfastClient({ temporal: scene.environment.temporal, store: counted });
+    const { temporal, store } = scene.environment;
+    const counted = listenersOf(store);
+    const client = new HoldfastClient({ temporal, store: counted.store });
     for await (const { seq } of client.follow(names)) {
       if (seq === 2) break;
     }
     // Nobody calls return() of this one.
     const dropped = client.follow(names)[Symbol.asyncIterator]();
     expect((await dropped.next()).value).toMatchObject({ seq: 1 });
-    expect(listeners).toBe(0);
+    expect(counted.count()).toBe(0);
     scene.held.release();
     expect(await first.result()).toMatchObject({ status: 'completed' });
   });

@@ -7,7 +7,7 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
 import type { StreamItem } from '../../src/client/stream-item.ts';
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
-import type { SessionNames, Store } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/store.ts';
 import {
   call,
   disconnect,
@@ -17,6 +17,7 @@ import {
   text,
   thought,
 } from '../../src/testing/gemini-reply.ts';
+import { listenersOf } from '../setup/counted-listeners.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -108,33 +109,6 @@ async function storedText(): Promise<string> {
 
 /** Over 4 KiB, so that it isn't in a history for its smallness. */
 const long = (marker: string) => `${'one and two '.repeat(200)}${marker} ${'three and four '.repeat(200)}`;
-
-/** Counts who listens to a store. */
-function listenersOf(store: Store): { store: Store; count(): number } {
-  let count = 0;
-  const counted =
-    <Given extends unknown[]>(listen: (...given: Given) => () => void) =>
-    (...given: Given) => {
-      const stop = listen(...given);
-      let stopped = false;
-      count += 1;
-      return () => {
-        if (!stopped) count -= 1;
-        stopped = true;
-        stop();
-      };
-    };
-  const proxy = new Proxy(store, {
-    get(target, key) {
-      if (key === 'onNotice') return counted(target.onNotice.bind(target));
-      if (key === 'watch') return counted(target.watch.bind(target));
-      if (key === 'watchTurns') return counted(target.watchTurns.bind(target));
-      const value = Reflect.get(target, key);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  return { store: proxy, count: () => count };
-}
 
 async function sessionOf(names: SessionNames): Promise<string> {
   const found = await environment.store.findSession(names);

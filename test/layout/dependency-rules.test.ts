@@ -68,6 +68,15 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     path: 'src/client/planted-package.ts',
     content: "import { Worker } from '@temporalio/worker';\nexport const planted = Worker;\n",
   },
+  'gateway-speaks-through-the-client': {
+    path: 'src/gateway/planted.ts',
+    content: "import { openStore } from '../store/open-store.ts';\nexport const planted = openStore;\n",
+  },
+  'client-knows-no-gateway-server': {
+    path: 'src/client/planted-gateway.ts',
+    content:
+      "import { localAccess } from '../gateway/local-access.ts';\nexport const planted = localAccess;\n",
+  },
   'only-the-cli-and-tests-know-the-stand-in': {
     path: 'src/flows/planted-stand-in.ts',
     content: "import { text } from '../testing/gemini-reply.ts';\nexport const planted = text('');\n",

@@ -46,6 +46,7 @@ test('only the public entry points and the bundle re-export [layout.files]', () 
   expect(barrels.sort()).toEqual(
     [
       'src/client/index.ts',
+      'src/gateway/index.ts',
       'src/index.ts',
       'src/testing/index.ts',
       'worker/index.ts',

@@ -157,6 +157,7 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
       'dist/src/index.js',
       'dist/src/index.d.ts',
       'dist/src/client/index.js',
+      'dist/src/gateway/index.js',
       'dist/src/testing/index.js',
       'dist/worker/index.js',
       'dist/src/cli/main.js',
@@ -219,7 +220,7 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
     '@temporalio/workflow',
   ];
 
-  test.each(['holdfast', 'holdfast/client', 'holdfast/testing'])(
+  test.each(['holdfast', 'holdfast/client', 'holdfast/gateway', 'holdfast/testing'])(
     '%s loads without the Temporal worker [package.light]',
     async (entry) => {
       const packages = await loaded(entry);

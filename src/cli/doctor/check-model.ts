@@ -30,6 +30,13 @@ function wayToGemini(env: NodeJS.ProcessEnv): Finding {
   }
   const base = env.GOOGLE_GEMINI_BASE_URL ? ', at the address of GOOGLE_GEMINI_BASE_URL' : '';
   if (key !== undefined) return ok('model', `Gemini by the key of ${key}${base}`);
+  if (base !== '') {
+    return fail(
+      'model',
+      'no key for Gemini, and no stand-in takes its place where GOOGLE_GEMINI_BASE_URL is set',
+      'set GEMINI_API_KEY to whatever that address takes, or unset GOOGLE_GEMINI_BASE_URL',
+    );
+  }
   return warn(
     'model',
     'no key for Gemini: in holdfast run and dev a local stand-in answers, with scripted words',

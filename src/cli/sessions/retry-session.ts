@@ -4,6 +4,7 @@ import type { SessionNames } from '../../store/session-names.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { jsonPrinter, type Printer, terminalPrinter } from '../printer.ts';
+import { print } from '../run-turn.ts';
 import { type NamingOptions, namedSession } from './named-session.ts';
 
 export interface RetryOptions extends NamingOptions {
@@ -44,7 +45,7 @@ export async function retrySession(
       );
       return 0;
     }
-    for await (const stored of turn.events()) printer.event(stored);
+    await print(turn, printer, { begun: true, seq: undefined });
     const outcome = await turn.result();
     printer.outcome(outcome, names);
     return outcome.status === 'completed' ? 0 : 1;

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
 import type { TurnHandle } from '../../client/turn-handle.ts';
 import type { SessionNames } from '../../store/store.ts';
+import { awaitReceipt } from '../await-receipt.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import { turnView } from '../links.ts';
@@ -111,8 +112,11 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       responses: { 200: json(RECEIPT, 'What is known.'), ...problems(409) },
     }),
     async (context) => {
-      const { turn } = await find(context.req.valid('param'));
-      return context.json(await turn.receipt(context.req.valid('query')), 200);
+      const { timeout } = context.req.valid('query');
+      const signal = AbortSignal.any([context.req.raw.signal, setting.closing]);
+      const path = context.req.valid('param');
+      const receipt = await awaitReceipt(async () => (await find(path)).turn, { timeout, signal });
+      return context.json(receipt, 200);
     },
   );
 

@@ -1,0 +1,20 @@
+import { reply, text } from '../src/testing/gemini-reply.ts';
+import { startGeminiStandIn } from '../src/testing/gemini-stand-in.ts';
+
+/** An answer of the bench; the message that asks for it is this as JSON. */
+export interface AnswerShape {
+  words: number;
+  /** Milliseconds between two chunks of four words. */
+  chunkDelayMs: number;
+}
+
+/** The stand-in of a model, in a process of its own: what it costs is in no figure. Tells where it is and ends with it. */
+const gemini = await startGeminiStandIn({
+  script: (_, { userText }) => {
+    const { words, chunkDelayMs }: AnswerShape = JSON.parse(userText);
+    const answer = Array.from({ length: words }, (__, index) => `w${index}`).join(' ');
+    return reply(text(answer), { chunkDelayMs, wordsPerChunk: 4 });
+  },
+});
+process.once('disconnect', () => void gemini.close());
+process.send?.(gemini.env);

@@ -1,0 +1,165 @@
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Command, Option } from 'commander';
+import { holdfastProgram } from '../src/cli/program.ts';
+import { VARIABLE_GROUPS } from '../src/cli/variables.ts';
+import { optionsOf } from './documents/interface-options.ts';
+import { code, table } from './documents/markdown.ts';
+
+export const DOCUMENT = 'docs/configuration.md';
+
+/** What programs are given, by the heading of its table: interfaces and where they are. */
+const INTERFACES: Record<string, [path: string, name: string][]> = {
+  '`new LlmAgent`': [
+    ['src/agents/base-agent.ts', 'BaseAgentConfig'],
+    ['src/agents/llm-agent.ts', 'LlmAgentConfig'],
+    ['src/agents/llm-agent.ts', 'AgentDurableOptions'],
+  ],
+  '`tool` and `new FunctionTool`': [
+    ['src/tools/tool-types.ts', 'ToolOptions'],
+    ['src/tools/base-tool.ts', 'BaseToolParams'],
+    ['src/tools/durable-options.ts', 'DurableOptions'],
+  ],
+  '`retry` of a tool, `modelRetry` of an agent': [['src/tools/retry-options.ts', 'RetryOptions']],
+  '`new App`': [['src/agents/app.ts', 'AppOptions']],
+  '`durable` of an app': [['src/agents/app-settings.ts', 'AppDurableOptions']],
+  '`budgets.turn` and `budgets.session`': [['src/agents/budget-limits.ts', 'BudgetLimits']],
+  '`prices`, for each model': [['src/agents/price-table.ts', 'ModelPrice']],
+  '`runConfig` of a message or an app': [['src/protocol/turn.ts', 'TurnRunConfig']],
+  '`new Gemini`': [
+    ['src/models/gemini.ts', 'GeminiParams'],
+    ['src/models/gemini-connection.ts', 'GeminiConnection'],
+  ],
+  '`openStore`': [['src/store/open-store.ts', 'OpenStoreOptions']],
+  '`openTemporal`': [['worker/temporal/connect.ts', 'TemporalOptions']],
+  '`createWorker`': [
+    ['worker/create-worker.ts', 'WorkerOptions'],
+    ['worker/passed-options.ts', 'PassedOptions'],
+  ],
+  '`jsonLogger`': [['worker/json-logger.ts', 'JsonLoggerOptions']],
+  '`new HoldfastClient`': [['src/client/client-context.ts', 'HoldfastClientOptions']],
+  '`sendMessage`': [['src/client/outgoing-turn.ts', 'OutgoingMessage']],
+  '`createGateway`': [['src/gateway/gateway-options.ts', 'GatewayOptions']],
+  '`createTestEnvironment`': [['src/testing/test-environment.ts', 'TestEnvironmentOptions']],
+};
+
+/** docs/configuration.md, from the variables, the commands and the options' interfaces. */
+export function configurationDocument(): string {
+  const program = holdfastProgram();
+  return `${[
+    '# Configuration',
+    '<!-- Made by `npm run document` from the code: change it there. -->',
+    '- [Variables](#variables)\n- [Commands](#commands)\n- [Options in code](#options-in-code)',
+    "An option on the command line wins over a variable, a variable over Temporal's configuration file, and that over the " +
+      'default. What code is given as an option wins over what it would read from a variable. An empty variable counts as ' +
+      'not set.',
+    '## Variables',
+    ...VARIABLE_GROUPS.flatMap(({ heading, variables }) => [
+      `### ${heading}`,
+      table(
+        ['Variable', 'Option', 'Default', 'Meaning', 'Read by'],
+        Object.entries(variables).map(([name, { meaning, byDefault = '', readBy = '' }]) => [
+          code(name),
+          optionsFor(program, name),
+          byDefault,
+          meaning,
+          code(readBy),
+        ]),
+      ),
+    ]),
+    '## Commands',
+    ...commandsOf(program).flatMap(commandSection),
+    '## Options in code',
+    ...Object.entries(INTERFACES).flatMap(([heading, interfaces]) => [
+      `### ${heading}`,
+      table(['Option', 'Type', 'Default', 'Meaning'], optionRows(interfaces)),
+    ]),
+  ].join('\n\n')}\n`;
+}
+
+/** `--port` of a command, for the variable that it reads. */
+function optionsFor(program: Command, variable: string): string {
+  const flags = commandsOf(program).flatMap(({ command }) =>
+    command.options.filter(({ envVar }) => envVar === variable).map(({ long }) => code(long ?? '')),
+  );
+  return [...new Set(flags)].join(', ');
+}
+
+interface NamedCommand {
+  path: string;
+  command: Command;
+}
+
+/** Those that do something, groups left out. */
+function commandsOf(command: Command, path: readonly string[] = []): NamedCommand[] {
+  return command.commands.flatMap((each) => {
+    const here = [...path, each.name()];
+    return each.commands.length > 0 ? commandsOf(each, here) : [{ path: here.join(' '), command: each }];
+  });
+}
+
+function commandSection({ path, command }: NamedCommand): string[] {
+  const given = command.registeredArguments.map((argument) => {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    const { defaultValue } = argument;
+    const shown = argument.required
+      ? 'required'
+      : defaultValue === undefined
+        ? ''
+        : code(String(defaultValue));
+    return [
+      code(argument.required ? `<${name}>` : `[${name}]`),
+      '',
+      shown,
+      choicesIn(argument.description, argument.argChoices),
+    ];
+  });
+  return [
+    `### \`holdfast ${path}\``,
+    `${command.description()}.`.replace(/^./, (first) => first.toUpperCase()),
+    table(['Option', 'Variable', 'Default', 'Meaning'], [...given, ...command.options.map(optionRow)]),
+  ];
+}
+
+/** A description may say its default by words: `(default: a new one)`. */
+function optionRow(option: Option): string[] {
+  const [, words = option.description, said = ''] =
+    /^(.*?) \(default: ([^)]*)\)$/.exec(option.description) ?? [];
+  const { defaultValue, defaultValueDescription, negate } = option;
+  const known =
+    negate || defaultValue === undefined ? '' : code(defaultValueDescription ?? String(defaultValue));
+  return [
+    code(option.flags),
+    code(option.envVar ?? ''),
+    option.mandatory ? 'required' : known || said,
+    choicesIn(words, option.argChoices),
+  ];
+}
+
+function choicesIn(description: string, choices: readonly string[] | undefined): string {
+  const shown = choices === undefined ? '' : `: ${choices.map(code).join(', ')}`;
+  return `${description}${shown}.`.replace(/^./, (first) => first.toUpperCase());
+}
+
+function optionRows(interfaces: readonly [path: string, name: string][]): string[][] {
+  const options = interfaces.flatMap(([path, name]) => optionsOf(path, name));
+  // The first interface is the most special one.
+  const unique = options.filter(
+    ({ name }, index) => options.findIndex((option) => option.name === name) === index,
+  );
+  return unique.map(({ name, isRequired, type, meaning, byDefault }) => [
+    code(name),
+    code(type),
+    shownDefault(byDefault) || (isRequired ? 'required' : ''),
+    meaning,
+  ]);
+}
+
+/** A value is code, a description is not. */
+function shownDefault(text: string): string {
+  return /^('[^']*'|\w+)$/.test(text) ? code(text) : text;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(fileURLToPath(new URL(`../${DOCUMENT}`, import.meta.url)), configurationDocument());
+}

@@ -1,0 +1,156 @@
+/** What a variable of the environment does. */
+export interface Variable {
+  /** One or two sentences. */
+  meaning: string;
+  /** What counts where neither an option nor the variable says anything; absent where nothing does. */
+  byDefault?: string;
+  /** Who reads it, where that is no code of Holdfast's. */
+  readBy?: '@temporalio/envconfig' | '@google/genai';
+}
+
+/** Variables that belong together, under their heading in docs/configuration.md. */
+export interface VariableGroup {
+  heading: string;
+  variables: Readonly<Record<string, Variable>>;
+}
+
+const readBy = '@temporalio/envconfig';
+
+/** Every variable that Holdfast reads, itself or through the packages that it connects by. An empty one counts as not set. */
+export const VARIABLE_GROUPS: readonly VariableGroup[] = [
+  {
+    heading: 'Store and workers',
+    variables: {
+      HOLDFAST_STORE: {
+        meaning: '`postgres://` URL of the store.',
+        byDefault: 'a store embedded in the folder',
+      },
+      HOLDFAST_STORE_LISTEN: {
+        meaning:
+          '`postgres://` URL of the same database, past a pooler: what other processes write, and partial text, is heard there.',
+        byDefault: 'followers look twice a second, and get no partial text of other processes',
+      },
+      HOLDFAST_TASK_QUEUE: {
+        meaning: 'Task queue that turns are started on, and that workers poll.',
+        byDefault: '`holdfast` with `HOLDFAST_STORE`, else one for each folder and agents file',
+      },
+      HOLDFAST_SHUTDOWN_GRACE: {
+        meaning: 'How long running tools of `holdfast worker` may go on after SIGTERM.',
+        byDefault: '10s',
+      },
+      HOLDFAST_WAIT: {
+        meaning: 'How long `worker` and `gateway` wait for a server and a store that are not up yet.',
+        byDefault: '60s',
+      },
+      HOLDFAST_HEALTH_PORT: {
+        meaning: 'Port on which `holdfast worker` says whether it is up and ready.',
+        byDefault: 'none is opened',
+      },
+      HOLDFAST_METRICS_PORT: {
+        meaning: 'Port on which `holdfast worker` serves metrics to Prometheus.',
+        byDefault: 'none is opened',
+      },
+      HOLDFAST_LOG: {
+        meaning: 'Form of log lines, `json` or `text`.',
+        byDefault: '`text` at a terminal, else `json`',
+      },
+      HOLDFAST_LOG_LEVEL: { meaning: '`debug`, `info`, `warn` or `error`.', byDefault: '`info`' },
+      HOLDFAST_TRANSCRIPT_URL: {
+        meaning:
+          'Where people read a session: a URL with `{app}`, `{user}` and `{session}`, linked from its run.',
+        byDefault: 'runs name the command that shows it',
+      },
+      HOLDFAST_STAND_IN: {
+        meaning:
+          '`true`: without a key for Gemini, `holdfast worker` lets a local stand-in answer with scripted words.',
+        byDefault: 'false',
+      },
+    },
+  },
+  {
+    heading: 'Gateway',
+    variables: {
+      HOLDFAST_GATEWAY_PORT: { meaning: 'Port of `holdfast gateway`.', byDefault: '8080' },
+      HOLDFAST_GATEWAY_HOST: {
+        meaning: 'Address on which `holdfast gateway` listens.',
+        byDefault: '127.0.0.1',
+      },
+      HOLDFAST_GATEWAY_TOKEN: {
+        meaning: 'What a request has to show, as `Authorization: Bearer …`.',
+        byDefault: 'made at each start, and printed',
+      },
+    },
+  },
+  {
+    heading: 'Temporal',
+    variables: {
+      TEMPORAL_ADDRESS: {
+        meaning: '`host:port` of a server.',
+        byDefault: "the folder's own server, unless a profile or configuration file names one",
+        readBy,
+      },
+      TEMPORAL_NAMESPACE: { meaning: 'Namespace of the named server.', byDefault: '`default`', readBy },
+      TEMPORAL_API_KEY: { meaning: 'API key. Turns TLS on.', readBy },
+      TEMPORAL_PROFILE: { meaning: 'Profile in the configuration file.', byDefault: '`default`', readBy },
+      TEMPORAL_CONFIG_FILE: {
+        meaning: 'A TOML file with profiles. Variables win over it.',
+        byDefault: "the Temporal CLI's, where a variable names a server or profile",
+        readBy,
+      },
+      TEMPORAL_TLS: {
+        meaning: '`true` or `false`.',
+        byDefault: 'on with an API key or any of those below',
+        readBy,
+      },
+      TEMPORAL_TLS_CLIENT_CERT_PATH: { meaning: 'Client certificate, PEM.', readBy },
+      TEMPORAL_TLS_CLIENT_CERT_DATA: { meaning: 'The certificate itself.', readBy },
+      TEMPORAL_TLS_CLIENT_KEY_PATH: { meaning: "Client certificate's key, PEM.", readBy },
+      TEMPORAL_TLS_CLIENT_KEY_DATA: { meaning: 'The key itself.', readBy },
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: { meaning: "Certificate of the server's authority, PEM.", readBy },
+      TEMPORAL_TLS_SERVER_CA_CERT_DATA: { meaning: 'That certificate itself.', readBy },
+      TEMPORAL_TLS_SERVER_NAME: {
+        meaning: "Name in the server's certificate, where it isn't the host's.",
+        readBy,
+      },
+      TEMPORAL_UI_URL: {
+        meaning: 'The UI of the named server, for links.',
+        byDefault: "Temporal Cloud's for its servers, else no links",
+      },
+      HOLDFAST_TEMPORAL_CLI: {
+        meaning: "Path of the `temporal` program for the folder's own server.",
+        byDefault: "one on PATH, one in the cache, the SDK's download, one built with Go",
+      },
+      HOLDFAST_CACHE: {
+        meaning: 'Where what was downloaded or built is kept.',
+        byDefault: "the platform's cache folder, `~/.cache/holdfast` on Linux",
+      },
+    },
+  },
+  {
+    heading: 'Gemini',
+    variables: {
+      GOOGLE_GENAI_API_KEY: { meaning: 'The key; the first of these three that is set.' },
+      GOOGLE_API_KEY: { meaning: 'The key, second choice.' },
+      GEMINI_API_KEY: { meaning: 'The key, third choice.' },
+      GOOGLE_GEMINI_BASE_URL: { meaning: 'Another address of the Gemini API.' },
+      GOOGLE_GENAI_USE_ENTERPRISE: { meaning: '`true` or `1`: Vertex AI. Wins over the next one.' },
+      GOOGLE_GENAI_USE_VERTEXAI: { meaning: '`true` or `1`: Vertex AI.' },
+      GOOGLE_CLOUD_PROJECT: { meaning: 'Project on Vertex AI.' },
+      GOOGLE_CLOUD_LOCATION: {
+        meaning: 'Location on Vertex AI.',
+        byDefault: '`global`',
+        readBy: '@google/genai',
+      },
+      GOOGLE_VERTEX_BASE_URL: { meaning: 'Another address of Vertex AI.' },
+      GOOGLE_GENAI_API_VERSION: { meaning: 'For example `v1beta`.', readBy: '@google/genai' },
+    },
+  },
+  {
+    heading: 'The system',
+    variables: {
+      HOME: { meaning: "Where the platform's cache folder is." },
+      XDG_CACHE_HOME: { meaning: 'Cache folder on Linux.', byDefault: '`~/.cache`' },
+      LOCALAPPDATA: { meaning: 'Cache folder on Windows.' },
+    },
+  },
+];

@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HoldfastProcess } from './holdfast-process.ts';
+import { UserProject } from './user-project.ts';
+
+const AGENTS = `
+import { appendFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { LlmAgent, tool } from 'holdfast';
+import { calls, text } from 'holdfast/testing';
+import { z } from 'zod';
+
+const pick = tool({
+  name: 'pick',
+  description: 'Picks a fruit.',
+  parameters: z.object({ fruit: z.string() }),
+  execute: ({ fruit }, ctx) => {
+    console.log('picking ' + fruit);
+    ctx?.state.set('picked', fruit);
+    return { fruit };
+  },
+});
+
+const sleep = tool({
+  name: 'sleep',
+  description: 'Sleeps until it is told to stop.',
+  parameters: z.object({}),
+  execute: async (_args, ctx) => {
+    appendFileSync(process.env.EFFECTS, 'asleep ');
+    await setTimeout(600_000, undefined, { signal: ctx?.abortSignal });
+    return {};
+  },
+});
+
+export const rootAgent = new LlmAgent({ name: 'gardener', model: 'gemini-2.5-flash', tools: [pick, sleep] });
+export const helper = new LlmAgent({ name: 'helper', model: 'gemini-2.5-flash' });
+
+export const geminiScript = (request, { functionResponses, userText }) => {
+  if (request.tools === undefined) return text('The helper says ' + userText + '.');
+  const [first] = functionResponses;
+  if (first !== undefined) return text('Here is a ' + (first.response.fruit ?? 'dream') + '.');
+  if (userText === 'sleep') return calls([{ name: 'sleep', args: {} }]);
+  return calls([{ name: 'pick', args: { fruit: userText } }]);
+};
+`;
+
+describe('the chat of holdfast dev', () => {
+  const project = new UserProject();
+  const effects = join(project.path, 'effects');
+  let dev: HoldfastProcess;
+  /** What was printed since the last call on standard output. */
+  let read = 0;
+  const answerTo = async (line: string, end: RegExp): Promise<string> => {
+    read = dev.stdout.length;
+    dev.type(line);
+    await dev.prints(new RegExp(`^[^]{${read}}[^]*?${end.source}`));
+    return dev.stdout.slice(read);
+  };
+
+  beforeAll(async () => {
+    const agents = project.write('agents.ts', AGENTS);
+    dev = new HoldfastProcess(['dev', agents, '--session', 'first', '--stop-server'], {
+      cwd: project.path,
+      env: { EFFECTS: effects },
+      typed: true,
+    });
+    await dev.prints(/session {3}agents\/user\/first/);
+  });
+
+  afterAll(async () => {
+    if (!dev.isOver) dev.kill('SIGTERM');
+    await dev.finished();
+    project.remove();
+  });
+
+  test('on start it shows what there is: agents, model, pages, store [cli.dev]', () => {
+    expect(dev.stderr).toMatch(/agents {4}gardener \(gemini-2\.5-flash\), helper .*gardener answers/);
+    expect(dev.stderr).toMatch(/model {5}a local stand-in .*GEMINI_API_KEY is not set/);
+    expect(dev.stderr).toMatch(/Temporal {2}http:\/\/127\.0\.0\.1:\d+/);
+    expect(dev.stderr).toMatch(/gateway {3}http:\/\/127\.0\.0\.1:\d+ {2}docs http:\/\/127\.0\.0\.1:\d+\/docs/);
+    expect(dev.stdout).toBe('');
+  });
+
+  test('a message is answered: calls with their times, text, spend and a link to its run [cli.dev]', async () => {
+    expect(await answerTo('pear', /Here is a pear\.\n/)).toBe(
+      'you  pear\n' +
+        '  → pick({"fruit":"pear"})\n' +
+        '  ← pick {"fruit":"pear"}\n' +
+        'gardener  Here is a pear.\n',
+    );
+    await dev.prints(/2 model calls · \d+ tokens · .* s · http:\S+\/workflows\/agents%2Fuser%2Ffirst\/\S+\/history/);
+    expect(dev.stderr).toMatch(/✓ pick 1\.0 settled in \d+ ms/);
+    expect(dev.stderr).toContain('│ picking pear');
+  });
+
+  test('state, events and sessions; fork, rewind, retry and agent change what comes next [cli.dev]', async () => {
+    expect(await answerTo('/state', /\n/)).toBe('  picked = "pear"\n');
+    await answerTo('plum', /Here is a plum\.\n/);
+    expect(await answerTo('/rewind', /\n/)).toBe('  events 5 to 8 are hidden; /events shows them\n');
+    expect(await answerTo('/state', /\n/)).toBe('  picked = "pear"\n');
+    expect(await answerTo('/events 2', /rewind: .*\n/)).toMatch(/8 .*Here is a plum\. {2}\(hidden\)\n.*9 .*rewind/s);
+
+    expect(await answerTo('/fork 4', /\n/)).toMatch(/^ {2}session \S+: the first 4 events of first\n$/);
+    expect(await answerTo('/retry 1.0', /Here is a pear\.\n/)).toContain('you  (again from e-');
+    const listed = await answerTo('/sessions', /first +9.*\n/);
+    expect(listed).toMatch(/SESSION +EVENTS/);
+    expect(listed).toMatch(/● .*first at 4\n/);
+
+    await answerTo('/session second', /session second: new\n/);
+    await answerTo('/agent helper', /helper answers from now on\n/);
+    expect(await answerTo('hello', /The helper says hello\.\n/)).toBe('you  hello\nhelper  The helper says hello.\n');
+    expect(await answerTo('/ui', /\n/)).toMatch(/workflows\/agents%2Fuser%2Fsecond\n$/);
+    await answerTo('/agent', /helper\n/);
+    await answerTo('/agent gardener', /gardener answers from now on\n/);
+  });
+
+  test('a turn is looked at, and interrupted by another message [cli.dev]', async () => {
+    dev.type('sleep');
+    await expect.poll(() => existsSync(effects), { timeout: 30_000 }).toBe(true);
+    expect(await answerTo('/status', /runs since .*\n/)).toMatch(/running: gardener, step 1.*\n {2}sleep e-\S+ runs since/);
+    expect(await answerTo('/interrupt fig', /Here is a fig\.\n/)).toContain('you  fig\n');
+    expect(dev.stderr).toContain('  interrupted\n');
+  });
+
+  test('a call is cancelled, and the turn goes on [cli.dev]', async () => {
+    read = dev.stdout.length;
+    dev.type('sleep');
+    await dev.prints(/(asleep[^]*){0}/);
+    await expect.poll(() => /sleep\(\{\}\)/.test(dev.stdout.slice(read)), { timeout: 30_000 }).toBe(true);
+    await answerTo('/cancel 1.0', /Here is a dream\.\n/);
+    expect(dev.stderr).toMatch(/✗ sleep 1\.0 failed/);
+  });
+
+  test('mistakes are told, and the end of input ends it with what went wrong [cli.dev]', async () => {
+    dev.type('/forc', '/rewind 99', '//pear');
+    await dev.prints(/there is no \/forc; did you mean \/fork\?/);
+    await dev.prints(/\/rewind 99: the session has \d+ turns that are not hidden/);
+    await dev.prints(/you {2}\/pear\n/);
+    dev.endOfInput();
+    expect(await dev.finished()).toMatchObject({ code: 1, stdout: expect.stringMatching(/Here is a \/pear\.\n$/) });
+  });
+});

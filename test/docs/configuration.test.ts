@@ -1,0 +1,82 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { configurationDocument, DOCUMENT } from '../../scripts/document-configuration.ts';
+import { placesOf } from '../../src/cli/completion/command-tree.ts';
+import { holdfastProgram } from '../../src/cli/program.ts';
+import { VARIABLE_GROUPS, type Variable } from '../../src/cli/variables.ts';
+import { root, textOf } from './documents.ts';
+
+const listed = new Map<string, Variable>(
+  VARIABLE_GROUPS.flatMap(({ variables }) => Object.entries(variables)),
+);
+
+const LOOKED_UP =
+  /\benv\.([A-Z][A-Z0-9_]+)\b|\bvariable\('([A-Z0-9_]+)'\)|'((?:TEMPORAL|GOOGLE)_[A-Z0-9_]+|GEMINI_API_KEY)'/g;
+
+/** What the code looks up in an environment: as `env.NAME`, by a name in a list, or for an option of a command. */
+function readByCode(): Set<string> {
+  const code = globSync(['src/**/*.ts', 'worker/**/*.ts', 'activities/**/*.ts', 'workflows/**/*.ts'], {
+    cwd: root,
+  })
+    .map((path) => textOf(path).replace(/\/\*\*.*?\*\/|^\s*\/\/.*$/gms, ''))
+    .join('\n');
+  const inCode = [...code.matchAll(LOOKED_UP)].map(
+    (match) => match.slice(1).find((name) => name !== undefined) ?? '',
+  );
+  const ofOptions = holdfastProgram().commands.flatMap(({ options }) =>
+    options.flatMap(({ envVar }) => envVar ?? []),
+  );
+  return new Set([...inCode, ...ofOptions]);
+}
+
+function sourceOf(name: string): string {
+  const cwd = `${root}node_modules/${name}`;
+  return globSync(['lib/*.js', 'dist/node/index.mjs'], { cwd })
+    .map((path) => readFileSync(`${cwd}/${path}`, 'utf8'))
+    .join('\n');
+}
+
+test('every variable that is read is listed, and every listed one is read [docs.configuration]', () => {
+  const read = readByCode();
+  expect(read.size).toBeGreaterThan(20);
+  expect([...read].filter((name) => !listed.has(name))).toEqual([]);
+  const unread = [...listed].filter(([name, { readBy }]) => readBy === undefined && !read.has(name));
+  expect(unread.map(([name]) => name)).toEqual([]);
+  const names = VARIABLE_GROUPS.flatMap(({ variables }) => Object.keys(variables));
+  expect(names).toHaveLength(listed.size);
+});
+
+test('what other packages read is in them under these names [docs.configuration]', () => {
+  for (const [reader, variables] of Map.groupBy(listed, ([, { readBy }]) => readBy)) {
+    if (reader === undefined) continue;
+    const source = sourceOf(reader);
+    expect(variables.map(([name]) => name).filter((name) => !source.includes(name))).toEqual([]);
+  }
+});
+
+test(`${DOCUMENT} is what the code says: else run npm run document [docs.configuration]`, () => {
+  expect(textOf(DOCUMENT)).toBe(configurationDocument());
+});
+
+test('it has a row for each option of each command, and of what code is given [docs.configuration]', () => {
+  const page = textOf(DOCUMENT);
+  for (const { path, options, subcommands } of placesOf(holdfastProgram())) {
+    if (subcommands.length > 0) continue;
+    const section = page.split(`### \`holdfast ${path}\`\n`)[1]?.split('\n### ')[0] ?? '';
+    for (const { flags } of options.filter(({ flags: [long] }) => long !== '--help')) {
+      expect(section, path).toContain(`| \`${flags[0]}`);
+    }
+  }
+  const rowOf = (heading: string, option: string) =>
+    page
+      .split(`### ${heading}\n`)[1]
+      ?.split('\n### ')[0]
+      ?.split('\n')
+      .find((line) => line.startsWith(`| \`${option}\` |`));
+  expect(rowOf('`createWorker`', 'taskQueue')).toBe('| `taskQueue` | `string` | `holdfast` |  |');
+  expect(rowOf('`createWorker`', 'tuner')).toMatch(/`WorkerTuner`/);
+  expect(rowOf('`tool` and `new FunctionTool`', 'timeout')).toMatch(
+    /\| `Duration` \| 5 minutes; .* \| Longest run of one attempt\. Format: milliseconds/,
+  );
+  expect(rowOf('`openStore`', 'poolSize')).toMatch(/\| 10 \| Connections to the server/);
+});

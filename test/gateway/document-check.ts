@@ -1,0 +1,101 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Gateway } from '../../src/gateway/index.ts';
+
+interface Answer {
+  content?: Record<string, { schema: object }>;
+}
+
+interface Operation {
+  operationId: string;
+  security?: object[];
+  parameters?: { name: string; in: string; required?: boolean }[];
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, Answer>;
+}
+
+export interface Document {
+  openapi: string;
+  info: { version: string };
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, object> };
+}
+
+/** Holds answers against what the gateway's document says of them. */
+export class DocumentCheck {
+  readonly document: Document;
+  /** `<operationId> <status>` of what was held against it. */
+  readonly seen = new Set<string>();
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #validators = new Map<string, ValidateFunction>();
+
+  constructor(document: Document) {
+    this.document = document;
+  }
+
+  /** @throws where the document says nothing of it, or something else. */
+  check(method: string, path: string, status: number, type: string, body: unknown): void {
+    const found = this.#find(path);
+    const operation = found?.[1][method.toLowerCase()];
+    if (found === undefined || operation === undefined)
+      throw new Error(`the document has no ${method} ${path}`);
+    const what = `${operation.operationId} ${status}`;
+    const content = operation.responses[status]?.content ?? {};
+    const media = type.split(';', 1)[0] ?? '';
+    if (content[media] === undefined) throw new Error(`the document has no ${media} for ${what}`);
+    this.seen.add(what);
+    if (media !== 'application/json') return;
+    const steps = [
+      'paths',
+      found[0],
+      method.toLowerCase(),
+      'responses',
+      String(status),
+      'content',
+      media,
+      'schema',
+    ];
+    const validate = this.validator(steps);
+    if (!validate(body))
+      throw new Error(`${what}: ${this.#ajv.errorsText(validate.errors)}: ${JSON.stringify(body)}`);
+  }
+
+  /** Of the schema at a place of the document. */
+  validator(steps: readonly string[]): ValidateFunction {
+    const place = steps.join(' ');
+    let validate = this.#validators.get(place);
+    if (validate === undefined) {
+      const schema = steps.reduce<unknown>(
+        (at, step) => (at as Record<string, unknown>)[step],
+        this.document,
+      );
+      // References begin at the document's root.
+      validate = this.#ajv.compile({ ...(schema as object), components: this.document.components });
+      this.#validators.set(place, validate);
+    }
+    return validate;
+  }
+
+  #find(path: string): [string, Record<string, Operation>] | undefined {
+    return Object.entries(this.document.paths).find(([template]) =>
+      new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+    );
+  }
+}
+
+export async function readDocument(gateway: Gateway, host: string): Promise<Document> {
+  const answer = await gateway.request(`http://${host}/openapi.json`, { headers: { host } });
+  return (await answer.json()) as Document;
+}
+
+/** `fetch` that holds every JSON answer against the document. */
+export function checkedFetch(check: DocumentCheck): typeof fetch {
+  return async (url, init) => {
+    const answer = await fetch(url, init);
+    const { pathname } = new URL(String(url));
+    const type = answer.headers.get('content-type') ?? '';
+    const body = type.startsWith('application/json') ? await answer.clone().json() : undefined;
+    check.check(init?.method ?? 'GET', pathname, answer.status, type, body);
+    return answer;
+  };
+}
