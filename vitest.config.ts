@@ -4,10 +4,12 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/setup/global-setup.ts'],
-    testTimeout: 120_000,
+    // A machine that does something else as well is slow: these only end what would never end.
+    testTimeout: 240_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 120_000 } },
     pool: 'forks',
     maxWorkers: 2,
-    maxConcurrency: 5,
+    maxConcurrency: 6,
   },
 });

@@ -13,7 +13,7 @@ import type { Transcript } from '../src/flows/transcript.ts';
 import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import type { CallModelInput, ChainFence, FirstStep, StepOutcome } from '../src/protocol/step.ts';
-import type { TurnError } from '../src/protocol/turn.ts';
+import type { InvocationOutcome, TurnError } from '../src/protocol/turn.ts';
 import type { CommittedStep, OpenedStep, StepUsage } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
@@ -58,12 +58,14 @@ class ModelStep {
   readonly #current: Attempt;
   /** Where log lines say that they come from; filled in by what is found out. */
   readonly #place: CallPlace;
+  readonly #report: StepReport;
 
   constructor(dependencies: ActivityDependencies, input: CallModelInput, current: Attempt, place: CallPlace) {
     this.#dependencies = dependencies;
     this.#input = input;
     this.#current = current;
     this.#place = place;
+    this.#report = new StepReport(dependencies.telemetry, input);
   }
 
   async run(): Promise<StepOutcome> {
@@ -91,6 +93,7 @@ class ModelStep {
     if (opened.kind === 'open') {
       this.#place.app = opened.names.app;
       this.#place.sessionId = opened.names.sessionId;
+      this.#report.opened(opened);
     }
     const told = this.#told(opening);
     if (opened.kind === 'finished') {
@@ -140,12 +143,8 @@ class ModelStep {
       recorded = stepFromError(asked, error, recorded.usage);
       committed = await commit(recorded);
     }
-    if (committed.kind === 'committed') this.#report().recorded(opened, recorded);
+    if (committed.kind === 'committed') this.#report.recorded(opened, recorded);
     return committed;
-  }
-
-  #report(): StepReport {
-    return new StepReport(this.#dependencies.telemetry, this.#input);
   }
 
   /** What the first step tells the workflow beside its outcome. */
@@ -172,6 +171,8 @@ class ModelStep {
   /** A message that can't be stored, or has another one's id: nothing of it is in the store. */
   #refused({ code, message }: MessageConflict | Unstorable): StepOutcome {
     const usage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
+    const outcome: InvocationOutcome = { status: 'failed', error: { code, message }, usage };
+    this.#report.refused(outcome);
     return {
       v: this.#input.v,
       kind: 'failed',
@@ -179,7 +180,7 @@ class ModelStep {
       seq: 0,
       from: 0,
       agent: this.#input.agent ?? '',
-      outcome: { status: 'failed', error: { code, message }, usage },
+      outcome,
     };
   }
 
@@ -229,7 +230,7 @@ class ModelStep {
     if (refusal !== undefined) return stepFromError(asked, refusal);
     let response: LlmResponse;
     try {
-      response = await this.#report().asking(agent, opened, transcript, () =>
+      response = await this.#report.asking(agent, opened, transcript, () =>
         this.#ask(agent, transcript, opened, live),
       );
     } catch (error) {
@@ -242,7 +243,9 @@ class ModelStep {
     } catch (error) {
       // Asking again would be paid again, for an answer of the same kind.
       const message = `the model's response can't be used: ${thrownMessage(error)}`;
-      return stepFromError(asked, { code: 'HOLDFAST_MODEL_RESPONSE', message }, usageOf(response, asked));
+      const failure = { code: 'HOLDFAST_MODEL_RESPONSE', message };
+      this.#report.failed(opened, asked, failure.code);
+      return stepFromError(asked, failure, usageOf(response, asked));
     }
   }
 
@@ -285,9 +288,9 @@ class ModelStep {
     const { conceal } = this.#dependencies;
     const { code, message, retryable, counts, retryAfterMs, modelCalls } = failure;
     const usage = { ...ONE_CALL, modelCalls };
+    this.#report.failed(opened, asked, code);
     if (!retryable) return stepFromError(asked, failure, usage);
     const failures = await this.#recordFailure(opened, message, counts);
-    this.#report().failed(opened, asked, code);
     const text = conceal ? `model step failed: ${code}` : `model step failed: ${message}`;
     callLogger(this.#dependencies, { ...this.#place, agent: agent.name }).warn(text, {
       model: asked.model,

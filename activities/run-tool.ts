@@ -139,11 +139,10 @@ class ToolCall {
     const storeError = storeErrorIn(error);
     if (storeError !== undefined) throw storeError;
     const { durable, name } = tool;
-    if (isToolTimeout(error) && durable.onUnknownOutcome === 'fail') {
-      return await this.#settleError(UNKNOWN_OUTCOME);
-    }
+    const late = isToolTimeout(error);
+    this.#report?.failed(late ? 'timeout' : TOOL_FAILED);
+    if (late && durable.onUnknownOutcome === 'fail') return await this.#settleError(UNKNOWN_OUTCOME);
     const { message, stack, retryable } = describeFailure(error);
-    this.#report?.failed(isToolTimeout(error) ? 'timeout' : TOOL_FAILED);
     if (retryable) {
       const { store, conceal } = this.#dependencies;
       const { session, callKey, agent } = this.#input;

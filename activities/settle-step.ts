@@ -27,12 +27,13 @@ export function settleStep(
     const place =
       input.session === undefined ? await placeOf(dependencies, input) : { session: input.session };
     if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
+    const told = await hasEnded(dependencies, input);
     const settled = await dependencies.store.settleStep({
       ...position,
       ...place,
       ...(ending === undefined ? {} : { ending }),
     });
-    reportEnd(dependencies.telemetry, input, settled.outcome);
+    if (!told) reportEnd(dependencies.telemetry, input, settled.outcome);
     return { v: PROTOCOL_VERSION, ...settled };
   };
   return (input) => {
@@ -73,6 +74,16 @@ async function placeOf(
     await store.recordStepFailure({ session, runKey, step, error: 'ended before it began', counts: false });
   }
   return { session, fence: own };
+}
+
+/** The turn's end is recorded: who did that has told of it, be it an earlier attempt or a model's last answer. */
+async function hasEnded(
+  { store }: ActivityDependencies,
+  { ended, invocationId }: SettleStepInput,
+): Promise<boolean> {
+  if (ended === undefined) return false;
+  const { app, userId, sessionId } = ended;
+  return (await store.findInvocation({ app, userId, sessionId }, invocationId))?.outcome !== undefined;
 }
 
 function endingOf({ ending, invocationId, agent }: SettleStepInput): SettleStep['ending'] {

@@ -1,3 +1,4 @@
+import type { SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { Tracing, type TracingOptions } from '../activities/telemetry/tracing.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
@@ -5,6 +6,7 @@ import { OptionReader } from '../src/schema/option-reader.ts';
 
 const OWNER = 'createWorker';
 const FIELDS = ['spanProcessors', 'resource', 'ratio', 'contents'] satisfies (keyof TracingOptions)[];
+const METHODS = ['onStart', 'onEnd', 'forceFlush', 'shutdown'] satisfies (keyof SpanProcessor)[];
 
 /** @throws DefinitionError naming the wrong field. */
 export function tracingOf(options: unknown): Tracing | undefined {
@@ -19,8 +21,11 @@ export function tracingOf(options: unknown): Tracing | undefined {
     );
   }
   for (const [index, processor] of spanProcessors.entries()) {
-    if (typeof processor?.onEnd === 'function' && typeof processor.shutdown === 'function') continue;
+    if (METHODS.every((method) => typeof processor?.[method] === 'function')) continue;
     throw invalid(`spanProcessors[${index}]`, 'expected a span processor of OpenTelemetry');
+  }
+  if (resource !== undefined && typeof (resource as { merge?: unknown } | null)?.merge !== 'function') {
+    throw invalid('resource', "expected what resourceFromAttributes({ 'service.name': … }) gives, or nothing");
   }
   if (ratio !== undefined && !(typeof ratio === 'number' && ratio >= 0 && ratio <= 1)) {
     throw invalid('ratio', 'expected a number from 0 to 1');

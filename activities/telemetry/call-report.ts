@@ -1,7 +1,7 @@
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import type { BegunCall } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import { toolSpan } from './spans.ts';
+import { contentText, toolSpan } from './spans.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { CallFacts } from './turn-metrics.ts';
 
@@ -38,10 +38,10 @@ export class CallReport {
     const tool = this.#tool.name;
     const span = toolSpan({ agent, names, invocationId, tool, callKey, callId, attempt: number });
     const contents = tracing.contents && this.#tool.durable.sensitive === false;
-    if (contents) span.attributes['gen_ai.tool.call.arguments'] = textOf(args);
+    if (contents) span.attributes['gen_ai.tool.call.arguments'] = contentText(args);
     return await tracing.within({ runKey, traceparent }, span, async (end) => {
       const result = await attempt();
-      if (contents) end({ attributes: { 'gen_ai.tool.call.result': textOf(result) } });
+      if (contents) end({ attributes: { 'gen_ai.tool.call.result': contentText(result) } });
       return result;
     });
   }
@@ -56,14 +56,5 @@ export class CallReport {
 
   #facts(): CallFacts {
     return { app: this.#begun.names.app, agent: this.#input.agent, tool: this.#tool.name };
-  }
-}
-
-/** What a tool returns may be anything; a span takes text. */
-function textOf(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? 'undefined';
-  } catch {
-    return `(${typeof value}, no JSON)`;
   }
 }

@@ -2,6 +2,7 @@ import type { Attributes } from '@opentelemetry/api';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/store.ts';
+import { errorType } from './error-type.ts';
 import type { SpanEnd, TracedSpan } from './tracing.ts';
 
 /** Names: OpenTelemetry's semantic conventions for generative AI, and `holdfast.` for what they have no name for. */
@@ -39,7 +40,7 @@ export function answeredChat({ usageMetadata, modelVersion, finishReason, errorC
       'gen_ai.usage.input_tokens': promptTokenCount,
       'gen_ai.usage.output_tokens': outputTokens,
     }),
-    ...(errorCode === undefined ? {} : { error: { type: errorCode } }),
+    ...(errorCode === undefined ? {} : { error: { type: errorType(errorCode) } }),
   };
 }
 
@@ -76,7 +77,7 @@ export function turnSpan(
         'holdfast.model_calls': usage.modelCalls,
         'holdfast.cost': usage.cost,
       }),
-      ...(status === 'failed' ? { error: { type: error?.code ?? '_OTHER' } } : {}),
+      ...(status === 'failed' ? { error: { type: errorType(error?.code) } } : {}),
     },
   };
 }
@@ -97,4 +98,13 @@ function providerOf(model: string): string {
 
 function known(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+}
+
+/** What models and tools give may be anything; a span takes text. */
+export function contentText(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'undefined';
+  } catch {
+    return `(${typeof value}, no JSON)`;
+  }
 }

@@ -3,8 +3,9 @@ import type { AskedStep, StepResponse } from '../../src/flows/step-response.ts';
 import type { Transcript } from '../../src/flows/transcript.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
+import type { InvocationOutcome } from '../../src/protocol/turn.ts';
 import type { OpenedStep } from '../../src/store/store.ts';
-import { type AgentFacts, answeredChat, chatSpan, turnSpan } from './spans.ts';
+import { type AgentFacts, answeredChat, chatSpan, contentText, turnSpan } from './spans.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { SpanEnd } from './tracing.ts';
 
@@ -14,10 +15,17 @@ type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 export class StepReport {
   readonly #telemetry: Telemetry;
   readonly #input: CallModelInput;
+  /** When the turn began, milliseconds since the epoch. */
+  #turnBegan = Date.now();
 
   constructor(telemetry: Telemetry, input: CallModelInput) {
     this.#telemetry = telemetry;
     this.#input = input;
+  }
+
+  /** A step that is about to be worked on. */
+  opened({ age }: OpenStep): void {
+    this.#turnBegan = Date.now() - age;
   }
 
   /** Asks the model within a span of its own. */
@@ -41,7 +49,7 @@ export class StepReport {
     const span = chatSpan({ ...this.#facts(agent.name, opened), model, step, attempt: opened.attempt });
     const contents = tracing.contents && !agent.durable.sensitive;
     if (contents && last?.event.content) {
-      span.attributes['gen_ai.input.messages'] = JSON.stringify([last.event.content]);
+      span.attributes['gen_ai.input.messages'] = contentText([last.event.content]);
     }
     return await tracing.within(this.#turn(), span, async (end) => {
       const response = await answer();
@@ -49,7 +57,7 @@ export class StepReport {
       if (contents && response.content) {
         told.attributes = {
           ...told.attributes,
-          'gen_ai.output.messages': JSON.stringify([response.content]),
+          'gen_ai.output.messages': contentText([response.content]),
         };
       }
       end(told);
@@ -68,13 +76,20 @@ export class StepReport {
     const { step, cameAt } = this.#input;
     metrics.stepRecorded({ app, agent, model: outcome.model ?? '', outcome: outcome.kind }, usage);
     if (step === 1 && cameAt !== undefined) {
-      metrics.turnBegan({ app }, Date.now() - opened.age - cameAt);
+      metrics.turnBegan({ app }, this.#turnBegan - cameAt);
     }
     if (ending === undefined) return;
-    metrics.turnEnded({ app, agent }, ending, opened.age);
+    metrics.turnEnded({ app, agent }, ending, Date.now() - this.#turnBegan);
     if (tracing === undefined) return;
     const { name, end } = turnSpan(this.#facts(agent, opened), ending);
-    tracing.turn(this.#turn(), name, Date.now() - opened.age, end);
+    tracing.turn(this.#turn(), name, this.#turnBegan, end);
+  }
+
+  /** A turn that ends with nothing of it in the store. It has no span: its id may be that of another turn. */
+  refused(outcome: InvocationOutcome): void {
+    const { identity, agent = '' } = this.#input;
+    if (identity === undefined) return;
+    this.#telemetry.metrics.turnEnded({ app: identity.app, agent }, outcome, 0);
   }
 
   #facts(agent: string, { names }: OpenStep): AgentFacts {

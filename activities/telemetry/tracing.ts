@@ -18,7 +18,9 @@ import {
   type SpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base';
+import { errorTypeOf } from './error-type.ts';
 import { turnTrace } from './turn-trace.ts';
+import { unfailing } from './unfailing-processor.ts';
 
 /** Options of tracing; see {@link https://opentelemetry.io/docs/specs/semconv/gen-ai/}. */
 export interface TracingOptions {
@@ -68,7 +70,7 @@ export class Tracing {
   constructor({ spanProcessors, resource, ratio = 1, contents = false }: TracingOptions) {
     this.contents = contents;
     this.#provider = new BasicTracerProvider({
-      spanProcessors,
+      spanProcessors: spanProcessors.map(unfailing),
       sampler: sampler(ratio),
       idGenerator: this.#ids,
       ...(resource === undefined ? {} : { resource }),
@@ -89,7 +91,7 @@ export class Tracing {
         work((facts) => Object.assign(told, facts)),
       );
     } catch (error) {
-      told.error ??= { type: typeOf(error) };
+      told.error ??= { type: errorTypeOf(error) };
       throw error;
     } finally {
       finish(span, told);
@@ -125,11 +127,6 @@ function finish(span: Span, { attributes, error }: SpanEnd): void {
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
-}
-
-function typeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '_OTHER';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
 /**

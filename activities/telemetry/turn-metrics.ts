@@ -1,6 +1,8 @@
 import type { MetricMeter } from '@temporalio/common';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
 import type { StepUsage } from '../../src/store/store.ts';
+import { errorType } from './error-type.ts';
+import { LabelValues } from './label-values.ts';
 
 /** The app is unknown to activities that get the store's id of the session only. */
 export interface StepFacts {
@@ -17,6 +19,8 @@ export interface CallFacts {
   tool: string;
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 /** A price is fractional, and Temporal's counters are whole: millionths of the price table's unit. */
 const MICRO = 1_000_000;
 const MILLISECOND = 1_000;
@@ -27,6 +31,7 @@ const MILLISECOND = 1_000;
  */
 export class TurnMetrics {
   readonly #meter: MetricMeter;
+  readonly #values = new LabelValues();
   readonly #turns;
   readonly #turnTime;
   readonly #waits;
@@ -42,7 +47,7 @@ export class TurnMetrics {
     this.#meter = meter;
     this.#turns = this.#counter('holdfast_turns', 'turn', 'turns that have ended');
     this.#turnTime = this.#seconds('holdfast_turn_seconds', 'from the first step of a turn to its end');
-    this.#waits = this.#seconds('holdfast_message_wait_seconds', 'from the start of a run to its first step');
+    this.#waits = this.#seconds('holdfast_message_wait_seconds', 'from the arrival of a message to the first step of its turn');
     this.#steps = this.#counter('holdfast_steps', 'step', 'model steps that were recorded');
     this.#modelTime = this.#seconds('holdfast_model_seconds', 'of one request to a model');
     this.#tokens = this.#counter('holdfast_tokens', 'token', 'tokens of model calls');
@@ -61,7 +66,7 @@ export class TurnMetrics {
     { status, error }: Pick<InvocationOutcome, 'status' | 'error'>,
     ms: number,
   ): void {
-    this.#turns.add(1, { app, agent, status, code: error?.code ?? '' });
+    this.#turns.add(1, { app, agent, status, code: error === undefined ? '' : errorType(error.code) });
     this.#turnTime.record(Math.max(ms, 0) / MILLISECOND, { app, agent, status });
   }
 
@@ -84,7 +89,7 @@ export class TurnMetrics {
   }
 
   modelFailed({ app, agent, model }: Omit<StepFacts, 'outcome'>, code: string): void {
-    this.#failures.add(1, { app, agent, kind: 'model', name: model, code });
+    this.#failures.add(1, { app, agent, kind: 'model', name: model, code: errorType(code) });
   }
 
   callSettled({ app, agent, tool }: CallFacts, failed: boolean): void {
@@ -96,14 +101,16 @@ export class TurnMetrics {
   }
 
   callFailed({ app, agent, tool }: CallFacts, code: string): void {
-    this.#failures.add(1, { app, agent, kind: 'tool', name: tool, code });
+    this.#failures.add(1, { app, agent, kind: 'tool', name: tool, code: errorType(code) });
   }
 
   #counter(name: string, unit: string, description: string) {
-    return this.#meter.createCounter(name, unit, description);
+    const counter = this.#meter.createCounter(name, unit, description);
+    return { add: (value: number, labels: Labels) => counter.add(value, this.#values.bounded(labels)) };
   }
 
   #seconds(name: string, description: string) {
-    return this.#meter.createHistogram(name, 'float', 's', description);
+    const histogram = this.#meter.createHistogram(name, 'float', 's', description);
+    return { record: (value: number, labels: Labels) => histogram.record(value, this.#values.bounded(labels)) };
   }
 }

@@ -13,8 +13,6 @@ export interface CommandOutput {
   note(text: string): void;
   /** Colours for standard output, where it is a terminal. */
   paint(style: Style, text: string): string;
-  /** Columns of standard output; undefined where it is no terminal. */
-  readonly columns: number | undefined;
   /** Asks a person; undefined where nobody can be asked. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
 }
@@ -28,7 +26,6 @@ export function processOutput(
     json: (value) => void out.write(`${JSON.stringify(value)}\n`),
     note: (text) => void err.write(`${styleText('dim', text, { stream: err })}\n`),
     paint: (style, text) => styleText(style, text, { stream: out }),
-    columns: out.isTTY ? out.columns : undefined,
     confirm: process.stdin.isTTY && err.isTTY ? (question) => asked(question, err) : undefined,
   };
 }

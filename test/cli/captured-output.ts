@@ -21,7 +21,6 @@ export function capturedOutput(confirm?: (question: string) => boolean): Capture
     json: (value) => void lines.push(JSON.stringify(value)),
     note: (text) => void notes.push(text),
     paint: (_style, text) => text,
-    columns: undefined,
     confirm: confirm && (async (question) => confirm(question)),
     values: () => lines.map((line) => JSON.parse(line)),
   };

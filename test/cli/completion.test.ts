@@ -57,6 +57,7 @@ describe.skipIf(!has('bash'))('in bash', () => {
     expect(offered('replay', 'one.json', 'agents.').sort()).toEqual(['agents.ts']);
     expect(offered('run', 'agents.ts', '--message', '')).toEqual([]);
     expect(offered('sessions', 'show', '')).toEqual([]);
+    expect(offered('worker', '--stand-in', 'agents.').sort()).toEqual(['agents.ts']);
   });
 });
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,42 +10,50 @@ import proto from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkStore } from '../../src/cli/doctor/check-store.ts';
 import { checkTemporal } from '../../src/cli/doctor/check-temporal.ts';
+import { deleteSession } from '../../src/cli/sessions/delete-session.ts';
+import { showSession } from '../../src/cli/sessions/show-session.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { answers } from '../../worker/temporal/probe.ts';
 import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';
 import { freePort, type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
+import { capturedOutput } from './captured-output.ts';
 import { surroundings, told } from './doctor-surroundings.ts';
 
-describe('the Temporal server', () => {
-  let address: string;
-  let stop: () => Promise<void>;
-  let down: ReturnType<typeof checkTemporal>;
+let server: PostgresServer;
+let address: string;
+let stop: () => Promise<void>;
+let down: ReturnType<typeof checkTemporal>;
 
-  /** One of nobody's configuring: without Holdfast's search attributes. */
-  beforeAll(async () => {
-    const work = mkdtempSync(join(tmpdir(), 'holdfast-doctor-server-'));
-    // Takes its time, beside the other tests.
-    down = checkTemporal(
-      surroundings({ env: { TEMPORAL_ADDRESS: '127.0.0.1:9' }, folder: join(work, 'none') }),
-    );
-    const port = await freePort();
-    address = `127.0.0.1:${port}`;
-    const flags = ['--headless', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'never'];
-    const server = spawn(process.env.HOLDFAST_TEMPORAL_CLI ?? 'temporal', ['server', 'start-dev', ...flags], {
-      cwd: work,
-      stdio: 'ignore',
-    });
-    const ended = once(server, 'exit');
-    stop = async () => {
-      server.kill('SIGKILL');
-      await ended;
-      rmSync(work, { recursive: true, force: true });
-    };
-    expect(await answers(address, 30_000)).toBe(true);
+beforeAll(async () => {
+  const work = mkdtempSync(join(tmpdir(), 'holdfast-doctor-server-'));
+  // Takes its time, beside the other tests.
+  down = checkTemporal(
+    surroundings({ env: { TEMPORAL_ADDRESS: '127.0.0.1:9' }, folder: join(work, 'none') }),
+  );
+  const port = await freePort();
+  address = `127.0.0.1:${port}`;
+  // One of nobody's configuring: without Holdfast's search attributes.
+  const flags = ['--headless', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'never'];
+  const temporal = spawn(process.env.HOLDFAST_TEMPORAL_CLI ?? 'temporal', ['server', 'start-dev', ...flags], {
+    cwd: work,
+    stdio: 'ignore',
   });
-  afterAll(() => stop());
+  const ended = once(temporal, 'exit');
+  stop = async () => {
+    temporal.kill('SIGKILL');
+    await ended;
+    rmSync(work, { recursive: true, force: true });
+  };
+  server = await startPostgresServer({ settings: { max_connections: '20' } });
+  expect(await answers(address, 30_000)).toBe(true);
+});
+afterAll(async () => {
+  await stop();
+  await server.close();
+});
 
+describe('the Temporal server', () => {
   const check = (env: NodeJS.ProcessEnv, taskQueue?: string) =>
     checkTemporal(surroundings({ env, ...(taskQueue === undefined ? {} : { taskQueue }) }));
 
@@ -126,12 +134,6 @@ describe('the Temporal server', () => {
 });
 
 describe('the store', () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await startPostgresServer({ settings: { max_connections: '20' } });
-  });
-  afterAll(() => server.close());
-
   const check = (HOLDFAST_STORE: string, more: NodeJS.ProcessEnv = {}, now?: () => number) =>
     checkStore(surroundings({ env: { HOLDFAST_STORE, ...more } }), now);
   const nameOf = (url: string) => new URL(url).pathname.slice(1);
@@ -275,6 +277,26 @@ describe('the store', () => {
       expect.stringMatching(/^warn: \d\d+ ms to the store and back.* → run workers near the database/),
     ]);
   });
+});
+
+test('sessions of the server and store that the environment names: no folder is made, no server started [cli.sessions]', async () => {
+  const folder = join(surroundings().folder, 'none');
+  const url = await server.newDatabase();
+  const store = await openStore({ url });
+  onTestFinished(() => store.close());
+  const names = { app: 'shop', userId: 'user', sessionId: 's1' };
+  await store.createSession({ ...names, state: { tier: 'gold' } });
+  const places = { folder, env: { HOLDFAST_STORE: url, TEMPORAL_ADDRESS: address } };
+  const shown = capturedOutput();
+  await showSession('s1', { ...places, state: true }, shown);
+  expect(shown.lines).toEqual([expect.stringMatching(/^shop\/user\/s1 · 0 events/), '  tier = "gold"']);
+  const deleted = capturedOutput();
+  expect(await deleteSession('s1', { ...places, yes: true, json: true }, deleted)).toBe(0);
+  expect(deleted.values()).toEqual([{ sessions: [names], runs: 0 }]);
+  await expect(showSession('s1', places, capturedOutput())).rejects.toThrow(/there are no sessions/);
+  const nonsense = { folder, env: { HOLDFAST_STORE: 'nonsense' } };
+  await expect(showSession('s1', nonsense, capturedOutput())).rejects.toThrow(/^HOLDFAST_STORE: .*postgres:/);
+  expect(existsSync(folder)).toBe(false);
 });
 
 /** A port that leads to another one, each way taking some milliseconds. */

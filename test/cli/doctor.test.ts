@@ -11,9 +11,11 @@ import {
   ownRuntime,
 } from '../../src/cli/doctor/check-runtime.ts';
 import { type Diagnosis, doctorCommand } from '../../src/cli/doctor/doctor-command.ts';
+import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
 import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
 import { acquireFolder } from '../../worker/index.ts';
+import { openLocalGateway } from '../../worker/local-gateway.ts';
 import { capturedOutput } from './captured-output.ts';
 import { surroundings, temporaryFolder, told } from './doctor-surroundings.ts';
 
@@ -91,6 +93,35 @@ describe('the folder', () => {
     expect(told(await checkFolder(around), 'folder')).toEqual([
       expect.stringMatching(/^ok: .*in use by nobody/),
     ]);
+  });
+
+  test('one in use by a process whose gateway answers [cli.doctor]', async () => {
+    const { folder } = surroundings();
+    const ownership = acquireFolder(folder);
+    releases.push(ownership.release);
+    const gateway = await openLocalGateway({
+      ownership,
+      client: new GatewayClient({ url: 'http://127.0.0.1:9', token: 'none' }),
+      about: () => ({
+        v: 1,
+        version: '0',
+        namespace: 'default',
+        taskQueue: 'q',
+        store: 'embedded',
+        apps: [],
+        agents: [],
+      }),
+      ready: async () => ({}),
+    });
+    try {
+      expect(told(await checkFolder(surroundings({ folder })), 'folder')).toEqual([
+        expect.stringMatching(
+          new RegExp(`^ok: .*in use by process ${process.pid} since .*, whose gateway answers$`),
+        ),
+      ]);
+    } finally {
+      await gateway.close();
+    }
   });
 
   test('unused where server and store are named, a file in its place [cli.doctor]', async () => {

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { acquireFolder, openTemporal } from '../../worker/index.ts';
+import { endServer } from '../setup/end-server.ts';
+import { putStore } from '../setup/made-store.ts';
 import { type Finished, HoldfastProcess, holdfast } from './holdfast-process.ts';
 
 const orders = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
@@ -24,7 +26,7 @@ async function runningTurn(work: string, name: string, args: string[], env: Reco
   const command = ['run', ...args, '--message', 'go', '--session', name, '--message-id', 'm'];
   const process = new HoldfastProcess(command, { cwd: work, env: { ...env, ...files } });
   onTestFinished(() => process.kill('SIGKILL'));
-  await expect.poll(() => existsSync(files.EFFECTS) || process.stderr, { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => existsSync(files.EFFECTS) || process.stderr).toBe(true);
   return {
     process,
     effects: () => readFileSync(files.EFFECTS, 'utf8'),
@@ -51,7 +53,7 @@ async function nextAttempt(address: string) {
     const [call] = raw.pendingActivities ?? [];
     return { attempt: call?.attempt, due: Number(call?.scheduledTime?.seconds ?? 0) * 1000 };
   };
-  await expect.poll(async () => (await read()).attempt, { timeout: 30_000 }).toBeGreaterThan(1);
+  await expect.poll(async () => (await read()).attempt).toBeGreaterThan(1);
   return read;
 }
 
@@ -59,7 +61,7 @@ async function nextAttempt(address: string) {
 async function isLeftAlone(address: string, other: Awaited<ReturnType<typeof runningTurn>>): Promise<void> {
   const read = await nextAttempt(address);
   const { attempt } = await read();
-  await expect.poll(async () => (await read()).due + 1_000 < Date.now(), { timeout: 60_000 }).toBe(true);
+  await expect.poll(async () => (await read()).due + 1_000 < Date.now()).toBe(true);
   other.openGate();
   expect(await other.process.finished()).toMatchObject({ code: 0 });
   expect((await read()).attempt).toBe(attempt);
@@ -68,9 +70,8 @@ async function isLeftAlone(address: string, other: Awaited<ReturnType<typeof run
 test('an interrupted turn waits for its own agents file [cli.files]', async () => {
   const work = workFolder();
   const folder = join(work, '.holdfast');
-  onTestFinished(async () => {
-    await holdfast(['stop', '--folder', folder], { cwd: work });
-  });
+  putStore(folder);
+  onTestFinished(() => endServer(folder));
   const turn = await interruptedTurn(work, 'interrupted', [orders, '--folder', folder], {});
   const other = await runningTurn(work, 'other', [stock, '--folder', folder], {});
   const { temporal } = JSON.parse(readFileSync(join(folder, 'dev.json'), 'utf8'));
@@ -85,11 +86,12 @@ test('an interrupted turn waits for its own folder, where two share a server [cl
   const { folder, release } = acquireFolder(join(work, 'server'));
   const server = await openTemporal({ folder });
   onTestFinished(async () => {
-    await server.stop?.();
+    await endServer(folder);
     release();
   });
   const address = String(server.connectionOptions.address);
   const env = { TEMPORAL_ADDRESS: address };
+  for (const name of ['one', 'two']) putStore(join(work, name));
   const turn = await interruptedTurn(work, 'interrupted', [orders, '--folder', join(work, 'one')], env);
   const other = await runningTurn(work, 'other', [orders, '--folder', join(work, 'two')], env);
   await isLeftAlone(address, other);

@@ -2,27 +2,30 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Event } from '../../src/events/event.ts';
-import { HoldfastProcess, holdfast } from './holdfast-process.ts';
+import { endServer } from '../setup/end-server.ts';
+import { putStore } from '../setup/made-store.ts';
+import { HoldfastProcess, holdfast, KILLED_SOON } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
 const folder = join(work, '.holdfast');
 
+beforeAll(() => putStore(folder));
 afterAll(async () => {
-  await holdfast(['stop', '--folder', folder], { cwd: work });
+  await endServer(folder);
   rmSync(work, { recursive: true, force: true });
 });
 
 test('a message to a session whose turn was killed waits for it, and only its own events are printed [cli.queued]', async () => {
-  const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate') };
+  const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate'), HEARTBEAT: KILLED_SOON };
   const run = ['run', agents, '--folder', folder, '--session', 's1', '--json'];
   const first = new HoldfastProcess([...run, '--message', 'go', '--message-id', 'm1'], {
     cwd: work,
     env: files,
   });
-  await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
   first.kill('SIGKILL');
   await first.finished();
   writeFileSync(files.GATE, '');

@@ -3,9 +3,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Event } from '../../src/events/event.ts';
-import { HoldfastProcess, holdfast } from './holdfast-process.ts';
+import { endServer } from '../setup/end-server.ts';
+import { putStore } from '../setup/made-store.ts';
+import { HoldfastProcess, holdfast, KILLED_SOON } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -15,8 +17,9 @@ describe('holdfast run', () => {
   const folder = join(work, '.holdfast');
   const run = (...args: string[]) => holdfast(['run', agents, '--folder', folder, ...args], { cwd: work });
 
+  beforeAll(() => putStore(folder));
   afterAll(async () => {
-    await holdfast(['stop', '--folder', folder], { cwd: work });
+    await endServer(folder);
     rmSync(work, { recursive: true, force: true });
   });
 
@@ -75,7 +78,7 @@ describe('holdfast run', () => {
   });
 
   test('killed during a tool and run again: the turn finishes, events whole [cli.crash]', async () => {
-    const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate') };
+    const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate'), HEARTBEAT: KILLED_SOON };
     const args = [
       'run',
       agents,
@@ -90,7 +93,7 @@ describe('holdfast run', () => {
       '--json',
     ];
     const first = new HoldfastProcess(args, { cwd: work, env: files });
-    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
     first.kill('SIGKILL');
     await first.finished();
     writeFileSync(files.GATE, '');
@@ -123,7 +126,7 @@ describe('holdfast run', () => {
       'm3',
     ];
     const first = new HoldfastProcess(args, { cwd: work, env: files });
-    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
     first.kill('SIGINT');
     const interrupted = await first.finished();
     expect(interrupted.code).toBe(130);
@@ -146,7 +149,7 @@ describe('holdfast run', () => {
       cwd: work,
       env: files,
     });
-    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
     const second = await run('--message', 'go');
     expect(second).toMatchObject({
       code: 1,
@@ -158,7 +161,7 @@ describe('holdfast run', () => {
   });
 });
 
-describe('bad input of holdfast run', () => {
+describe.concurrent('bad input of holdfast run', () => {
   const work = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
   afterAll(() => rmSync(work, { recursive: true, force: true }));
 
@@ -260,7 +263,7 @@ describe('bad input of holdfast run', () => {
   });
 
   test('a Temporal server that is down [cli.server]', async () => {
-    const result = await holdfast(['run', agents, ...message], {
+    const result = await holdfast(['run', agents, '--folder', join(work, 'no-server'), ...message], {
       cwd: work,
       env: { TEMPORAL_ADDRESS: '127.0.0.1:9' },
     });
@@ -272,10 +275,13 @@ describe('bad input of holdfast run', () => {
   });
 
   test('a store that is down: its password is not shown [cli.store]', async () => {
-    const result = await holdfast(['run', agents, '--stop-server', ...message], {
-      cwd: work,
-      env: { HOLDFAST_STORE: 'postgres://ada:secret-word@127.0.0.1:9/shop' },
-    });
+    const result = await holdfast(
+      ['run', agents, '--folder', join(work, 'store-down'), '--stop-server', ...message],
+      {
+        cwd: work,
+        env: { HOLDFAST_STORE: 'postgres://ada:secret-word@127.0.0.1:9/shop' },
+      },
+    );
     expect(result).toMatchObject({
       code: 1,
       stdout: '',

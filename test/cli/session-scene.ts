@@ -8,8 +8,10 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { GeminiScript } from '../../src/testing/gemini-script.ts';
 import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
-import { acquireFolder, createWorker, openTemporal, stopEmbedded } from '../../worker/index.ts';
+import { acquireFolder, createWorker, openTemporal } from '../../worker/index.ts';
 import { openLocalGateway } from '../../worker/local-gateway.ts';
+import { endServer } from '../setup/end-server.ts';
+import { putStore } from '../setup/made-store.ts';
 
 const silent = () => undefined;
 
@@ -30,6 +32,7 @@ export async function openSessionScene(agent: LlmAgent, script: GeminiScript): P
   Object.assign(process.env, gemini.env);
   const ownership = acquireFolder(join(mkdtempSync(join(tmpdir(), 'holdfast-sessions-')), '.holdfast'));
   const { folder } = ownership;
+  putStore(folder);
   const [temporal, store] = await Promise.all([openTemporal({ folder }), openStore({ folder })]);
   const native = await NativeConnection.connect(temporal.connectionOptions);
   const connection = await Connection.connect(temporal.connectionOptions);
@@ -82,7 +85,7 @@ export async function openSessionScene(agent: LlmAgent, script: GeminiScript): P
     async close() {
       await endOwner();
       await gemini.close();
-      await stopEmbedded(folder);
+      await endServer(folder);
       rmSync(join(folder, '..'), { recursive: true, force: true });
     },
   };

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,6 +7,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { CliError } from '../../src/cli/cli-error.ts';
 import type { Printer } from '../../src/cli/printer.ts';
+import { replayCommand } from '../../src/cli/replay/replay-command.ts';
 import { deleteSession } from '../../src/cli/sessions/delete-session.ts';
 import { forkSession } from '../../src/cli/sessions/fork-session.ts';
 import { listSessions } from '../../src/cli/sessions/list-sessions.ts';
@@ -43,8 +45,6 @@ function recordingPrinter(): Printer & { events: StoredEvent[]; status: string[]
     status,
     note: ignored,
     started: ignored,
-    text: ignored,
-    textDropped: ignored,
     text: ignored,
     textDropped: ignored,
     callStarted: ignored,
@@ -226,6 +226,19 @@ describe('through the gateway of the process that has the folder', () => {
   });
 });
 
+test('what the Temporal CLI saves of a run replays [cli.replay]', async () => {
+  const { temporal } = JSON.parse(readFileSync(join(scene.folder, 'dev.json'), 'utf8'));
+  const show = ['workflow', 'show', '--workflow-id', 'shop/user/a%2Fb', '--output', 'json'];
+  const cli = process.env.HOLDFAST_TEMPORAL_CLI ?? 'temporal';
+  const file = join(scene.folder, 'history.json');
+  writeFileSync(file, execFileSync(cli, [...show, '--address', temporal.address]));
+  const output = capturedOutput();
+  expect(await replayCommand([file], { json: true }, output)).toBe(0);
+  expect(output.values()).toEqual([
+    { file, ok: true, workflowId: 'shop/user/a%2Fb', events: expect.any(Number) },
+  ]);
+});
+
 describe('with nobody in the folder', () => {
   test('store and server are opened here: deletion takes forks and histories along, a retry is kept for its workers [cli.sessions]', async () => {
     await forkSession('shop/user/a%2Fb', { ...places(), to: 'second' }, capturedOutput());
@@ -234,7 +247,9 @@ describe('with nobody in the folder', () => {
     const listed = capturedOutput();
     await listSessions({ ...places(), limit: 20, order: 'asc', json: true }, listed);
     const [{ sessions }] = listed.values() as [{ sessions: Session[] }];
-    expect(sessions.map(({ sessionId }) => sessionId)).toEqual(expect.arrayContaining(['s1', 'a/b', 'second']));
+    expect(sessions.map(({ sessionId }) => sessionId)).toEqual(
+      expect.arrayContaining(['s1', 'a/b', 'second']),
+    );
     const deleted = capturedOutput();
     await deleteSession('shop/user/a%2Fb', { ...places(), yes: true, withForks: true, json: true }, deleted);
     expect(deleted.values()).toEqual([

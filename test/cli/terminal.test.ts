@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endServer } from '../setup/end-server.ts';
+import { putStore } from '../setup/made-store.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 
 const agentsFile = (name: string) => fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url));
@@ -27,10 +29,11 @@ describe('what the terminal shows', () => {
     GATE: join(work, `gate-${name}`),
   });
   const made = (path: string, child: HoldfastProcess) =>
-    expect.poll(() => existsSync(path) || child.stderr, { timeout: 30_000 }).toBe(true);
+    expect.poll(() => existsSync(path) || child.stderr).toBe(true);
 
+  beforeAll(() => putStore(folder));
   afterAll(async () => {
-    await holdfast(['stop', '--folder', folder], { cwd: work });
+    await endServer(folder);
     rmSync(work, { recursive: true, force: true });
   });
 

@@ -3,7 +3,7 @@ import { CancelledFailure } from '@temporalio/common';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { Store } from '../../src/store/store.ts';
-import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
+import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
 
 let scene: ClientScene;
 
@@ -56,7 +56,7 @@ describe('a turn that was cancelled', () => {
     const { first: later } = await scene.holding(names, 'hold longer');
     const again = await scene.client.sendMessage({ ...names, message: 'hold', messageId: 'hold' });
     expect(again).toMatchObject({ disposition: 'sent', runId: later.runId });
-    expect(await again.receipt()).toMatchObject({ status: 'finished', confirmed: true });
+    expect(await again.receipt(PATIENT)).toMatchObject({ status: 'finished', confirmed: true });
     expect(await again.result()).toMatchObject({
       invocationId: first.invocationId,
       status: 'interrupted',
@@ -64,7 +64,7 @@ describe('a turn that was cancelled', () => {
     });
     // Whoever has the handle of the run that was cancelled is told of this run.
     await expect(first.result()).rejects.toThrow(WorkflowFailedError);
-    expect(await scene.client.status(names)).toMatchObject({ invocationId: later.invocationId });
+    expect(await scene.client.status(names, PATIENT)).toMatchObject({ invocationId: later.invocationId });
     scene.held.release();
     expect(await later.result()).toMatchObject({ status: 'completed' });
   });
@@ -76,7 +76,7 @@ describe('a turn that was cancelled', () => {
     await settling.reached;
     const one = await scene.client.sendMessage({ ...names, message: 'one', messageId: 'm1' });
     expect(one).toMatchObject({ disposition: 'sent', runId: first.runId });
-    expect(await one.receipt()).toMatchObject({ status: 'queued', confirmed: true, messageId: 'm1' });
+    expect(await one.receipt(PATIENT)).toMatchObject({ status: 'queued', confirmed: true, messageId: 'm1' });
     settling.release();
     expect(await one.result()).toMatchObject({ status: 'completed', text: 'answer to one' });
     expect(await scene.said(names)).toEqual(['hold', 'one', 'answer to one']);
@@ -87,7 +87,7 @@ describe('a turn that was cancelled', () => {
     const keeping = held('keepMessages');
     const one = await scene.client.sendMessage({ ...names, message: 'one', messageId: 'm1' });
     await keeping.reached;
-    const receipt = one.receipt();
+    const receipt = one.receipt(PATIENT);
     const result = one.result();
     await handled(first.workflowId, 'updateAccepted');
     await workflow(first.workflowId).cancel();
@@ -105,7 +105,9 @@ describe('a turn that was cancelled', () => {
 test('a run of an older worker that cancels its answers is asked no more, and the store tells [message.acknowledged]', async () => {
   const { names } = await scene.holding();
   const message = { ...names, message: 'one', messageId: 'm1' };
-  expect(await (await scene.client.sendMessage(message)).receipt()).toMatchObject({ status: 'queued' });
+  expect(await (await scene.client.sendMessage(message)).receipt(PATIENT)).toMatchObject({
+    status: 'queued',
+  });
   const { connection, options } = scene.environment.temporal;
   const cancelled = () =>
     Promise.reject(new WorkflowUpdateFailedError('failed', new CancelledFailure('cancelled')));
@@ -118,7 +120,7 @@ test('a run of an older worker that cancels its answers is asked no more, and th
     store: scene.environment.store,
   });
   const again = await client.sendMessage(message);
-  expect(await again.receipt()).toMatchObject({ status: 'queued', confirmed: true, messageId: 'm1' });
+  expect(await again.receipt(PATIENT)).toMatchObject({ status: 'queued', confirmed: true, messageId: 'm1' });
   scene.held.release();
   expect(await again.result()).toMatchObject({ status: 'completed', text: 'answer to one' });
 });
@@ -129,7 +131,7 @@ test('who waits for a message of many reads only what became of this one [messag
     [1, 2, 3].map((n) => scene.client.sendMessage({ ...names, message: `m${n}`, messageId: `m${n}` })),
   );
   const last = others.at(-1);
-  expect(await last?.receipt()).toMatchObject({ status: 'queued' });
+  expect(await last?.receipt(PATIENT)).toMatchObject({ status: 'queued' });
   const { store } = scene.environment;
   const wholeInbox = vi.spyOn(store, 'readInbox');
   const oneRow = vi.spyOn(store, 'findWaiting');

@@ -9,6 +9,9 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
+/** For answers that a worker gives: on a slow machine the default of 5 s is none that a test may rest on. */
+export const PATIENT = { timeout: 120_000 };
+
 const lastText = (contents: readonly Content[] | undefined) =>
   contents?.findLast(({ role, parts }) => role === 'user' && parts?.some((part) => part.text !== undefined))
     ?.parts?.[0]?.text ?? '';

@@ -39,7 +39,6 @@ const example = `${root}examples/python/start_turn.py`;
 const ANSWER = 'It is on its way.';
 const REFUSED =
   /message: \d+ bytes of JSON with its stateDelta, at most 65536 travel through Temporal: send it by a HoldfastClient with a store/;
-const POLL = { timeout: 30_000 };
 
 /** A block of the document by its language and what its first line holds. */
 function block(language: string, first: string): string {
@@ -129,7 +128,7 @@ describe('clients in other languages', () => {
       });
       const second = sendMessage('s1', 'm2', 'And order A-2?');
       const names = { app: 'shop', userId: 'ada', sessionId: 's1' };
-      await expect.poll(async () => (await environment.client.status(names))?.queued, POLL).toBe(1);
+      await expect.poll(async () => (await environment.client.status(names))?.queued).toBe(1);
       held.release();
       const printed = `${invocationIdOf('shop', 'ada', 's1', 'm1')} ${ANSWER} 1\n`;
       expect([await first, await second]).toEqual([printed, printed]);
@@ -157,7 +156,7 @@ describe('clients in other languages', () => {
       const handle = environment.temporal.workflow.getHandle(workflowIdOf('shop', 'ada', 'large'));
       const details = async () =>
         (await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
-      await expect.poll(details, POLL).toMatch(REFUSED);
+      await expect.poll(details).toMatch(REFUSED);
       held.release();
       await Promise.all([turn, refused]);
       expect(await said('large')).toEqual(['Where is order A-1?']);

@@ -4,7 +4,7 @@ import { MessageRejected, MessageTooLarge, NoAnswer } from '../../src/client/cli
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { MOST_QUEUED } from '../../src/protocol/message.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
+import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
 
 let scene: ClientScene;
 
@@ -27,15 +27,18 @@ describe('a message while another one is answered', () => {
       runId: first.runId,
       taskQueue: 'holdfast',
     });
-    expect(await one.receipt()).toMatchObject({ status: 'queued', position: 1, confirmed: true });
-    expect(await two.receipt()).toMatchObject({ status: 'queued', position: 2, messageId: 'm2' });
-    expect(await first.receipt()).toMatchObject({ status: 'running', invocationId: first.invocationId });
+    expect(await one.receipt(PATIENT)).toMatchObject({ status: 'queued', position: 1, confirmed: true });
+    expect(await two.receipt(PATIENT)).toMatchObject({ status: 'queued', position: 2, messageId: 'm2' });
+    expect(await first.receipt(PATIENT)).toMatchObject({
+      status: 'running',
+      invocationId: first.invocationId,
+    });
     scene.held.release();
     scene.held.hold();
     expect(await first.result()).toMatchObject({ status: 'completed', text: 'answer to hold' });
     expect(await one.result()).toMatchObject({ invocationId: one.invocationId, text: 'answer to one' });
     await scene.held.begun();
-    expect(await one.receipt()).toMatchObject({ status: 'finished' });
+    expect(await one.receipt(PATIENT)).toMatchObject({ status: 'finished' });
     expect((await workflow(first.workflowId).describe()).status.name).toBe('RUNNING');
     scene.held.release();
     expect(await two.result()).toMatchObject({ text: 'answer to hold on' });
@@ -73,14 +76,14 @@ describe('a message while another one is answered', () => {
     const later = await scene.client.sendMessage(message);
     results.push(await later.result());
     expect(new Set(results.map(({ events }) => JSON.stringify(events))).size).toBe(1);
-    expect(await later.receipt()).toMatchObject({ status: 'finished', confirmed: true });
+    expect(await later.receipt(PATIENT)).toMatchObject({ status: 'finished', confirmed: true });
     expect(await scene.said(names)).toEqual(['hold', 'answer to hold', 'one', 'answer to one']);
   });
 
   test('with other content under the same id is told apart [message.enqueue]', async () => {
     const { names } = await scene.holding();
     const other = await scene.client.sendMessage({ ...names, message: 'another text', messageId: 'hold' });
-    expect(await other.receipt()).toMatchObject({ status: 'duplicate', confirmed: true });
+    expect(await other.receipt(PATIENT)).toMatchObject({ status: 'duplicate', confirmed: true });
     scene.held.release();
     expect(await other.result()).toMatchObject({ text: 'answer to hold' });
   });
@@ -113,9 +116,9 @@ describe('a message while another one is answered', () => {
     const send = (messageId: string) =>
       scene.client.sendMessage({ ...names, message: `text of ${messageId}`, messageId });
     await Promise.all(Array.from({ length: MOST_QUEUED }, (_, index) => send(`m${index}`)));
-    await expect.poll(async () => (await scene.client.status(names))?.queued).toBe(MOST_QUEUED);
+    await expect.poll(async () => (await scene.client.status(names, PATIENT))?.queued).toBe(MOST_QUEUED);
     const asked = await send('asked');
-    expect(await asked.receipt()).toMatchObject({ status: 'queue full', confirmed: true });
+    expect(await asked.receipt(PATIENT)).toMatchObject({ status: 'queue full', confirmed: true });
     const waits = await send('waits');
     await expect(waits.result()).rejects.toThrow(MessageRejected);
     await expect(waits.result()).rejects.toThrow(/queue full: 100 messages wait already/);
@@ -137,7 +140,7 @@ describe('an acknowledged message', () => {
         const { names, first } = await scene.holding();
         const one = await client.sendMessage({ ...names, message: 'one', messageId: 'm1' });
         const two = await client.sendMessage({ ...names, message: 'two', messageId: 'm2' });
-        expect(await two.receipt(), how).toMatchObject({ status: 'queued', position: 2 });
+        expect(await two.receipt(PATIENT), how).toMatchObject({ status: 'queued', position: 2 });
         await end(first.workflowId);
         await expect(first.result(), how).rejects.toThrow(WorkflowFailedError);
         const [answerOfTwo, answerOfOne] = await Promise.all([two.result(), one.result()]);
@@ -159,7 +162,7 @@ describe('an acknowledged message', () => {
       const client = kind === 'with a store' ? scene.client : scene.plain;
       const { names } = await scene.holding();
       const queued = await client.sendMessage({ ...names, message: 'hold too', messageId: 'm1' });
-      expect(await queued.receipt()).toMatchObject({ status: 'queued', confirmed: true });
+      expect(await queued.receipt(PATIENT)).toMatchObject({ status: 'queued', confirmed: true });
       const result = queued.result();
       result.catch(() => undefined);
       scene.held.release();
@@ -167,7 +170,7 @@ describe('an acknowledged message', () => {
       await scene.held.begun();
       await workflow(queued.workflowId).terminate('by an operator');
       await expect(result).rejects.toThrow(WorkflowFailedError);
-      expect(await scene.client.status(names)).toBeUndefined();
+      expect(await scene.client.status(names, PATIENT)).toBeUndefined();
       expect(await scene.said(names)).toEqual(['hold', 'answer to hold', 'hold too']);
     },
   );
@@ -260,7 +263,7 @@ describe('a large message', () => {
       messageId: 'm2',
       stateDelta: { topic: 'size' },
     });
-    expect(await queued.receipt()).toMatchObject({ status: 'queued', position: 1 });
+    expect(await queued.receipt(PATIENT)).toMatchObject({ status: 'queued', position: 1 });
     scene.held.release();
     expect(await queued.result()).toMatchObject({ status: 'completed' });
     const messages = (await scene.environment.store.readEvents(names)).filter(

@@ -4,14 +4,10 @@ import { StoreNeeded, TurnRunning } from '../../src/client/client-errors.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import { SessionExists, SessionHasForks, SessionNotFound } from '../../src/store/store-errors.ts';
-import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
+import { DELETE_SOON } from '../setup/delete-soon.ts';
+import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
 
 let scene: ClientScene;
-
-/** The server deletes a history once it has noted its close as done, which it does twice a minute by default. */
-const DELETE_SOON = ['transfer', 'visibility'].map(
-  (queue) => `history.${queue}ProcessorUpdateAckInterval="200ms"`,
-);
 
 beforeAll(async () => {
   scene = await openClientScene(DELETE_SOON);
@@ -98,10 +94,13 @@ describe('sessions', () => {
     expect(retry.invocationId).not.toBe(first.invocationId);
     await scene.held.begun();
     // Its settled sibling ends at once.
-    await expect.poll(async () => (await scene.client.status(names))?.running.length).toBe(1);
+    await expect.poll(async () => (await scene.client.status(names, PATIENT))?.running.length).toBe(1);
     scene.held.release();
     expect(await retry.result()).toMatchObject({ status: 'completed', invocationId: retry.invocationId });
-    expect(await retry.receipt()).toMatchObject({ status: 'finished', invocationId: retry.invocationId });
+    expect(await retry.receipt(PATIENT)).toMatchObject({
+      status: 'finished',
+      invocationId: retry.invocationId,
+    });
     const again = await scene.client.sendMessage({ ...names, message: 'hold two', messageId: 'hold two' });
     // One message id answers with the newest of its invocations.
     const { events } = await retry.result();
@@ -135,7 +134,7 @@ describe('deletion', () => {
     expect(deleted.sessions).toEqual([names]);
     expect(deleted.runs).toBeGreaterThanOrEqual(1);
     expect(await scene.client.sessions.get(names)).toBeUndefined();
-    await expect.poll(() => runsOf(names), { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => runsOf(names)).toBe(0);
     expect(await scene.client.sessions.delete(names)).toMatchObject({ sessions: [] });
     await answer(names, 'anew');
     expect(await scene.said(names)).toEqual(['anew', 'answer to anew']);
@@ -148,7 +147,7 @@ describe('deletion', () => {
     expect(await scene.client.sessions.delete({ ...names, cancelRunning: true })).toMatchObject({
       sessions: [names],
     });
-    await expect.poll(() => runsOf(names), { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => runsOf(names)).toBe(0);
   });
 
   test('says so where a cancelled turn has no worker to end it [session.delete]', async () => {
@@ -157,7 +156,7 @@ describe('deletion', () => {
     const refused = scene.client.sessions.delete({ ...names, cancelRunning: true, timeout: 300 });
     await expect(refused).rejects.toThrow(/has not ended within 300 ms: start a worker, or terminate it/);
     await scene.environment.restartWorker();
-    await expect.poll(() => scene.client.status(names), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => scene.client.status(names, PATIENT)).toBeUndefined();
   });
 
   test('of a session with forks is refused, or takes them along [session.delete]', async () => {
@@ -193,7 +192,7 @@ describe('deletion', () => {
     await expect.poll(async () => (await workflow.count('WorkflowId STARTS_WITH "it\'s"')).count).toBe(9);
     expect(await scene.client.sessions.delete(victim)).toEqual({ sessions: [victim], runs: 3 });
     expect(await scene.client.sessions.delete(long)).toEqual({ sessions: [long], runs: 1 });
-    await expect.poll(() => runsOf(victim), { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => runsOf(victim)).toBe(0);
     expect((await workflow.getHandle(`${victimId}X/e-child`).describe()).status.name).toBe('FAILED');
     for (const each of alike) {
       expect(await runsOf(each)).toBe(1);

@@ -2,7 +2,7 @@ import { Client, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/cl
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { InvalidTurn, NoAnswer, UnknownCall } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
+import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
 
 let scene: ClientScene;
 
@@ -16,13 +16,13 @@ describe('steering', () => {
   test('one call is cancelled while its turn goes on with the others [steer.cancelCall]', async () => {
     const { names, first } = await scene.holding(newSession(), 'hold two');
     await scene.held.begun(2);
-    const [one] = (await scene.client.status(names))?.running ?? [];
+    const [one] = (await scene.client.status(names, PATIENT))?.running ?? [];
     const callKey = `${first.invocationId}.1.0`;
     expect(one).toMatchObject({ tool: 'hold' });
-    const receipt = await scene.client.cancelCall(names, { callKey, reason: 'takes too long' });
+    const receipt = await scene.client.cancelCall(names, { ...PATIENT, callKey, reason: 'takes too long' });
     expect(receipt).toEqual({ v: 1, callKey, status: 'cancelling', confirmed: true });
     await expect
-      .poll(async () => (await scene.client.status(names))?.running.map((call) => call.callKey))
+      .poll(async () => (await scene.client.status(names, PATIENT))?.running.map((call) => call.callKey))
       .toEqual([`${first.invocationId}.1.1`]);
     scene.held.release();
     expect(await first.result()).toMatchObject({ status: 'completed' });
@@ -34,29 +34,29 @@ describe('steering', () => {
 
   test('a call that is not open is refused with those that are [steer.cancelCall]', async () => {
     const { names, first } = await scene.holding();
-    const unknown = scene.client.cancelCall(names, { callKey: 'e-nobody.1.0' });
+    const unknown = scene.client.cancelCall(names, { ...PATIENT, callKey: 'e-nobody.1.0' });
     await expect(unknown).rejects.toThrow(UnknownCall);
     await expect(unknown).rejects.toThrow(`open calls: ${first.invocationId}.1.0 (hold)`);
     await expect(scene.client.cancelCall(names, {})).rejects.toThrow(InvalidTurn);
-    await expect(scene.client.cancelCall(names, { callKey: 'a', callId: 'b' })).rejects.toThrow(
+    await expect(scene.client.cancelCall(names, { ...PATIENT, callKey: 'a', callId: 'b' })).rejects.toThrow(
       'cancelCall: expected either a callKey or a callId',
     );
     scene.held.release();
     await first.result();
-    await expect(scene.client.cancelCall(names, { callKey: 'a' })).rejects.toThrow(
+    await expect(scene.client.cancelCall(names, { ...PATIENT, callKey: 'a' })).rejects.toThrow(
       /no turn runs in session test\/ada/,
     );
   });
 
   test('a turn is interrupted, and the session goes on [steer.interrupt]', async () => {
     const { names, first } = await scene.holding();
-    expect(await scene.client.interrupt(names, { reason: 'the customer has hung up' })).toEqual({
+    expect(await scene.client.interrupt(names, { ...PATIENT, reason: 'the customer has hung up' })).toEqual({
       v: 1,
       invocationId: first.invocationId,
       confirmed: true,
     });
     expect(await first.result()).toMatchObject({ status: 'interrupted' });
-    expect(await scene.client.interrupt(names)).toEqual({ v: 1, confirmed: true });
+    expect(await scene.client.interrupt(names, PATIENT)).toEqual({ v: 1, confirmed: true });
     const next = await scene.client.sendMessage({ ...names, message: 'and now?' });
     expect(await next.result()).toMatchObject({ text: 'answer to and now?' });
     expect(scene.environment.gemini.refusals).toEqual([]);
@@ -65,7 +65,7 @@ describe('steering', () => {
   test('an order with no worker up is kept, and says that nobody has confirmed it [steer.interrupt]', async () => {
     const { names, first } = await scene.holding();
     const queued = await scene.client.sendMessage({ ...names, message: 'next', messageId: 'm2' });
-    expect(await queued.receipt()).toMatchObject({ status: 'queued' });
+    expect(await queued.receipt(PATIENT)).toMatchObject({ status: 'queued' });
     await scene.environment.stopWorker();
     const order = await scene.client.interrupt(names, { timeout: 300 });
     expect(order).toEqual({ confirmed: false, reason: expect.stringContaining('the task queue holdfast') });
@@ -79,23 +79,25 @@ describe('steering', () => {
   test('a turn is interrupted by its own id only, where one is given [steer.interrupt]', async () => {
     const { names, first } = await scene.holding();
     const queued = await scene.client.sendMessage({ ...names, message: 'next', messageId: 'm2' });
-    expect(await queued.receipt()).toMatchObject({ status: 'queued' });
-    expect(await scene.client.interrupt(names, { invocationId: queued.invocationId })).toEqual({
+    expect(await queued.receipt(PATIENT)).toMatchObject({ status: 'queued' });
+    expect(await scene.client.interrupt(names, { ...PATIENT, invocationId: queued.invocationId })).toEqual({
       v: 1,
       confirmed: true,
     });
-    expect(await scene.client.status(names)).toMatchObject({ invocationId: first.invocationId });
+    expect(await scene.client.status(names, PATIENT)).toMatchObject({ invocationId: first.invocationId });
     const { invocationId } = first;
-    expect(await scene.client.interrupt(names, { invocationId })).toMatchObject({ invocationId });
+    expect(await scene.client.interrupt(names, { ...PATIENT, invocationId })).toMatchObject({ invocationId });
     expect(await first.result()).toMatchObject({ status: 'interrupted' });
     expect(await queued.result()).toMatchObject({ text: 'answer to next' });
-    await expect(scene.client.interrupt(names, { invocationId: '' })).rejects.toThrow(InvalidTurn);
+    await expect(scene.client.interrupt(names, { ...PATIENT, invocationId: '' })).rejects.toThrow(
+      InvalidTurn,
+    );
   });
 
   test('an order whose answer was lost is sent again, and counts once [steer.interrupt]', async () => {
     const { names, first } = await scene.holding();
     const queued = await scene.client.sendMessage({ ...names, message: 'hold next', messageId: 'm2' });
-    expect(await queued.receipt()).toMatchObject({ status: 'queued' });
+    expect(await queued.receipt(PATIENT)).toMatchObject({ status: 'queued' });
     scene.held.hold();
     const { connection, options } = scene.environment.temporal;
     const losing = new HoldfastClient({
@@ -118,7 +120,7 @@ describe('steering', () => {
     expect(await losing.interrupt(names)).toMatchObject({ confirmed: false });
     expect(await first.result()).toMatchObject({ status: 'interrupted' });
     // The signal was handled before the query: the next turn has not been interrupted by it.
-    expect(await scene.client.status(names)).toMatchObject({
+    expect(await scene.client.status(names, PATIENT)).toMatchObject({
       status: 'running',
       invocationId: queued.invocationId,
       running: [{ tool: 'hold' }],
@@ -129,14 +131,14 @@ describe('steering', () => {
 
   test('status is undefined where no turn runs [turn.status]', async () => {
     const { names, first } = await scene.holding();
-    expect(await scene.client.status(names)).toMatchObject({
+    expect(await scene.client.status(names, PATIENT)).toMatchObject({
       status: 'running',
       invocationId: first.invocationId,
       queued: 0,
     });
     scene.held.release();
     await first.result();
-    expect(await scene.client.status(names)).toBeUndefined();
+    expect(await scene.client.status(names, PATIENT)).toBeUndefined();
     expect(await scene.client.status(newSession())).toBeUndefined();
   });
 });

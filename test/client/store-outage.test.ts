@@ -20,7 +20,7 @@ let stopWorker: () => Promise<void>;
 
 beforeAll(async () => {
   scene = await openClientScene();
-  store = await openStore({ url: await server.newDatabase(), connectTimeout: 1_000 });
+  store = await openStore({ url: await server.newDatabase(), connectTimeout: 5_000 });
   const { temporal } = scene.environment;
   const { address } = (temporal.connection as Connection).options;
   const connection = await NativeConnection.connect({ address });
@@ -75,7 +75,7 @@ test('who follows a session or a turn waits for a store that is away, and misses
   onTestFinished(() => looks.mockRestore());
   await server.stop();
   const failed = () => looks.mock.settledResults.filter(({ type }) => type === 'rejected').length;
-  await expect.poll(failed, { timeout: 20_000 }).toBeGreaterThan(3);
+  await expect.poll(failed).toBeGreaterThan(3);
   // One that begins meanwhile waits, too.
   const late = collect(turn.events());
   await server.start();
@@ -89,7 +89,7 @@ test('who follows a session or a turn waits for a store that is away, and misses
 });
 
 test('a store that this process has closed is not waited for [message.follow]', async () => {
-  const closing = await openStore({ url: await server.newDatabase(), connectTimeout: 1_000 });
+  const closing = await openStore({ url: await server.newDatabase(), connectTimeout: 5_000 });
   const follower = new HoldfastClient({ temporal: scene.environment.temporal, store: closing });
   const following = collect(follower.follow(newSession()));
   await closing.close();

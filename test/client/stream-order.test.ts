@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { FollowerTooSlow } from '../../src/client/client-errors.ts';
 import type { StreamItem } from '../../src/client/stream-item.ts';
 import { streamItems } from '../../src/client/stream-items.ts';
@@ -143,9 +143,11 @@ describe('what a follower is given', () => {
             await turns(reader[items.length % reader.length] ?? 0);
           }
         })();
+        const all: StoreNotice[] = [];
         const late: StoreNotice[] = [];
         let count = 0;
         const tell = async (notice: StoreNotice) => {
+          all.push(notice);
           const { fate = 'told', wait: pause = 0 } = fates[count++ % fates.length] ?? {};
           if (fate === 'late') late.push(notice);
           else if (fate !== 'lost') store.hear(notice);
@@ -166,10 +168,18 @@ describe('what a follower is given', () => {
           await tell(store.append('model', step));
           await tell(store.append('responses', step));
         }
+        store.hear({ type: 'appended', session: store.session, seq: store.events.length });
+        await vi.waitUntil(() => seqsOf(items).length === store.events.length, {
+          interval: 1,
+          timeout: 30_000,
+        });
+        const given = items.length;
+        for (const notice of all) store.hear(notice);
+        await turns(5);
         written.resolve();
         await reading;
         checkOrder(items);
-        expect(seqsOf(items)).toHaveLength(store.events.length);
+        expect(items).toHaveLength(given);
         expect(store.listeners.size).toBe(0);
       }),
       { numRuns: 150 },

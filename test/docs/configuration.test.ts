@@ -78,5 +78,5 @@ test('it has a row for each option of each command, and of what code is given [d
   expect(rowOf('`tool` and `new FunctionTool`', 'timeout')).toMatch(
     /\| `Duration` \| 5 minutes; .* \| Longest run of one attempt\. Format: milliseconds/,
   );
-  expect(rowOf('`openStore`', 'poolSize')).toMatch(/\| 10 \| Connections to the server/);
+  expect(rowOf('`openStore`', 'poolSize')).toMatch(/\| `10` \| Connections to the server/);
 });

@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('the TypeScript snippets of the documents compile', { timeout: 120_000 }, () => {
+test('the TypeScript snippets of the documents compile', () => {
   expect(pages).toContain('docs/tools.md');
   for (const path of pages) writeSnippets(path);
   const config = {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { InvalidTurn, MessageRejected, TurnRunning, UnknownCall } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
+import type { StreamItem } from '../../src/client/stream-item.ts';
 import {
   createGateway,
   type Gateway,
@@ -195,6 +196,25 @@ describe.each([
     expect(await api().sessions.get(names)).toBeUndefined();
   });
 
+  test('gets the text of an answer while it is written [gateway.events]', async () => {
+    const names = newSession();
+    await (await api().sendMessage({ ...names, message: 'one' })).result();
+    const stop = new AbortController();
+    const items: StreamItem[] = [];
+    const following = (async () => {
+      for await (const item of api().stream(names, { signal: stop.signal })) items.push(item);
+    })();
+    await expect.poll(() => items.length).toBe(2);
+    const turn = await api().sendMessage({ ...names, message: 'two', runConfig: { streamingMode: 'sse' } });
+    await turn.result();
+    await expect.poll(() => items.filter(({ type }) => type === 'event').length).toBe(4);
+    stop.abort();
+    await following;
+    const written = items.flatMap((item) => (item.type === 'text' ? [item.text] : []));
+    expect(written.join('')).toBe('answer to two');
+    expect(items.at(-1)).toMatchObject({ type: 'event', seq: 4 });
+  });
+
   test('follows a session from before it is there [gateway.events]', async () => {
     const names = newSession();
     const stop = new AbortController();
@@ -246,7 +266,7 @@ describe('over HTTP', () => {
     const proxy = await CuttingProxy.open();
     const cut = await serveGateway({ gateway: gatewayOf([`127.0.0.1:${proxy.port}`]) });
     proxy.target = cut.port;
-    proxy.allowance = () => 400 + Math.floor(Math.random() * 1_500);
+    proxy.allowance = () => 1_200 + Math.floor(Math.random() * 2_500);
     try {
       const client = new GatewayClient({ url: `http://127.0.0.1:${proxy.port}`, token: TOKEN });
       const names = newSession();

@@ -83,7 +83,7 @@ const BREACHES: Record<string, { path: string; content: string }> = {
   },
 };
 
-describe('the dependency rules', { timeout: 120_000 }, () => {
+describe('the dependency rules', () => {
   const copy = mkdtempSync(join(tmpdir(), 'holdfast-layout-'));
   let clean: Violation[];
   let planted: Violation[];
@@ -106,7 +106,7 @@ module.exports = { ...rules, options: { ...rules.options, preserveSymlinks: true
       "import { one } from './planted-circle.ts';\nexport const other = () => one;\n",
     );
     planted = violations();
-  }, 120_000);
+  });
   afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
   function violations(): Violation[] {

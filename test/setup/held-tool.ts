@@ -1,4 +1,5 @@
 import { tool } from '../../src/tools/tool.ts';
+import { beating } from './beating.ts';
 
 /** A tool whose calls wait until a test lets them go. */
 export class HeldTool {
@@ -16,14 +17,13 @@ export class HeldTool {
     return tool({
       name: this.name,
       description: 'waits until it is released',
-      heartbeatTimeout: '2s',
       execute: async (_args, context) => {
         this.#calls += 1;
         for (const { count, reached } of this.#begun) if (this.#calls >= count) reached();
         const aborted = new Promise<never>((_resolve, reject) =>
           context.abortSignal?.addEventListener('abort', () => reject(new Error('aborted'))),
         );
-        await Promise.race([this.#released.promise, aborted]);
+        await beating(context, Promise.race([this.#released.promise, aborted]));
         return { held: true };
       },
     });

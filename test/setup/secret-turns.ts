@@ -7,6 +7,7 @@ import { error } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
+import { beating } from './beating.ts';
 import { OwnModel, saying } from './own-model.ts';
 import { plantedSecrets } from './planted-secrets.ts';
 import { stepCalls } from './scripts.ts';
@@ -99,13 +100,12 @@ export class SecretTurns {
       tool({
         name: 'holds',
         description: 'waits until it is cancelled or let go',
-        heartbeatTimeout: '1s',
         execute: async (_args, context) => {
-          context.heartbeat({ progress: secrets.heartbeat });
           const aborted = new Promise((_resolve, reject) =>
             context.abortSignal?.addEventListener('abort', () => reject(new Error('cancelled'))),
           );
-          await Promise.race([this.#held.promise, aborted]);
+          const waiting = Promise.race([this.#held.promise, aborted]);
+          await beating(context, waiting, { progress: secrets.heartbeat });
           return {};
         },
       }),

@@ -28,6 +28,8 @@ import {
 } from '../../worker/index.ts';
 import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
 import { obtainExecutable } from '../../worker/temporal/install.ts';
+import { endServer } from './end-server.ts';
+import { putStore } from './made-store.ts';
 import { stepCalls } from './scripts.ts';
 
 export type History = temporal.api.history.v1.IHistory;
@@ -102,6 +104,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   const gemini = await startGeminiStandIn({ script: options.script ?? stepCalls([]) });
   Object.assign(process.env, gemini.env);
   const env = await serverEnvironment(folder, options.serverConfig ?? []);
+  putStore(folder);
   const [server, store] = await Promise.all([openTemporal({ folder, env }), openStore({ folder })]);
   const connection = await Connection.connect({
     ...server.connectionOptions,
@@ -161,7 +164,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
       await store.close();
       await native.close();
       await connection.close();
-      await server.stop?.();
+      await endServer(folder);
       await gemini.close();
       release();
       rmSync(folder, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -27,6 +28,8 @@ const worker = await createWorker({
 });
 const running = worker.run();
 console.log('polling');
+// It is killed before it could write its part of the cache, which makes the next start quicker.
+flushCompileCache();
 await running;
 
 function hanging(actual: Store, { when, method, call }: NonNullable<WorkerProcessOptions['hang']>): Store {

@@ -2,16 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { putStore } from '../setup/made-store.ts';
 import { tableOf } from './report.ts';
 import { runSoak } from './run-soak.ts';
 
 const seed = Number(process.env.HOLDFAST_SOAK_SEED ?? 1);
 
-test.each(['pglite', 'postgres'] as const)(
+test.concurrent.each(['pglite', 'postgres'] as const)(
   'a dozen kills on %s: nothing lost, nothing doubled, every message answered [crash.soak]',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async (store) => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-soak-'));
+    if (store === 'pglite') putStore(folder);
     const report = await runSoak({
       seed,
       kills: 12,

@@ -2,8 +2,12 @@ import { openStore } from '../../src/store/open-store.ts';
 import { Turn } from './suite/turn.ts';
 
 /** Appends turns until it is killed; each line names what the store has acknowledged. */
-const [folder = '', sessions = '1'] = process.argv.slice(2);
-const store = await openStore({ folder, onProgress: (line) => console.log(`progress ${line}`) });
+const [folder = '', sessions = '1', template] = process.argv.slice(2);
+const store = await openStore({
+  folder,
+  onProgress: (line) => console.log(`progress ${line}`),
+  ...(template === undefined ? {} : { template }),
+});
 console.log('open');
 
 await Promise.all(Array.from({ length: Number(sessions) }, (_, index) => append(`s${index}`)));

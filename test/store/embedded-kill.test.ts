@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { folderWithStore, temporaryFolder } from './temporary-folder.ts';
 
 const SCRIPT = fileURLToPath(new URL('./appending-process.ts', import.meta.url));
 const children = new Set<ChildProcess>();
@@ -34,7 +34,7 @@ async function runUntilKilled(
   return lines;
 }
 
-const folder = temporaryFolder();
+const folder = folderWithStore();
 
 test('nothing acknowledged is lost in five SIGKILLs, and seq stays gapless [store.durable]', async () => {
   const acknowledged: string[] = [];
@@ -60,7 +60,7 @@ test('nothing acknowledged is lost in five SIGKILLs, and seq stays gapless [stor
   vi.unstubAllEnvs();
   expect(acknowledged.length).toBeGreaterThan(600);
   expect(acknowledged.filter((line) => !recorded.has(line))).toEqual([]);
-}, 60_000);
+});
 
 test.each([0, 300, 900, 1_500])(
   'a SIGKILL %i ms into the first initialisation leaves no trace',
@@ -71,5 +71,4 @@ test.each([0, 300, 900, 1_500])(
     expect(await store.readEvents({ app: 'kill', userId: 'ada', sessionId: 's9' })).toEqual([]);
     await store.close();
   },
-  60_000,
 );

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { Turn } from './suite/turn.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { folderWithStore, temporaryFolder } from './temporary-folder.ts';
 
 test('a store is made once, keeps what it has, and is open in one place at a time [store.embedded]', async () => {
   const folder = temporaryFolder();
@@ -35,9 +35,9 @@ test('a store is made once, keeps what it has, and is open in one place at a tim
 });
 
 test('the socket is this user’s alone, and goes with the store [store.embedded]', async () => {
-  const home = temporaryFolder();
+  const home = folderWithStore();
   vi.stubEnv('TMPDIR', temporaryFolder());
-  const store = await openStore({ folder: home });
+  const store = await openStore({ folder: home, template: TEMPLATES });
   const folders = readdirSync(tmpdir());
   expect(folders).toHaveLength(1);
   const [folder = ''] = folders;
@@ -68,7 +68,7 @@ test('a folder for temporary files that is too deep for a socket is named', asyn
 });
 
 test('a crash of its thread fails what it was doing, and the store goes on by itself [store.unavailable]', async () => {
-  const store = await openStore({ folder: temporaryFolder() });
+  const store = await openStore({ folder: folderWithStore() });
   const turn = new Turn(store);
   await turn.opened(1);
   for (let crashes = 0; crashes < 2; crashes += 1) {

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { StoreUnavailable } from '../../src/store/store-errors.ts';
+import { putStore } from '../setup/made-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
 import { makeSmallDisk, type SmallDisk } from './small-disk.ts';
 import { newNames, Turn } from './suite/turn.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
 const MOST_TURNS = 2_000;
 
@@ -73,16 +72,13 @@ function smallDisk(megabytes: number): SmallDisk {
 if (reason !== undefined) {
   test.skip(`a full disk: ${reason}`, () => undefined);
 } else {
-  describe('PGlite', async () => {
-    const initialised = temporaryFolder();
-    await (await openStore({ folder: initialised })).close();
-
+  describe('PGlite', () => {
     test.each(cases)(
       '%s can not grow: a clear error, then the same store goes on [store.full]',
       async (_what, megabytes) => {
         const disk = smallDisk(128);
         const folder = join(disk.folder, 'home');
-        cpSync(initialised, folder, { recursive: true });
+        putStore(folder);
         disk.fill(megabytes);
         const session = new GrowingSession(await openStore({ folder }));
         expectFull(await session.growUntilItFails(), folder);
@@ -127,7 +123,7 @@ if (reason !== undefined) {
           await session.grow(3);
           return 'works';
         };
-        await expect.poll(() => goesOn().catch(String), { timeout: 90_000 }).toBe('works');
+        await expect.poll(() => goesOn().catch(String)).toBe('works');
         await session.check();
       },
     );

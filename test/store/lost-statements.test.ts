@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { Turn } from './suite/turn.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { folderWithStore } from './temporary-folder.ts';
 
-const folder = temporaryFolder();
+const folder = folderWithStore();
 let store: OpenedStore;
 
 beforeAll(async () => {
-  store = await openStore({ folder });
+  store = await openStore({ folder, template: TEMPLATES });
 });
 
 afterAll(() => store.close());

@@ -11,7 +11,7 @@ import { type Migration, migrations } from '../../src/store/migrations/all.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
 import { Turn } from './suite/turn.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { folderWithStore } from './temporary-folder.ts';
 
 const OPENING = fileURLToPath(new URL('./opening-process.ts', import.meta.url));
 const LOCK = "select pg_advisory_xact_lock(x'686f6c64'::int, x'66617374'::int)";
@@ -121,7 +121,7 @@ test.each([
 });
 
 test('an embedded store of an unreleased version is refused by its folder [store.migrate]', async () => {
-  const folder = temporaryFolder();
+  const folder = folderWithStore();
   const store = await openStore({ folder });
   await sql`update holdfast.migrations set checksum = 'other'`.execute(store.db);
   await store.close();
@@ -159,9 +159,7 @@ test('a migration that waits for a long transaction lets others read, says so, a
     ...migrations,
     next('alter table holdfast.sessions add column note text'),
   ]);
-  await expect
-    .poll(() => progress, { timeout: 20_000 })
-    .toContain('waiting for a transaction that holds a table of the store');
+  await expect.poll(() => progress).toContain('waiting for a transaction that holds a table of the store');
   await turn.commit(1, 0);
   await backup.query('commit');
   await migrating;
@@ -171,11 +169,11 @@ test('a migration that waits for a long transaction lets others read, says so, a
 test('a migration may take longer than other statements, and one that fails leaves nothing [store.migrate]', async () => {
   const url = await server.newDatabase();
   await opened(url);
-  const slow = pooled(url, 200);
-  const failing = next('create table holdfast.half (id int); select pg_sleep(0.5); select 1 / 0');
+  const slow = pooled(url, 1_000);
+  const failing = next('create table holdfast.half (id int); select pg_sleep(1.3); select 1 / 0');
   await expect(migrate(slow, () => undefined, [...migrations, failing])).rejects.toThrow('division by zero');
   expect(await server.query(`select from pg_class where relname = 'half'`, nameOf(url))).toEqual([]);
-  const working = next('create table holdfast.half (id int); select pg_sleep(0.5)');
+  const working = next('create table holdfast.half (id int); select pg_sleep(1.3)');
   await migrate(slow, () => undefined, [...migrations, working]);
   expect((await applied(url)).at(-1)).toEqual({ version: LATEST + 1 });
 });

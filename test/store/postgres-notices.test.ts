@@ -117,7 +117,7 @@ test('text of any characters and of 7 KiB crosses as it is told [stream.text]', 
     fc.string({ unit: 'binary', minLength: 1 }),
     fc.constantFrom('\0', '"', '\\', '\n', '€'),
   );
-  const texts = fc.sample(fc.tuple(unit, fc.boolean()), 100).map(([characters, long], index) => {
+  const texts = fc.sample(fc.tuple(unit, fc.boolean()), 30).map(([characters, long], index) => {
     const times = long ? Math.floor(MOST_TEXT_BYTES / Buffer.byteLength(characters)) : 1;
     return partialText(turn, characters.repeat(times), index);
   });

@@ -43,7 +43,7 @@ test('a store takes as many connections as its pool has, and calls beyond wait f
 });
 
 test('a statement that hangs and a pool that is used up are unavailable, each by its reason [store.unavailable]', async () => {
-  const store = await openStore({ url, poolSize: 1, connectTimeout: 300, queryTimeout: 600 });
+  const store = await openStore({ url, poolSize: 1, connectTimeout: 1_000, queryTimeout: 2_000 });
   const turn = new Turn(store);
   await turn.opened(1);
   const other = new pg.Client({ connectionString: url });
@@ -55,14 +55,14 @@ test('a statement that hangs and a pool that is used up are unavailable, each by
     reason: {
       code: 'HOLDFAST_STORE_UNAVAILABLE',
       retryable: true,
-      message: expect.stringContaining('no answer within 600 ms'),
+      message: expect.stringContaining('no answer within 2000 ms'),
     },
   });
   expect(waiting).toMatchObject({
     reason: {
       code: 'HOLDFAST_STORE_UNAVAILABLE',
       retryable: true,
-      message: expect.stringContaining('no connection within 300 ms: all are in use'),
+      message: expect.stringContaining('no connection within 1000 ms: all are in use'),
     },
   });
   await other.query('commit');

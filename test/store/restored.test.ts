@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
 import { Turn } from './suite/turn.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { folderWithStore, temporaryFolder } from './temporary-folder.ts';
 
 const server = await startPostgresServer();
 afterAll(() => server.close());
@@ -35,7 +35,7 @@ const kinds: [string, () => Promise<Restorable>][] = [
   [
     'PGlite',
     async () => {
-      const folder = temporaryFolder();
+      const folder = folderWithStore();
       return {
         open: () => openStore({ folder }),
         backUp: async () => {

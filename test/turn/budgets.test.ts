@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { call, hang, text } from '../../src/testing/gemini-reply.ts';
+import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -23,7 +24,7 @@ beforeAll(async () => {
       new App({ name: 'calls', rootAgent, durable: { budgets: { turn: { modelCalls: 3 } } } }),
       new App({ name: 'tokens', rootAgent, durable: { budgets: { session: { tokens: 1 } } } }),
       new App({ name: 'cost', rootAgent, durable: { prices, budgets: { turn: { cost: 0.000_000_1 } } } }),
-      new App({ name: 'time', rootAgent, durable: { budgets: { turn: { time: '1s' } } } }),
+      new App({ name: 'time', rootAgent, durable: { budgets: { turn: { time: '4s' } } } }),
       new App({ name: 'steps', rootAgent, durable: { runConfig: { maxLlmCalls: 2 } } }),
       new App({ name: 'priced', rootAgent, durable: { prices } }),
     ],
@@ -83,9 +84,13 @@ test('an app says how many steps its turns take, a message how many its own does
   expect(await steps({ maxLlmCalls: 4 })).toBe(4);
 });
 
-test('a turn that is out of time ends while a tool runs: its call is answered [budget.limits]', async () => {
-  environment.gemini.reset(() => call('hold'));
-  const { result, events } = await environment.run({ app: 'time', message: 'go' });
+/** Within the time of its turn it has come to what is asked for. */
+const slowly: GeminiScript = ({ contents }) =>
+  contents?.[0]?.parts?.[0]?.text === 'hold' ? call('hold') : hang();
+
+test.concurrent('a turn that is out of time ends while a tool runs: its call is answered [budget.limits]', async () => {
+  environment.gemini.reset(slowly);
+  const { result, events } = await environment.run({ app: 'time', message: 'hold' });
   expect(result).toMatchObject(exceeded(/wall time/));
   expect(events.map(({ kind }) => kind)).toEqual(['message', 'model', 'responses', 'error']);
   expect(events[2]?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({
@@ -93,9 +98,9 @@ test('a turn that is out of time ends while a tool runs: its call is answered [b
   });
 });
 
-test('a turn that is out of time ends while its model is asked [budget.limits]', async () => {
-  environment.gemini.reset(() => hang());
-  const { result, events } = await environment.run({ app: 'time', message: 'go' });
+test.concurrent('a turn that is out of time ends while its model is asked [budget.limits]', async () => {
+  environment.gemini.reset(slowly);
+  const { result, events } = await environment.run({ app: 'time', message: 'hang' });
   expect(result).toMatchObject(exceeded(/wall time/));
   expect(events.map(({ kind }) => kind)).toEqual(['message', 'error']);
 });

@@ -16,6 +16,8 @@ import {
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
 import { openTemporal, type TemporalTarget } from '../../worker/index.ts';
+import { endServer } from '../setup/end-server.ts';
+import { putStore } from '../setup/made-store.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';
 import type { WorkerProcessOptions } from '../setup/worker-process.ts';
 
@@ -30,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await connection.close();
-  await server.stop?.();
+  await endServer(serverFolder);
   rmSync(serverFolder, { recursive: true, force: true });
 });
 
@@ -46,6 +48,7 @@ class Scene {
 
   private constructor(gemini: GeminiStandIn) {
     this.gemini = gemini;
+    putStore(this.folder);
   }
 
   static async play(script: GeminiScript, scenes: (scene: Scene) => Promise<void>): Promise<void> {
@@ -265,5 +268,5 @@ function hangUntil(message: string, reply: GeminiReply): GeminiScript {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  await expect.poll(condition, { timeout: 60_000, interval: 20 }).toBe(true);
+  await expect.poll(condition, { interval: 20 }).toBe(true);
 }

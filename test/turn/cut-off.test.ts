@@ -8,6 +8,7 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { settledCalls } from '../setup/settled-calls.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const held = new HeldTool();
@@ -47,15 +48,7 @@ const POINTS: Record<string, Point> = {
   },
   'parallel calls, one of them settled': {
     script: stepCalls([[{ name: 'add' }], [{ name: 'hold' }, { name: 'add' }, { name: 'hold_too' }]]),
-    async reached({ store }) {
-      const settled = Promise.withResolvers<void>();
-      let adds = 0;
-      const stop = store.onNotice((notice) => {
-        if (notice.type === 'call settled' && notice.tool === 'add' && ++adds === 2) settled.resolve();
-      });
-      await Promise.all([held.begun(), heldToo.begun(), settled.promise]);
-      stop();
-    },
+    reached: ({ store }) => Promise.all([held.begun(), heldToo.begun(), settledCalls(store, 'add', 2)]),
     responses: [{ sum: 2 }, CUT_OFF, { sum: 2 }, CUT_OFF],
   },
 };

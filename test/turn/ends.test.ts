@@ -67,7 +67,7 @@ describe('the start and the end of a turn', () => {
             asked >= 0 && events.slice(asked).some((event) => event.workflowTaskCompletedEventAttributes)
           );
         };
-        await expect.poll(acted, { timeout: 20_000 }).toBe(true);
+        await expect.poll(acted).toBe(true);
       },
       async ended() {
         await turn.result().catch(() => undefined);

@@ -6,8 +6,10 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { DELETE_SOON } from '../setup/delete-soon.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { settledCalls } from '../setup/settled-calls.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 /** Call keys of the runs of `add`, in order. */
@@ -30,10 +32,7 @@ describe("Temporal's histories are deleted", () => {
   beforeAll(async () => {
     environment = await openTurnEnvironment({
       agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [add, held.tool()] })],
-      // The server deletes a closed run once its queues say that its end has been dealt with, by default half a minute later.
-      serverConfig: ['transfer', 'visibility'].map(
-        (queue) => `history.${queue}ProcessorUpdateAckInterval="100ms"`,
-      ),
+      serverConfig: DELETE_SOON,
     });
   });
   beforeEach(() => {
@@ -54,7 +53,7 @@ describe("Temporal's histories are deleted", () => {
       workflowExecution: { workflowId, runId },
     });
     const describeRun = () => temporal.workflow.getHandle(workflowId, runId).describe();
-    await expect.poll(() => describeRun().then(() => 'there', nameOf), { timeout: 30_000 }).toBe('not found');
+    await expect.poll(() => describeRun().then(() => 'there', nameOf)).toBe('not found');
   }
 
   function nameOf(error: unknown): string {
@@ -88,9 +87,9 @@ describe("Temporal's histories are deleted", () => {
     environment.gemini.reset(
       stepCalls([[{ name: 'add', args: { a: 1 } }], [{ name: 'add', args: { a: 2 } }, { name: 'hold' }]]),
     );
+    const added = settledCalls(environment.store, 'add', 2);
     const turn = await send('go', 'm1');
-    await held.begun();
-    await expect.poll(() => effects).toHaveLength(2);
+    await Promise.all([held.begun(), added]);
     await deleteHistory(turn);
     return turn;
   }

@@ -8,6 +8,7 @@ import type { OpenStep } from '../../src/store/store.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { beating } from '../setup/beating.ts';
 import { Conversation } from '../setup/conversation.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -19,8 +20,8 @@ let lateStep: OpenStep | undefined;
 const zombie = tool({
   name: 'zombie',
   description: 'goes on when its run has given it up, as a late attempt of a first step would',
-  execute: async () => {
-    await wakeUp.promise;
+  execute: async (_args, context) => {
+    await beating(context, wakeUp.promise);
     const step = lateStep as OpenStep;
     openStep(environment.store, step).then(late.resolve, ({ code }) => late.resolve(code));
     return {};

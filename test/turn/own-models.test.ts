@@ -100,7 +100,6 @@ describe('a model of users', () => {
       expect(['completed', 'failed']).toContain(result.status);
       await expectGoesOn(sessionId);
     },
-    20_000,
   );
 
   test('that answers with a null among its parts is understood [model.unusable]', async () => {

@@ -9,6 +9,7 @@ import { tool } from '../../src/tools/tool.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';
+import { settledCalls } from '../setup/settled-calls.ts';
 import { type History, openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const LARGE = 100 * 1024;
@@ -218,6 +219,7 @@ describe.each([
     environment.gemini.reset((request, info) =>
       scripted([[{ name: info.userText === 'second' ? 'hold_second' : 'hold' }, add(1)]])(request, info),
     );
+    const added = settledCalls(environment.store, 'add_activity', 2);
     const turn = await environment.client.sendMessage({
       ...session.names,
       message: 'first',
@@ -226,7 +228,7 @@ describe.each([
     await held.begun();
     await environment.client.sendMessage({ ...session.names, message: 'second', messageId: 'm2' });
     held.release();
-    await heldSecond.begun();
+    await Promise.all([heldSecond.begun(), added]);
     const [task] = await session.workflowTasks(turn);
     if (task === undefined) throw new Error('no workflow task has completed');
     const reset = await session.reset(turn, task);
@@ -241,9 +243,9 @@ describe.each([
 
   test('a turn under way, while its call runs: the call runs once more, with its key, what was recorded does not [steer.reset]', async () => {
     environment.gemini.reset(stepCalls([[add(1)], [{ name: 'hold' }, add(2)]]));
+    const added = settledCalls(environment.store, 'add_activity', 2);
     const turn = await environment.client.sendMessage({ ...session.names, message: 'go' });
-    await held.begun();
-    await expect.poll(() => effects).toHaveLength(2);
+    await Promise.all([held.begun(), added]);
     const [task] = await session.workflowTasks((await session.chain(turn)).at(-1) ?? turn);
     if (task === undefined) throw new Error('no workflow task has completed');
     const reset = await session.reset((await session.chain(turn)).at(-1) ?? turn, task);

@@ -18,6 +18,8 @@ import {
 } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
+import { endServer } from '../setup/end-server.ts';
+import { putStore } from '../setup/made-store.ts';
 import { stepCalls } from '../setup/scripts.ts';
 
 const STEPS = 3;
@@ -38,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await native.close();
   await connection.close();
-  await server.stop?.();
+  await endServer(serverFolder);
   rmSync(serverFolder, { recursive: true, force: true });
 });
 
@@ -58,6 +60,7 @@ class Scene {
 
   private constructor(gemini: GeminiStandIn) {
     this.gemini = gemini;
+    putStore(this.#path('store'));
     const steps = Array.from({ length: STEPS }, (_, step) => [{ name: 'work', args: { step: step + 1 } }]);
     const model = stepCalls(steps) as Extract<GeminiScript, (...args: never[]) => unknown>;
     gemini.reset((request, info) => {
@@ -190,10 +193,10 @@ async function expectStopped(scene: Scene, turn: TurnHandle): Promise<void> {
   await scene.start();
   const old = await scene.store.readEvents(scene.names);
   const stopped = { status: 'RUNNING', type: 'HOLDFAST_STORE_BEHIND_HISTORY' };
-  await expect.poll(() => scene.pending(turn), { timeout: 60_000 }).toMatchObject(stopped);
+  await expect.poll(() => scene.pending(turn)).toMatchObject(stopped);
   const { attempt } = await scene.pending(turn);
   const retried = async () => (await scene.pending(turn)).attempt > attempt;
-  await expect.poll(retried, { timeout: 60_000 }).toBe(true);
+  await expect.poll(retried).toBe(true);
   expect(await scene.pending(turn)).toMatchObject(stopped);
   expect({ effects, requests: gemini.requests.length }).toEqual(before);
   expect(await scene.store.readEvents(scene.names)).toEqual(old);
@@ -201,7 +204,7 @@ async function expectStopped(scene: Scene, turn: TurnHandle): Promise<void> {
   scene.putBack();
 }
 
-describe('a store that was restored from an older backup while a turn is under way', () => {
+describe.concurrent('a store that was restored from an older backup while a turn is under way', () => {
   test.each<{ backup: string; at: Place['at']; step: number }>([
     { backup: 'before the session', at: 'call', step: STEPS },
     { backup: 'before the session', at: 'model', step: STEPS },
@@ -254,7 +257,7 @@ describe('a store that was restored from an older backup while a turn is under w
       await scene.send('m2');
       const waiting = async () =>
         (await scene.store.readInbox(scene.names)).map(({ messageId }) => messageId);
-      await expect.poll(waiting, { timeout: 30_000 }).toEqual(['m2']);
+      await expect.poll(waiting).toEqual(['m2']);
       await scene.stop();
       scene.backUp();
 

@@ -3,6 +3,7 @@ import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { retentionId } from '../../src/protocol/retention.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
+import { DELETE_SOON } from '../setup/delete-soon.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
@@ -14,6 +15,7 @@ let environment: TurnEnvironment;
 
 beforeAll(async () => {
   environment = await openTurnEnvironment({
+    serverConfig: DELETE_SOON,
     apps: [
       new App({ name: 'forgets', rootAgent, durable: { retention: 1 } }),
       new App({ name: 'keeps', rootAgent, durable: { retention: '30 days' } }),
@@ -39,9 +41,8 @@ test('sessions are deleted by their age, with their histories; those whose turns
     await environment.temporal.schedule.getHandle(retentionId(app)).trigger();
   }
   const { store } = environment;
-  await expect.poll(() => store.findSession(names('forgets', 's')), { timeout: 20_000 }).toBeUndefined();
-  // The server puts the deletion of a run that has just closed off for half a minute.
-  await expect.poll(() => runs('forgets', 's'), { timeout: 60_000 }).toBe(0);
+  await expect.poll(() => store.findSession(names('forgets', 's'))).toBeUndefined();
+  await expect.poll(() => runs('forgets', 's')).toBe(0);
   held.release();
   expect(await running.result()).toMatchObject({ status: 'completed', text: 'held' });
   expect(await store.findSession(names('keeps', 's'))).toMatchObject({ seq: 2 });

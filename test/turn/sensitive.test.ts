@@ -48,7 +48,6 @@ const beatsTool = tool({
   description: 'says secrets while it runs',
   parameters,
   sensitive: true,
-  heartbeatTimeout: '2s',
   summary: ({ pin }) => String(pin),
   execute: (_args, context) => beats(context),
 });
@@ -112,7 +111,7 @@ describe('what a history and a log are told', () => {
     const handle = environment.temporal.workflow.getHandle(turn.workflowId);
     const described = async () => (await handle.describe()).raw;
     const beaten = async () => (await described()).pendingActivities?.[0]?.lastHeartbeatTime;
-    await expect.poll(beaten, { timeout: 30_000 }).toBeTruthy();
+    await expect.poll(beaten).toBeTruthy();
     const places = {
       status: Buffer.from(JSON.stringify(await handle.query('status'))),
       details: Buffer.from(JSON.stringify(await handle.query('__temporal_workflow_metadata'))),

@@ -5,8 +5,10 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import { blocked, call, error, stopped, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
+import { beating } from '../setup/beating.ts';
 import { scheduledActivities, textOf } from '../setup/history-facts.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';
+import { settledCalls } from '../setup/settled-calls.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const runs: Record<string, number> = {};
@@ -116,8 +118,11 @@ const waits = tool({
   name: 'waits',
   description: 'waits until it is cancelled',
   execute: (_args, context) =>
-    new Promise((_resolve, reject) =>
-      context?.abortSignal?.addEventListener('abort', () => reject(new Error('cancelled'))),
+    beating(
+      context,
+      new Promise((_resolve, reject) =>
+        context.abortSignal?.addEventListener('abort', () => reject(new Error('cancelled'))),
+      ),
     ),
 });
 const secretive = tool({
@@ -472,8 +477,9 @@ describe('a turn', () => {
     const stop = environment.store.onNotice((notice) => {
       if (notice.type === 'call started' && notice.tool === 'waits') waiting.resolve();
     });
+    const added = settledCalls(environment.store, 'add', 1);
     const handle = await environment.client.sendMessage({ ...names, message: 'go' });
-    await waiting.promise;
+    await Promise.all([waiting.promise, added]);
     stop();
     await environment.temporal.workflow.getHandle(handle.workflowId).cancel();
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });

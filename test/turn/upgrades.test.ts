@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -16,9 +17,13 @@ import { text } from '../../src/testing/gemini-reply.ts';
 import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
+import { endServer } from '../setup/end-server.ts';
 import { HeldTool } from '../setup/held-tool.ts';
+import { putStore } from '../setup/made-store.ts';
 import { stepCalls } from '../setup/scripts.ts';
 
+/** Of a second. */
+const TENTH = { nanos: 100_000_000 };
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 beforeAll(() => {
@@ -54,6 +59,10 @@ class Site {
     return new HoldfastClient({ temporal: this.temporal, store: this.store });
   }
 
+  constructor() {
+    putStore(this.folder);
+  }
+
   async open(): Promise<void> {
     const temporal = await openTemporal({ folder: this.folder });
     this.#opened = {
@@ -77,17 +86,22 @@ class Site {
     }
   }
 
-  async shutDown(): Promise<void> {
+  async #disconnect(): Promise<void> {
     await this.undeploy();
-    const { temporal, store, native, connection } = this.#open;
+    const { store, native, connection } = this.#open;
     await store.close();
     await native.close();
     await connection.close();
-    await temporal.stop?.();
+  }
+
+  async shutDown(): Promise<void> {
+    await this.#disconnect();
+    await this.#open.temporal.stop?.();
   }
 
   async close(): Promise<void> {
-    await this.shutDown();
+    await this.#disconnect();
+    await endServer(this.folder);
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -113,6 +127,17 @@ describe('workers that come and go', () => {
     const { raw } = await site.temporal.workflow.getHandle(workflowId).describe();
     return raw.pendingActivities?.[0]?.lastFailure?.applicationFailureInfo?.type ?? '';
   };
+
+  /** The attempts of what is pending would take a minute. */
+  async function quickenRetries({ workflowId }: TurnHandle): Promise<void> {
+    await site.temporal.workflowService.updateActivityOptions({
+      namespace: site.temporal.options.namespace,
+      execution: { workflowId },
+      type: 'pay',
+      activityOptions: { retryPolicy: { initialInterval: TENTH, maximumInterval: TENTH } },
+      updateMask: { paths: ['retry_policy.initial_interval', 'retry_policy.maximum_interval'] },
+    });
+  }
 
   test('a worker without the agent leaves the turn to one that has it [upgrade.notDeployed]', async () => {
     gemini.reset(() => text('hello'));
@@ -154,6 +179,7 @@ describe('workers that come and go', () => {
     const turn = await site.client.sendMessage({ ...session, message: 'pay' });
     await held.begun();
     await site.undeploy();
+    await quickenRetries(turn);
     await site.deploy(agent('support'));
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
     const responses = (await site.store.readEvents(session)).find(({ kind }) => kind === 'responses');

@@ -162,20 +162,22 @@ describe('a deployment of apps', () => {
   });
 });
 
+/** Milliseconds. */
+const HEARTBEAT_TIMEOUT = 3_000;
+const LIMIT = 3;
+
 describe('a worker', () => {
   let environment: TurnEnvironment;
   let running = 0;
   let most = 0;
-  let limit = 1;
-  /** So many ran at once; those beyond the limit would come before it is. */
-  let reached = Promise.withResolvers<void>();
 
+  const woken = Promise.withResolvers<void>();
   const sleepy = tool({
     name: 'sleepy',
-    description: 'is silent for longer than its heartbeat timeout',
-    heartbeatTimeout: '1s',
+    description: 'is silent until it is woken',
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
     execute: async (_args, context) => {
-      await setTimeout(3_000, undefined, { signal: context?.abortSignal });
+      await woken.promise;
       return { attempt: context?.attempt };
     },
   });
@@ -187,8 +189,9 @@ describe('a worker', () => {
       execute: async () => {
         running += 1;
         most = Math.max(most, running);
-        if (running >= limit) reached.resolve();
-        await Promise.race([reached.promise, setTimeout(20_000, undefined, { ref: false })]);
+        if (isConcurrencySafe) await expect.poll(() => most).toBeGreaterThanOrEqual(LIMIT);
+        // Long enough for one more to begin, where nothing holds it.
+        await setTimeout(20);
         running -= 1;
         return {};
       },
@@ -196,7 +199,7 @@ describe('a worker', () => {
   const chosen = new LlmAgent({
     name: 'chosen',
     model: 'gemini-2.5-flash',
-    maxParallelCalls: 3,
+    maxParallelCalls: LIMIT,
     tools: [sleepy, overlapping('together', true), overlapping('alone', false)],
   });
 
@@ -207,23 +210,30 @@ describe('a worker', () => {
 
   test('beats for a tool that is silent: one attempt [worker.heartbeat]', async () => {
     environment.gemini.reset(stepCalls([[{ name: 'sleepy' }]]));
-    const { result, events } = await environment.run({ message: 'go', agent: 'chosen' });
+    const running = environment.run({ message: 'go', agent: 'chosen', sessionId: 'silent' });
+    const handle = environment.temporal.workflow.getHandle('test/ada/silent');
+    const beatenFor = async () => {
+      const { pendingActivities } = (await handle.describe()).raw;
+      const call = pendingActivities?.find(({ activityType }) => activityType?.name === 'sleepy');
+      return millisecondsOf(call?.lastHeartbeatTime) - millisecondsOf(call?.lastStartedTime);
+    };
+    await expect.poll(beatenFor).toBeGreaterThan(HEARTBEAT_TIMEOUT);
+    woken.resolve();
+    const { result, events } = await running;
     expect(result.status).toBe('completed');
     expect(events[2]?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({ attempt: 1 });
   });
 
   test.each([
-    ['at most maxParallelCalls at a time', 'together', 3],
+    ['at most maxParallelCalls at a time', 'together', LIMIT],
     ['one after another where they say so', 'alone', 1],
-  ])('runs calls %s [turn.parallel]', async (_how, name, allowed) => {
+  ])('runs calls %s [turn.parallel]', async (_how, name, limit) => {
     most = 0;
-    limit = allowed;
-    reached = Promise.withResolvers();
     environment.gemini.reset(stepCalls([Array.from({ length: 8 }, () => ({ name }))]));
     const { result, history } = await environment.run({ message: 'go', agent: 'chosen' });
     expect(result.status).toBe('completed');
     expect(scheduledActivities(history).filter(({ type }) => type === name)).toHaveLength(8);
-    expect(most).toBe(allowed);
+    expect(most).toBe(limit);
   });
 
   test('runs the root agent, the one that is named, or the one that answered last [worker.agents]', async () => {
@@ -249,3 +259,7 @@ describe('a worker', () => {
     expect(bytes).toBeLessThan(2 * message.length + 10_000);
   });
 });
+
+function millisecondsOf(time: { seconds?: unknown; nanos?: number | null } | null | undefined): number {
+  return Number(time?.seconds ?? Number.NaN) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
+}

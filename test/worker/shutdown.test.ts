@@ -1,24 +1,29 @@
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { tool } from '../../src/tools/tool.ts';
+import type { WorkerOptions } from '../../worker/index.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
-const GRACE = 4_000;
+/** Milliseconds. */
+const SHORT_GRACE = 1_500;
+const LONG_GRACE = 120_000;
 
 describe('a worker that shuts down', () => {
+  const workerOptions: Partial<WorkerOptions> = { shutdownGraceTime: LONG_GRACE };
   let environment: TurnEnvironment;
   let begun: PromiseWithResolvers<void>;
+  let shuttingDown: PromiseWithResolvers<void>;
   let runs: number;
   const works = tool({
     name: 'works',
-    description: 'needs a while, for which its worker waits',
+    description: 'ends when its worker shuts down, which waits for it',
     execute: async (_args, context) => {
       runs += 1;
       begun.resolve();
-      await setTimeout(1_500, undefined, { signal: context.abortSignal });
+      await shuttingDown.promise;
+      context.abortSignal?.throwIfAborted();
       return { attempt: context.attempt };
     },
   });
@@ -36,16 +41,28 @@ describe('a worker that shuts down', () => {
   beforeAll(async () => {
     environment = await openTurnEnvironment({
       agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [works, outlives] })],
-      workerOptions: { shutdownGraceTime: GRACE },
+      logger: {
+        info: (message) => {
+          if (message === 'worker shutdown begun') shuttingDown.resolve();
+        },
+        warn: () => undefined,
+      },
+      workerOptions,
     });
   });
   beforeEach(() => {
     begun = Promise.withResolvers();
+    shuttingDown = Promise.withResolvers();
     runs = 0;
   });
   afterAll(() => environment.close());
 
-  async function restartDuring(name: string) {
+  async function restartDuring(name: string, grace: number) {
+    if (workerOptions.shutdownGraceTime !== grace) {
+      workerOptions.shutdownGraceTime = grace;
+      await environment.restartWorker();
+      shuttingDown = Promise.withResolvers();
+    }
     environment.gemini.reset(stepCalls([[{ name }]]));
     const running = environment.run({ message: 'go' });
     await begun.promise;
@@ -58,17 +75,17 @@ describe('a worker that shuts down', () => {
   }
 
   test('lets a tool finish within the grace time: it is settled, and not run again [worker.shutdown]', async () => {
-    const { result, responses } = await restartDuring('works');
+    const { result, responses } = await restartDuring('works', LONG_GRACE);
     expect(result).toMatchObject({ status: 'completed', text: 'done' });
     expect(responses).toEqual([{ attempt: 1 }]);
     expect(runs).toBe(1);
   });
 
   test('leaves what outlives the grace time to the next worker [worker.shutdown]', async () => {
-    const { waited, result, responses } = await restartDuring('outlives');
+    const { waited, result, responses } = await restartDuring('outlives', SHORT_GRACE);
     expect(result).toMatchObject({ status: 'completed', text: 'done' });
     expect(responses).toEqual([{ attempt: 2 }]);
     expect(runs).toBe(2);
-    expect(waited).toBeGreaterThanOrEqual(GRACE - 100);
+    expect(waited).toBeGreaterThanOrEqual(SHORT_GRACE - 100);
   });
 });

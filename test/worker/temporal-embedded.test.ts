@@ -51,7 +51,7 @@ async function withClient<T>(target: TemporalTarget, use: (client: Client) => Pr
 
 async function killServer(folder: string): Promise<void> {
   for (const pid of (await findServers(folder)) ?? []) process.kill(pid, 'SIGKILL');
-  await expect.poll(() => findServers(folder), { interval: 20, timeout: 5_000 }).toEqual([]);
+  await expect.poll(() => findServers(folder), { interval: 20 }).toEqual([]);
 }
 
 /** Listens on a port until the test ends; false while another process still has it. */
@@ -66,9 +66,7 @@ function occupy(port: number): Promise<boolean> {
   return promise;
 }
 
-test('starts with its UI and search attributes, at once usable [temporal.start]', {
-  timeout: 30_000,
-}, async () => {
+test('starts with its UI and search attributes, at once usable [temporal.start]', async () => {
   const folder = holdfastFolder();
   const target = await open(folder);
   expect(target).toMatchObject({ kind: 'embedded', startedHere: true, searchAttributes: 'registered' });
@@ -96,15 +94,11 @@ test('starts with its UI and search attributes, at once usable [temporal.start]'
   // The UI's own request for that page: it decodes the path of the page once, and encodes the id once.
   const request = `workflows/${encodeURIComponent(WORKFLOW_ID)}?execution.runId=${runId}`;
   await expect
-    .poll(async () => (await fetch(`${target.uiUrl}/api/v1/namespaces/default/${request}`)).json(), {
-      timeout: 5_000,
-    })
+    .poll(async () => (await fetch(`${target.uiUrl}/api/v1/namespaces/default/${request}`)).json())
     .toMatchObject({ workflowExecutionInfo: { execution: { workflowId: WORKFLOW_ID, runId } } });
 });
 
-test('outlives its starter by SIGKILL and is adopted by the next [temporal.adopt]', {
-  timeout: 30_000,
-}, async () => {
+test('outlives its starter by SIGKILL and is adopted by the next [temporal.adopt]', async () => {
   const folder = holdfastFolder();
   const starter = startProgram('temporal-owner-program.ts', [folder, executable]);
   const started = JSON.parse(await starter.line());
@@ -116,9 +110,7 @@ test('outlives its starter by SIGKILL and is adopted by the next [temporal.adopt
   expect(await findServers(folder)).toEqual([pid]);
 });
 
-test('is adopted when its starter died before it could note the process id', {
-  timeout: 30_000,
-}, async () => {
+test('is adopted when its starter died before it could note the process id', async () => {
   const folder = holdfastFolder();
   const first = await open(folder);
   const { pid, ...rest } = devFile(folder).temporal ?? {};
@@ -130,9 +122,7 @@ test('is adopted when its starter died before it could note the process id', {
   expect(existsSync(join(folder, 'temporal.incomplete'))).toBe(false);
 });
 
-test('is replaced after its death, on the same ports and database [temporal.adopt]', {
-  timeout: 30_000,
-}, async () => {
+test('is replaced after its death, on the same ports and database [temporal.adopt]', async () => {
   const folder = holdfastFolder();
   const first = await open(folder);
   const runId = await withClient(first, async (client) => {
@@ -146,9 +136,7 @@ test('is replaced after its death, on the same ports and database [temporal.adop
   expect(found).toMatchObject({ runId, status: { name: 'RUNNING' } });
 });
 
-test('takes other ports when someone has taken the old ones [temporal.start]', {
-  timeout: 30_000,
-}, async () => {
+test('takes other ports when someone has taken the old ones [temporal.start]', async () => {
   const folder = holdfastFolder();
   const first = await open(folder);
   await killServer(folder);
@@ -158,7 +146,7 @@ test('takes other ports when someone has taken the old ones [temporal.start]', {
   expect((await fetch(second.uiUrl ?? '')).status).toBe(200);
 });
 
-test('is stopped, and the other entries of dev.json stay', { timeout: 30_000 }, async () => {
+test('is stopped, and the other entries of dev.json stay', async () => {
   const folder = holdfastFolder();
   writeFileSync(join(folder, 'dev.json'), JSON.stringify({ v: 1, gateway: { port: 1 } }));
   await open(folder);
@@ -171,9 +159,7 @@ test('is stopped, and the other entries of dev.json stay', { timeout: 30_000 }, 
   expect(await stopEmbedded(join(folder, 'absent'))).toBe(false);
 });
 
-test('is the only one on its database, also when dev.json was deleted [temporal.adopt]', {
-  timeout: 30_000,
-}, async () => {
+test('is the only one on its database, also when dev.json was deleted [temporal.adopt]', async () => {
   const folder = holdfastFolder();
   await open(folder);
   const before = await findServers(folder);
@@ -184,7 +170,7 @@ test('is the only one on its database, also when dev.json was deleted [temporal.
   expect(after).not.toEqual(before);
 });
 
-test('a process that took over the noted process id is left alone', { timeout: 30_000 }, async () => {
+test('a process that took over the noted process id is left alone', async () => {
   const folder = holdfastFolder();
   const bystander = startProgram('folder-owner-program.ts', [join(folder, 'other')]);
   await bystander.line();
@@ -201,7 +187,7 @@ test('a process that took over the noted process id is left alone', { timeout: 3
   expect(process.kill(bystander.pid, 0)).toBe(true);
 });
 
-test('a start that was killed while it made its database is made good', { timeout: 30_000 }, async () => {
+test('a start that was killed while it made its database is made good', async () => {
   const folder = holdfastFolder();
   writeFileSync(join(folder, 'temporal.db'), '');
   writeFileSync(join(folder, 'temporal.incomplete'), '');
@@ -209,9 +195,7 @@ test('a start that was killed while it made its database is made good', { timeou
   expect(existsSync(join(folder, 'temporal.incomplete'))).toBe(false);
 });
 
-test('a server that ends at once is an error with the end of its log [temporal.failed]', {
-  timeout: 30_000,
-}, async () => {
+test('a server that ends at once is an error with the end of its log [temporal.failed]', async () => {
   const folder = holdfastFolder();
   writeFileSync(
     join(folder, 'temporal.db'),
@@ -227,7 +211,7 @@ test('a server that ends at once is an error with the end of its log [temporal.f
   expect(devFile(folder).temporal).toBeUndefined();
 });
 
-test('an abort ends a start and leaves no server [temporal.failed]', { timeout: 30_000 }, async () => {
+test('an abort ends a start and leaves no server [temporal.failed]', async () => {
   const folder = holdfastFolder();
   const abort = new AbortController();
   const opening = open(folder, abort.signal, (line) => {

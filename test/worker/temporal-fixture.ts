@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
-import { stopEmbedded } from '../../worker/temporal/embedded.ts';
 import type { TemporalExecutable } from '../../worker/temporal/executable.ts';
 import { obtainExecutable } from '../../worker/temporal/install.ts';
+import { endServer } from '../setup/end-server.ts';
 
 /** Long enough for a build with Go, where no executable is there. */
 export const OBTAIN_TIMEOUT = 15 * 60_000;
@@ -35,9 +35,7 @@ export function temporaryFolder(): string {
 export function holdfastFolder(): string {
   const folder = join(temporaryFolder(), 'a#b 100% c', '.holdfast');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  onTestFinished(async () => {
-    await stopEmbedded(folder);
-  });
+  onTestFinished(() => endServer(folder));
   return folder;
 }
 

@@ -37,7 +37,8 @@ export function placesOf(program: Command, path: readonly string[] = []): Place[
       .map((option) => ({
         flags: [option.long, option.short].filter((flag) => flag !== undefined && flag !== null),
         description: option.description,
-        value: option.required || option.optional ? valuesOf(option, option.flags) : undefined,
+        // A value that may be left out is not what the next word is taken for.
+        value: option.required ? valuesOf(option, option.flags) : undefined,
       })),
     arguments: program.registeredArguments.map((argument) => ({
       values: valuesOf(argument, argument.name()),

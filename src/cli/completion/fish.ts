@@ -62,7 +62,7 @@ function completions(program: string, at: string, place: Place): string[] {
 
 function optionWords({ flags, description, value }: CompletedOption): string {
   const names = flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`));
-  const values = value === undefined ? '' : ` -r ${completionOf(value)}`.trimEnd();
+  const values = value === undefined ? '' : ` -r ${completionOf(value) || '-f'}`;
   return `${names.join(' ')}${values} -d ${quoted(description)}`;
 }
 

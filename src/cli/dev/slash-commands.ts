@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { visibleEvents } from '../../flows/visible-events.ts';
+import { callKeyOf } from '../../protocol/identity.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import { CliError } from '../cli-error.ts';
@@ -56,7 +57,7 @@ const COMMANDS: readonly SlashCommand[] = [
     does: 'runs the turn anew from a call on; 2.0 is step 2, first call',
     needsIdle: true,
     completes: (chat) => chat.calls,
-    run: (chat, argument) => chat.retry(callKey(chat, argument)),
+    run: async (chat, argument) => chat.retry(await pastCall(chat, argument)),
   },
   { name: 'state', does: 'shows the state of the session', run: showState },
   { name: 'events', argument: '[how many]', does: 'shows the last events of the session', run: showEvents },
@@ -173,7 +174,8 @@ async function changeSession(chat: Chat, argument: string): Promise<true> {
 async function fork(chat: Chat, argument: string): Promise<true> {
   const at = argument === '' ? undefined : wholeNumber('/fork', argument);
   const from = chat.names.sessionId;
-  const forked = await chat.client.sessions.fork({ ...chat.names, ...(at === undefined ? {} : { at }) });
+  const to = newSessionId();
+  const forked = await chat.client.sessions.fork({ ...chat.names, to, ...(at === undefined ? {} : { at }) });
   chat.names = { ...chat.names, sessionId: forked.sessionId };
   return answered(chat, [`  session ${forked.sessionId}: the first ${forked.seq} events of ${from}`]);
 }
@@ -249,7 +251,7 @@ async function interrupt(chat: Chat, argument: string): Promise<boolean> {
 }
 
 async function cancel(chat: Chat, argument: string): Promise<true> {
-  const receipt = await chat.client.cancelCall(chat.names, { callKey: callKey(chat, argument) });
+  const receipt = await chat.client.cancelCall(chat.names, { callKey: openCall(chat, argument) });
   return answered(chat, [receipt.confirmed ? `  cancelling ${receipt.callKey}` : `  ${receipt.reason}`]);
 }
 
@@ -264,14 +266,34 @@ function quit(chat: Chat): true {
   return true;
 }
 
-/** A whole key, or its end: step and place of a call of the turn that was shown last. */
-function callKey(chat: Chat, argument: string): string {
-  if (argument === '') throw new CliError('name a call: its key, or step and place like 1.0; /events shows the keys');
-  if (!/^\d+\.\d+$/.test(argument)) return argument;
-  const known = chat.calls.findLast((key) => key.endsWith(`.${argument}`));
-  if (known !== undefined) return known;
-  if (chat.invocationId === undefined) throw new CliError(`${argument}: no turn was shown yet; give the whole key`);
+/** A whole key, or step and place of a call of the turn that runs. */
+function openCall(chat: Chat, argument: string): string {
+  const key = wholeKey(argument);
+  if (key !== undefined) return key;
+  if (chat.invocationId === undefined) throw new CliError('/cancel: no turn was shown yet; give the whole key');
   return `${chat.invocationId}.${argument}`;
+}
+
+/** A whole key, or step and place of the session's last call that has them. */
+async function pastCall(chat: Chat, argument: string): Promise<string> {
+  const key = wholeKey(argument);
+  if (key !== undefined) return key;
+  const session = await chat.client.sessions.get(chat.names);
+  const keys = visibleEvents(session?.events ?? []).flatMap(({ runKey, step, event }) =>
+    (event.content?.parts ?? [])
+      .filter(({ functionCall }) => functionCall !== undefined)
+      .map((_part, index) => callKeyOf(runKey, step, index)),
+  );
+  const found = keys.findLast((each) => each.endsWith(`.${argument}`));
+  if (found !== undefined) return found;
+  throw new CliError(`/retry: the session has no call ${argument}; /events shows the keys`);
+}
+
+/** Undefined for step and place. */
+function wholeKey(argument: string): string | undefined {
+  if (argument === '')
+    throw new CliError('name a call: its key, or step and place like 1.0; /events shows the keys');
+  return /^\d+\.\d+$/.test(argument) ? undefined : argument;
 }
 
 function wholeNumber(what: string, text: string): number {

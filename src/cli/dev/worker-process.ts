@@ -30,7 +30,10 @@ async function workerProcess(file: string): Promise<number> {
     type: 'loaded',
     loaded: {
       app: loaded.app,
-      agents: loaded.agents.map(({ name, canonicalModel }) => ({ name, model: canonicalModel.model })),
+      // The one that answers first.
+      agents: loaded.agents
+        .toSorted((one, other) => Number(other.name === rootAgent) - Number(one.name === rootAgent))
+        .map(({ name, canonicalModel }) => ({ name, model: canonicalModel.model })),
       rootAgent,
       standIn: gemini !== undefined,
     } satisfies LoadedAgents,

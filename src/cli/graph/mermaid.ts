@@ -3,7 +3,7 @@ import type { AgentGraph, AgentNode, ToolNode } from './agent-graph.ts';
 const LONGEST_DESCRIPTION = 60;
 
 /** What needs no escape in a label: letters and digits of all scripts, blanks, and signs that Mermaid gives no meaning. */
-const PLAIN = /[\p{L}\p{M}\p{N} _,·…/+-]/u;
+const PLAIN = /[\p{L}\p{M}\p{N} _.,·…/+-]/u;
 
 /**
  * A Mermaid flowchart: agents are rounded, other kinds of agents hexagons; tools are boxes, those that aren't functions have

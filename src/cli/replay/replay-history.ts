@@ -1,3 +1,4 @@
+import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { workflowBundle } from '../../../worker/bundle.ts';
 import type { HistoryEvent, RecordedHistory } from './history-file.ts';
@@ -97,14 +98,15 @@ function idOf({ eventId }: HistoryEvent): string {
   return String(eventId);
 }
 
-let quiet = false;
-
 /** The SDK warns of every task that fails, and its native part writes to standard output by itself. */
 function quietRuntime(): void {
-  if (quiet) return;
-  quiet = true;
-  Runtime.install({
-    logger: new DefaultLogger('ERROR', () => undefined),
-    telemetryOptions: { logging: { forward: {}, filter: 'OFF' } },
-  });
+  try {
+    Runtime.install({
+      logger: new DefaultLogger('ERROR', () => undefined),
+      telemetryOptions: { logging: { forward: {}, filter: 'OFF' } },
+    });
+  } catch (error) {
+    // This process has one already, of its own settings.
+    if (!(error instanceof IllegalStateError)) throw error;
+  }
 }

@@ -8,6 +8,7 @@ const lookUp = tool({
   name: 'look_up',
   description: 'Looks up an order.',
   parameters: z.object({ id: z.string() }),
+  ...(process.env.HEARTBEAT ? { heartbeatTimeout: Number(process.env.HEARTBEAT) } : {}),
   execute: async ({ id }) => {
     if (process.env.EFFECTS) appendFileSync(process.env.EFFECTS, `${id}\n`);
     while (process.env.GATE && !existsSync(process.env.GATE)) await setTimeout(20);

@@ -99,5 +99,5 @@ export function contentSuite(store: () => PostgresStore): void {
     await Promise.all(indexes.map((index) => turn.settle(1, index, { data: `${index}`.repeat(32 * 1024) })));
     const { events } = await turn.opened(2);
     expect(events.at(-1)?.event.content?.parts).toHaveLength(40);
-  }, 30_000);
+  });
 }

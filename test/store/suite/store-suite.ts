@@ -29,7 +29,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     let opened: PostgresStore;
     beforeAll(async () => {
       opened = await open();
-    }, 60_000);
+    });
     afterAll(() => opened.close());
     const store = () => opened;
 

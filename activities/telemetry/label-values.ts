@@ -1,0 +1,24 @@
+const OTHER = '_OTHER';
+const MOST_VALUES = 200;
+const LONGEST = 200;
+
+/**
+ * Clients name apps and agents, and each value of a label is a time series that is kept for good: beyond a few hundred
+ * values of one label, the others count as one.
+ */
+export class LabelValues {
+  readonly #known = new Map<string, Set<string>>();
+
+  bounded(labels: Readonly<Record<string, string>>): Record<string, string> {
+    return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, this.#taken(label, value)]));
+  }
+
+  #taken(label: string, value: string): string {
+    let known = this.#known.get(label);
+    if (known === undefined) this.#known.set(label, (known = new Set()));
+    if (known.has(value)) return value;
+    if (known.size >= MOST_VALUES || value.length > LONGEST) return OTHER;
+    known.add(value);
+    return value;
+  }
+}
