@@ -3,6 +3,7 @@ export type { TracingOptions } from '../activities/telemetry/tracing.ts';
 export { BundleMismatch } from './bundle.ts';
 export { createWorker, type WorkerOptions } from './create-worker.ts';
 export { acquireFolder, FolderInUse, type FolderOwnership, FolderUnusable } from './folder/lock.ts';
+export { histogramBuckets } from './histogram-buckets.ts';
 export { type JsonLoggerOptions, jsonLogger } from './json-logger.ts';
 export {
   findLocalGateway,

@@ -25,7 +25,10 @@ export function tracingOf(options: unknown): Tracing | undefined {
     throw invalid(`spanProcessors[${index}]`, 'expected a span processor of OpenTelemetry');
   }
   if (resource !== undefined && typeof (resource as { merge?: unknown } | null)?.merge !== 'function') {
-    throw invalid('resource', "expected what resourceFromAttributes({ 'service.name': … }) gives, or nothing");
+    throw invalid(
+      'resource',
+      "expected what resourceFromAttributes({ 'service.name': … }) gives, or nothing",
+    );
   }
   if (ratio !== undefined && !(typeof ratio === 'number' && ratio >= 0 && ratio <= 1)) {
     throw invalid('ratio', 'expected a number from 0 to 1');

@@ -1,12 +1,14 @@
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import type { SessionNames } from '../src/store/store.ts';
 
+/** It stands in Markdown, as a link. */
+const URL_TEXT = /^https?:\/\/[^\s<>()]+$/;
 const PLACES = /\{(app|user|session)\}/g;
 
 /** @throws DefinitionError for what is no URL with the place `{session}`. */
 export function transcriptUrl(template: unknown): ((names: SessionNames) => string) | undefined {
   if (template === undefined) return undefined;
-  if (typeof template !== 'string' || !/^https?:\/\//.test(template) || !template.includes('{session}')) {
+  if (typeof template !== 'string' || !URL_TEXT.test(template) || !template.includes('{session}')) {
     throw new DefinitionError({
       owner: 'createWorker',
       field: 'transcriptUrl',
@@ -15,6 +17,11 @@ export function transcriptUrl(template: unknown): ((names: SessionNames) => stri
   }
   return ({ app, userId, sessionId }) => {
     const values: Record<string, string> = { app, user: userId, session: sessionId };
-    return template.replace(PLACES, (_place, name: string) => encodeURIComponent(values[name] ?? ''));
+    return template.replace(PLACES, (_place, name: string) => encoded(values[name] ?? ''));
   };
+}
+
+/** A parenthesis would end the link. */
+function encoded(value: string): string {
+  return encodeURIComponent(value).replace(/[()]/g, (character) => (character === '(' ? '%28' : '%29'));
 }

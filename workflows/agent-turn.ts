@@ -94,7 +94,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     return { v: PROTOCOL_VERSION, callKey, status: 'cancelling' };
   };
   const orders = new Orders(chain);
-  const describe = () => setCurrentDetails(describeTurn(info.workflowId, latest, running, mailbox));
+  const describe = () => setCurrentDetails(describeTurn(info.workflowId, status, latest, running, mailbox));
 
   setHandler(
     defineQuery<TurnStatus>(STATUS_QUERY),
@@ -215,6 +215,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       const { recorded, error } = ended;
       if (recorded === undefined || recorded.status === 'interrupted') {
         status = 'interrupted';
+        describe();
         throw error;
       }
       endInvocation(chain, recorded);
@@ -228,6 +229,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   if (chain.first === undefined) throw missingMessage();
   const result = resultOfChain(chain);
   status = result.status;
+  describe();
   if (result.status === 'failed') throw turnFailure(result);
   return result;
 }

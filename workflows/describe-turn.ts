@@ -1,25 +1,28 @@
-import type { RunningCall, TurnUsage } from '../src/protocol/turn.ts';
+import type { RunningCall, TurnStatus, TurnUsage } from '../src/protocol/turn.ts';
 import type { Mailbox } from './mailbox.ts';
 import type { InvocationState } from './turn-state.ts';
 
 const MOST_CALLS = 8;
+const LONGEST_TEXT = 300;
 
 /** How the turn looks to an operator: the Markdown of its current details. */
 export function describeTurn(
   workflowId: string,
+  status: TurnStatus['status'],
   state: InvocationState | undefined,
   running: readonly RunningCall[],
   mailbox: Pick<Mailbox, 'waiting' | 'state'>,
 ): string {
   if (state === undefined) return 'waiting for a message';
-  const { agent, model, beganAt, transcript } = state;
+  const { agent, beganAt, transcript } = state;
+  const step = status === 'running' ? currentStep(state, running) : state.step;
   const paragraphs = [
-    `**${agent ?? 'agent'}**, step ${currentStep(state, running)}${sinceText(beganAt)}`,
-    running.length > 0 ? runningText(running) : `asking ${model === undefined ? 'the model' : code(model)}`,
+    `**${plain(agent ?? 'agent')}**, step ${step}${sinceText(beganAt)}`,
+    status === 'running' ? doingText(state, running) : status,
     spentText(state.usage),
   ];
   if (mailbox.waiting > 0) paragraphs.push(waitingText(mailbox));
-  if (mailbox.state.notes.length > 0) paragraphs.push(...mailbox.state.notes);
+  paragraphs.push(...mailbox.state.notes.map(plain));
   paragraphs.push(
     transcript === undefined
       ? `transcript: ${code(`holdfast sessions show ${workflowId}`)}`
@@ -31,6 +34,11 @@ export function describeTurn(
 /** The step whose calls run, else the one that the model is asked for. */
 export function currentStep(state: InvocationState, running: readonly RunningCall[]): number {
   return running.length > 0 ? state.step : state.step + 1;
+}
+
+function doingText({ model }: InvocationState, running: readonly RunningCall[]): string {
+  if (running.length > 0) return runningText(running);
+  return `asking ${model === undefined ? 'the model' : code(model)}`;
 }
 
 function runningText(running: readonly RunningCall[]): string {
@@ -69,6 +77,12 @@ function sinceText(time: number | undefined): string {
 /** Step and place of a call within the turn: the end of its key. */
 function placeOf(callKey: string): string {
   return callKey.split('.').slice(-2).join('.');
+}
+
+/** Names and ids that clients chose make no links, no pictures and no other paragraphs. */
+function plain(text: string): string {
+  const short = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT).toWellFormed()}…`;
+  return short.replace(/\s+/g, ' ').replace(/[\\`*[\]<>]/g, '\\$&');
 }
 
 function code(text: string): string {

@@ -18,6 +18,7 @@ import type {
   MessageToKeep,
   WaitingMessage,
 } from '../src/protocol/step.ts';
+import { isTraceparent } from '../src/protocol/traceparent.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { keepMessagesOptions } from './activity-options.ts';
 import { jsonBytes } from './json-bytes.ts';
@@ -119,7 +120,12 @@ export class Mailbox {
       if (this.#arriving.some(({ keep }) => keep.invocationId === invocationId)) return;
       this.state.queue = this.state.queue.filter((other) => other !== queued);
       // What is larger went into the store before it was sent, and counts for nothing here.
-      this.#insert({ ...message, place, bytes: bytes > PAYLOAD_LIMIT ? 0 : bytes });
+      this.#insert({
+        ...message,
+        ...arrivalOf(queued),
+        place,
+        bytes: bytes > PAYLOAD_LIMIT ? 0 : bytes,
+      });
     });
     if (messages.length > 0) this.#recipient.changed();
   }
@@ -204,7 +210,8 @@ export class Mailbox {
     const bytes = message.stored === undefined ? jsonBytes([message.message, message.stateDelta]) : 0;
     const problem = this.#fullness(bytes);
     if (problem !== undefined) return receipt('queue full', { reason: problem });
-    const { traceparent } = message;
+    // It is carried from run to run: what isn't measured must be short.
+    const traceparent = isTraceparent(message.traceparent) ? message.traceparent : undefined;
     const keep = this.#toKeep(message, invocationId, digest, bytes);
     const arrived: Arriving = { keep, policy, traceparent, cameAt: Date.now() };
     this.#arriving.push(arrived);
@@ -350,8 +357,7 @@ export class Mailbox {
       bytes,
       ...(agent === undefined ? {} : { agent }),
       ...(runConfig === undefined ? {} : { runConfig }),
-      ...(traceparent === undefined ? {} : { traceparent }),
-      cameAt,
+      ...arrivalOf({ traceparent, cameAt }),
     });
     if (policy === 'interrupt') this.#recipient.interrupt();
   }
@@ -370,6 +376,14 @@ export class Mailbox {
     const running = this.#recipient.current()?.invocationId === keep.invocationId;
     return { ...receipt, status: running ? 'running' : 'finished' };
   }
+}
+
+/** What the store doesn't keep of a message that was sent again. */
+function arrivalOf({ traceparent, cameAt }: Partial<QueuedMessage> = {}): Partial<QueuedMessage> {
+  return {
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(cameAt === undefined ? {} : { cameAt }),
+  };
 }
 
 function refusalKey({ messageId, message, stored, stateDelta, policy = 'enqueue' }: SendMessage): string {

@@ -1,5 +1,6 @@
 import type { WorkflowInfo } from '@temporalio/workflow';
 import { invocationIdOf, retryIdOf } from '../src/protocol/identity.ts';
+import { isTraceparent } from '../src/protocol/traceparent.ts';
 import type {
   AgentTurnStart,
   OtherInvocation,
@@ -125,6 +126,7 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
     usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     ...(runConfig === undefined ? {} : { runConfig }),
     ...(digest === undefined ? {} : { digest }),
+    // Who sends a malformed one is not traced; the turn is none the worse for it.
     ...(isTraceparent(traceparent) ? { traceparent } : {}),
     ...(cameAt === undefined ? {} : { cameAt }),
     beganAt: Date.now(),
@@ -142,11 +144,6 @@ export function endInvocation(chain: ChainState, result: TurnResult): void {
   const { invocationId, status, events } = result;
   chain.others.push({ invocationId, status, events });
   if (chain.others.length > MOST_OTHERS) chain.others.shift();
-}
-
-/** Who sends a malformed one is not traced; the turn is none the worse for it. */
-function isTraceparent(value: unknown): value is string {
-  return typeof value === 'string' && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value);
 }
 
 /** What the chain's last run gives back. */

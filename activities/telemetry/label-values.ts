@@ -10,12 +10,14 @@ export class LabelValues {
   readonly #known = new Map<string, Set<string>>();
 
   bounded(labels: Readonly<Record<string, string>>): Record<string, string> {
-    return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, this.#taken(label, value)]));
+    return Object.fromEntries(
+      Object.entries(labels).map(([label, value]) => [label, this.#taken(label, value)]),
+    );
   }
 
   #taken(label: string, value: string): string {
-    let known = this.#known.get(label);
-    if (known === undefined) this.#known.set(label, (known = new Set()));
+    const known = this.#known.get(label) ?? new Set();
+    this.#known.set(label, known);
     if (known.has(value)) return value;
     if (known.size >= MOST_VALUES || value.length > LONGEST) return OTHER;
     known.add(value);

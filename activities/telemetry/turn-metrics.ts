@@ -47,7 +47,10 @@ export class TurnMetrics {
     this.#meter = meter;
     this.#turns = this.#counter('holdfast_turns', 'turn', 'turns that have ended');
     this.#turnTime = this.#seconds('holdfast_turn_seconds', 'from the first step of a turn to its end');
-    this.#waits = this.#seconds('holdfast_message_wait_seconds', 'from the arrival of a message to the first step of its turn');
+    this.#waits = this.#seconds(
+      'holdfast_message_wait_seconds',
+      'from the arrival of a message to the first step of its turn',
+    );
     this.#steps = this.#counter('holdfast_steps', 'step', 'model steps that were recorded');
     this.#modelTime = this.#seconds('holdfast_model_seconds', 'of one request to a model');
     this.#tokens = this.#counter('holdfast_tokens', 'token', 'tokens of model calls');
@@ -111,6 +114,8 @@ export class TurnMetrics {
 
   #seconds(name: string, description: string) {
     const histogram = this.#meter.createHistogram(name, 'float', 's', description);
-    return { record: (value: number, labels: Labels) => histogram.record(value, this.#values.bounded(labels)) };
+    return {
+      record: (value: number, labels: Labels) => histogram.record(value, this.#values.bounded(labels)),
+    };
   }
 }

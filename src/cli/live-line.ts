@@ -4,9 +4,11 @@ import type { StoredEvent } from '../store/store.ts';
 type Of<Type> = Extract<StreamItem, { type: Type }>;
 
 export interface LineWriter {
+  /** Begins the line that an agent's text stands on. */
+  begin(agent: string): void;
   write(text: string): void;
-  /** Of the line that an agent's text stands on. */
-  label(agent: string): string;
+  /** Ends the line. */
+  end(): void;
   /** A remark on a line of its own. */
   remark(text: string): void;
 }
@@ -53,7 +55,7 @@ export class LiveLine {
 
   /** Ends the line that has begun, for something else to be written. */
   interrupt(): void {
-    if (this.#isOpen) this.#out.write('\n');
+    if (this.#isOpen) this.#out.end();
     this.#isOpen = false;
   }
 
@@ -63,7 +65,8 @@ export class LiveLine {
   }
 
   #write(agent: string, text: string): void {
-    this.#out.write(this.#isOpen ? text : `${this.#out.label(agent)}${text}`);
+    if (!this.#isOpen) this.#out.begin(agent);
     this.#isOpen = true;
+    this.#out.write(text);
   }
 }

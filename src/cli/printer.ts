@@ -60,8 +60,9 @@ export function terminalPrinter(
 ): Printer {
   const label = (author: string, style: Style) => `${paint(out, style, author)}  `;
   const live = new LiveLine({
+    begin: (agent) => out.write(label(agent, MODEL)),
     write: (text) => out.write(printable(text)),
-    label: (agent) => label(agent, MODEL),
+    end: () => out.write('\n'),
     remark: (text) => out.write(`${paint(out, 'dim', text)}\n`),
   });
   const warn = (line: string) => {

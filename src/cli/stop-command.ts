@@ -1,4 +1,5 @@
-import { acquireFolder, FolderInUse, type FolderOwnership, stopEmbedded } from '../../worker/index.ts';
+import { acquireFolder, FolderInUse, type FolderOwnership } from '../../worker/folder/lock.ts';
+import { stopEmbedded } from '../../worker/temporal/embedded.ts';
 import { CliError } from './cli-error.ts';
 
 /** `holdfast stop`: stops the embedded Temporal server of a folder. */

@@ -1,4 +1,5 @@
 import type { GoogleGenAIOptions, HttpOptions } from '@google/genai';
+import { geminiVariables } from './gemini-variables.ts';
 import { ModelError } from './model-errors.ts';
 
 /** How {@link Gemini} reaches the provider. What isn't given is read from the environment at the first call. */
@@ -40,6 +41,11 @@ export function resolveConnection(given: GeminiConnection): ResolvedConnection {
     headers: { ...given.headers, ...given.httpOptions?.headers },
   };
   const vertexai = given.vertexai ?? vertexByEnvironment();
+  // The SDK looks for it in the process's variables only.
+  if (!vertexai && geminiVariables() !== process.env) {
+    const baseUrl = variable('GOOGLE_GEMINI_BASE_URL');
+    if (baseUrl) httpOptions.baseUrl ??= baseUrl;
+  }
   const options = vertexai ? vertexOptions(given, httpOptions) : geminiOptions(given);
   const keys = options.apiKey ? [options.apiKey] : [];
   return {
@@ -100,7 +106,7 @@ function keyByEnvironment(): string | undefined {
 }
 
 function variable(name: string): string | undefined {
-  return process.env[name]?.trim();
+  return geminiVariables()[name]?.trim();
 }
 
 /** Values of headers that authenticate, whole and without their scheme (`Bearer …`). */

@@ -6,6 +6,7 @@ import { BaseLlm } from './base-llm.ts';
 import { type GeminiConnection, type ResolvedConnection, resolveConnection } from './gemini-connection.ts';
 import { GeminiExchange } from './gemini-exchange.ts';
 import { geminiParameters, requestSecrets } from './gemini-request.ts';
+import { type GeminiVariables, geminiVariables } from './gemini-variables.ts';
 import type { LlmRequest } from './llm-request.ts';
 import { createLlmResponse, type LlmResponse } from './llm-response.ts';
 import { ModelError, toModelError } from './model-errors.ts';
@@ -43,8 +44,7 @@ export class Gemini extends BaseLlm {
 
   // Private to the runtime, so that a logged agent doesn't show the key.
   readonly #given: GeminiConnection;
-  #resolved: ResolvedConnection | undefined;
-  #client: GoogleGenAI | undefined;
+  readonly #connections = new WeakMap<GeminiVariables, Connection>();
 
   /** @throws DefinitionError naming the wrong parameter. */
   constructor(params: GeminiParams = {}) {
@@ -71,9 +71,9 @@ export class Gemini extends BaseLlm {
     let finished = false;
     try {
       aborted.throwIfAborted();
-      this.#resolved ??= resolveConnection(this.#given);
-      secrets = [...this.#resolved.secrets, ...requestSecrets(llmRequest)];
-      const { models } = await this.#connect(this.#resolved);
+      const connection = this.#connection();
+      secrets = [...connection.resolved.secrets, ...requestSecrets(llmRequest)];
+      const { models } = await clientOf(connection);
       const parameters = geminiParameters(this.#completed(llmRequest), {
         model: llmRequest.model ?? this.model,
         fetch: exchange.fetch,
@@ -96,12 +96,26 @@ export class Gemini extends BaseLlm {
     return request;
   }
 
-  async #connect(resolved: ResolvedConnection): Promise<GoogleGenAI> {
-    // 60 ms and 1.2 MB of source, which definitions, clients and the CLI's help don't need.
-    const { GoogleGenAI } = await import('@google/genai');
-    this.#client ??= new GoogleGenAI(resolved.options);
-    return this.#client;
+  #connection(): Connection {
+    const variables = geminiVariables();
+    const known = this.#connections.get(variables);
+    if (known !== undefined) return known;
+    const connection = { resolved: resolveConnection(this.#given) };
+    this.#connections.set(variables, connection);
+    return connection;
   }
+}
+
+interface Connection {
+  resolved: ResolvedConnection;
+  client?: GoogleGenAI;
+}
+
+async function clientOf(connection: Connection): Promise<GoogleGenAI> {
+  // 60 ms and 1.2 MB of source, which definitions, clients and the CLI's help don't need.
+  const { GoogleGenAI } = await import('@google/genai');
+  connection.client ??= new GoogleGenAI(connection.resolved.options);
+  return connection.client;
 }
 
 /** Whether `value` is a {@link Gemini}, of this or of another copy of the package. */

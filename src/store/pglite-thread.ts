@@ -51,7 +51,10 @@ await serve();
 async function serve(): Promise<void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const release = hold(join(folder, 'store.lock'));
-  if (release === undefined) {
+  const isPublished = publishTo !== undefined && existsSync(publishTo);
+  if (release === undefined || isPublished) {
+    // Another process is making it, or has while this thread started.
+    release?.();
     tell({ type: 'in use' });
     port.close();
     return;
@@ -69,7 +72,7 @@ async function serve(): Promise<void> {
     }
     await server.stop();
     await database.close();
-    if (publishTo !== undefined) publish(publishTo);
+    if (publishTo !== undefined) renameSync(join(folder, 'store'), publishTo);
     release();
     tell({ type: 'closed' });
     port.close();
@@ -125,13 +128,6 @@ async function openDatabase(): Promise<PGlite> {
     renameSync(draft, data);
   }
   return await create(data);
-}
-
-function publish(place: string): void {
-  const data = join(folder, 'store');
-  // Another process may have done so before this one had the lock.
-  if (existsSync(place)) rmSync(data, { recursive: true });
-  else renameSync(data, place);
 }
 
 /** PGlite's error doesn't say why. */

@@ -1,7 +1,7 @@
 import type { SessionNames } from './session-names.ts';
 
 /** Something that was written, for followers: never more than a hint to read the store. */
-export type WriteNotice =
+type WriteNotice =
   | {
       type: 'appended';
       session: string;
@@ -31,7 +31,7 @@ export interface PartialText {
 }
 
 /** Text of this step's attempts before this one belongs to no answer. */
-export interface PartialTextDropped {
+interface PartialTextDropped {
   type: 'text dropped';
   session: string;
   runKey: string;

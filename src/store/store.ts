@@ -19,9 +19,7 @@ export type { SessionNames } from './session-names.ts';
 export type {
   LiveNotice,
   PartialText,
-  PartialTextDropped,
   StoreNotice,
-  WriteNotice,
 } from './store-notice.ts';
 
 /**

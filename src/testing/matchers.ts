@@ -3,6 +3,8 @@ import type { TestCall, TestTurn } from './test-turn.ts';
 /** What Vitest and Jest give a matcher as `this`. */
 interface MatcherContext {
   equals(one: unknown, other: unknown): boolean;
+  /** Shows asymmetric matchers too. */
+  utils: { stringify(value: unknown): string };
 }
 
 interface MatcherAnswer {
@@ -37,27 +39,27 @@ export const holdfastMatchers = {
     const { calls } = turnOf(turn);
     const called = calls.filter((call) => call.tool === tool);
     const pass = called.some(({ args }) => expected.length === 0 || this.equals(args, expected[0]));
-    const wanted = `call of ${tool}${expected.length === 0 ? '' : ` with ${shown(expected[0])}`}`;
+    const wanted = `call of ${tool}${expected.length === 0 ? '' : ` with ${this.utils.stringify(expected[0])}`}`;
     return { pass, message: () => `expected ${pass ? 'no' : 'a'} ${wanted}; it made ${made(calls)}` };
   },
 
   toHaveAnswered(this: MatcherContext, turn: unknown, expected: string | RegExp): MatcherAnswer {
-    const { status, text, error } = turnOf(turn);
-    const matches = typeof expected === 'string' ? text === expected : expected.test(text);
+    const { status, text } = turnOf(turn);
+    // Of a global one, `test` would go on where it has stopped.
+    const matches = typeof expected === 'string' ? text === expected : text.search(expected) !== -1;
     const pass = status === 'completed' && matches;
-    const came =
-      status === 'completed' ? `the answer ${shown(text)}` : `${status}: ${error?.code} ${error?.message}`;
+    const came = status === 'completed' ? `the answer ${shown(text)}` : end(turnOf(turn));
+    const wanted = typeof expected === 'string' ? shown(expected) : String(expected);
     return {
       pass,
-      message: () =>
-        `expected ${pass ? 'another answer than' : 'the answer'} ${String(expected)}; it came to ${came}`,
+      message: () => `expected ${pass ? 'another answer than' : 'the answer'} ${wanted}; it came to ${came}`,
     };
   },
 
   toHaveFailed(this: MatcherContext, turn: unknown, code?: string): MatcherAnswer {
     const { status, error } = turnOf(turn);
     const pass = status === 'failed' && (code === undefined || error?.code === code);
-    const came = status === 'failed' ? `${error?.code}: ${error?.message}` : status;
+    const came = end(turnOf(turn));
     return {
       pass,
       message: () =>
@@ -65,6 +67,10 @@ export const holdfastMatchers = {
     };
   },
 };
+
+function end({ status, error }: TestTurn): string {
+  return error === undefined ? status : `${status}: ${error.code}: ${error.message}`;
+}
 
 function turnOf(turn: unknown): TestTurn {
   if (typeof turn === 'object' && turn !== null && 'calls' in turn && 'invocationId' in turn)
@@ -79,5 +85,5 @@ function made(calls: readonly TestCall[]): string {
 }
 
 function shown(value: unknown): string {
-  return JSON.stringify(value) ?? String(value);
+  return JSON.stringify(value);
 }

@@ -18,10 +18,17 @@ import { HoldfastClient } from '../client/holdfast-client.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
 import { readiness } from '../gateway/readiness.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { openStore } from '../store/open-store.ts';
+import type { SessionNames } from '../store/store.ts';
+import { endWithProcess } from './end-with-process.ts';
+import { Ends } from './ends.ts';
 import { demoScript } from './gemini-demo-script.ts';
 import { startGeminiStandIn } from './gemini-stand-in.ts';
+import { holdVariables } from './process-variables.ts';
+import { RestartedWorker } from './restarted-worker.ts';
+import { spansOfAllWorkers } from './spans-of-all-workers.ts';
 import type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
 import { callsOf, finalTextOf, type TestTurn } from './test-turn.ts';
 
@@ -41,26 +48,26 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
   const progress = slowProgress(onProgress ?? toStandardError, onProgress === undefined ? QUIET_FOR : 0);
   // A wrong definition is told before anything is started for nothing.
   deploy({ agents, apps, rootAgent: options.worker?.rootAgent });
+  checkWorkerOptions(options.worker);
   quietRuntime();
-  const ends: (() => Promise<unknown> | unknown)[] = [];
-  const close = async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  };
+  const ends = new Ends();
+  const close = () => ends.close();
   try {
     const ownership = acquireFolder(options.folder ?? mkdtempSync(join(tmpdir(), 'holdfast-test-')));
     const { folder } = ownership;
-    if (options.folder === undefined) ends.push(() => rmSync(folder, { recursive: true, force: true }));
-    ends.push(() => ownership.release());
+    const remove = options.folder === undefined;
+    if (remove) ends.push(() => rmSync(folder, { recursive: true, force: true }));
+    ends.push(
+      () => ownership.release(),
+      () => progress.end(),
+      endWithProcess(folder, { remove }),
+    );
     const gemini = await startGeminiStandIn({ script });
-    ends.push(() => gemini.close(), withVariables(gemini.env));
+    ends.push(() => gemini.close(), holdVariables(gemini.env));
     const template = join(cacheFolder(process.env), 'stores');
     const [server, store] = await all(
-      openTemporal({ folder, onProgress: progress.tell }),
-      openStore({ folder, template, onProgress: progress.tell }),
-    );
-    ends.push(
-      () => server.stop?.(),
-      () => store.close(),
+      ends.of(openTemporal({ folder, onProgress: progress.tell }), (opened) => opened.stop?.()),
+      ends.of(openStore({ folder, template, onProgress: progress.tell }), (opened) => opened.close()),
     );
     progress.end();
     const connection = await Connection.connect(server.connectionOptions);
@@ -69,8 +76,11 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     ends.push(() => native.close());
     const { namespace } = server;
     const searchAttributes = server.searchAttributes === 'registered';
-    const start = async () => {
-      const worker = await createWorker({
+    const { tracing, ...more } = options.worker ?? {};
+    const spans = tracing && spansOfAllWorkers(tracing);
+    if (spans !== undefined) ends.push(() => spans.close());
+    const worker = new RestartedWorker(gemini.env, () =>
+      createWorker({
         agents,
         apps,
         store,
@@ -79,18 +89,13 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         searchAttributes,
         logger: WARNINGS,
         shutdownGraceTime: 0,
-        ...options.worker,
-      });
-      return { worker, ended: worker.run() };
-    };
-    let current: Awaited<ReturnType<typeof start>> | undefined = await start();
-    const stopWorker = async () => {
-      current?.worker.shutdown();
-      await current?.ended;
-      current = undefined;
-    };
-    ends.push(stopWorker);
-    const { dataConverter } = options.worker ?? {};
+        ...more,
+        ...(spans === undefined ? {} : { tracing: spans.tracing }),
+      }),
+    );
+    ends.push(() => worker.close());
+    await worker.restart();
+    const { dataConverter } = more;
     const temporal = new Client({
       connection,
       namespace,
@@ -118,8 +123,10 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     ends.push(() => gateway.close());
 
     const app = apps[0]?.name ?? 'test';
-    const sent = new WeakMap<TurnHandle, { app: string; userId: string; sessionId: string }>();
+    /** By workflow id: a turn that is retried has another handle. */
+    const sessions = new Map<string, SessionNames>();
     const send = async (given: TestMessage): Promise<TurnHandle> => {
+      ends.assertOpen();
       const message = typeof given === 'string' ? { message: given } : given;
       const names = {
         app: message.app ?? app,
@@ -127,20 +134,23 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         sessionId: message.sessionId ?? randomUUID(),
       };
       const handle = await client.sendMessage({ ...message, ...names });
-      sent.set(handle, names);
+      sessions.set(handle.workflowId, names);
       return handle;
     };
     const turnOf = async (handle: TurnHandle): Promise<TestTurn> => {
-      const names = sent.get(handle);
-      if (names === undefined) throw new Error('turnOf: expected a handle that this environment’s send gave');
+      const names = sessions.get(handle.workflowId);
+      if (names === undefined) {
+        throw new Error(
+          'turnOf: expected a turn of a session that `run` or `send` of this environment began',
+        );
+      }
       const result = await handle.result();
       const { invocationId, status, error, usage } = result;
-      const events = (await store.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER })).filter(
-        ({ event }) => event.invocationId === invocationId,
-      );
+      const session = await store.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
+      const events = session.filter(({ event }) => event.invocationId === invocationId);
       const { messageId, workflowId } = handle;
-      const calls = callsOf(events);
-      const text = status === 'completed' ? finalTextOf(events) : '';
+      const calls = callsOf(events, session);
+      const text = result.text === undefined ? '' : finalTextOf(events);
       return {
         ...names,
         messageId,
@@ -165,17 +175,14 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       send,
       turnOf,
       run: async (message) => await turnOf(await send(message)),
-      stopWorker,
-      async restartWorker() {
-        await stopWorker();
-        current = await start();
-      },
+      stopWorker: () => worker.stop(),
+      restartWorker: () => worker.restart(),
       close,
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
-    progress.end();
-    await close();
+    // Why it can't start says more than what can't be closed therefore.
+    await close().catch(() => undefined);
     throw error;
   }
 }
@@ -211,28 +218,30 @@ function slowProgress(tell: (line: string) => void, quietFor: number) {
   };
 }
 
+/** They are the environment's own: a worker elsewhere would leave every message unanswered. */
+function checkWorkerOptions(worker: TestEnvironmentOptions['worker']): void {
+  for (const field of ['agents', 'apps', 'store', 'connection', 'namespace', 'taskQueue']) {
+    if (worker === undefined || !(field in worker)) continue;
+    throw new DefinitionError({
+      owner: 'createTestEnvironment',
+      field: `worker.${field}`,
+      problem: 'the environment sets it; leave it out',
+    });
+  }
+}
+
 function quietRuntime(): void {
   try {
     Runtime.install({
       logger: new DefaultLogger('ERROR'),
+      // Ctrl+C ends the program: what is left is taken away by another one.
+      shutdownSignals: [],
       telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR' }) } },
     });
   } catch (error) {
     // The program has installed one of its own, or another environment has.
     if (!(error instanceof IllegalStateError)) throw error;
   }
-}
-
-/** Sets variables of the environment until the returned function is called. */
-function withVariables(variables: Readonly<Record<string, string>>): () => void {
-  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
-  Object.assign(process.env, variables);
-  return () => {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  };
 }
 
 /** Waits for both, so that nothing is still being opened when the first failure is reported. */

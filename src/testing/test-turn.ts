@@ -30,20 +30,33 @@ export interface TestTurn {
   result: TurnResult;
 }
 
-/** Calls and responses belong together by step and position: a model may give two calls one id. */
-export function callsOf(events: readonly StoredEvent[]): TestCall[] {
-  return events.flatMap((stored) => {
+/**
+ * The calls of a turn's own steps, and of a retried turn those that it answers anew, which an earlier turn asked for.
+ * Calls and responses belong together by position: a model may give two calls one id.
+ *
+ * @param session all events of the turn's session.
+ */
+export function callsOf(events: readonly StoredEvent[], session: readonly StoredEvent[]): TestCall[] {
+  const answers = events.filter(({ kind }) => kind === 'responses');
+  return session.flatMap((stored) => {
     const calls = partsOf(stored.event).flatMap(({ functionCall }) => functionCall ?? []);
-    if (calls.length === 0) return [];
-    const answered = events.find(({ kind, step }) => kind === 'responses' && step === stored.step);
+    const answer = answers.find((given) => isAnswer(given, stored));
+    if (calls.length === 0 || (answer === undefined && !events.includes(stored))) return [];
     const responses =
-      answered && partsOf(answered.event).flatMap(({ functionResponse }) => functionResponse ?? []);
+      answer && partsOf(answer.event).flatMap(({ functionResponse }) => functionResponse ?? []);
     return calls.map(({ name = '', args = {} }, index) => ({
       tool: name,
       args,
       response: responses?.[index]?.response,
     }));
   });
+}
+
+function isAnswer(given: StoredEvent, asked: StoredEvent): boolean {
+  if (given.event.invocationId === asked.event.invocationId) return given.step === asked.step;
+  const ids = partsOf(asked.event).flatMap(({ functionCall }) => functionCall?.id ?? []);
+  const answered = partsOf(given.event).flatMap(({ functionResponse }) => functionResponse?.id ?? []);
+  return answered.length > 0 && answered.join() === ids.join();
 }
 
 export function finalTextOf(events: readonly StoredEvent[]): string {

@@ -53,13 +53,13 @@ describe('the chat of holdfast dev', () => {
     const read = dev.stdout.length;
     dev.type(line);
     const answer = () => dev.stdout.slice(read) || (dev.isOver ? dev.stderr : '');
-    await expect.poll(answer, { timeout: 30_000 }).toMatch(end);
+    await expect.poll(answer).toMatch(end);
     return answer();
   };
 
   beforeAll(async () => {
     const agents = project.write('agents.ts', AGENTS);
-    dev = new HoldfastProcess(['dev', agents, '--session', 'first', '--stop-server'], {
+    dev = new HoldfastProcess(['dev', agents, '--session', 'first'], {
       cwd: project.path,
       env: { EFFECTS: effects },
       typed: true,
@@ -70,14 +70,16 @@ describe('the chat of holdfast dev', () => {
   afterAll(async () => {
     if (!dev.isOver) dev.kill('SIGTERM');
     await dev.finished();
-    project.remove();
+    await project.remove();
   });
 
   test('on start it shows what there is: agents, model, pages, store [cli.dev]', () => {
     expect(dev.stderr).toMatch(/agents {4}gardener \(gemini-2\.5-flash\), helper .*gardener answers/);
     expect(dev.stderr).toMatch(/model {5}a local stand-in .*GEMINI_API_KEY is not set/);
     expect(dev.stderr).toMatch(/Temporal {2}http:\/\/127\.0\.0\.1:\d+/);
-    expect(dev.stderr).toMatch(/gateway {3}http:\/\/127\.0\.0\.1:\d+ {2}docs http:\/\/127\.0\.0\.1:\d+\/docs/);
+    expect(dev.stderr).toMatch(
+      /gateway {3}http:\/\/127\.0\.0\.1:\d+ {2}docs http:\/\/127\.0\.0\.1:\d+\/docs/,
+    );
     expect(dev.stdout).toBe('');
   });
 
@@ -88,7 +90,9 @@ describe('the chat of holdfast dev', () => {
         '  ← pick {"fruit":"pear"}\n' +
         'gardener  Here is a pear.\n',
     );
-    await dev.prints(/2 model calls · \d+ tokens · \S+ m?s · http:\S+\/workflows\/agents%2Fuser%2Ffirst\/\S+\/history/);
+    await dev.prints(
+      /2 model calls · \d+ tokens · \S+ m?s · http:\S+\/workflows\/agents%2Fuser%2Ffirst\/\S+\/history/,
+    );
     expect(dev.stderr).toMatch(/✓ pick 1\.0 settled in \d+ ms/);
     expect(dev.stderr).toContain('│ picking pear');
   });
@@ -98,7 +102,9 @@ describe('the chat of holdfast dev', () => {
     await answerTo('plum', /Here is a plum\.\n/);
     expect(await answerTo('/rewind', /\n/)).toBe('  events 5 to 8 are hidden; /events shows them\n');
     expect(await answerTo('/state', /\n/)).toBe('  picked = "pear"\n');
-    expect(await answerTo('/events 2', /rewind: .*\n/)).toMatch(/8 .*Here is a plum\. {2}\(hidden\)\n.*9 .*rewind/s);
+    expect(await answerTo('/events 2', /rewind: .*\n/)).toMatch(
+      /8 .*Here is a plum\. {2}\(hidden\)\n.*9 .*rewind/s,
+    );
 
     expect(await answerTo('/retry 1.0', /Here is a pear\.\n/)).toContain('you  (again from e-');
     expect(await answerTo('/fork 4', /\n/)).toMatch(/^ {2}session \S+: the first 4 events of first\n$/);
@@ -108,7 +114,9 @@ describe('the chat of holdfast dev', () => {
 
     await answerTo('/session second', /session second: new\n/);
     await answerTo('/agent helper', /helper answers from now on\n/);
-    expect(await answerTo('hello', /The helper says hello\.\n/)).toBe('you  hello\nhelper  The helper says hello.\n');
+    expect(await answerTo('hello', /The helper says hello\.\n/)).toBe(
+      'you  hello\nhelper  The helper says hello.\n',
+    );
     expect(await answerTo('/ui', /\n/)).toMatch(/workflows\/agents%2Fuser%2Fsecond\n$/);
     await answerTo('/agent', /helper\n/);
     await answerTo('/agent gardener', /gardener answers from now on\n/);
@@ -116,8 +124,10 @@ describe('the chat of holdfast dev', () => {
 
   test('a turn is looked at, and interrupted by another message [cli.dev]', async () => {
     dev.type('sleep');
-    await expect.poll(() => existsSync(effects), { timeout: 30_000 }).toBe(true);
-    expect(await answerTo('/status', /runs since .*\n/)).toMatch(/running: gardener, step 1.*\n {2}sleep e-\S+ runs since/);
+    await expect.poll(() => existsSync(effects)).toBe(true);
+    expect(await answerTo('/status', /runs since .*\n/)).toMatch(
+      /running: gardener, step 1.*\n {2}sleep e-\S+ runs since/,
+    );
     expect(await answerTo('/interrupt fig', /Here is a fig\.\n/)).toContain('you  fig\n');
     expect(dev.stderr).toContain('  interrupted\n');
   });

@@ -56,8 +56,7 @@ describe('holdfast dev, while its agents file changes', () => {
       .slice(0, -1)
       .map((line): Told => JSON.parse(line))
       .filter((line) => line.type === type);
-  const tells = (type: string, times: number) =>
-    expect.poll(() => told(type).length, { timeout: 30_000 }).toBe(times);
+  const tells = (type: string, times: number) => expect.poll(() => told(type).length).toBe(times);
   const names = (sessionId: string) => ({ app: 'agents', userId: 'user', sessionId });
   const ask = async (sessionId: string, message: string) => {
     const turn = await client.sendMessage({ ...names(sessionId), message });
@@ -67,7 +66,7 @@ describe('holdfast dev, while its agents file changes', () => {
 
   beforeAll(async () => {
     save('v1');
-    dev = new HoldfastProcess(['dev', agents, '--json', '--no-chat', '--stop-server'], {
+    dev = new HoldfastProcess(['dev', agents, '--json', '--no-chat'], {
       cwd: project.path,
       env: files,
     });
@@ -78,12 +77,12 @@ describe('holdfast dev, while its agents file changes', () => {
   afterAll(async () => {
     if (!dev.isOver) dev.kill('SIGTERM');
     await dev.finished();
-    project.remove();
+    await project.remove();
   });
 
   test('turns go on, each answered once and the newest code answers; the old worker ends its slow tool first [cli.dev]', async () => {
     const slow = client.sendMessage({ ...names('slow'), message: 'slow' });
-    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
 
     let isOver = false;
     const answers: unknown[] = [];
@@ -99,7 +98,7 @@ describe('holdfast dev, while its agents file changes', () => {
       save(version);
       await tells('reloaded', index + 1);
     }
-    await expect.poll(answer, { timeout: 30_000 }).toBe('v3');
+    await expect.poll(answer).toBe('v3');
     isOver = true;
     const asked = await Promise.all(load);
     expect(answers).toHaveLength(asked.reduce((sum, count) => sum + count, 0));
@@ -128,7 +127,7 @@ describe('holdfast dev, while its agents file changes', () => {
     expect(told('load-failed')[1]?.message).toMatch(/missing\.ts/);
     // A file that it looked for is one that it waits for.
     project.write('missing.ts', '');
-    await expect.poll(answer, { timeout: 30_000 }).toBe('v5');
+    await expect.poll(answer).toBe('v5');
   });
 
   test('many saves at once: the newest wins, and no workers pile up [cli.dev]', async () => {
@@ -137,9 +136,9 @@ describe('holdfast dev, while its agents file changes', () => {
       save(`fast-${index}`);
       await new Promise((written) => setImmediate(written));
     }
-    await expect.poll(answer, { timeout: 30_000 }).toBe('fast-19');
+    await expect.poll(answer).toBe('fast-19');
     const workers = [...told('ready'), ...told('reloaded')].map(({ workerPid }) => workerPid ?? 0);
-    await expect.poll(() => workers.filter(isAlive), { timeout: 30_000 }).toEqual([workers.at(-1)]);
+    await expect.poll(() => workers.filter(isAlive)).toEqual([workers.at(-1)]);
     expect(told('reloaded').length - before).toBeLessThan(10);
   });
 

@@ -143,21 +143,43 @@ describe('holdfast run', () => {
     expect(stderr).toContain('failed: HOLDFAST_MODEL_BAD_REQUEST');
   });
 
-  test('a second owner of the folder is refused, with what to do [cli.owner]', async () => {
+  test('a second command in the folder goes through the first, and on by itself where that one ends [cli.owner]', async () => {
     const files = { EFFECTS: join(work, 'effects4'), GATE: join(work, 'gate4') };
-    const first = new HoldfastProcess(['run', agents, '--folder', folder, '--message', 'go'], {
-      cwd: work,
-      env: files,
-    });
+    const first = new HoldfastProcess(
+      ['run', agents, '--folder', folder, '--session', 's4', '--message', 'go', '--message-id', 'm4'],
+      { cwd: work, env: files },
+    );
     await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
-    const second = await run('--message', 'go');
-    expect(second).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/is in use by process \d+ since .*HOLDFAST_FOLDER_IN_USE/s),
-    });
+    const again = [
+      'run',
+      agents,
+      '--folder',
+      folder,
+      '--session',
+      's4',
+      '--message',
+      '-',
+      '--message-id',
+      'm4',
+    ];
+    const second = new HoldfastProcess(again, { cwd: work, env: files });
+    await second.prints(/message m4 is under way; following it/);
+    expect(second.stderr).toContain(`process ${first.pid} owns the folder`);
+    first.kill('SIGINT');
+    expect(await first.finished()).toMatchObject({ code: 130 });
     writeFileSync(files.GATE, '');
-    expect(await first.finished()).toMatchObject({ code: 0 });
+    const { code, stdout, stderr } = await second.finished();
+    expect(stderr).toContain('the process that answered has ended; the turn goes on here');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: [
+        'you  go',
+        'orders  → look_up({"id":"A-1"})',
+        'orders  ← look_up {"id":"A-1","status":"shipped"}',
+        'orders  Order A-1 is shipped.',
+        '',
+      ].join('\n'),
+    });
   });
 });
 

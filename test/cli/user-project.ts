@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { endServer } from '../setup/end-server.ts';
+import { putStore } from '../setup/made-store.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -17,6 +19,8 @@ export class UserProject {
     symlinkSync(root, join(packages, 'holdfast'));
     symlinkSync(join(root, 'node_modules', 'zod'), join(packages, 'zod'));
     this.write('package.json', '{"type":"module"}');
+    mkdirSync(this.folder, { mode: 0o700 });
+    putStore(this.folder);
   }
 
   /** Returns its path. */
@@ -26,7 +30,9 @@ export class UserProject {
     return path;
   }
 
-  remove(): void {
+  /** Ends the Temporal server of its folder, too. */
+  async remove(): Promise<void> {
+    await endServer(this.folder);
     rmSync(this.path, { recursive: true, force: true });
   }
 }

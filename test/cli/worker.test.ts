@@ -76,7 +76,8 @@ describe('holdfast worker', () => {
       return undefined;
     }
   };
-  const client = async () => new GatewayClient((await findLocalGateway(project.folder)) ?? { url: '', token: '' });
+  const client = async () =>
+    new GatewayClient((await findLocalGateway(project.folder)) ?? { url: '', token: '' });
 
   beforeAll(async () => {
     health = await freePort();
@@ -87,8 +88,7 @@ describe('holdfast worker', () => {
       worker.kill('SIGKILL');
       await worker.finished();
     }
-    await holdfast(['stop'], { cwd: project.path });
-    project.remove();
+    await project.remove();
   });
 
   test('it says as JSON where it polls, answers probes, and lets a tool end after SIGTERM [cli.worker]', async () => {
@@ -102,7 +102,7 @@ describe('holdfast worker', () => {
     });
     await worker.prints(/"message":"worker polls"/);
     expect(await answer('/v1/health')).toBe(200);
-    await expect.poll(() => answer('/v1/ready'), { timeout: 30_000 }).toBe(200);
+    await expect.poll(() => answer('/v1/ready')).toBe(200);
     expect(await answer('/v1/sessions')).toBe(404);
     expect(linesOf(worker)).toEqual(
       expect.arrayContaining([
@@ -112,9 +112,9 @@ describe('holdfast worker', () => {
       ]),
     );
     const turn = await (await client()).sendMessage({ ...names, message: 'what is there?' });
-    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
     worker.kill('SIGTERM');
-    await expect.poll(() => answer('/v1/ready'), { timeout: 30_000 }).toBe(503);
+    await expect.poll(() => answer('/v1/ready')).toBe(503);
     expect(await answer('/v1/health')).toBe(200);
     writeFileSync(files.GATE, '');
     expect(await worker.finished()).toMatchObject({ code: 0, stdout: '' });
@@ -135,7 +135,7 @@ describe('holdfast worker', () => {
     const worker = start(['--shutdown-grace', '1h', '--log', 'text', '--stand-in'], files);
     await worker.prints(/info {2}worker polls address=127\.0\.0\.1:\d+ namespace=default/);
     const turn = await (await client()).sendMessage({ ...names, message: 'what is there?' });
-    await expect.poll(() => existsSync(files.EFFECTS), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
     worker.kill('SIGINT');
     await worker.prints(/worker shutdown begun/);
     worker.kill('SIGINT');
@@ -188,7 +188,10 @@ test('holdfast gateway serves what is elsewhere only, to this machine only [cli.
     code: 2,
     stderr: expect.stringMatching(/set TEMPORAL_ADDRESS and HOLDFAST_STORE/),
   });
-  expect(short).toMatchObject({ code: 1, stderr: expect.stringMatching(/HOLDFAST_GATEWAY_TOKEN: .*24 characters/) });
+  expect(short).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/HOLDFAST_GATEWAY_TOKEN: .*24 characters/),
+  });
   expect(short.stderr).not.toContain('short,');
   expect(away).toMatchObject({ code: 1, stdout: '' });
   expect(away.stderr).toMatch(/waiting, 1 s at most: .*HOLDFAST_STORE_UNAVAILABLE/s);

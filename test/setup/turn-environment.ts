@@ -23,6 +23,7 @@ import {
   acquireFolder,
   createWorker,
   type HoldfastLogger,
+  histogramBuckets,
   openTemporal,
   type WorkerOptions,
 } from '../../worker/index.ts';
@@ -91,7 +92,16 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   const metrics =
     options.metricsAddress === undefined
       ? {}
-      : { telemetryOptions: { metrics: { prometheus: { bindAddress: options.metricsAddress } } } };
+      : {
+          telemetryOptions: {
+            metrics: {
+              prometheus: {
+                bindAddress: options.metricsAddress,
+                histogramBucketOverrides: histogramBuckets,
+              },
+            },
+          },
+        };
   Runtime.install(
     logger === undefined
       ? { logger: QUIET, ...metrics }

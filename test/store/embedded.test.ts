@@ -37,7 +37,7 @@ test('a store is made once, keeps what it has, and is open in one place at a tim
 test('the socket is this user’s alone, and goes with the store [store.embedded]', async () => {
   const home = folderWithStore();
   vi.stubEnv('TMPDIR', temporaryFolder());
-  const store = await openStore({ folder: home, template: TEMPLATES });
+  const store = await openStore({ folder: home });
   const folders = readdirSync(tmpdir());
   expect(folders).toHaveLength(1);
   const [folder = ''] = folders;

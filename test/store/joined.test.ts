@@ -3,21 +3,21 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { SessionNews } from '../../src/client/session-news.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoreNotice } from '../../src/store/store.ts';
 import { SteadyTurns } from './steady-turns.ts';
 import { partialText } from './suite/notices.ts';
 import { newNames, Turn } from './suite/turn.ts';
-import { TEMPLATES } from './templates.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { folderWithStore } from './temporary-folder.ts';
 
-const folder = temporaryFolder();
+const folder = folderWithStore();
 let owner: OpenedStore;
 let socket: string;
 
 beforeAll(async () => {
-  owner = await openStore({ folder, template: TEMPLATES });
+  owner = await openStore({ folder });
   socket = owner.socket ?? expect.fail('an embedded store has a socket');
 });
 afterAll(() => owner.close());
@@ -80,6 +80,28 @@ test('what a joined store does is heard where its notices are passed on [cli.dev
   await turn.commit(1, 0);
   await expect.poll(() => heard).toEqual([text, { type: 'appended', session, seq: 2 }]);
   expect(everything).toEqual([{ type: 'appended', session, seq: 1, names: turn.names }, ...heard]);
+});
+
+test('who follows looks twice a second where the store does not hear of others, and seldom where it does [stream.text]', async () => {
+  const joined = await join();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  for (const { store, session, interval } of [
+    { store: owner, session: 's', interval: 5_000 },
+    { store: owner, session: undefined, interval: 500 },
+    { store: joined, session: 's', interval: 500 },
+  ]) {
+    const news = new SessionNews(store, session, newNames());
+    let looks = 0;
+    const waiting = news.wait().then(() => {
+      looks += 1;
+    });
+    await vi.advanceTimersByTimeAsync(interval - 1);
+    expect(looks).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    await waiting;
+    news.close();
+  }
 });
 
 test('a process that is killed in a transaction leaves neither a lock nor half of it [cli.dev]', async () => {

@@ -8,7 +8,7 @@ const folder = folderWithStore();
 let store: OpenedStore;
 
 beforeAll(async () => {
-  store = await openStore({ folder, template: TEMPLATES });
+  store = await openStore({ folder });
 });
 
 afterAll(() => store.close());

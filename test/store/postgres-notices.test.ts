@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { followEvents } from '../../src/client/follow-events.ts';
 import { MOST_TEXT_BYTES, tellableText } from '../../src/store/notice-payload.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoreNotice } from '../../src/store/store.ts';
@@ -75,6 +76,24 @@ test('who listens hears what others write and tell, in order, and knows where it
   await expect.poll(() => heard.length, PATIENCE).toBe(told.length);
   expect(heard).toEqual(told);
   expect(deaf).toEqual(told);
+});
+
+test('a follower of a session that another process makes gets each event once, in order [stream.text]', async () => {
+  const names = newNames();
+  const stop = new AbortController();
+  const seqs: number[] = [];
+  const following = (async () => {
+    for await (const { seq } of followEvents(listener, names, { signal: stop.signal })) seqs.push(seq);
+  })();
+  for (let turns = 0; turns < 5; turns += 1) {
+    const turn = new Turn(writer, { names });
+    await turn.opened(1);
+    await expect.poll(() => seqs.length, PATIENCE).toBe(2 * turns + 1);
+    await turn.commit(1, 0);
+  }
+  await expect.poll(() => seqs, PATIENCE).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  stop.abort();
+  await following;
 });
 
 test('two that write and listen hear each other, and themselves once [stream.text]', async () => {

@@ -3,7 +3,7 @@ import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@o
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { error, text } from '../../src/testing/gemini-reply.ts';
+import { error, reply, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { freePort } from '../setup/postgres-server.ts';
 import { stepCalls } from '../setup/scripts.ts';
@@ -119,6 +119,52 @@ describe('a turn’s trace', () => {
     expect(exported.getFinishedSpans()).toEqual([]);
   });
 
+  test('its span lasts from before its first model call to behind its last [traces.genai]', async () => {
+    environment.gemini.reset([reply(text('done'), { latencyMs: 150 })]);
+    await environment.run({ message: 'hello' });
+    const [chat, turn] = exported.getFinishedSpans().map(millisecondsOf);
+    expect(turn?.start).toBeLessThanOrEqual(chat?.start ?? 0);
+    expect(turn?.end).toBeGreaterThanOrEqual(chat?.end ?? 0);
+  });
+
+  test('a message that waits has its own sender [traces.genai]', async () => {
+    const first = Promise.withResolvers<void>();
+    environment.gemini.reset(async (_request, { index }) => {
+      if (index === 0) await first.promise;
+      return text('done');
+    });
+    const names = { app: 'test', userId: 'ada', sessionId: 'queued' };
+    const begun = await environment.client.sendMessage({ ...names, message: 'one' });
+    await environment.gemini.waitForRequests(1);
+    const sender = { traceId: '1af7651916cd43dd8448eb211c80319c', spanId: 'c7ad6b7169203331', traceFlags: 1 };
+    const queued = await context.with(trace.setSpanContext(context.active(), sender), () =>
+      environment.client.sendMessage({ ...names, message: 'two' }),
+    );
+    first.resolve();
+    await Promise.all([begun.result(), queued.result()]);
+    const turns = exported.getFinishedSpans().filter(({ name }) => name === 'invoke_agent cashier');
+    expect(turns.map((turn) => turn.parentSpanContext?.spanId)).toEqual([undefined, sender.spanId]);
+    expect(turns[1]?.spanContext().traceId).toBe(sender.traceId);
+  });
+
+  test('a reset tells of its end no second time [traces.genai] [metrics.prometheus]', async () => {
+    environment.gemini.reset(script({ card: '4242' }));
+    const ended = await environment.run({ app: 'reset', message: 'pay', runConfig: { maxLlmCalls: 1 } });
+    expect(ended.result.error?.code).toBe('LLM_CALLS_LIMIT_EXCEEDED');
+    const { temporal } = environment;
+    const firstTask = ended.history.events?.find((event) => event.workflowTaskCompletedEventAttributes);
+    const { runId } = await temporal.workflowService.resetWorkflowExecution({
+      namespace: temporal.options.namespace,
+      workflowExecution: { workflowId: ended.workflowId },
+      workflowTaskFinishEventId: firstTask?.eventId ?? null,
+      requestId: 'reset',
+    });
+    await expect(temporal.workflow.getHandle(ended.workflowId, runId).result()).rejects.toThrow();
+    expect(exported.getFinishedSpans().filter(({ name }) => name === 'invoke_agent cashier')).toHaveLength(1);
+    expect(sum(await metrics(), 'holdfast_turns', { app: 'reset' })).toBe(1);
+    expect(sum(await metrics(), 'holdfast_calls', { app: 'reset' })).toBe(1);
+  });
+
   test('failures are told by their type, and never by their text [traces.genai]', async () => {
     environment.gemini.reset(script({ card: '4242', fails: true }));
     await environment.run({ message: 'pay' });
@@ -162,6 +208,31 @@ test('calls are counted by tool and outcome, and no label names a person or a se
   expect(ours).not.toMatch(/ada-lovelace|private-session|4242/);
 });
 
+test('a refused request is a failure, and a message that isn’t taken a failed turn [metrics.prometheus]', async () => {
+  environment.gemini.reset([error(400, 'no such thing')]);
+  const sent = { app: 'refused', sessionId: 'refused', messageId: 'same' };
+  await environment.run({ ...sent, message: 'hello' });
+  const conflict = await environment.run({ ...sent, message: 'something else' });
+  expect(conflict.result.error?.code).toBe('HOLDFAST_MESSAGE_CONFLICT');
+  const after = await metrics();
+  const code = 'HOLDFAST_MODEL_BAD_REQUEST';
+  expect(sum(after, 'holdfast_failures', { app: 'refused', kind: 'model', code })).toBe(1);
+  expect(sum(after, 'holdfast_turns', { app: 'refused', code })).toBe(1);
+  expect(sum(after, 'holdfast_turns', { app: 'refused', status: 'failed' })).toBe(2);
+});
+
+test('durations of a second and of a minute are told apart [metrics.prometheus]', async () => {
+  environment.gemini.reset(script({ card: '4242' }));
+  await environment.run({ app: 'durations', message: 'pay' });
+  const after = await metrics();
+  for (const name of ['turn', 'message_wait', 'model', 'call']) {
+    const bounds = after
+      .filter((line) => line.startsWith(`holdfast_${name}_seconds_bucket`) && line.includes('"durations"'))
+      .map((line) => Number(/le="([^"]+)"/.exec(line)?.[1]));
+    expect(bounds, name).toEqual(expect.arrayContaining([0.1, 1, 60, 3_600]));
+  }
+});
+
 async function detailsOf(workflowId: string): Promise<string> {
   return await environment.temporal.workflow
     .getHandle(workflowId)
@@ -179,6 +250,12 @@ function sum(lines: readonly string[], name: string, labels: Record<string, stri
     .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
     .filter((line) => Object.entries(labels).every(([label, value]) => line.includes(`${label}="${value}"`)))
     .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+function millisecondsOf({ startTime, endTime }: ReadableSpan) {
+  const of = ([seconds, nanoseconds]: ReadableSpan['startTime']) =>
+    Math.round(seconds * 1e3 + nanoseconds / 1e6);
+  return { start: of(startTime), end: of(endTime) };
 }
 
 function textOf(spans: readonly ReadableSpan[]): string {

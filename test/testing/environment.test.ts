@@ -1,3 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { App } from '../../src/agents/app.ts';
@@ -13,6 +20,7 @@ import {
   text,
 } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { findServers } from '../../worker/temporal/server-process.ts';
 
 expect.extend(holdfastMatchers);
 declare module 'vitest' {
@@ -107,8 +115,67 @@ describe('a test environment', () => {
     expect(await about.json()).toMatchObject({ apps: ['shop'], agents: ['desk'], store: 'embedded' });
   });
 
+  test('tells what a retried turn called anew [testing.environment]', async () => {
+    env.gemini.reset([call('look_up', { id: 'A-1' }), text('Shipped.'), text('Again.')]);
+    const { app, userId, sessionId, invocationId } = await env.run('Where is A-1?');
+    const names = { app, userId, sessionId };
+    const again = await env.turnOf(
+      await env.client.sessions.retry({ ...names, callKey: `${invocationId}.1.0` }),
+    );
+    expect(again).toMatchObject({
+      text: 'Again.',
+      calls: [{ tool: 'look_up', response: { status: 'shipped' } }],
+    });
+  });
+
+  test('stands beside another one with the same agent, and traces all workers [testing.environment]', async () => {
+    const variables = { ...process.env };
+    const exporter = new InMemorySpanExporter();
+    const other = await createTestEnvironment({
+      agents: [desk],
+      script: () => text('other'),
+      worker: { tracing: { spanProcessors: [new SimpleSpanProcessor(exporter)] } },
+    });
+    env.gemini.reset(() => text('one'));
+    expect([await env.run('hello'), await other.run('hello')].map((turn) => turn.text)).toEqual([
+      'one',
+      'other',
+    ]);
+    await other.restartWorker();
+    await other.run('hello');
+    const turns = exporter.getFinishedSpans().filter(({ name }) => name === 'invoke_agent desk');
+    expect(turns).toHaveLength(2);
+    await Promise.all([other.close(), other.close()]);
+    expect(process.env).toEqual(variables);
+    expect((await env.run('hello')).text).toBe('one');
+    await expect(other.run('hello')).rejects.toThrow('the test environment is closed');
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'leaves no server and no folder when its program is killed [testing.environment]',
+    async () => {
+      const temporary = mkdtempSync(join(tmpdir(), 'holdfast-killed-'));
+      const program = fileURLToPath(new URL('environment-program.ts', import.meta.url));
+      const child = spawn(process.execPath, [program], {
+        env: { ...process.env, TMPDIR: temporary },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      await once(child.stdout, 'data');
+      const [folder = ''] = readdirSync(temporary).map((name) => join(realpathSync(temporary), name));
+      expect(await findServers(folder)).toHaveLength(1);
+      child.kill('SIGKILL');
+      await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
+      expect(await findServers(folder)).toEqual([]);
+      rmSync(temporary, { recursive: true });
+    },
+  );
+
   test('refuses options that it doesn’t have, naming them [testing.environment]', async () => {
     await expect(createTestEnvironment({ agent: desk } as never)).rejects.toThrow(/agent: unknown option/);
+    const elsewhere = { agents: [desk], worker: { taskQueue: 'elsewhere' } };
+    await expect(createTestEnvironment(elsewhere as never)).rejects.toThrow(
+      'worker.taskQueue: the environment',
+    );
   });
 
   test('leaves nothing behind when it can’t start [testing.environment]', async () => {
@@ -126,6 +193,11 @@ describe('matchers', () => {
     expect(turn).toHaveCalled('look_up', { id: expect.stringMatching(/^A/) });
     expect(turn).not.toHaveCalled('look_up', { id: 'B-1' });
     expect(turn).toHaveAnswered(/ship/i);
+    const everywhere = /Ship/g;
+    for (const _time of [1, 2]) expect(turn).toHaveAnswered(everywhere);
+    expect(() => expect(turn).toHaveCalled('look_up', { id: expect.any(Number) })).toThrow(
+      /with \{"id": Any<Number>\}; it made/,
+    );
     expect(() => expect(turn).toHaveCalled('refund')).toThrow(
       'expected a call of refund; it made look_up({"id":"A-1"})',
     );

@@ -19,13 +19,10 @@ export const gateway: AddCommand = (holdfast, exit) => {
       }),
     )
     .addOption(
-      setting(
-        '--task-queue <name>',
-        'task queue of the turns that it starts',
-        'HOLDFAST_TASK_QUEUE',
-        word,
-        { value: 'holdfast', shown: 'holdfast' },
-      ),
+      setting('--task-queue <name>', 'task queue of the turns that it starts', 'HOLDFAST_TASK_QUEUE', word, {
+        value: 'holdfast',
+        shown: 'holdfast',
+      }),
     )
     .addOption(
       setting(

@@ -1,4 +1,4 @@
-import type { RunOptions } from '../run-command.ts';
+import type { RunOptions } from '../running-command.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 
 export const run: AddCommand = (holdfast, exit) => {

@@ -1,4 +1,4 @@
-import { createInterface, cursorTo, clearScreenDown, type Interface, moveCursor } from 'node:readline';
+import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline';
 import type { Screen } from './screen.ts';
 
 /** Where a chat's lines come from. */
@@ -110,10 +110,7 @@ export function terminalInput(
 }
 
 /** Lines of a program, or of a file: each as it is. */
-export function pipedInput(
-  listener: ChatInputListener,
-  input: NodeJS.ReadStream = process.stdin,
-): ChatInput {
+export function pipedInput(listener: ChatInputListener, input: NodeJS.ReadStream = process.stdin): ChatInput {
   const lines = createInterface({ input, terminal: false });
   lines.on('line', (line) => listener.line(line));
   lines.on('close', () => listener.end());

@@ -7,7 +7,6 @@ import type { MessagePolicy } from '../../protocol/message.ts';
 import type { SessionNames } from '../../store/store.ts';
 import { describeError } from '../cli-error.ts';
 import type { DevView } from './dev-view.ts';
-import { isSteering, runSlashCommand } from './slash-commands.ts';
 
 export interface ChatOptions {
   client: HoldfastApi;
@@ -21,6 +20,8 @@ export interface ChatOptions {
   linkOf: (names: SessionNames, runId?: string) => string | undefined;
   onBusy: (isBusy: boolean) => void;
   onQuit: () => void;
+  /** Starts a new worker. */
+  onReload: () => void;
 }
 
 interface Sent {
@@ -34,13 +35,14 @@ interface Sent {
 /** Calls that commands may name by the ends of their keys, and complete. */
 const MOST_CALLS = 200;
 
-/** One conversation: messages become turns, shown one after another; lines that begin with a slash are commands. */
+/** One conversation: messages become turns, which are shown one after another. */
 export class Chat {
   readonly client: HoldfastApi;
   readonly view: DevView;
   readonly agents: ChatOptions['agents'];
   readonly linkOf: ChatOptions['linkOf'];
   readonly quit: () => void;
+  readonly reload: () => void;
   /** The session that messages go to. */
   names: SessionNames;
   agent: string | undefined;
@@ -63,6 +65,7 @@ export class Chat {
     this.names = options.names;
     this.agent = options.agent;
     this.quit = options.onQuit;
+    this.reload = options.onReload;
     this.#onBusy = options.onBusy;
   }
 
@@ -81,25 +84,7 @@ export class Chat {
     return this.#lastInvocation;
   }
 
-  /** Whether a line acts on the turn that runs, so that it can't wait for its end. */
-  static steers(line: string): boolean {
-    return isSteering(line);
-  }
-
-  /** Resolves when all that a line has brought about is shown; false where it did not come to a good end. */
-  async line(line: string): Promise<boolean> {
-    const text = line.trim();
-    if (text === '') return true;
-    try {
-      if (!text.startsWith('/')) return await this.send(text);
-      // A message that begins with a slash is typed with two.
-      return text.startsWith('//') ? await this.send(text.slice(1)) : await runSlashCommand(this, text);
-    } catch (error) {
-      this.view.problem(describeError(error));
-      return false;
-    }
-  }
-
+  /** Resolves when the turn that answers is shown; false where it did not come to a good end. */
   async send(text: string, policy: MessagePolicy = 'enqueue'): Promise<boolean> {
     const { names, agent } = this;
     const messageId = randomUUID();

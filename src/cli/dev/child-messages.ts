@@ -22,8 +22,6 @@ export interface WorkerPlace {
   temporal: Pick<TemporalTarget, 'connectionOptions' | 'namespace' | 'searchAttributes'>;
   store: { socket: string } | { url: string };
   taskQueue: string;
-  /** Whether what it does to the store is heard of by its parent only if it says so. */
-  tellsNotices: boolean;
   /** Folder of `worker.log`. */
   logFolder: string;
 }

@@ -1,8 +1,9 @@
-import type { Screen } from './screen.ts';
+import { describeError } from '../cli-error.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import { chatHistory } from './chat-history.ts';
 import { type ChatInput, pipedInput, terminalInput } from './chat-input.ts';
-import { completeLine } from './slash-commands.ts';
+import type { Screen } from './screen.ts';
+import { completeLine, isSteering, runSlashCommand } from './slash-commands.ts';
 
 export interface ConversationOptions {
   screen: Screen;
@@ -21,7 +22,12 @@ export interface Conversation {
   close(): void;
 }
 
-export function startConversation({ screen, isTyped, folder, chat: given }: ConversationOptions): Conversation {
+export function startConversation({
+  screen,
+  isTyped,
+  folder,
+  chat: given,
+}: ConversationOptions): Conversation {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   let input: ChatInput | undefined;
   let wasInterrupted = false;
@@ -41,13 +47,13 @@ export function startConversation({ screen, isTyped, folder, chat: given }: Conv
     wasInterrupted = true;
     if (!chat.isBusy) return given.view.note('  once more ends it; so does /quit');
     given.view.note('  interrupting; once more ends it');
-    chat.interrupt().catch((error: unknown) => given.view.problem(String(error)));
+    chat.interrupt().catch((error: unknown) => given.view.problem(describeError(error)));
   };
   if (isTyped) {
     input = terminalInput(screen, chatHistory(folder), {
       line(line) {
         wasInterrupted = false;
-        void chat.line(line);
+        void runLine(chat, line);
       },
       interrupt,
       end: () => end(0),
@@ -57,6 +63,20 @@ export function startConversation({ screen, isTyped, folder, chat: given }: Conv
     input = pipedInput(pipedLines(chat, end, (line) => given.view.note(line)));
   }
   return { ended, interrupt, close: () => input?.close() };
+}
+
+/** Resolves when all that a line has brought about is shown; false where it did not come to a good end. */
+async function runLine(chat: Chat, line: string): Promise<boolean> {
+  const text = line.trim();
+  if (text === '') return true;
+  try {
+    if (!text.startsWith('/')) return await chat.send(text);
+    // A message that begins with a slash is typed with two.
+    return text.startsWith('//') ? await chat.send(text.slice(1)) : await runSlashCommand(chat, text);
+  } catch (error) {
+    chat.view.problem(describeError(error));
+    return false;
+  }
 }
 
 /** One line after another; but what steers the turn that runs acts at once. */
@@ -72,13 +92,13 @@ function pipedLines(chat: Chat, end: (code: number) => void, note: (line: string
   return {
     line(line: string) {
       isEmpty = false;
-      if (Chat.steers(line)) {
+      if (isSteering(line)) {
         const { promise, resolve } = Promise.withResolvers<boolean>();
         // Once the lines before it have begun.
-        setImmediate(() => resolve(chat.line(line)));
+        setImmediate(() => resolve(runLine(chat, line)));
         also.push(promise.then(did));
       } else {
-        before = before.then(() => chat.line(line)).then(did);
+        before = before.then(() => runLine(chat, line)).then(did);
       }
     },
     interrupt: () => undefined,

@@ -20,7 +20,7 @@ interface SlashCommand {
   needsIdle?: true;
   /** What may stand for its argument. */
   completes?: (chat: Chat) => readonly string[];
-  run(chat: Chat, argument: string): Promise<boolean | undefined> | boolean | undefined;
+  run(chat: Chat, argument: string): Promise<boolean> | boolean;
 }
 
 const MOST_LISTED = 20;
@@ -85,6 +85,14 @@ const COMMANDS: readonly SlashCommand[] = [
     run: cancel,
   },
   { name: 'ui', does: 'shows the page of this session in the Temporal UI', run: showLink },
+  {
+    name: 'reload',
+    does: 'starts a new worker, as for a change of the agents file',
+    run(chat) {
+      chat.reload();
+      return true;
+    },
+  },
   { name: 'quit', does: 'ends; turns that run are kept and go on with the next start', run: quit },
 ];
 
@@ -104,7 +112,7 @@ export async function runSlashCommand(chat: Chat, line: string): Promise<boolean
   }
   if (command.needsIdle && chat.isBusy)
     throw new CliError(`/${name}: a turn runs: wait for its end, or press Ctrl-C`);
-  return (await command.run(chat, argument)) ?? true;
+  return await command.run(chat, argument);
 }
 
 export function isSteering(line: string): boolean {
@@ -270,7 +278,8 @@ function quit(chat: Chat): true {
 function openCall(chat: Chat, argument: string): string {
   const key = wholeKey(argument);
   if (key !== undefined) return key;
-  if (chat.invocationId === undefined) throw new CliError('/cancel: no turn was shown yet; give the whole key');
+  if (chat.invocationId === undefined)
+    throw new CliError('/cancel: no turn was shown yet; give the whole key');
   return `${chat.invocationId}.${argument}`;
 }
 

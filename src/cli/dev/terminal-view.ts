@@ -89,7 +89,9 @@ export class TerminalView implements DevView {
     if (status === 'interrupted') this.#screen.note('  interrupted', 'yellow');
     // An error of the turn's own was shown as its last event.
     else if (error !== undefined) this.problem(`  ${status}: ${error.code}`);
-    this.note(`  ${usageText(usage)} · ${durationText(ms)}${this.#link === undefined ? '' : ` · ${this.#link}`}`);
+    this.note(
+      `  ${usageText(usage)} · ${durationText(ms)}${this.#link === undefined ? '' : ` · ${this.#link}`}`,
+    );
   }
 
   turnFailed(problem: string): void {

@@ -1,5 +1,6 @@
 import type { StreamItem } from '../../client/stream-item.ts';
 import type { Part } from '../../events/content.ts';
+import { LiveLine } from '../live-line.ts';
 import { cutJson, printable } from '../sessions/shown-values.ts';
 import type { Screen } from './screen.ts';
 
@@ -8,61 +9,39 @@ type Of<Type> = Extract<StreamItem, { type: Type }>;
 /** Milliseconds between the plan of a call and its begin that need no word. */
 const SOON = 1_000;
 
-interface Streamed {
-  text: string;
-  isThought: boolean;
-}
-
 /** Writes one turn as it comes: text as soon as it is told, and of its event what wasn't. */
 export class TurnText {
   readonly #screen: Screen;
-  readonly #streamed = new Map<string, Streamed>();
+  readonly #live: LiveLine;
   readonly #started = new Map<string, number>();
   #planned = 0;
-  /** The step whose text the line that has begun belongs to. */
-  #writing: string | undefined;
 
   constructor(screen: Screen) {
     this.#screen = screen;
+    this.#live = new LiveLine({
+      begin: (agent) => screen.text(`${screen.paint(['bold', 'green'], printable(agent))}  `),
+      write: (text) => screen.text(printable(text)),
+      end: () => screen.endLine(),
+      remark: (text) => screen.note(`  ${text}`),
+    });
   }
 
   item(item: StreamItem): void {
     if (item.type === 'event') this.#event(item);
-    else if (item.type === 'text') this.#text(item);
-    else if (item.type === 'text dropped') this.#dropped(item);
+    else if (item.type === 'text') this.#live.text(item);
+    else if (item.type === 'text dropped') this.#live.dropped(item);
     else if (item.type === 'call started') this.#callStarted(item);
     else this.#callSettled(item);
   }
 
-  #text({ runKey, step, agent, text, thought }: Of<'text'>): void {
-    const key = `${runKey}.${step}`;
-    const before = this.#streamed.get(key);
-    const isThought = thought === true;
-    if (this.#writing !== key || before?.isThought !== isThought) {
-      this.#screen.endLine();
-      this.#author(agent, isThought);
-      this.#writing = key;
-    }
-    const streamed = before ?? { text: '', isThought };
-    this.#streamed.set(key, { text: isThought ? streamed.text : streamed.text + text, isThought });
-    this.#screen.text(printable(text), isThought ? ['dim', 'italic'] : undefined);
-  }
-
-  #dropped({ runKey, step }: Of<'text dropped'>): void {
-    this.#streamed.delete(`${runKey}.${step}`);
-    this.#writing = undefined;
-    this.#screen.note('  ↻ the model is asked again: the text above does not count');
-  }
-
-  #event({ kind, runKey, step, event }: Of<'event'>): void {
+  #event(stored: Of<'event'>): void {
+    const { kind, event } = stored;
     const author = event.author ?? '';
     if (kind === 'message') return;
-    if (kind === 'rewind') {
-      this.#screen.note('  ↶ the session was rewound');
-      return;
-    }
-    if (kind === 'model') this.#answer(`${runKey}.${step}`, author, event.content?.parts ?? []);
-    for (const { functionCall, functionResponse } of event.content?.parts ?? []) {
+    if (kind === 'rewind') this.#note('  ↶ the session was rewound');
+    const parts = event.content?.parts ?? [];
+    if (kind === 'model') this.#answer(stored, author, parts);
+    for (const { functionCall, functionResponse } of parts) {
       if (functionCall !== undefined) {
         this.#planned = Date.now();
         this.#line(`  → ${functionCall.name}(${cutJson(functionCall.args ?? {})})`, 'cyan');
@@ -74,19 +53,12 @@ export class TurnText {
       this.#line(`${author}  ${event.errorCode}: ${event.errorMessage ?? ''}`, 'red');
   }
 
-  #answer(key: string, author: string, parts: readonly Part[]): void {
+  #answer(stored: Of<'event'>, author: string, parts: readonly Part[]): void {
     const text = parts.flatMap((part) => (part.text && !part.thought ? [part.text] : [])).join('');
-    const { text: streamed = '' } = this.#streamed.get(key) ?? {};
-    this.#streamed.delete(key);
-    const isContinued = this.#writing === key && text.startsWith(streamed) && streamed !== '';
-    const rest = isContinued ? text.slice(streamed.length) : text;
-    if (!isContinued && text !== '') {
-      this.#screen.endLine();
-      this.#author(author, false);
-    }
-    if (rest !== '') this.#screen.text(printable(rest));
-    this.#screen.endLine();
-    this.#writing = undefined;
+    const isWritten = this.#live.complete(stored, text);
+    this.#live.interrupt();
+    if (isWritten || text === '') return;
+    this.#screen.line(`${this.#screen.paint(['bold', 'green'], author)}  ${printable(text)}`);
   }
 
   #callStarted({ callKey, tool, attempt }: Of<'call started'>): void {
@@ -102,17 +74,13 @@ export class TurnText {
     else this.#note(`  ✓ ${tool} ${placeOf(callKey)} settled${took}`, 'green');
   }
 
-  #author(author: string, isThought: boolean): void {
-    this.#screen.text(`${printable(author)}  `, isThought ? 'dim' : ['bold', 'green']);
-  }
-
   #line(text: string, style: 'cyan' | 'dim' | 'red'): void {
-    this.#writing = undefined;
+    this.#live.interrupt();
     this.#screen.line(printable(text), style);
   }
 
   #note(text: string, style: 'dim' | 'green' | 'red' = 'dim'): void {
-    this.#writing = undefined;
+    this.#live.interrupt();
     this.#screen.note(printable(text), style);
   }
 }

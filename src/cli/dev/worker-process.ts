@@ -1,9 +1,9 @@
+import { openStore } from '../../store/open-store.ts';
 import { describeError } from '../cli-error.ts';
-import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { startWorker } from '../environment/running-worker.ts';
+import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { loadAgents } from '../load-agents.ts';
 import { offerGemini } from '../offer-gemini.ts';
-import { openStore } from '../../store/open-store.ts';
 import type { FromWorker, LoadedAgents, ToWorker, WorkerPlace } from './child-messages.ts';
 import { trackFiles } from './track-files.ts';
 
@@ -43,7 +43,8 @@ async function workerProcess(file: string): Promise<number> {
   const logger = folderLogger(place.logFolder);
   installRuntime(logger, { handlesSignals: false });
   const store = await openStore(place.store);
-  if (place.tellsNotices) store.onNotice((notice) => tell({ type: 'notice', notice }));
+  // What it does is heard in the chat at once, and with an embedded store in no other way.
+  store.onNotice((notice) => tell({ type: 'notice', notice }));
   const { temporal, taskQueue } = place;
   const worker = await startWorker({
     temporal,

@@ -1,5 +1,5 @@
-import { openTemporal, type TemporalTarget } from '../../../worker/index.ts';
 import { defaultCacheFolder } from '../../../worker/temporal/cache-folder.ts';
+import { openTemporal, type TemporalTarget } from '../../../worker/temporal/connect.ts';
 import { type OpenedStore, openStore } from '../../store/open-store.ts';
 import { InvalidStoreUrl } from '../../store/store-errors.ts';
 import { CliError, sectionOf } from '../cli-error.ts';
@@ -21,7 +21,8 @@ export interface BackendOptions {
 /** Opens both at once. Whoever closes the store ends it all: an embedded Temporal server outlives the process. */
 export async function openBackend({ folder, env, onProgress }: BackendOptions): Promise<Backend> {
   const url = storeUrl(env);
-  const place = url === undefined ? { folder, cacheFolder: defaultCacheFolder(env) } : { url, ...listenUrl(env) };
+  const place =
+    url === undefined ? { folder, cacheFolder: defaultCacheFolder(env) } : { url, ...listenUrl(env) };
   const storing = openStore({ ...place, onProgress }).catch(aboutVariable);
   // A wrong address is told before a server is started for nothing.
   if (url !== undefined) await storing;

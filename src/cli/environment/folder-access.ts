@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { acquireFolder, FolderInUse, type FolderOwnership, findLocalGateway } from '../../../worker/index.ts';
+import { acquireFolder, FolderInUse, type FolderOwnership } from '../../../worker/folder/lock.ts';
+import { findLocalGateway } from '../../../worker/local-gateway.ts';
 
 /** How long the owner of a folder may take to open its gateway, or to let go of the folder, milliseconds. */
 const PATIENCE = 10_000;
@@ -37,7 +38,9 @@ export async function ownOrReach(
       if (waited > PATIENCE) throw error;
       if (waited > SILENCE && !told) {
         told = true;
-        note(`the folder ${folder} is in use by ${pid === undefined ? 'another process' : `process ${pid}`}: waiting for it`);
+        note(
+          `the folder ${folder} is in use by ${pid === undefined ? 'another process' : `process ${pid}`}: waiting for it`,
+        );
       }
     }
     await setTimeout(POLL);

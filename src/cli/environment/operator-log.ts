@@ -1,5 +1,5 @@
-import { DefaultLogger, type LogLevel } from '@temporalio/worker';
-import { type HoldfastLogger, jsonLogger } from '../../../worker/index.ts';
+import type { HoldfastLogger } from '../../../activities/logging.ts';
+import { jsonLogger } from '../../../worker/json-logger.ts';
 
 export interface LogOptions {
   /** Defaults to text at a terminal, else JSON. */
@@ -21,18 +21,6 @@ export function operatorLog({ log, logLevel }: LogOptions, err = process.stderr)
 
 export function isJson({ log }: LogOptions, err: { isTTY?: boolean } = process.stderr): boolean {
   return (log ?? (err.isTTY ? 'text' : 'json')) === 'json';
-}
-
-/** Temporal's own lines in the same log, from warnings on. */
-export function temporalLog(logger: HoldfastLogger): DefaultLogger {
-  const to: Record<LogLevel, keyof HoldfastLogger> = {
-    TRACE: 'debug',
-    DEBUG: 'debug',
-    INFO: 'info',
-    WARN: 'warn',
-    ERROR: 'error',
-  };
-  return new DefaultLogger('WARN', ({ level, message, meta }) => logger[to[level]](message, { ...meta }));
 }
 
 function textLine(level: string, message: string, attributes: Record<string, unknown> = {}): string {

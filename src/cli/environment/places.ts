@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { namesServer } from '../../../worker/index.ts';
+import { namesServer } from '../../../worker/temporal/client-config.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';
 

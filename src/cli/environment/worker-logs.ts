@@ -1,7 +1,13 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DefaultLogger, type Logger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
-import type { HoldfastLogger } from '../../../worker/index.ts';
+import {
+  DefaultLogger,
+  type Logger,
+  type LogLevel,
+  makeTelemetryFilterString,
+  Runtime,
+} from '@temporalio/worker';
+import type { HoldfastLogger } from '../../../activities/logging.ts';
 
 /** The SDK's own warnings are for the operator's file; what matters to the person at the terminal is told there. */
 export function folderLogger(folder: string): DefaultLogger {
@@ -12,11 +18,16 @@ export function folderLogger(folder: string): DefaultLogger {
   });
 }
 
-/** Without a folder there is no file for the operator; the terminal gets a line. */
-export function lineLogger(onLine: (line: string) => void): HoldfastLogger {
-  const told = (message: string) => onLine(message);
-  const untold = () => undefined;
-  return { debug: untold, info: untold, warn: told, error: told };
+/** Temporal's own lines in the same log, from warnings on. */
+export function temporalLog(logger: HoldfastLogger): DefaultLogger {
+  const to: Record<LogLevel, keyof HoldfastLogger> = {
+    TRACE: 'debug',
+    DEBUG: 'debug',
+    INFO: 'info',
+    WARN: 'warn',
+    ERROR: 'error',
+  };
+  return new DefaultLogger('WARN', ({ level, message, meta }) => logger[to[level]](message, { ...meta }));
 }
 
 export interface RuntimeSettings {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { namesServer } from '../../../worker/temporal/client-config.ts';
 import { type Access, localAccess, serveGateway } from '../../gateway/index.ts';
 import { CliError } from '../cli-error.ts';
-import { namesServer } from '../../../worker/index.ts';
 import { aboutProcess } from '../environment/about.ts';
 import { openBackend } from '../environment/backend.ts';
 import { Closing } from '../environment/closing.ts';

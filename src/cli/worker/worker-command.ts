@@ -3,11 +3,11 @@ import { acquireFolder, type HoldfastLogger } from '../../../worker/index.ts';
 import { CliError, describeError } from '../cli-error.ts';
 import { openBackend } from '../environment/backend.ts';
 import { type Environment, openEnvironment } from '../environment/open-environment.ts';
-import { isJson, type LogOptions, operatorLog, temporalLog } from '../environment/operator-log.ts';
+import { isJson, type LogOptions, operatorLog } from '../environment/operator-log.ts';
 import { needsFolder, storeUrl } from '../environment/places.ts';
 import { stopSignals } from '../environment/stop-signals.ts';
 import { waitForBackend } from '../environment/wait-for-backend.ts';
-import { installRuntime } from '../environment/worker-logs.ts';
+import { installRuntime, temporalLog } from '../environment/worker-logs.ts';
 import { type AgentsFile, loadAgents } from '../load-agents.ts';
 import { lacksGeminiKey, offerGemini } from '../offer-gemini.ts';
 import { ownVersion } from '../own-version.ts';
@@ -44,7 +44,11 @@ export async function workerCommand(file: string, options: WorkerCommandOptions)
   }
 }
 
-async function runWorker(file: string, options: WorkerCommandOptions, logger: HoldfastLogger): Promise<number> {
+async function runWorker(
+  file: string,
+  options: WorkerCommandOptions,
+  logger: HoldfastLogger,
+): Promise<number> {
   const { env } = process;
   const loaded = await loadAgents(file);
   // A model that nobody knows is told before anything is started.

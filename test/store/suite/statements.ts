@@ -19,12 +19,12 @@ type Intercept = (client: pg.Client, statement: Statement, send: Query) => Promi
 const ROWS_READ = `select relname, (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
   where schemaname = 'holdfast'`;
 
-/** Sees the store's own statements, on any of its connections: they alone are sent as objects. */
+/** Sees the store's own reads and writes, on any of its connections: they and its notices alone are sent as objects. */
 async function intercepting<T>(intercept: Intercept, run: () => Promise<T>): Promise<T> {
   const send = pg.Client.prototype.query as unknown as Query;
   const spy = vi.spyOn(pg.Client.prototype, 'query');
   spy.mockImplementation(function (this: pg.Client, statement: Statement | string, ...more: unknown[]) {
-    return typeof statement === 'object'
+    return typeof statement === 'object' && !statement.text.includes('pg_notify')
       ? intercept(this, statement, send)
       : send.call(this, statement, ...more);
   } as never);

@@ -1,0 +1,150 @@
+import type { FolderOwnership } from '../../../worker/folder/lock.ts';
+import { type LocalGateway, openLocalGateway } from '../../../worker/local-gateway.ts';
+import type { HoldfastClient } from '../../client/holdfast-client.ts';
+import { CliError } from '../cli-error.ts';
+import { withProgress } from '../command-output.ts';
+import { aboutProcess } from '../environment/about.ts';
+import { type Backend, openBackend } from '../environment/backend.ts';
+import type { Closing } from '../environment/closing.ts';
+import { lineLogger } from '../environment/line-logger.ts';
+import { storeUrl, taskQueueFor } from '../environment/places.ts';
+import { readinessOf } from '../environment/readiness.ts';
+import { openClient } from '../environment/turn-client.ts';
+import type { LoadedAgents, WorkerPlace } from './child-messages.ts';
+import type { DevView } from './dev-view.ts';
+import { FileWatch } from './file-watch.ts';
+import { WorkerChild } from './worker-child.ts';
+import { WorkerFleet } from './worker-fleet.ts';
+
+export interface DevServicesOptions {
+  /** Absolute path of the agents file. */
+  path: string;
+  ownership: FolderOwnership;
+  env: NodeJS.ProcessEnv;
+  /** Of the gateway; a free one by default. */
+  port: number | undefined;
+  view: DevView;
+  /** Whether a file that can't be loaded at first may be mended, or is the end. */
+  waitsForChange: boolean;
+}
+
+/** All that `holdfast dev` runs beside its chat. */
+export interface DevServices {
+  backend: Backend;
+  client: HoldfastClient;
+  gateway: LocalGateway;
+  taskQueue: string;
+  /** Process id of the first worker. */
+  workerPid: number | undefined;
+  /** What the newest worker serves. */
+  loaded(): LoadedAgents;
+  /** Starts a new worker, whether a file has changed or not. */
+  reload(): void;
+}
+
+interface Served {
+  loaded: LoadedAgents;
+  pid: number | undefined;
+}
+
+/**
+ * Server, store, client, gateway and worker, each as soon as what it needs is there; it resolves when the worker polls.
+ *
+ * @param closing gets what is to be ended, also where this fails.
+ */
+export async function startDevServices(options: DevServicesOptions, closing: Closing): Promise<DevServices> {
+  const { path, ownership, env, port, view } = options;
+  const { folder } = ownership;
+  const note = (line: string) => view.note(line);
+  const taskQueue = taskQueueFor(env, folder, path);
+  const opening = openBackend({ folder, env, onProgress: note });
+  opening.then(
+    ({ store }) => closing.add(() => store.close()),
+    () => undefined,
+  );
+  const place = opening.then((backend) => placeOf(backend, env, { taskQueue, logFolder: folder }));
+  place.catch(() => undefined);
+
+  const first = Promise.withResolvers<Served>();
+  first.promise.catch(() => undefined);
+  let served: Served | undefined;
+  const watch = new FileWatch(() => fleet.reload());
+  const spawn = () =>
+    new WorkerChild(path, {
+      file: (file) => watch.add(file),
+      line: (line) => view.printed(line),
+      notice: (notice) => void opening.then(({ store }) => store.hear(notice)),
+    });
+  const fleet = new WorkerFleet(spawn, place, {
+    starting: () => (served === undefined ? undefined : view.reloading()),
+    polls(loaded, pid) {
+      if (served !== undefined) view.reloaded(loaded, pid);
+      served = { loaded, pid };
+      first.resolve(served);
+    },
+    refused(reason, keeps) {
+      if (served === undefined && !options.waitsForChange) first.reject(new CliError(reason));
+      else view.refused(reason, keeps);
+    },
+    drained: (pid, ms) => view.drained(pid, ms),
+    died: (reason, pause) => view.died(reason, pause),
+  });
+  fleet.reload();
+  const endWorkers = async () => {
+    watch.close();
+    await fleet.close();
+  };
+  try {
+    const backend = await opening;
+    const opened = await openClient(backend, taskQueue);
+    closing.add(() => opened.close());
+    // Before the store, which they have joined.
+    closing.add(endWorkers);
+    const gateway = await openLocalGateway({
+      ownership,
+      client: opened.client,
+      about: () => aboutProcess(backend.temporal, taskQueue, env, servedNames(served)),
+      ready: readinessOf(opened.temporal, backend.store, {
+        worker: async () => {
+          if (!fleet.polls) throw new Error('there is none');
+        },
+      }),
+      logger: lineLogger(note),
+      ...(port === undefined ? {} : { port }),
+    });
+    closing.add(() => gateway.close());
+    const { loaded, pid } = await withProgress({ note }, `starting the worker of ${path}`, first.promise);
+    return {
+      backend,
+      client: opened.client,
+      gateway,
+      taskQueue,
+      workerPid: pid,
+      loaded: () => served?.loaded ?? loaded,
+      reload: () => fleet.reload(),
+    };
+  } catch (error) {
+    await endWorkers();
+    throw error;
+  }
+}
+
+function servedNames(served: Served | undefined): { apps: string[]; agents: string[] } {
+  if (served === undefined) return { apps: [], agents: [] };
+  return { apps: [served.loaded.app], agents: served.loaded.agents.map(({ name }) => name) };
+}
+
+function placeOf(
+  { temporal: { connectionOptions, namespace, searchAttributes }, store }: Backend,
+  env: NodeJS.ProcessEnv,
+  rest: Pick<WorkerPlace, 'taskQueue' | 'logFolder'>,
+): WorkerPlace {
+  const url = storeUrl(env);
+  const { socket } = store;
+  if (url === undefined && socket === undefined) throw new Error('the embedded store has no socket');
+  return {
+    temporal: { connectionOptions, namespace, searchAttributes },
+    store: url === undefined ? { socket: socket ?? '' } : { url },
+    ...rest,
+  };
+}

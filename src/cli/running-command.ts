@@ -1,0 +1,39 @@
+import type { AgentsFile } from './load-agents.ts';
+import type { Printer } from './printer.ts';
+import type { Printed, TurnOfCommand } from './run-turn.ts';
+
+export interface RunOptions {
+  agent?: string;
+  message: string;
+  session?: string;
+  user: string;
+  app?: string;
+  messageId?: string;
+  json?: boolean;
+  folder: string;
+  stopServer?: boolean;
+}
+
+/** Ctrl-C and SIGTERM of a `holdfast run`. */
+export interface Interruption {
+  /** Resolves, to nothing, when it has happened. */
+  happened: Promise<undefined>;
+  /** From now on there is a turn to keep; before, the process just ends. */
+  keepsTurn(): void;
+}
+
+/** What a `holdfast run` is about, wherever its turn is answered. */
+export interface RunningCommand {
+  file: string;
+  loaded: AgentsFile;
+  turn: TurnOfCommand;
+  options: RunOptions;
+  printer: Printer;
+  printed: Printed;
+  interrupted: Interruption;
+}
+
+/** How a person is told of other messages of the session. */
+export function messagesText(count: number): string {
+  return count === 1 ? 'another message waits' : `${count} other messages wait`;
+}

@@ -1,0 +1,40 @@
+type End = () => Promise<unknown> | unknown;
+
+/** What was opened, and is closed in reverse order, each whatever the others come to. */
+export class Ends {
+  readonly #ends: End[] = [];
+  #closing: Promise<void> | undefined;
+
+  push(...ends: End[]): void {
+    this.#ends.push(...ends);
+  }
+
+  /** Of what is being opened beside something else that may fail meanwhile. */
+  async of<T>(opening: Promise<T>, end: (opened: T) => Promise<unknown> | unknown): Promise<T> {
+    const opened = await opening;
+    this.push(() => end(opened));
+    return opened;
+  }
+
+  assertOpen(): void {
+    if (this.#closing !== undefined) throw new Error('the test environment is closed: open another one');
+  }
+
+  /** @throws the first failure. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const end of this.#ends.reverse()) {
+      try {
+        await end();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { Ends } from '../../src/testing/ends.ts';
+import { holdVariables } from '../../src/testing/process-variables.ts';
+import { RestartedWorker } from '../../src/testing/restarted-worker.ts';
+
+test('variables are the newest holder’s, and at the end the process’s own, whatever the order [testing.environment]', () => {
+  const name = 'HOLDFAST_TEST_HELD';
+  process.env[name] = 'own';
+  const endOne = holdVariables({ [name]: 'one' });
+  const endOther = holdVariables({ [name]: 'other' });
+  expect(process.env[name]).toBe('other');
+  endOne();
+  expect(process.env[name]).toBe('other');
+  endOther();
+  expect(process.env[name]).toBe('own');
+  endOne();
+  expect(process.env[name]).toBe('own');
+  delete process.env[name];
+  holdVariables({ [name]: 'one' })();
+  expect(Object.hasOwn(process.env, name)).toBe(false);
+});
+
+test('what can’t be closed leaves nothing else open [testing.environment]', async () => {
+  const closed: string[] = [];
+  const ends = new Ends();
+  ends.push(
+    () => void closed.push('first'),
+    () => Promise.reject(new Error('stuck')),
+    () => void closed.push('last'),
+  );
+  const opened = ends.of(Promise.resolve('server'), (server) => void closed.push(server));
+  await opened;
+  await expect(ends.close()).rejects.toThrow('stuck');
+  expect(closed).toEqual(['server', 'last', 'first']);
+  expect(() => ends.assertOpen()).toThrow('closed: open another one');
+});
+
+test('restarts that come at once are one after another, and none comes after the end [testing.environment]', async () => {
+  let running = 0;
+  let most = 0;
+  const worker = new RestartedWorker({}, async () => {
+    const ended = Promise.withResolvers<void>();
+    return {
+      getState: () => 'RUNNING',
+      shutdown: () => ended.resolve(),
+      run: async () => {
+        most = Math.max(most, ++running);
+        await ended.promise;
+        running--;
+      },
+    } as never;
+  });
+  await Promise.all([worker.restart(), worker.restart(), worker.stop(), worker.restart()]);
+  expect(running).toBe(1);
+  await worker.close();
+  expect({ running, most }).toEqual({ running: 0, most: 1 });
+  await expect(worker.restart()).rejects.toThrow('closed');
+});
