@@ -111,6 +111,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const logger = unfailing(checkedLogger(options.logger ?? jsonLogger()));
   // Codecs may come from plugins, also from those of the connection: until they are known, nothing is told.
   let conceal = true;
+  let metrics: TurnMetrics;
   const worker = await Worker.create({
     connection,
     namespace,
@@ -121,7 +122,12 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       store,
       transcripts: new TranscriptCache(options.transcriptCacheBytes),
       logger,
-      telemetry: { metrics: new TurnMetrics(Runtime.instance().metricMeter), tracing },
+      telemetry: {
+        tracing,
+        get metrics() {
+          return metrics;
+        },
+      },
       transcriptUrl: transcriptUrl(options.transcriptUrl),
       searchAttributes: options.searchAttributes ?? false,
       get conceal() {
@@ -137,6 +143,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     shutdownGraceTime: options.shutdownGraceTime ?? '10s',
     ...passed,
   });
+  // Not before the worker, which makes the runtime: a program may install its own after one that was refused.
+  metrics = new TurnMetrics(Runtime.instance().metricMeter);
   try {
     const apps = deployment.apps.values();
     await scheduleRetention({ apps, connection, namespace, taskQueue, dataConverter: options.dataConverter });

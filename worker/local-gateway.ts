@@ -71,8 +71,11 @@ export async function openLocalGateway(options: LocalGatewayOptions): Promise<Lo
     url: served.url,
     token,
     async close() {
-      if (readDevEntry(folder, KEY, entrySchema)?.token === token) writeDevEntry(folder, KEY, undefined);
-      await served.close();
+      try {
+        if (readDevEntry(folder, KEY, entrySchema)?.token === token) writeDevEntry(folder, KEY, undefined);
+      } finally {
+        await served.close();
+      }
     },
   };
 }

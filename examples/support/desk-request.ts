@@ -35,7 +35,9 @@ const NAME = /\b(?:of|by|from|for|did|has|customer)\s+(\p{Lu}[\p{L}-]+(?:\s+\p{L
 const DAY = /\b\d{4}-\d{2}-\d{2}\b/g;
 const PAGE = /\bpage (\d+)\b/i;
 const NEXT_PAGE = /\b(?:next page|more)\b/i;
-const AMOUNT = /€\s?(\d+(?:[.,]\d{1,2})?)|\b(\d+(?:[.,]\d{1,2})?)\s?(?:€|EUR\b|euros?\b)/i;
+/** With its currency, with cents, or as what is to be refunded: whoever names an amount doesn't mean all that is left. */
+const AMOUNT =
+  /€\s?(\d+(?:[.,]\d{1,2})?)|\b(\d+(?:[.,]\d{1,2})?)\s?(?:€|EUR\b|euros?\b)|\b(\d+[.,]\d{2})\b|^\S+\s+(\d+)\s+(?:of|from|for|on)\b/i;
 const BACK_REFERENCE = /\b(?:it|its|that|this|they|them|both|one|second|first|latter|former|again)\b/i;
 const COMPARISON = /\b(?:compare|comparison|differ\w*|versus|vs|same)\b/i;
 const REFUND = /\b(?:refund|reimburse|pay(?:ing)? back|money back|give back)\b/i;
@@ -119,8 +121,9 @@ function searchIn(text: string): Search {
 
 function refundIn(text: string, orderIds: readonly string[]): DeskRequest['refund'] {
   const after = text.slice(REFUND.exec(text)?.index ?? 0);
-  const [, before, behind] = AMOUNT.exec(after) ?? [];
-  const amount = before ?? behind;
+  const amount = AMOUNT.exec(after)
+    ?.slice(1)
+    .find((digits) => digits !== undefined);
   const reason = REASON_WORDS.find(([, words]) => words.test(text))?.[0];
   const isSecond = /\b(?:second|latter|later|last|newer|other)\b/i.test(after);
   const isFirst = /\b(?:first|former|earlier|older)\b/i.test(after);

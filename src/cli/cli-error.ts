@@ -3,7 +3,7 @@ export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;
 
-  /** @param exitCode 1, or 2 where the command line itself is wrong. */
+  /** @param exitCode 1, 2 where the command line itself is wrong, 130 where somebody interrupted. */
   constructor(message: string, exitCode = 1, options?: ErrorOptions) {
     super(message, options);
     this.exitCode = exitCode;

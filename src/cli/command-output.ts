@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
+import { CliError } from './cli-error.ts';
+import { printable } from './sessions/shown-values.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -24,7 +26,7 @@ export function processOutput(
   return {
     line: (text = '') => void out.write(`${text}\n`),
     json: (value) => void out.write(`${JSON.stringify(value)}\n`),
-    note: (text) => void err.write(`${styleText('dim', text, { stream: err })}\n`),
+    note: (text) => void err.write(`${styleText('dim', printable(text), { stream: err })}\n`),
     paint: (style, text) => styleText(style, text, { stream: out }),
     confirm: process.stdin.isTTY && err.isTTY ? (question) => asked(question, err) : undefined,
   };
@@ -32,8 +34,19 @@ export function processOutput(
 
 async function asked(question: string, err: NodeJS.WriteStream): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: err });
+  let interrupted = false;
+  terminal.once('SIGINT', () => {
+    interrupted = true;
+    terminal.close();
+  });
   try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+    return /^y(es)?$/i.test((await terminal.question(`${printable(question)} [y/N] `)).trim());
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'AbortError')) throw error;
+    err.write('\n');
+    // The keys that end the question are an answer: Ctrl-D is no, Ctrl-C ends the command.
+    if (interrupted) throw new CliError('interrupted', 130);
+    return false;
   } finally {
     terminal.close();
   }

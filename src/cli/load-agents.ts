@@ -135,10 +135,14 @@ function reasonOf(error: unknown): string {
   return stackOfUser(error);
 }
 
-/** The stack down to where Node loads the file. */
+/** The stack down to where the file is loaded. */
 function stackOfUser(error: Error): string {
   const lines = (error.stack ?? error.message).split('\n');
-  return lines.filter((line) => !/^\s+at .*\(?node:internal/.test(line)).join('\n');
+  const loader = lines.findIndex((line) => /^\s+at async importFile \(/.test(line));
+  return lines
+    .slice(0, loader < 0 ? undefined : loader)
+    .filter((line) => !/^\s+at .*\(?node:internal/.test(line))
+    .join('\n');
 }
 
 /** Node prints a syntax error's place at the head of its stack. */

@@ -1,11 +1,27 @@
 import { CommanderError } from 'commander';
 import { CliError, describeError } from './cli-error.ts';
 import { holdfastProgram } from './program.ts';
+import { printable } from './sessions/shown-values.ts';
 
 /** The `holdfast` command. Ends the process: 0, 1 for a failure, 2 for a wrong command line, 130 where interrupted. */
 export async function main(args: readonly string[]): Promise<never> {
   // `| head` has read enough.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`holdfast: standard output can't be written to: ${error.message}\n`);
+    process.exit(1);
+  });
+  // Remarks that nobody reads are no reason to end a turn.
+  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.exit(1);
+  });
+  // Nothing is under way any more that could end what is awaited: that must not pass for success.
+  process.once('beforeExit', () => {
+    process.stderr.write(
+      'holdfast: what it waits for never ends: is there an await in the agents file that is never settled?\n',
+    );
+    process.exit(1);
+  });
   const code = await exitCodeOf(args);
   for (const stream of [process.stdout, process.stderr])
     await new Promise((written) => stream.write('', written));
@@ -22,7 +38,7 @@ async function exitCodeOf(args: readonly string[]): Promise<number> {
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`holdfast: ${describeError(error)}\n`);
+    process.stderr.write(`holdfast: ${printable(describeError(error))}\n`);
     return error instanceof CliError ? error.exitCode : 1;
   }
 }

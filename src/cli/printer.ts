@@ -5,6 +5,7 @@ import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
 import { LiveLine } from './live-line.ts';
 import { printable } from './sessions/shown-values.ts';
+import { shellWord } from './shell-word.ts';
 
 /** Where a command's output goes: events for programs or for people, all else on standard error. */
 export interface Printer {
@@ -35,7 +36,7 @@ export function jsonPrinter(
   out: NodeJS.WriteStream = process.stdout,
   err: NodeJS.WriteStream = process.stderr,
 ): Printer {
-  const note = (line: string) => err.write(`${line}\n`);
+  const note = (line: string) => err.write(`${printable(line)}\n`);
   return {
     note,
     started: ({ sessionId, messageId, link }) => {
@@ -69,7 +70,7 @@ export function terminalPrinter(
     live.interrupt();
     err.write(`${line}\n`);
   };
-  const note = (line: string) => warn(paint(err, 'dim', line));
+  const note = (line: string) => warn(paint(err, 'dim', printable(line)));
   const say = (author: string, style: Style, text: string) =>
     out.write(`${label(author, style)}${printable(text)}\n`);
   return {
@@ -97,11 +98,17 @@ export function terminalPrinter(
     callStarted: (call) => note(`  ${startedLine(call)}`),
     callSettled: (call) => note(`  ${settledLine(call)}`),
     outcome: ({ status, error, usage }, { app, userId, sessionId }) => {
-      if (error !== undefined) warn(`${paint(err, 'red', status)}  ${error.code}: ${error.message}`);
+      if (error !== undefined)
+        warn(`${paint(err, 'red', status)}  ${printable(`${error.code}: ${error.message}`)}`);
       note(usageLine(usage));
-      note(`go on with --app ${app} --user ${userId} --session ${sessionId}`);
+      note(`go on with ${namingOptions({ app, userId, sessionId })}`);
     },
   };
+}
+
+/** The options that name a session, to be copied into a command line. */
+export function namingOptions({ app, userId, sessionId }: SessionNames): string {
+  return `--app ${shellWord(app)} --user ${shellWord(userId)} --session ${shellWord(sessionId)}`;
 }
 
 function usageLine({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {

@@ -10,6 +10,7 @@ import { jsonPrinter, type Printer, terminalPrinter } from './printer.ts';
 import { runThrough } from './run-through.ts';
 import type { TurnOfCommand } from './run-turn.ts';
 import type { Interruption, RunningCommand, RunOptions } from './running-command.ts';
+import { shellWord } from './shell-word.ts';
 
 function checkOptions(options: RunOptions): void {
   if (options.message.trim() === '') throw new CliError('--message is empty: say what the agent is to do', 2);
@@ -88,12 +89,8 @@ function commandOf(file: string, { message, folder }: RunOptions, turn: TurnOfCo
     'message-id': turn.messageId,
     message,
   };
-  const words = Object.entries(options).flatMap(([name, value]) => [`--${name}`, quoted(value)]);
-  return ['npx holdfast run', quoted(file), ...words].join(' ');
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  const words = Object.entries(options).flatMap(([name, value]) => [`--${name}`, shellWord(value)]);
+  return ['npx holdfast run', shellWord(file), ...words].join(' ');
 }
 
 function onInterrupt(printer: Printer, resumeCommand: string): Interruption & { forget(): void } {

@@ -1,9 +1,15 @@
+import { existsSync } from 'node:fs';
 import { acquireFolder, FolderInUse, type FolderOwnership } from '../../worker/folder/lock.ts';
 import { stopEmbedded } from '../../worker/temporal/embedded.ts';
 import { CliError } from './cli-error.ts';
+import { printable } from './sessions/shown-values.ts';
 
 /** `holdfast stop`: stops the embedded Temporal server of a folder. */
 export async function stopCommand(folder: string): Promise<void> {
+  if (!existsSync(folder)) {
+    process.stderr.write(`there is no folder ${printable(folder)}, and no Temporal server of it\n`);
+    return;
+  }
   const ownership = acquire(folder);
   try {
     const stopped = await stopEmbedded(ownership.folder);

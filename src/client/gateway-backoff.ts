@@ -27,11 +27,12 @@ export class Backoff {
   }
 
   /**
-   * @param atLeast milliseconds, as who is waited for has asked.
+   * @param atLeast milliseconds, as who is waited for has asked; no longer than the patience lasts.
    * @throws AbortError on the signal.
    */
   async wait(signal: AbortSignal | undefined, atLeast = 0): Promise<void> {
-    const time = Math.max(atLeast, this.#next * (0.5 + Math.random() / 2));
+    const left = this.#patience - (this.#since === undefined ? 0 : Date.now() - this.#since);
+    const time = Math.max(Math.min(atLeast, left), this.#next * (0.5 + Math.random() / 2));
     this.#next = Math.min(LONGEST, this.#next * 2);
     await setTimeout(time, undefined, { signal });
   }

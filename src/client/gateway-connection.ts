@@ -115,8 +115,10 @@ export class GatewayConnection {
       // A body that breaks off, or a page of something else.
       throw this.unreachable(error, `has answered ${answer.status} without JSON`);
     }
-    if (answer.ok) return body;
-    const told = toldError((body as { error?: unknown } | null)?.error);
+    // Every answer of a gateway is an object.
+    const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+    if (answer.ok && isObject) return body;
+    const told = isObject ? toldError((body as { error?: unknown }).error) : undefined;
     if (told === undefined)
       throw this.unreachable(undefined, `has answered ${answer.status}, and no gateway does so`);
     throw errorOf(told, answer.status);

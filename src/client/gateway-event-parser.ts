@@ -24,7 +24,9 @@ export async function* serverSentEvents(
     // A line break may be cut in two.
     if (isAfterReturn && text.startsWith('\n')) text = text.slice(1);
     isAfterReturn = text === '' ? false : text.endsWith('\r');
-    const lines = (rest + text).split(/\r\n|\n|\r/);
+    // Only what is new is searched: a long line comes in many pieces.
+    const lines = text.split(/\r\n|\n|\r/);
+    lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
     for (const line of lines) {
       if (line === '') {

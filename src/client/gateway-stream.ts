@@ -1,3 +1,4 @@
+import type { StoredEvent } from '../store/store.ts';
 import { FollowerTooSlow } from './client-errors.ts';
 import type { FollowOptions } from './follow-events.ts';
 import { type GatewayConnection, isPassing, retryAfter } from './gateway-connection.ts';
@@ -76,7 +77,11 @@ async function* readOnce(
     if (isPassing(answer)) {
       return { kind: 'cut', cause: await failureOf(connection, answer), wait: retryAfter(answer) };
     }
-    if (!answer.ok) throw await failureOf(connection, answer);
+    if (!answer.ok) {
+      const failure = await failureOf(connection, answer);
+      if (failure instanceof GatewayUnreachable) return { kind: 'cut', cause: failure };
+      throw failure;
+    }
     const sent = serverSentEvents((answer.body ?? new Blob([]).stream()) as AsyncIterable<Uint8Array>);
     for (;;) {
       let next: IteratorResult<ServerSentEvent>;
@@ -88,8 +93,9 @@ async function* readOnce(
       if (next.done) return { kind: 'cut' };
       const { event, data } = next.value;
       if (event === 'end') return { kind: 'ended' };
-      if (event === 'error') throw toldIn(data, after ?? 0);
-      const item = itemOf(event, data);
+      const content = contentOf(connection, data);
+      if (event === 'error') throw toldIn(content, after ?? 0);
+      const item = itemOf(event, content);
       if (item?.type === 'event') after = item.seq;
       if (item !== undefined) yield item;
     }
@@ -107,15 +113,24 @@ async function failureOf(connection: GatewayConnection, answer: Response): Promi
   return undefined;
 }
 
-function toldIn(data: string, after: number): Error {
-  const told = toldError(JSON.parse(data)) ?? { code: 'HOLDFAST_GATEWAY_ERROR', message: data };
+/** @throws GatewayUnreachable for what no gateway sends. */
+function contentOf(connection: GatewayConnection, data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (error) {
+    throw connection.unreachable(error, 'has sent an event that is no JSON');
+  }
+}
+
+function toldIn(content: unknown, after: number): Error {
+  const told = toldError(content) ?? { code: 'HOLDFAST_GATEWAY_ERROR', message: 'the stream has failed' };
   return told.code === TOO_SLOW ? new FollowerTooSlow(after) : errorOf(told, 0);
 }
 
 /** Undefined for what only a later gateway knows of. */
-function itemOf(event: string, data: string): StreamItem | undefined {
-  if (event === 'event') return { type: 'event', ...JSON.parse(data) };
-  return LIVE.has(event) ? JSON.parse(data) : undefined;
+function itemOf(event: string, content: unknown): StreamItem | undefined {
+  if (event === 'event') return { type: 'event', ...(content as StoredEvent) };
+  return LIVE.has(event) ? (content as StreamItem) : undefined;
 }
 
 function unreachable(connection: GatewayConnection, cause: unknown): unknown {

@@ -63,7 +63,7 @@ export class LiveItems {
 
   /** Whether the store should be looked at, whatever has come. */
   get isLookDue(): boolean {
-    return Date.now() >= this.#lookAt;
+    return performance.now() >= this.#lookAt;
   }
 
   /**
@@ -75,7 +75,7 @@ export class LiveItems {
     const isTold = this.#session !== undefined && this.#store.listens;
     const interval = isTold ? POLL_INTERVAL_OF_LISTENERS : POLL_INTERVAL;
     // All followers look in the same moments, since one read is enough for all of a session.
-    this.#lookAt = (Math.floor(Date.now() / interval) + 1) * interval;
+    this.#lookAt = (Math.floor(performance.now() / interval) + 1) * interval;
     const before = new Set(this.#waiting);
     return () => this.#keep((waiting) => !before.has(waiting));
   }
@@ -108,7 +108,7 @@ export class LiveItems {
     if (hasCome || this.isLookDue || signal?.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    const timer = setTimeout(resolve, this.#lookAt - Date.now());
+    const timer = setTimeout(resolve, Math.ceil(this.#lookAt - performance.now()));
     const onAbort = () => resolve();
     signal?.addEventListener('abort', onAbort, { once: true });
     await promise;

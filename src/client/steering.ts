@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isGrpcServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../protocol/message.ts';
+import { LONGEST_NAME } from '../protocol/message-limits.ts';
 import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../protocol/names.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -10,7 +11,7 @@ import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from './ask-workflow.t
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, NoAnswer, UnknownCall } from './client-errors.ts';
 import { openRun } from './open-run.ts';
-import { checkText, workflowIdOfSession } from './turn-names.ts';
+import { checkBounded, workflowIdOfSession } from './turn-names.ts';
 
 /** How long a worker is waited for. */
 export interface AnswerOptions {
@@ -46,11 +47,9 @@ export async function cancelCall(
   if ((callKey === undefined) === (callId === undefined)) {
     throw new InvalidTurn('cancelCall: expected either a callKey or a callId');
   }
-  const payload: CancelCall = {
-    ...newOrder(),
-    ...(callKey === undefined ? { callId } : { callKey }),
-    ...(reason === undefined ? {} : { reason }),
-  };
+  const named = callKey === undefined ? { callId } : { callKey };
+  checkBounded(named, 'cancelCall');
+  const payload: CancelCall = { ...newOrder(), ...named, ...reasonOf(reason) };
   const steered = await steer<CancelReceipt>(context, workflowId, CANCEL_CALL, payload, timeout);
   if (steered !== undefined) return steered;
   throw new UnknownCall(`cancelCall: no turn runs in session ${workflowId}`);
@@ -62,10 +61,10 @@ export async function interrupt(
   { reason, invocationId, timeout }: InterruptOptions,
 ): Promise<Confirmed<InterruptReceipt>> {
   const workflowId = workflowIdOfSession(names, 'interrupt');
-  if (invocationId !== undefined) checkText({ invocationId }, 'interrupt');
+  if (invocationId !== undefined) checkBounded({ invocationId }, 'interrupt');
   const payload: Interrupt = {
     ...newOrder(),
-    ...(reason === undefined ? {} : { reason }),
+    ...reasonOf(reason),
     ...(invocationId === undefined ? {} : { invocationId }),
   };
   const steered = await steer<InterruptReceipt>(context, workflowId, INTERRUPT, payload, timeout);
@@ -75,6 +74,11 @@ export async function interrupt(
 /** An order is sent a second way where nobody answers, and both may arrive. */
 function newOrder(): { v: number; orderId: string } {
   return { v: PROTOCOL_VERSION, orderId: randomUUID() };
+}
+
+/** The beginning, which is more than the model is told: Temporal ends a run that is sent too much. */
+function reasonOf(reason: string | undefined): { reason?: string } {
+  return typeof reason === 'string' ? { reason: reason.slice(0, LONGEST_NAME).toWellFormed() } : {};
 }
 
 /** Undefined where no run is open. */

@@ -17,15 +17,16 @@ export interface StreamOptions extends FollowOptions {
  * A session's events as `followEvents` gives them, and between them what is heard meanwhile. Events are read from the store
  * when they are due; of what is heard, a reader that is busy may leave some unread.
  *
- * @param live what was heard so far. It is closed at the end.
+ * @param heard what was heard so far, closed at the end. Without it nothing is heard before the first item is asked for.
  * @throws FollowerTooSlow
  */
 export async function* streamItems(
   store: Store,
   names: SessionNames,
   { after = 0, signal, until, of }: StreamOptions,
-  live: LiveItems = new LiveItems(store, names),
+  heard?: LiveItems,
 ): AsyncGenerator<StreamItem, void, undefined> {
+  const live = heard ?? new LiveItems(store, names);
   const pages = new SessionPages(store, names, after);
   let order = new LiveOrder();
   /** There are events up to this seq. */
@@ -60,9 +61,9 @@ export async function* streamItems(
       for (const stored of page ?? []) {
         // What was heard of it would be lost behind it.
         while (live.has((item) => order.isBefore(item, stored))) {
-          const heard = live.take(pages.last);
-          if (heard !== undefined && 'item' in heard) yield* order.admit(heard.item);
-          else known = Math.max(known, heard?.seq ?? 0);
+          const next = live.take(pages.last);
+          if (next !== undefined && 'item' in next) yield* order.admit(next.item);
+          else known = Math.max(known, next?.seq ?? 0);
         }
         if (signal?.aborted) return;
         pages.last = stored.seq;

@@ -50,8 +50,13 @@ export class RequestRefused extends Error {
   readonly status: (typeof REFUSALS)[RefusalKind]['status'];
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(kind: RefusalKind, message?: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message ?? REFUSALS[kind].message);
+  constructor(
+    kind: RefusalKind,
+    message?: string,
+    headers: Readonly<Record<string, string>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message ?? REFUSALS[kind].message, options);
     this.code = REFUSALS[kind].code;
     this.status = REFUSALS[kind].status;
     this.headers = headers;

@@ -6,8 +6,16 @@ const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'] as const;
 /** Least characters of a token: 128 random bits in base64url, and a few. */
 const SHORTEST_TOKEN = 24;
 
+const SENDABLE = /^[\x21-\x7e]+$/;
+
+/** Of a request that no page has caused, or one of the gateway's own. Another port of this machine is of the same site. */
+const OWN_SITES: readonly (string | null)[] = [null, 'none', 'same-origin'];
+
 export interface LocalAccessOptions {
-  /** Secret that each caller sends as `Authorization: Bearer <token>`; at least 24 characters, randomly made. */
+  /**
+   * Secret that each caller sends as `Authorization: Bearer <token>`; at least 24 characters that a header can hold, randomly
+   * made.
+   */
   token: string;
   /**
    * Values of `Host` that are this gateway, with their ports. Defaults to 127.0.0.1, localhost and [::1] with the port that the
@@ -20,7 +28,7 @@ export interface LocalAccessOptions {
  * Access for programs of this machine that have the token. Keeps web pages out, whose requests a browser sends from here: by
  * `Host` (a foreign name that was pointed here, DNS rebinding), by `Origin` and by `Sec-Fetch-Site`.
  *
- * @throws TypeError for a short token.
+ * @throws TypeError for a token that is short, or that no header can hold.
  * @example
  * const access = localAccess({ token: randomBytes(32).toString('base64url') });
  */
@@ -29,6 +37,11 @@ export function localAccess({ token, hosts }: LocalAccessOptions): Access {
     throw new TypeError(
       `localAccess: token: expected at least ${SHORTEST_TOKEN} characters, got ${token.length}: use ` +
         "randomBytes(32).toString('base64url')",
+    );
+  }
+  if (!SENDABLE.test(token)) {
+    throw new TypeError(
+      'localAccess: token: expected ASCII characters without spaces, which a header can hold',
     );
   }
   const expected = digest(token);
@@ -62,7 +75,7 @@ function isOwn({ url, headers, repeated }: AccessRequest, own: readonly string[]
   if (!own.includes(host.toLowerCase()) || !own.includes(url.host)) return false;
   const origin = headers.get('origin');
   if (origin !== null && !own.some((name) => origin === `http://${name}`)) return false;
-  return headers.get('sec-fetch-site') !== 'cross-site';
+  return OWN_SITES.includes(headers.get('sec-fetch-site'));
 }
 
 /** Of one length, whatever was given: comparing in constant time needs it. */

@@ -33,11 +33,15 @@ function fieldOf(place: string, { path }: Issue): string {
 /** For a schema's `error`: names the field that was meant. */
 export function unknownFields(known: readonly string[]) {
   return (issue: { code?: string | undefined; keys?: readonly string[] }): string | undefined =>
-    issue.code === 'unrecognized_keys'
-      ? (issue.keys ?? [])
-          .map((key) => `there is no field "${key.slice(0, 100)}"${didYouMean(key.slice(0, 100), known)}`)
-          .join(', ')
-      : undefined;
+    issue.code === 'unrecognized_keys' ? toldOf(issue.keys ?? [], known) : undefined;
+}
+
+function toldOf(keys: readonly string[], known: readonly string[]): string {
+  const told = keys
+    .slice(0, MOST_TOLD)
+    .map((key) => `there is no field "${key.slice(0, 100)}"${didYouMean(key.slice(0, 100), known)}`);
+  const more = keys.length - told.length;
+  return told.join(', ') + (more > 0 ? `, nor are there ${more} others` : '');
 }
 
 /** For a schema's `error`: what was expected, and the shape of what came. */

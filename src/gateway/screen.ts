@@ -15,8 +15,9 @@ const SINGLE = new Set([
 /** Keeps out what no route should see. */
 export function screen(access: Access): GatewayMiddleware {
   return async (context, next) => {
-    if (access.screen(accessRequestOf(context)) !== undefined) throw new RequestRefused('forbidden');
-    checkPath(context.req.path);
+    const request = accessRequestOf(context);
+    if (access.screen(request) !== undefined) throw new RequestRefused('forbidden');
+    checkTarget(request.url, context.req.path);
     await next();
   };
 }
@@ -77,7 +78,10 @@ function repeatedIn(raw: readonly string[]): ReadonlySet<string> {
   return repeated;
 }
 
-function checkPath(path: string): void {
+function checkTarget({ username, password }: URL, path: string): void {
+  if (username !== '' || password !== '') {
+    throw new RequestRefused('bad request', 'target: expected a URL without a user and a password');
+  }
   try {
     decodeURIComponent(path);
   } catch {

@@ -1,8 +1,9 @@
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener, RequestError } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
-import { GatewayNotLocal } from './gateway-errors.ts';
+import { errorAnswer } from './error-answer.ts';
+import { GatewayNotLocal, RequestRefused } from './gateway-errors.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
 export interface ServeOptions {
@@ -56,16 +57,17 @@ export async function serveGateway(options: ServeOptions): Promise<ServedGateway
   const { host = '127.0.0.1', port = 0, idleTimeout = 120_000 } = options;
   const gateway = 'fetch' in options.gateway ? options.gateway : createGateway(options.gateway);
   if (gateway.reach === 'loopback' && !LOOPBACK.has(host)) throw new GatewayNotLocal(host);
-  const server = createAdaptorServer({
-    fetch: (request, env) => gateway.fetch(request, env),
+  const limits = {
+    maxHeaderSize: MOST_HEADER_BYTES,
+    headersTimeout: 15_000,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 65_000,
+  };
+  const answer = getRequestListener((request, env) => gateway.fetch(request, env), {
     overrideGlobalObjects: false,
-    serverOptions: {
-      maxHeaderSize: MOST_HEADER_BYTES,
-      headersTimeout: 15_000,
-      requestTimeout: 60_000,
-      keepAliveTimeout: 65_000,
-    },
-  }) as Server;
+    errorHandler: answerUnreadable,
+  });
+  const server = createServer(limits, answer);
   server.setTimeout(idleTimeout);
   const address = await listen(server, host, port);
   if (gateway.reach === 'loopback' && !isLoopback(address)) {
@@ -83,6 +85,15 @@ export async function serveGateway(options: ServeOptions): Promise<ServedGateway
       return closed;
     },
   };
+}
+
+/** Of a target, or a Host, that makes no URL: no request comes of it that the gateway could be given. */
+function answerUnreadable(error: unknown): Response {
+  const isTarget = error instanceof RequestError;
+  const { status, body } = errorAnswer(
+    isTarget ? new RequestRefused('bad request', 'target: it makes no URL with the Host header') : error,
+  );
+  return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
 }
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {

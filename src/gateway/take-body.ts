@@ -10,6 +10,8 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 export function takeBody(limit: number): GatewayMiddleware {
   return async (context, next) => {
     const { req } = context;
+    // Nobody reads a body of theirs, whatever their headers say.
+    if (req.raw.method === 'GET' || req.raw.method === 'HEAD') return await next();
     const type = req.header('content-type');
     if (type !== undefined && !JSON_TYPE.test(type)) throw new RequestRefused('unsupported type');
     if (!/^(identity)?$/i.test(req.header('content-encoding') ?? ''))
@@ -26,12 +28,21 @@ async function readBody({ req }: GatewayContext, limit: number): Promise<Buffer>
   if (Number(req.header('content-length') ?? 0) > limit) throw tooLarge(limit);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of req.raw.body ?? []) {
+  for await (const chunk of whole(req.raw.body)) {
     size += chunk.length;
     if (size > limit) throw tooLarge(limit);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** A sender that goes away in the middle is no failure of the gateway. */
+async function* whole(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body ?? [];
+  } catch (cause) {
+    throw new RequestRefused('bad request', 'body: it breaks off', {}, { cause });
+  }
 }
 
 function textOf(bytes: Buffer): string {

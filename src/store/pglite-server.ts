@@ -11,6 +11,9 @@ import {
 
 const NO_SSL = Buffer.from('N');
 
+/** Bytes: PGlite sends an answer in pieces, and cuts its last messages where a piece is full. */
+const LONGEST_LAST_WORDS = 1024;
+
 export interface PgliteServer {
   /** Resolves once what it was doing is done. Rejects where PGlite broke down over it. */
   idle(): Promise<void>;
@@ -171,8 +174,10 @@ class SharedPglite {
   async #answer(socket: Socket, message: Uint8Array): Promise<Buffer | undefined> {
     let last: Buffer | undefined;
     const onRawData = (bytes: Uint8Array) => {
-      last = Buffer.from(bytes);
-      if (socket.writable) socket.write(last);
+      const piece = Buffer.from(bytes);
+      if (socket.writable) socket.write(piece);
+      const before = piece.length < LONGEST_LAST_WORDS ? last?.subarray(-LONGEST_LAST_WORDS) : undefined;
+      last = before === undefined ? piece : Buffer.concat([before, piece]);
     };
     const database = this.#database;
     await database.runExclusive(() => database.execProtocolRawStream(message, { onRawData }));

@@ -115,19 +115,32 @@ function removeSocketOfTheDead(): void {
 /** A first initialisation takes seconds: it counts once its folder has its name. So does a copy. */
 async function openDatabase(): Promise<PGlite> {
   const data = join(folder, 'store');
-  if (!existsSync(data)) {
-    const draft = join(folder, 'store.new');
-    rmSync(draft, { recursive: true, force: true });
-    if (template !== undefined && existsSync(template)) {
-      cpSync(template, draft, { recursive: true, mode: constants.COPYFILE_FICLONE });
-    } else {
-      tell({ type: 'initialising' });
-      const created = await create(draft);
-      await created.close();
-    }
-    renameSync(draft, data);
+  if (existsSync(data)) return await create(data);
+  const draft = join(folder, 'store.new');
+  rmSync(draft, { recursive: true, force: true });
+  const isCopied = template !== undefined && existsSync(template);
+  if (isCopied) {
+    cpSync(template, draft, { recursive: true, mode: constants.COPYFILE_FICLONE });
+  } else {
+    tell({ type: 'initialising' });
+    const created = await create(draft);
+    await created.close();
   }
-  return await create(data);
+  renameSync(draft, data);
+  return isCopied ? await createFrom(template, data) : await create(data);
+}
+
+/** A template may have been damaged since it was made: its copy isn't left as the folder's store. */
+async function createFrom(template: string, copy: string): Promise<PGlite> {
+  try {
+    return await create(copy);
+  } catch (error) {
+    rmSync(copy, { recursive: true, force: true });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${reason}; it was a copy of ${template}: delete that where it is damaged`, {
+      cause: error,
+    });
+  }
 }
 
 /** PGlite's error doesn't say why. */

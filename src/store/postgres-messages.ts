@@ -1,6 +1,8 @@
 /** Length and code: SSLRequest, CancelRequest, and the startup message that begins like them, have no type. */
 const UNTYPED_HEADER = 8;
 const TYPED_HEADER = 5;
+/** A message's length counts its own four bytes. */
+const SHORTEST_LENGTH = 4;
 const SSL_REQUEST = 80877103;
 const GSS_REQUEST = 80877104;
 const CANCEL_REQUEST = 80877102;
@@ -49,6 +51,7 @@ export class MessageBuffer {
     const bytes = this.#bytes();
     const length = bytes.readInt32BE(0);
     const code = bytes.readInt32BE(4);
+    if (length < UNTYPED_HEADER) return this.#giveUp();
     if (this.#length < length) {
       this.#needed = length;
       return undefined;
@@ -65,7 +68,9 @@ export class MessageBuffer {
   #typed(): ClientMessage | undefined {
     const bytes = this.#bytes();
     const type = bytes[this.#whole];
-    const end = this.#whole + 1 + bytes.readInt32BE(this.#whole + 1);
+    const length = bytes.readInt32BE(this.#whole + 1);
+    if (length < SHORTEST_LENGTH) return this.#giveUp();
+    const end = this.#whole + 1 + length;
     if (this.#length < end) {
       this.#needed = end;
       return undefined;
@@ -79,6 +84,12 @@ export class MessageBuffer {
     this.#whole = end;
     this.#needed = end + TYPED_HEADER;
     return undefined;
+  }
+
+  /** Where the next message begins nobody knows. PostgreSQL ends such a connection, too. */
+  #giveUp(): ClientMessage {
+    this.#needed = Number.POSITIVE_INFINITY;
+    return { type: 'terminate' };
   }
 
   #bytes(): Buffer {

@@ -1,3 +1,4 @@
+export { createTestEnvironment } from './create-test-environment.ts';
 export { GeminiStandInError, type GeminiStandInErrorCode } from './gemini-error.ts';
 export type { RecordedRequest, Refusal } from './gemini-record.ts';
 export {
@@ -23,10 +24,5 @@ export type { GeminiRequest } from './gemini-request.ts';
 export type { GeminiScript, GeminiScriptInfo } from './gemini-script.ts';
 export { type GeminiStandIn, type GeminiStandInOptions, startGeminiStandIn } from './gemini-stand-in.ts';
 export { type HoldfastMatchers, holdfastMatchers } from './matchers.ts';
-export {
-  createTestEnvironment,
-  type TestEnvironment,
-  type TestEnvironmentOptions,
-  type TestMessage,
-} from './test-environment.ts';
+export type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
 export type { TestCall, TestTurn } from './test-turn.ts';

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
+import { findLocalGateway } from '../../worker/local-gateway.ts';
 import { isAlive } from './alive.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
@@ -64,13 +65,14 @@ describe('holdfast dev, while its agents file changes', () => {
   };
   const answer = async (): Promise<unknown> => (await ask('one', 'who answers?')).text;
 
+  const start = async () => {
+    dev = new HoldfastProcess(['dev', agents, '--json', '--no-chat'], { cwd: project.path, env: files });
+    await dev.prints(/"type":"ready"/);
+  };
+
   beforeAll(async () => {
     save('v1');
-    dev = new HoldfastProcess(['dev', agents, '--json', '--no-chat'], {
-      cwd: project.path,
-      env: files,
-    });
-    await dev.prints(/"type":"ready"/);
+    await start();
     client = new GatewayClient(told('ready')[0]?.gateway ?? { url: '', token: '' });
   });
 
@@ -142,14 +144,21 @@ describe('holdfast dev, while its agents file changes', () => {
     expect(told('reloaded').length - before).toBeLessThan(10);
   });
 
-  test('holdfast run goes through it, and another file’s is refused [cli.dev]', async () => {
+  test('holdfast run goes through it; another file’s, another dev and stop are refused [cli.dev]', async () => {
     const run = (file: string, message: string) =>
       holdfast(['run', file, '--message', message], { cwd: project.path, env: files });
-    const [own, foreign, stop] = await Promise.all([
+    const [second, own, foreign, stop] = await Promise.all([
+      holdfast(['dev', agents], { cwd: project.path }),
       run(agents, 'who answers?'),
       run(project.write('others.ts', AGENTS), 'who answers?'),
       holdfast(['stop'], { cwd: project.path }),
     ]);
+    expect(second).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        new RegExp(`in use by process ${dev.pid}, which serves its gateway at http`),
+      ),
+    });
     expect(own).toMatchObject({ code: 0, stdout: 'you  who answers?\nteller  fast-19\n' });
     expect(own.stderr).toContain(`process ${dev.pid} owns the folder`);
     expect(foreign).toMatchObject({
@@ -181,5 +190,14 @@ describe('holdfast dev, while its agents file changes', () => {
     expect(workers.length).toBeGreaterThan(4);
     expect(workers.filter(isAlive)).toEqual([]);
     expect(JSON.parse(readFileSync(join(project.folder, 'dev.json'), 'utf8'))).not.toHaveProperty('gateway');
+  });
+
+  test('killed, it leaves no worker behind, and nobody takes its gateway for one that answers [cli.dev]', async () => {
+    await start();
+    const { workerPid = 0 } = told('ready')[0] ?? {};
+    dev.kill('SIGKILL');
+    await dev.finished();
+    await expect.poll(() => isAlive(workerPid)).toBe(false);
+    expect(await findLocalGateway(project.folder)).toBe(undefined);
   });
 });

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
-import { findLocalGateway } from '../../worker/index.ts';
+import { findLocalGateway } from '../../worker/local-gateway.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
 

@@ -29,8 +29,10 @@ async function executed(
   try {
     return await execute(program, args, { ...options, encoding: 'utf8' });
   } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string };
-    if (stdout !== '' && stderr.includes('Python runtime state: finalizing')) return { stdout };
+    const { stdout, stderr, signal } = error as { stdout: string; stderr: string; signal: string | null };
+    const crashed =
+      signal === 'SIGSEGV' || signal === 'SIGABRT' || stderr.includes('Python runtime state: finalizing');
+    if (stdout.endsWith('\n') && crashed) return { stdout };
     throw error;
   }
 }

@@ -312,4 +312,26 @@ describe('a slow reader', () => {
     await following.return();
     expect(store.listeners.size).toBe(0);
   });
+
+  test('that never begins to read holds nothing [stream.slow]', async () => {
+    const store = new HeardStore();
+    const following = streamItems(store.asStore(), NAMES, {});
+    expect(store.listeners.size).toBe(0);
+    await following.return();
+    expect(store.listeners.size).toBe(0);
+  });
+
+  test('goes on looking where the system’s clock is set back [stream.slow]', async () => {
+    const store = new HeardStore();
+    store.append('message', 1);
+    const following = streamItems(store.asStore(), NAMES, {});
+    expect(await following.next()).toMatchObject({ value: { seq: 1 } });
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(0);
+    const next = following.next();
+    // Nobody tells of it.
+    store.append('model', 1);
+    expect(await next).toMatchObject({ value: { seq: 2 } });
+    clock.mockRestore();
+    await following.return();
+  });
 });

@@ -11,6 +11,7 @@ import { NativeConnection } from '@temporalio/worker';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { app, geminiScript } from '../../examples/support/agents.ts';
+import { deskRequest } from '../../examples/support/desk-request.ts';
 import { makeOrders } from '../../examples/support/make-orders.ts';
 import { writeOrders } from '../../examples/support/order-file.ts';
 import { deskPayments, Payments } from '../../examples/support/payments.ts';
@@ -159,6 +160,22 @@ describe('orders', () => {
       ],
       totals: { togetherCents: (totals[0] ?? 0) + (totals[1] ?? 0), lowestCents: Math.min(...totals) },
     });
+  });
+});
+
+test.each([
+  ['Refund 12.50 of FH-12511', 1_250],
+  ['Please refund €12,50 of FH-12511', 1_250],
+  ['refund 20 of FH-12511', 2_000],
+  ['Refund 20 euros of FH-12511.', 2_000],
+  ['Refund FH-12511', undefined],
+  ['Refund FH-12511, placed on 2026-05-18', undefined],
+])('%s: the stand-in refunds what was asked for [example.support]', (message, cents) => {
+  const { wantsRefund, refund } = deskRequest([message]);
+  expect({ wantsRefund, ...refund }).toEqual({
+    wantsRefund: true,
+    orderId: 'FH-12511',
+    ...(cents === undefined ? {} : { cents }),
   });
 });
 

@@ -43,6 +43,8 @@ describe('whoever asks a local gateway', () => {
     ['an origin that is hidden', { ...own, origin: 'null' }, 403],
     ['an origin that begins like it', { ...own, origin: `http://${HOST}.evil.example` }, 403],
     ['a page of another site', { ...own, 'sec-fetch-site': 'cross-site' }, 403],
+    ['a page of another port', { ...own, 'sec-fetch-site': 'same-site' }, 403],
+    ['a page that says it twice', { ...own, 'sec-fetch-site': 'none, cross-site' }, 403],
   ])('%s [gateway.local]', async (_what, headers, status) => {
     expect(await statusOf(headers)).toBe(status);
   });
@@ -102,6 +104,27 @@ describe('whoever asks a local gateway', () => {
 
   test('a token that could be guessed is refused when the gateway is made [gateway.local]', () => {
     expect(() => localAccess({ token: 'secret' })).toThrow('at least 24 characters, got 6');
+  });
+
+  test.each(['correct horse battery staple', `${TOKEN}\n`, `${TOKEN}ü`])(
+    'a token that no header can hold is refused when the gateway is made: %j [gateway.local]',
+    (token) => {
+      expect(() => localAccess({ token })).toThrow(
+        'localAccess: token: expected ASCII characters without spaces',
+      );
+    },
+  );
+
+  test('a body whose sender has no token is not read [gateway.local]', async () => {
+    const { gateway } = stubGateway();
+    const body = new ReadableStream(
+      { pull: () => Promise.reject(new Error('it was read')) },
+      { highWaterMark: 0 },
+    );
+    const headers = { host: HOST, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+    const answer = await gateway.request(`http://${HOST}/v1/apps/shop/users/ada/sessions`, init);
+    expect(answer.status).toBe(401);
   });
 
   test('no answer, error or line of the log has the token or a name [gateway.local]', async () => {

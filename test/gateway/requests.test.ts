@@ -170,6 +170,26 @@ describe('a request', () => {
     expect(sent).toEqual([]);
   });
 
+  test('with more that is wrong than anybody reads is told some of it', async () => {
+    const { send } = recording();
+    const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field${index}`, index]));
+    const body = JSON.stringify({ message: 'x', ...fields });
+    const answer = await send(`${SESSION}/messages`, { method: 'POST', headers: json, body });
+    const { error } = (await answer.json()) as { error: { message: string } };
+    expect(error.message).toContain('there is no field "field4", nor are there 4995 others');
+    expect(error.message.length).toBeLessThan(500);
+  });
+
+  test('makes no session whose name is too long for a path', async () => {
+    const { send } = recording();
+    const body = JSON.stringify({ sessionId: 'ü'.repeat(3_000) });
+    const answer = await send('/v1/apps/a/users/u/sessions', { method: 'POST', headers: json, body });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain(
+      'body.sessionId: expected a name of at most 15000 bytes when it is',
+    );
+  });
+
   test('is told no value that was wrong, which may be a secret', async () => {
     const { send } = recording();
     const body = JSON.stringify({ message: 'x', policy: 'hunter2', messageId: ['hunter2'] });
@@ -221,6 +241,11 @@ describe('a request', () => {
     expect(await post(bytes, { ...json, 'content-encoding': 'gzip' })).toBe(415);
     expect(await post(new Uint8Array([0x22, 0xff, 0x22]), json)).toBe(415);
     expect(await post(bytes, json)).toBe(202);
+  });
+
+  test('that has no body may say of any type that it is none', async () => {
+    const { send } = recording();
+    expect((await send('/v1/about', { headers: { 'content-type': 'text/plain' } })).status).toBe(200);
   });
 
   test('without a body is taken where the route needs none', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import type { StoredEvent } from '../../src/store/store.ts';
 import { writeDevEntry } from '../../worker/folder/dev-file.ts';
 import { acquireFolder } from '../../worker/folder/lock.ts';
 import { findLocalGateway, openLocalGateway } from '../../worker/local-gateway.ts';
-import { ABOUT, collecting, stubTurn, TOKEN } from './gateway-stub.ts';
+import { ABOUT, collecting, type LoggedLine, stubTurn, TOKEN } from './gateway-stub.ts';
 
 const closings: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
@@ -46,6 +46,13 @@ async function served(
   return { ...serving, gateway };
 }
 
+async function logged(): Promise<ServedGateway & { lines: LoggedLine[] }> {
+  const lines: LoggedLine[] = [];
+  const serving = await serveGateway({ gateway: { ...options(), logger: collecting(lines) } });
+  closings.push(serving.close);
+  return { ...serving, lines };
+}
+
 const bearer = { authorization: `Bearer ${TOKEN}` };
 const clientOf = (url: string, patience?: number) =>
   new GatewayClient({ url, token: TOKEN, ...(patience === undefined ? {} : { patience }) });
@@ -55,12 +62,18 @@ function stored(seq: number, filling = ''): StoredEvent {
   return { seq, kind: 'model', runKey: 'e-1', step: 1, event: event as unknown as StoredEvent['event'] };
 }
 
-/** Speaks to a port as no well-meaning client does; resolves with the status line. */
-async function spoken(port: number, text: string): Promise<string> {
+/** Speaks to a port as no well-meaning client does. */
+async function answerTo(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.end(text);
   let answer = '';
   for await (const chunk of socket) answer += String(chunk);
+  return answer;
+}
+
+/** Resolves with the status line. */
+async function spoken(port: number, text: string): Promise<string> {
+  const answer = await answerTo(port, text);
   return answer.split('\r\n', 1)[0] ?? '';
 }
 
@@ -98,8 +111,33 @@ describe('a served gateway', () => {
       await ask([`Host: ${own}`, token, 'Origin: http://evil.example', `Origin: http://${own}`]),
     ).toMatch(refused);
     expect(await ask([`Host: ${own}`, token], 'http://evil.example/v1/about')).toMatch(refused);
+    expect(await ask([`Host: ${own}`, token], `http://me:secret@${own}/v1/about`)).toMatch(refused);
     expect(await ask([token])).toMatch(refused);
     expect(await ask(['Host: ', token])).toMatch(refused);
+  });
+
+  test.each([
+    ['GET', '/v1/apps/a\\b/sessions', ''],
+    ['GET', '/v1/about', ':0x7f'],
+    ['OPTIONS', '*', ''],
+  ])('says in JSON that %s %s is none where the host has "%s" behind it', async (method, target, more) => {
+    const { port } = await served();
+    const head = `${method} ${target} HTTP/1.1\r\nHost: 127.0.0.1:${port}${more}\r\n`;
+    const answer = await answerTo(port, `${head}Authorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 .*"code":"HOLDFAST_GATEWAY_BAD_REQUEST"/s);
+  });
+
+  test('takes a sender that goes away in the middle of its body for no failure', async () => {
+    const { lines, port } = await logged();
+    const socket = connect(port, '127.0.0.1');
+    socket.write(
+      `POST /v1/apps/a/users/u/sessions HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${TOKEN}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"state":',
+      () => socket.destroy(),
+    );
+    await expect
+      .poll(() => lines.map(({ level, attributes }) => [level, attributes.status]))
+      .toEqual([['info', 400]]);
   });
 
   test.each(['0.0.0.0', '::', 'example.com', '192.168.1.2', ''])(
@@ -274,5 +312,9 @@ describe('the gateway of a folder', () => {
     expect(await findLocalGateway(folder)).toBeUndefined();
     writeDevEntry(folder, 'gateway', { url: other.url, token: other.token, pid: 1 });
     expect(await findLocalGateway(folder)).toBeUndefined();
+    writeFileSync(join(folder, 'dev.json'), 'scribble');
+    await expect(other.close()).rejects.toMatchObject({ code: 'HOLDFAST_FOLDER_UNUSABLE' });
+    await expect(new GatewayClient(other).about()).rejects.toThrow('ECONNREFUSED');
+    rmSync(join(folder, 'dev.json'));
   });
 });

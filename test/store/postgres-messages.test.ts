@@ -46,3 +46,15 @@ test('a request to cancel ends its connection', () => {
     { type: 'terminate' },
   ]);
 });
+
+test('a message of an impossible length ends its connection, whatever comes after it', () => {
+  const ofLength = (length: number) =>
+    Buffer.from([0x50, ...new Uint8Array(new Int32Array([length]).buffer).reverse()]);
+  for (const length of [-1, 0, 3, -(2 ** 31)]) {
+    const work = { type: 'work', bytes: new Uint8Array(STARTUP) };
+    expect(feed([STARTUP, ofLength(length), STARTUP])).toEqual([work, { type: 'terminate' }]);
+    expect(feed([Buffer.concat([ofLength(length).subarray(1), Buffer.alloc(4)]), STARTUP])).toEqual([
+      { type: 'terminate' },
+    ]);
+  }
+});

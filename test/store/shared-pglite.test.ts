@@ -140,3 +140,14 @@ test('what a Flush leaves open is ended with its connection [cli.dev]', async ()
   expect(await count(other, 'false')).toBe(0);
   await other.end();
 });
+
+test('an answer of whatever length leaves nobody waiting [cli.dev]', async () => {
+  const [one, other] = await Promise.all([connect('one'), connect('another')]);
+  // PGlite sends 8,192 bytes at a time: the end of some of these is cut in two.
+  for (let length = 8_120; length < 8_140; length += 1) {
+    const { rows } = await one.query<{ text: string }>(`select repeat('x', ${length}) as text`);
+    expect(rows[0]?.text.length).toBe(length);
+    expect(await count(other, 'false')).toBe(0);
+  }
+  await Promise.all([one.end(), other.end()]);
+});

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -56,4 +56,15 @@ test('a folder of ready-made stores that can not be used is named [testing.envir
     code: 'HOLDFAST_STORE_UNAVAILABLE',
     message: expect.stringContaining(file),
   });
+});
+
+test('a damaged ready-made store is named, and its copy is not left in the folder [testing.environment]', async () => {
+  const folder = join(parent, 'damaged');
+  const [made = ''] = readdirSync(template).filter((name) => !name.endsWith('.new'));
+  rmSync(join(template, made, 'global', 'pg_control'));
+  await expect(openStore({ folder, template })).rejects.toMatchObject({
+    code: 'HOLDFAST_STORE_UNAVAILABLE',
+    message: expect.stringContaining(join(template, made)),
+  });
+  expect(readdirSync(folder)).not.toContain('store');
 });

@@ -160,13 +160,18 @@ describe('a test environment', () => {
         env: { ...process.env, TMPDIR: temporary },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      await once(child.stdout, 'data');
-      const [folder = ''] = readdirSync(temporary).map((name) => join(realpathSync(temporary), name));
-      expect(await findServers(folder)).toHaveLength(1);
-      child.kill('SIGKILL');
-      await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
-      expect(await findServers(folder)).toEqual([]);
-      rmSync(temporary, { recursive: true });
+      try {
+        await once(child.stdout, 'data');
+        const name = readdirSync(temporary).find((entry) => entry.startsWith('holdfast-test-')) ?? '';
+        const folder = join(realpathSync(temporary), name);
+        expect(await findServers(folder)).toHaveLength(1);
+        child.kill('SIGKILL');
+        await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
+        expect(await findServers(folder)).toEqual([]);
+      } finally {
+        child.kill('SIGKILL');
+        rmSync(temporary, { recursive: true, force: true });
+      }
     },
   );
 
@@ -196,7 +201,7 @@ describe('matchers', () => {
     const everywhere = /Ship/g;
     for (const _time of [1, 2]) expect(turn).toHaveAnswered(everywhere);
     expect(() => expect(turn).toHaveCalled('look_up', { id: expect.any(Number) })).toThrow(
-      /with \{"id": Any<Number>\}; it made/,
+      /"id": Any<Number>/,
     );
     expect(() => expect(turn).toHaveCalled('refund')).toThrow(
       'expected a call of refund; it made look_up({"id":"A-1"})',

@@ -20,6 +20,7 @@ import { tool } from '../../src/tools/tool.ts';
 import { createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
 
 const STEPS = 3;
@@ -148,6 +149,12 @@ class Scene {
     return { status: status.name, type: failure?.type, attempt: activity?.attempt ?? 0 };
   }
 
+  async quickenRetries({ workflowId, runId }: TurnHandle): Promise<void> {
+    const { raw } = await this.#temporal.workflow.getHandle(workflowId, runId).describe();
+    const [activity] = raw.pendingActivities ?? [];
+    await quickenRetries(this.#temporal, workflowId, activity?.activityType?.name ?? '');
+  }
+
   #path(name: string): string {
     return join(this.#folder, name);
   }
@@ -194,6 +201,7 @@ async function expectStopped(scene: Scene, turn: TurnHandle): Promise<void> {
   const old = await scene.store.readEvents(scene.names);
   const stopped = { status: 'RUNNING', type: 'HOLDFAST_STORE_BEHIND_HISTORY' };
   await expect.poll(() => scene.pending(turn)).toMatchObject(stopped);
+  await scene.quickenRetries(turn);
   const { attempt } = await scene.pending(turn);
   const retried = async () => (await scene.pending(turn)).attempt > attempt;
   await expect.poll(retried).toBe(true);

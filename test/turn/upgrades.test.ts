@@ -8,7 +8,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -20,10 +19,9 @@ import { createWorker, openTemporal, type TemporalTarget } from '../../worker/in
 import { endServer } from '../setup/end-server.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { putStore } from '../setup/made-store.ts';
+import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
 
-/** Of a second. */
-const TENTH = { nanos: 100_000_000 };
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 beforeAll(() => {
@@ -128,17 +126,6 @@ describe('workers that come and go', () => {
     return raw.pendingActivities?.[0]?.lastFailure?.applicationFailureInfo?.type ?? '';
   };
 
-  /** The attempts of what is pending would take a minute. */
-  async function quickenRetries({ workflowId }: TurnHandle): Promise<void> {
-    await site.temporal.workflowService.updateActivityOptions({
-      namespace: site.temporal.options.namespace,
-      execution: { workflowId },
-      type: 'pay',
-      activityOptions: { retryPolicy: { initialInterval: TENTH, maximumInterval: TENTH } },
-      updateMask: { paths: ['retry_policy.initial_interval', 'retry_policy.maximum_interval'] },
-    });
-  }
-
   test('a worker without the agent leaves the turn to one that has it [upgrade.notDeployed]', async () => {
     gemini.reset(() => text('hello'));
     await site.deploy(agent('sales'));
@@ -179,7 +166,8 @@ describe('workers that come and go', () => {
     const turn = await site.client.sendMessage({ ...session, message: 'pay' });
     await held.begun();
     await site.undeploy();
-    await quickenRetries(turn);
+    // Seven attempts, which take a minute otherwise.
+    await quickenRetries(site.temporal, turn.workflowId, 'pay');
     await site.deploy(agent('support'));
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
     const responses = (await site.store.readEvents(session)).find(({ kind }) => kind === 'responses');

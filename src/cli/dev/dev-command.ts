@@ -1,11 +1,12 @@
-import { acquireFolder } from '../../../worker/folder/lock.ts';
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
 import { CliError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { Closing } from '../environment/closing.ts';
+import { ownAlone } from '../environment/folder-access.ts';
 import { storeUrl } from '../environment/places.ts';
 import { agentsPath } from '../load-agents.ts';
+import { assertText } from '../sessions/named-session.ts';
 import { startConversation } from './conversation.ts';
 import { startDevServices } from './dev-services.ts';
 import { devSignals } from './dev-signals.ts';
@@ -30,6 +31,7 @@ export interface DevOptions {
 
 /** `holdfast dev`: everything in one command, until it is told to end. Returns the exit code. */
 export async function devCommand(file: string, options: DevOptions): Promise<number> {
+  for (const name of ['session', 'user', 'app'] as const) assertText(`--${name}`, options[name]);
   const path = agentsPath(file);
   const { env, stdin, stdout, stderr } = process;
   const isTyped = options.chat && stdin.isTTY && stdout.isTTY && !options.json;
@@ -38,7 +40,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
   const ending = Promise.withResolvers<undefined>();
   const signals = devSignals(() => ending.resolve(undefined));
   const closing = new Closing();
-  const ownership = acquireFolder(options.folder);
+  const ownership = await ownAlone(options.folder, (line) => view.note(line));
   closing.add(() => ownership.release());
   let stopServer: (() => Promise<void>) | undefined;
   closing.add(() => (options.stopServer ? stopServer?.() : undefined));
@@ -98,7 +100,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
   } finally {
     // Who presses it once more does not want to wait.
     signals.onInterrupt = () => process.exit(130);
-    await withProgress(view, 'ending', closing.close());
+    await withProgress({ note: (line) => view.note(line) }, 'ending', closing.close());
     signals.forget();
   }
 }

@@ -50,6 +50,10 @@ export class WorkerFleet {
     this.#spawn = spawn;
     this.#place = place;
     this.#listener = listener;
+    // Whoever was to make the place says why there is none.
+    place.catch(() => {
+      this.#closed = true;
+    });
   }
 
   /** Whether there is a worker that takes tasks. */

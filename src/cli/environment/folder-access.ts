@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { acquireFolder, FolderInUse, type FolderOwnership } from '../../../worker/folder/lock.ts';
 import { findLocalGateway } from '../../../worker/local-gateway.ts';
+import { CliError } from '../cli-error.ts';
 
 /** How long the owner of a folder may take to open its gateway, or to let go of the folder, milliseconds. */
 const PATIENCE = 10_000;
@@ -45,4 +47,19 @@ export async function ownOrReach(
     }
     await setTimeout(POLL);
   }
+}
+
+/**
+ * Owns a folder. An owner that is just ending is waited for.
+ *
+ * @throws CliError naming the process that serves the folder; FolderInUse, FolderUnusable
+ */
+export async function ownAlone(folder: string, note: (line: string) => void): Promise<FolderOwnership> {
+  const access = await ownOrReach(folder, note);
+  if ('ownership' in access) return access.ownership;
+  const { pid, url } = access.owner;
+  throw new CliError(
+    `the folder ${resolve(folder)} is in use by ${pid === undefined ? 'a process' : `process ${pid}`}, which serves its ` +
+      `gateway at ${url}: end that process${pid === undefined ? '' : ` (kill ${pid})`}, or use another folder (--folder)`,
+  );
 }

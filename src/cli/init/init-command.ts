@@ -3,6 +3,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
 import { ownVersion } from '../own-version.ts';
+import { shellWord } from '../shell-word.ts';
 import { templateFiles } from './template.ts';
 
 export interface InitOptions {
@@ -37,7 +38,12 @@ export function initCommand(
     );
   }
   const place = relative(process.cwd(), path);
-  const next = [...(place === '' ? [] : [`cd ${quoted(place)}`]), 'npm install', 'npm test', 'npm run dev'];
+  const next = [
+    ...(place === '' ? [] : [`cd ${shellWord(place)}`]),
+    'npm install',
+    'npm test',
+    'npm run dev',
+  ];
   if (json) {
     output.json({ folder: path, files: names, next });
     return;
@@ -57,8 +63,4 @@ function packageName(folder: string): string {
     .replace(/^[._-]+|[._-]+$/g, '')
     .slice(0, 214);
   return name === '' || name === 'holdfast' ? 'my-agents' : name;
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

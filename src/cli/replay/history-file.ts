@@ -63,11 +63,20 @@ export function historyOf(value: unknown): RecordedHistory {
 }
 
 function parsed(path: string): unknown {
-  const text = readFileSync(path, 'utf8');
+  const text = textIn(path);
   try {
     return JSON.parse(text);
   } catch {
     throw new UnreadableHistory('it is not JSON');
+  }
+}
+
+function textIn(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new UnreadableHistory(`it can't be read: ${error.message}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
+import { namingOptions } from '../printer.ts';
 import { assertText, type NamingOptions, namedSession } from './named-session.ts';
 
 export interface ForkOptions extends NamingOptions {
@@ -25,8 +26,8 @@ export async function forkSession(
     if (options.json) return output.json({ app, userId, sessionId, seq, forkedFrom });
     output.line(sessionId);
     output.note(
-      `${sessionId} has the first ${seq} events of ${names.sessionId}; go on with --app ${app} --user ${userId} ` +
-        `--session ${sessionId}`,
+      `${sessionId} has the first ${seq} events of ${names.sessionId}; go on with ` +
+        namingOptions({ app, userId, sessionId }),
     );
   } finally {
     await connected.close();

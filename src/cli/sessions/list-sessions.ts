@@ -2,7 +2,7 @@ import type { SessionSummary } from '../../store/session-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { assertText, type NamingOptions } from './named-session.ts';
-import { ago, costText, printable, tableLines, tokensText } from './shown-values.ts';
+import { ago, costText, printableLine, tableLines, tokensText } from './shown-values.ts';
 
 export interface ListOptions extends NamingOptions {
   limit: number;
@@ -68,5 +68,5 @@ function rowOf(session: SessionSummary): string[] {
     tokensText(usage),
     costText(usage),
     forkedFrom === undefined ? '' : `${forkedFrom.sessionId} at ${forkedFrom.seq}`,
-  ].map(printable);
+  ].map(printableLine);
 }

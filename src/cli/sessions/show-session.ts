@@ -3,7 +3,7 @@ import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { type NamingOptions, namedSession } from './named-session.ts';
-import { ago, costText, cutJson, printable, tokensText } from './shown-values.ts';
+import { ago, costText, cutJson, printable, printableLine, tokensText } from './shown-values.ts';
 import { transcriptLines, withHidden } from './transcript.ts';
 
 export interface ShowOptions extends NamingOptions {
@@ -57,10 +57,10 @@ function print(session: Session, { json, events, state }: ShowOptions, output: C
     for (const event of shown) output.json(event);
     return;
   }
-  output.line(output.paint('bold', printable(headOf(session))));
+  output.line(output.paint('bold', printableLine(headOf(session))));
   if (state) {
     for (const [key, value] of Object.entries(session.state)) {
-      output.line(`  ${printable(key)} = ${printable(cutJson(value))}`);
+      output.line(`  ${printableLine(key)} = ${printable(cutJson(value))}`);
     }
   }
   for (const line of transcriptLines(shown, output)) output.line(line);

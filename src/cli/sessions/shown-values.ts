@@ -44,6 +44,11 @@ export function printable(text: string): string {
   return stripVTControlCharacters(lines).replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
 }
 
+/** As {@link printable}, for what stands on a line with other things. */
+export function printableLine(text: string): string {
+  return printable(text).replace(/\s/g, ' ');
+}
+
 /** Rows with their columns one under another; numbers to the right. Empty columns are left out. */
 export function tableLines(
   columns: readonly { title: string; right?: boolean }[],

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import { acquireFolder, type HoldfastLogger } from '../../../worker/index.ts';
+import type { HoldfastLogger } from '../../../worker/index.ts';
 import { CliError, describeError } from '../cli-error.ts';
 import { openBackend } from '../environment/backend.ts';
+import { ownAlone } from '../environment/folder-access.ts';
 import { type Environment, openEnvironment } from '../environment/open-environment.ts';
 import { isJson, type LogOptions, operatorLog } from '../environment/operator-log.ts';
 import { needsFolder, storeUrl } from '../environment/places.ts';
@@ -73,7 +74,7 @@ async function runWorker(
     const note = (line: string) => logger.info(line);
     const opening = openEnvironment({
       folder: options.folder,
-      ownership: needsFolder(env) ? acquireFolder(options.folder) : undefined,
+      ownership: needsFolder(env) ? await ownAlone(options.folder, note) : undefined,
       file,
       loaded,
       rootAgent: loaded.rootAgent?.name,

@@ -111,7 +111,7 @@ export function sessionRoutes(app: GatewayHono, setting: RouteSetting): void {
         'Its content in the store and the histories of its runs. Refused while a turn runs. Deleting again is no error.',
       ...guarded(setting, 'operate'),
       request: { params: SESSION_PATH, query: DELETE_QUERY },
-      responses: { 200: json(DELETED, 'What was deleted.'), ...problems(409) },
+      responses: { 200: json(DELETED, 'What was deleted.'), ...bodyProblems(409) },
     }),
     async (context) => {
       const names = sessionNames(context.req.valid('param'));

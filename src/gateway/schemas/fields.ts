@@ -13,14 +13,23 @@ export function wholeNumber(description: string, { min = 0, max = Number.MAX_SAF
     .openapi({ type: 'integer', minimum: min, maximum: max, description });
 }
 
+/** The last moment of a `Date`. */
+const LATEST = 8.64e15;
+
 /** A time of a query: milliseconds since the epoch, as the store gives them, with a fraction or without. */
 export function time(description: string) {
   const error = expected('milliseconds since the epoch');
   return z
     .string({ error })
-    .regex(/^\d{1,15}(\.\d{1,9})?$/, { error })
+    .regex(/^\d{1,16}(\.\d{1,20})?$/, { error })
     .transform(Number)
-    .openapi({ type: 'number', minimum: 0, description: `${description} Milliseconds since the epoch.` });
+    .refine((value) => value <= LATEST, { error })
+    .openapi({
+      type: 'number',
+      minimum: 0,
+      maximum: LATEST,
+      description: `${description} Milliseconds since the epoch.`,
+    });
 }
 
 /** `true` or `false` in a query. */
@@ -32,10 +41,16 @@ export function flag(description: string, byDefault: boolean) {
     .openapi({ type: 'boolean', default: byDefault, description });
 }
 
+/** Bytes of a name in a path: four of them are less than the headers that the gateway takes. */
+const LONGEST_IN_PATH = 15_000;
+
 /** A name that has to stand in a path later: every URL parser takes `.` and `..` for steps. */
 export function name(description: string) {
-  const error = expected('a name other than "." and "..", which can’t stand in a path');
-  return text(description).refine((value) => value !== '.' && value !== '..', { error });
+  const isStep = expected('a name other than "." and "..", which can’t stand in a path');
+  const isLong = expected(`a name of at most ${LONGEST_IN_PATH} bytes when it is URI-encoded`);
+  return text(description)
+    .refine((value) => value !== '.' && value !== '..', { error: isStep })
+    .refine((value) => encodeURIComponent(value.toWellFormed()).length <= LONGEST_IN_PATH, { error: isLong });
 }
 
 export function text(description: string) {

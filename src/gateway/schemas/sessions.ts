@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import type { ListedSessions, Session } from '../../store/session-store.ts';
+import { expected } from '../request-problems.ts';
 import { STORED_EVENT } from './events.ts';
 import { bodyOf, flag, name, record, text, time, wholeNumber } from './fields.ts';
 import { USAGE } from './turns.ts';
@@ -54,10 +55,13 @@ export const CREATE_SESSION = bodyOf({
 
 export const FORK_SESSION = bodyOf({
   at: z
-    .int()
-    .min(0)
+    .int({ error: expected('a whole number') })
+    .min(0, { error: expected('a whole number from 0 on') })
     .optional()
-    .openapi({ description: 'Last seq that the fork has. Defaults to the last one.' }),
+    .openapi({
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Last seq that the fork has. Defaults to the last one.',
+    }),
   to: name('Id of the fork. Defaults to a random one.').optional(),
 }).openapi('ForkSession');
 
@@ -72,7 +76,10 @@ export const RETRY_TURN = bodyOf({
 export const LIST_QUERY = z.object({
   limit: wholeNumber('Sessions of a page.', { min: 1, max: 1_000 }).optional().openapi({ default: 100 }),
   offset: wholeNumber('Sessions before the page.').optional().openapi({ default: 0 }),
-  order: z.enum(['asc', 'desc']).optional().openapi({ default: 'desc', description: 'By last update.' }),
+  order: z
+    .enum(['asc', 'desc'], { error: expected("'asc' or 'desc'") })
+    .optional()
+    .openapi({ default: 'desc', description: 'By last update.' }),
 });
 
 export const GET_SESSION_QUERY = z.object({

@@ -5,6 +5,9 @@ import { expected } from '../request-problems.ts';
 import { CONTENT } from './events.ts';
 import { bodyOf, name, record, text } from './fields.ts';
 
+/** Bounds of numbers that JavaScript can tell apart, which zod heeds and doesn't document. */
+const SAFE = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+
 export const USAGE = z
   .looseObject({
     modelCalls: z.int(),
@@ -113,14 +116,16 @@ export const SEND_MESSAGE = bodyOf({
     .optional()
     .openapi({ default: 'enqueue', description: 'What it does while the session answers another message.' }),
   agent: text('Defaults to the session’s last acting agent.').nullish(),
-  stateDelta: record('State that the message’s event carries.').nullish(),
+  stateDelta: record('State that the message’s event carries.')
+    .nullish()
+    .openapi({ type: ['object', 'null'] }),
   runConfig: z
     .looseObject(
       {
         maxLlmCalls: z
           .int({ error: expected('a whole number') })
           .nullish()
-          .openapi({ default: 500 }),
+          .openapi({ default: 500, ...SAFE }),
         streamingMode: z
           .enum(['none', 'sse'], { error: expected("'none' or 'sse'") })
           .nullish()

@@ -1,0 +1,66 @@
+import type { Event } from '../events/event.ts';
+import type { SessionNames } from './session-names.ts';
+
+export interface BeginCall {
+  session: string;
+  runKey: string;
+  callKey: string;
+  callId: string;
+  tool: string;
+  /** SHA-256 of the canonical arguments. */
+  argsDigest: string;
+  /** Asks for the arguments that the ledger keeps. */
+  wantArgs: boolean;
+  /**
+   * For a call that runs when no other of its step does: the state that it gets back has the state deltas of the step's
+   * settled calls laid over it, merged in call order as the step will merge them. One round trip more. Defaults to false:
+   * the state knows nothing of the step's calls until all of them have settled.
+   */
+  seesSiblings?: boolean;
+}
+
+export type BegunCall =
+  | { kind: 'settled'; response: Record<string, unknown>; failed: boolean; actions: CallActions }
+  | {
+      kind: 'started';
+      names: SessionNames;
+      invocationId: string;
+      /** The content that started the invocation. */
+      userContent: Event['content'];
+      state: Record<string, unknown>;
+      args?: Record<string, unknown>;
+      /** How often this call was begun, this time included. */
+      attempt: number;
+      /** Failures of the tool's own that earlier attempts recorded. */
+      failures: number;
+      /** An earlier attempt began and recorded neither failure nor outcome. */
+      unknown: boolean;
+      once: Record<string, unknown>;
+    };
+
+/** Actions of a call that leave a trace in its ledger row. */
+export interface CallActions {
+  stateDelta?: Record<string, unknown>;
+  artifactDelta?: Record<string, number>;
+  skipSummarization?: boolean;
+  transferToAgent?: string;
+  escalate?: boolean;
+}
+
+export interface SettleCall {
+  session: string;
+  callKey: string;
+  response: Record<string, unknown>;
+  failed: boolean;
+  actions: CallActions;
+  /** For the operator; never given to the model. */
+  stack?: string;
+}
+
+/** The outcome that counts: this one, or the one that settled first. */
+export interface SettledCall {
+  first: boolean;
+  response: Record<string, unknown>;
+  failed: boolean;
+  actions: CallActions;
+}
