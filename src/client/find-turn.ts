@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { RecordedInvocation } from '../store/store.ts';
 import { hasEnded, type SentTurn } from './await-result.ts';
 import type { ClientContext } from './client-context.ts';
@@ -9,8 +10,28 @@ import { wasSent } from './was-sent.ts';
 type Run = Awaited<ReturnType<typeof latestRun>>;
 type PlaceOfTurn = Pick<SentTurn, 'runId' | 'taskQueue'>;
 
+/**
+ * While a run's workflow task is being worked on, the server keeps back what the run was sent: its history shows a signal only
+ * then. Milliseconds, a workflow task's own limit apart.
+ */
+const KEPT_BACK = 2_000;
+const LOOK_INTERVAL = 100;
+
 /** What became of a message that somebody sent; undefined where nobody has heard of it. Sends nothing. */
 export async function findTurn(context: ClientContext, names: TurnNames): Promise<SentTurn | undefined> {
+  const deadline = Date.now() + KEPT_BACK;
+  for (;;) {
+    const found = await lookForTurn(context, names);
+    if (found !== 'in an open run, perhaps') return found;
+    if (Date.now() > deadline) return undefined;
+    await setTimeout(LOOK_INTERVAL);
+  }
+}
+
+async function lookForTurn(
+  context: ClientContext,
+  names: TurnNames,
+): Promise<SentTurn | 'in an open run, perhaps' | undefined> {
   const { store, temporal } = context;
   const { session, workflowId, messageId } = names;
   const run = await latestRun(temporal, workflowId);
@@ -32,7 +53,7 @@ export async function findTurn(context: ClientContext, names: TurnNames): Promis
     return withoutContent(names, place, 'sent');
   }
   // It may have been taken up in between.
-  return await recorded();
+  return (await recorded()) ?? (isOpen(run) ? 'in an open run, perhaps' : undefined);
 }
 
 function isOf(run: NonNullable<Run>, messageId: string): boolean {

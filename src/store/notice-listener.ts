@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
 import { placeOf, reasonOf } from './database.ts';
 import { StoreUnavailable } from './store-errors.ts';
@@ -12,6 +13,7 @@ const LINGER = 2_000;
 const CHECK_INTERVAL = 30_000;
 const LONGEST_CHECK = 10_000;
 const KEEP_ALIVE_DELAY = 10_000;
+const LONGEST_CLOSE = 1_000;
 
 export interface NoticeListenerOptions {
   url: string;
@@ -28,6 +30,7 @@ export class NoticeListener {
   readonly #followers = new Map<string, number>();
   readonly #leaving = new Map<string, NodeJS.Timeout>();
   #client: pg.Client | undefined;
+  #socket: Socket | undefined;
   /** What the connection listens to. */
   #listened = new Set<string>();
   #working = false;
@@ -72,13 +75,16 @@ export class NoticeListener {
     };
   }
 
+  /** Takes a second at most: nobody may be there to answer. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
     for (const timer of this.#leaving.values()) clearTimeout(timer);
-    const client = this.#client;
+    const [client, socket] = [this.#client, this.#socket];
     this.#forget();
+    const late = setTimeout(() => socket?.destroy(), LONGEST_CLOSE);
     await client?.end();
+    clearTimeout(late);
   }
 
   #leave(channel: string): void {
@@ -95,8 +101,10 @@ export class NoticeListener {
 
   async #connect(): Promise<void> {
     const { url, connectTimeout } = this.#options;
+    const socket = new Socket();
     const client = new pg.Client({
       connectionString: url,
+      stream: () => socket,
       application_name: APPLICATION_NAME,
       connectionTimeoutMillis: connectTimeout,
       query_timeout: LONGEST_CHECK,
@@ -113,6 +121,7 @@ export class NoticeListener {
       return;
     }
     this.#client = client;
+    this.#socket = socket;
     this.#pause = SHORTEST_PAUSE;
     this.#checks = setInterval(() => void this.#check(client), CHECK_INTERVAL).unref();
     this.#work();

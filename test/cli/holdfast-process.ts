@@ -70,10 +70,16 @@ export class HoldfastProcess {
     this.#child.stdout?.destroy();
   }
 
+  /** As a reader of standard error that ends. */
+  closeRemarks(): void {
+    this.#child.stderr?.destroy();
+  }
+
   /** Waits until what it has written matches. */
   async prints(expected: RegExp): Promise<void> {
     while (!expected.test(this.stdout) && !expected.test(this.stderr)) {
-      if (this.isOver) throw new Error(`it ended before it wrote ${expected}:\n${this.stdout}\n${this.stderr}`);
+      if (this.isOver)
+        throw new Error(`it ended before it wrote ${expected}:\n${this.stdout}\n${this.stderr}`);
       await Promise.race([this.#closed, once(this.#written, 'text')]);
     }
   }

@@ -64,4 +64,15 @@ describe('an agents file is refused [app.settings]', () => {
     await expect(refused).rejects.toThrow(CliError);
     await expect(refused).rejects.toThrow(`${file}: ${problem}`);
   });
+
+  test('what throws while it is loaded, with its own stack alone', async () => {
+    const file = join(folder, 'throws.mjs');
+    writeFileSync(file, "function prepare() { throw new Error('no orders'); }\nprepare();\n");
+    const { message } = await loadAgents(file).then(
+      () => expect.unreachable(),
+      (error: Error) => error,
+    );
+    expect(message).toMatch(/Error: no orders\n\s+at prepare .*throws\.mjs/);
+    expect(message).not.toMatch(/importFile|load-agents/);
+  });
 });

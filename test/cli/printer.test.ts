@@ -24,6 +24,10 @@ function shownBy(isTTY: boolean) {
       return stripVTControlCharacters(shown);
     },
     note: (line: string) => printer.note(line),
+    outcome: (...ended: Parameters<typeof printer.outcome>) => {
+      printer.outcome(...ended);
+      return shown;
+    },
   };
 }
 
@@ -91,5 +95,19 @@ describe('the answer on a terminal', () => {
       answer([{ text: '\u001b]0;title\u0007a\u0008b' }]),
     );
     expect(shown).toBe('support  a\ufffdb\n');
+  });
+
+  test('neither does why a turn failed, and the session is named as a shell reads it [stream.text]', () => {
+    const failed = {
+      status: 'failed' as const,
+      error: { code: 'HOLDFAST_X', message: 'refused: \u001b]0;title\u0007\u001b[2Jno\u009b31m' },
+      usage: { modelCalls: 1, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+    };
+    const named = { app: 'shop', userId: "o'hara", sessionId: 'two words\u001b[2J' };
+    const ended = { ...failed, v: 1 as const, invocationId: 'e-1', events: { from: 1, to: 2 } };
+    const shown = shownBy(false).outcome(ended, named);
+    expect(shown).toContain('HOLDFAST_X: refused: no');
+    expect(shown).toContain(`--app shop --user 'o'\\''hara' --session 'two words'`);
+    expect(stripVTControlCharacters(shown)).toBe(shown);
   });
 });

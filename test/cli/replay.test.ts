@@ -134,6 +134,21 @@ test('a history with events taken out is no success [cli.replay]', async () => {
   expect(code).toBe(1);
 });
 
+test('what cannot be read is a finding, and the others are replayed [cli.replay]', async () => {
+  const folder = join(work, 'mixed');
+  mkdirSync(join(folder, 'a.json'), { recursive: true });
+  writeFileSync(join(folder, 'b.json'), JSON.stringify(recorded('answer')));
+  const { code, values } = await replayed([folder], { json: true });
+  expect(values()).toEqual([
+    expect.objectContaining({
+      ok: false,
+      problem: { kind: 'unreadable', message: expect.stringContaining("it can't be read: EISDIR") },
+    }),
+    expect.objectContaining({ ok: true }),
+  ]);
+  expect(code).toBe(1);
+});
+
 test('a path without a file, and a folder without histories [cli.replay]', async () => {
   await expect(replayed([join(work, 'none.json')])).rejects.toThrow(/none\.json: no such file/);
   const empty = join(work, 'empty');

@@ -15,6 +15,7 @@ import { namedSession } from '../../src/cli/sessions/named-session.ts';
 import { retrySession } from '../../src/cli/sessions/retry-session.ts';
 import { rewindSession } from '../../src/cli/sessions/rewind-session.ts';
 import { showSession } from '../../src/cli/sessions/show-session.ts';
+import { stopCommand } from '../../src/cli/stop-command.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { Session } from '../../src/store/session-store.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
@@ -282,6 +283,7 @@ describe('with nobody in the folder', () => {
     await expect(deleteSession('s', { folder, env, yes: true }, capturedOutput())).rejects.toThrow(
       /there is no folder/,
     );
+    await stopCommand(folder);
     expect(existsSync(folder)).toBe(false);
     await expect(listSessions({ ...missing, folder: empty }, capturedOutput())).rejects.toThrow(
       /no store in the folder/,

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import pg from 'pg';
@@ -220,6 +221,26 @@ test('a store that is closed sends what it had to tell first, and leaves no conn
   await expect.poll(() => heard.length, PATIENCE).toBe(5);
   const open = () => server.query(`select from pg_stat_activity where application_name = 'holdfast listen'`);
   await expect.poll(open, PATIENCE).toHaveLength(1);
+});
+
+test('a store is closed soon where nothing comes from its listening connection any more [stream.text]', async () => {
+  const sockets: Socket[] = [];
+  const between = createServer((near) => {
+    const far = connect(server.port, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const socket of [near, far]) sockets.push(socket.on('error', () => undefined));
+  });
+  await new Promise<void>((done) => between.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    between.close();
+  });
+  const listen = new URL(url);
+  listen.port = `${(between.address() as AddressInfo).port}`;
+  const closing = await openStore({ url, listen: listen.href });
+  for (const socket of sockets) socket.unpipe().pause();
+  await closing.close();
+  expect(closing.listens).toBe(false);
 });
 
 const program = findPgBouncer();

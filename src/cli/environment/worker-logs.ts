@@ -8,6 +8,7 @@ import {
   Runtime,
 } from '@temporalio/worker';
 import type { HoldfastLogger } from '../../../activities/logging.ts';
+import { histogramBuckets } from '../../../worker/index.ts';
 
 /** The SDK's own warnings are for the operator's file; what matters to the person at the terminal is told there. */
 export function folderLogger(folder: string): DefaultLogger {
@@ -44,7 +45,13 @@ export function installRuntime(logger: Logger, { handlesSignals, metrics }: Runt
     telemetryOptions: {
       // The SDK's native part writes to standard output by itself unless it is forwarded.
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) },
-      ...(metrics === undefined ? {} : { metrics: { prometheus: { bindAddress: metrics } } }),
+      ...(metrics === undefined
+        ? {}
+        : {
+            metrics: {
+              prometheus: { bindAddress: metrics, histogramBucketOverrides: histogramBuckets },
+            },
+          }),
     },
     ...(handlesSignals ? {} : { shutdownSignals: [] }),
   });
