@@ -32,20 +32,26 @@ export function processOutput(
   };
 }
 
-async function asked(question: string, err: NodeJS.WriteStream): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: err });
-  let interrupted = false;
-  terminal.once('SIGINT', () => {
-    interrupted = true;
-    terminal.close();
-  });
+/**
+ * Asks somebody at a terminal; Ctrl-D is no agreement.
+ *
+ * @throws CliError on Ctrl-C, with exit code 130.
+ */
+export async function asked(
+  question: string,
+  err: NodeJS.WritableStream,
+  input: NodeJS.ReadableStream = process.stdin,
+): Promise<boolean> {
+  const terminal = createInterface({ input, output: err });
+  const interrupted = new AbortController();
+  terminal.once('SIGINT', () => interrupted.abort());
   try {
-    return /^y(es)?$/i.test((await terminal.question(`${printable(question)} [y/N] `)).trim());
+    const answer = await terminal.question(`${printable(question)} [y/N] `, { signal: interrupted.signal });
+    return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     if (!(error instanceof Error && error.name === 'AbortError')) throw error;
     err.write('\n');
-    // The keys that end the question are an answer: Ctrl-D is no, Ctrl-C ends the command.
-    if (interrupted) throw new CliError('interrupted', 130);
+    if (interrupted.signal.aborted) throw new CliError('interrupted', 130);
     return false;
   } finally {
     terminal.close();

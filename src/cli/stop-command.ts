@@ -2,20 +2,27 @@ import { existsSync } from 'node:fs';
 import { acquireFolder, FolderInUse, type FolderOwnership } from '../../worker/folder/lock.ts';
 import { stopEmbedded } from '../../worker/temporal/embedded.ts';
 import { CliError } from './cli-error.ts';
-import { printable } from './sessions/shown-values.ts';
+import { type CommandOutput, processOutput } from './command-output.ts';
+
+export interface StopOptions {
+  folder: string;
+  json?: boolean;
+}
 
 /** `holdfast stop`: stops the embedded Temporal server of a folder. */
-export async function stopCommand(folder: string): Promise<void> {
+export async function stopCommand(
+  { folder, json }: StopOptions,
+  output: CommandOutput = processOutput(),
+): Promise<void> {
+  const say = (stopped: boolean, text: string) => (json ? output.json({ stopped }) : output.note(text));
   if (!existsSync(folder)) {
-    process.stderr.write(`there is no folder ${printable(folder)}, and no Temporal server of it\n`);
+    say(false, `there is no folder ${folder}, and no Temporal server of it`);
     return;
   }
   const ownership = acquire(folder);
   try {
     const stopped = await stopEmbedded(ownership.folder);
-    process.stderr.write(
-      stopped ? 'the Temporal server is stopped\n' : 'no Temporal server runs in this folder\n',
-    );
+    say(stopped, stopped ? 'the Temporal server is stopped' : 'no Temporal server runs in this folder');
   } finally {
     ownership.release();
   }

@@ -1,4 +1,5 @@
 import { WorkflowFailedError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import type { SessionNames } from '../store/session-names.ts';
 import type { DeleteSession, IdleSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
@@ -7,13 +8,16 @@ import { isOutOfTime } from './ask-workflow.ts';
 import type { ClientContext } from './client-context.ts';
 import { TurnRunning } from './client-errors.ts';
 import { deleteHistories } from './delete-histories.ts';
-import { isOpen, latestRun, openRun } from './open-run.ts';
+import { isOpen, latestRun } from './open-run.ts';
 import { sessionNamesOf, workflowIdOfSession } from './turn-names.ts';
 
 const PAGE = 100;
 
 /** How long a turn that was cancelled may take to end, milliseconds. */
 const CANCEL_TIMEOUT = 30_000;
+
+/** Turns of one session that are cancelled, one after another, before it is given up. */
+const MOST_CANCELLED = 10;
 
 /** What {@link ClientSessions.delete} deletes. */
 export interface DeleteSessionOptions extends DeleteSession {
@@ -46,8 +50,10 @@ export async function deleteSession(
   const latest = new Map<string, Awaited<ReturnType<typeof latestRun>>>();
   for (const each of all) {
     const workflowId = workflowIdOfSession(each, 'sessions.delete');
-    if (cancelRunning) await cancelTurn(context, workflowId, timeout);
-    latest.set(workflowId, await idleRun(context, workflowId));
+    latest.set(
+      workflowId,
+      cancelRunning ? await cancelledRun(context, workflowId, timeout) : await idleRun(context, workflowId),
+    );
   }
   const { idleSince } = options;
   const idle = idleSince === undefined ? {} : { idleSince };
@@ -63,6 +69,7 @@ export async function deleteSession(
     if (!latest.has(workflowId)) latest.set(workflowId, await latestRun(context.temporal, workflowId));
   }
   for (const [workflowId, run] of latest) runs += await deleteHistories(context.temporal, workflowId, run);
+  if (cancelRunning) for (const workflowId of latest.keys()) runs += await endStraggler(context, workflowId);
   return { sessions, runs };
 }
 
@@ -116,9 +123,38 @@ export function turnRunning(workflowId: string): TurnRunning {
   );
 }
 
-async function cancelTurn(context: ClientContext, workflowId: string, timeout: number): Promise<void> {
-  const run = await openRun(context.temporal, workflowId);
-  if (run === undefined) return;
+/** Who waits for a message that was queued behind a turn sends it again as soon as that turn is cancelled. */
+async function cancelledRun(
+  context: ClientContext,
+  workflowId: string,
+  timeout: number,
+): ReturnType<typeof latestRun> {
+  for (let cancelled = 0; ; cancelled += 1) {
+    const run = await latestRun(context.temporal, workflowId);
+    if (run === undefined || !isOpen(run)) return run;
+    if (cancelled === MOST_CANCELLED) throw turnRunning(workflowId);
+    await cancelTurn(context, workflowId, run, timeout);
+  }
+}
+
+/** A run that was begun while its session was being deleted would look for its message for ever. */
+async function endStraggler({ temporal }: ClientContext, workflowId: string): Promise<number> {
+  const run = await latestRun(temporal, workflowId);
+  if (run === undefined || !isOpen(run)) return 0;
+  try {
+    await temporal.workflow.getHandle(workflowId, run.runId).terminate('its session was deleted');
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+  return await deleteHistories(temporal, workflowId, run);
+}
+
+async function cancelTurn(
+  context: ClientContext,
+  workflowId: string,
+  run: { runId: string },
+  timeout: number,
+): Promise<void> {
   const { temporal } = context;
   const handle = temporal.workflow.getHandle(workflowId, run.runId);
   try {

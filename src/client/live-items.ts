@@ -55,6 +55,8 @@ export class LiveItems {
   /** Hears of this session only, from now on, and keeps what was heard of it. */
   follow(session: string): void {
     if (session === this.#session) return;
+    // While another one was heard, nothing was of this one, which may have gone on since it was looked at.
+    if (this.#session !== undefined) this.#lookAt = 0;
     this.#stop();
     this.#session = session;
     this.#stop = this.#store.watch(session, (notice) => this.#hear(notice));

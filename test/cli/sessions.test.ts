@@ -283,7 +283,9 @@ describe('with nobody in the folder', () => {
     await expect(deleteSession('s', { folder, env, yes: true }, capturedOutput())).rejects.toThrow(
       /there is no folder/,
     );
-    await stopCommand(folder);
+    const stopped = capturedOutput();
+    await stopCommand({ folder, json: true }, stopped);
+    expect(stopped.values()).toEqual([{ stopped: false }]);
     expect(existsSync(folder)).toBe(false);
     await expect(listSessions({ ...missing, folder: empty }, capturedOutput())).rejects.toThrow(
       /no store in the folder/,

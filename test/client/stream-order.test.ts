@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FollowerTooSlow } from '../../src/client/client-errors.ts';
 import type { StreamItem } from '../../src/client/stream-item.ts';
 import { streamItems } from '../../src/client/stream-items.ts';
@@ -12,7 +12,7 @@ const RUN = 'e-1';
 
 /** The part of a store that followers see, whose notices come when and as often as a test says. */
 class HeardStore {
-  readonly listens = false;
+  listens = false;
   readonly events: StoredEvent[] = [];
   readonly listeners = new Set<(notice: StoreNotice) => void>();
   reads = 0;
@@ -245,6 +245,34 @@ describe('what a follower is given', () => {
     expect(store.reads - before).toBeLessThanOrEqual(Math.ceil((Date.now() - began) / 500) + 1);
     stop.abort();
     await reading;
+  });
+
+  test('of a session made again nothing waits for a regular look [stream.text]', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const store = new HeardStore();
+    store.listens = true;
+    store.append('message', 1, 'e-old');
+    const following = streamItems(store.asStore(), NAMES, {});
+    expect(await following.next()).toMatchObject({ value: { seq: 1, runKey: 'e-old' } });
+    const next = following.next();
+    await turns(5);
+    store.session = 'session-2';
+    store.events.length = 0;
+    const read = store.readEvents.bind(store);
+    vi.spyOn(store, 'readEvents').mockImplementationOnce(async (asked) => {
+      const page = await read(asked);
+      // Nobody follows the new one yet.
+      store.hear(store.append('model', 1));
+      await nextTurn();
+      return page;
+    });
+    store.hear(store.append('message', 1));
+    expect(await next).toMatchObject({ value: { seq: 1, runKey: RUN } });
+    expect(await following.next()).toMatchObject({ value: { seq: 2, kind: 'model' } });
+    await following.return();
   });
 
   test('followers of one session share its reads, and get values of their own [stream.slow]', async () => {

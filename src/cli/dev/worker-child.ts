@@ -25,7 +25,11 @@ export class WorkerChild {
     const own = import.meta.url.endsWith('.js') ? './worker-process.js' : './worker-process.ts';
     const child = fork(fileURLToPath(new URL(own, import.meta.url)), [file], {
       // node:sqlite and type stripping are experimental in Node 22, and say so on stderr.
-      execArgv: [...process.execArgv, '--disable-warning=ExperimentalWarning'],
+      // What a file of variables says is in the environment already, and Node would tell again that there is none.
+      execArgv: [
+        ...process.execArgv.filter((argument) => !argument.startsWith('--env-file')),
+        '--disable-warning=ExperimentalWarning',
+      ],
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
