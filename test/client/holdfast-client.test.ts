@@ -273,6 +273,7 @@ describe('HoldfastClient', () => {
       agent: 'client',
       step: 1,
       invocationId: turn.invocationId,
+      since: expect.any(Number),
       running: [{ callKey: `${turn.invocationId}.1.0`, tool: 'wait', since: expect.any(Number) }],
       queued: 0,
       usage: {
@@ -284,7 +285,7 @@ describe('HoldfastClient', () => {
     });
     const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
     expect(metadata.currentDetails).toMatch(
-      /\*\*client\*\*, step 1 +\nrunning `wait` +\n1 model calls, \d+ tokens so far/,
+      /\*\*client\*\*, step 1 since .* UTC\n\nrunning\n- `wait` 1\.0 since .* UTC\n\nspent: 1 model call, \d+ tokens/,
     );
     gate.resolve();
     await turn.result();
