@@ -67,7 +67,7 @@ describe('holdfast worker', () => {
   const linesOf = (worker: HoldfastProcess): Line[] =>
     worker.stderr
       .split('\n')
-      .filter((line) => line !== '')
+      .slice(0, -1)
       .map((line) => JSON.parse(line));
   const answer = async (path: string) => {
     try {

@@ -71,7 +71,11 @@ class Scene {
   }
 
   effects(): string[] {
-    return existsSync(this.files.effects) ? readFileSync(this.files.effects, 'utf8').trim().split('\n') : [];
+    if (!existsSync(this.files.effects)) return [];
+    // A file that was just made has no line yet.
+    return readFileSync(this.files.effects, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
   }
 
   openGate(): void {
