@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
 
@@ -126,7 +127,7 @@ describe('the chat of holdfast dev', () => {
 
   test('a turn is looked at, and interrupted by another message [cli.dev]', async () => {
     dev.type('sleep');
-    await expect.poll(() => existsSync(effects)).toBe(true);
+    await expect.poll(() => isWritten(effects)).toBe(true);
     expect(await answerTo('/status', /runs since .*\n/)).toMatch(
       /running: gardener, step 1.*\n {2}sleep e-\S+ runs since/,
     );

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { findLocalGateway } from '../../worker/local-gateway.ts';
+import { isWritten } from '../setup/written.ts';
 import { isAlive } from './alive.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
@@ -84,7 +85,7 @@ describe('holdfast dev, while its agents file changes', () => {
 
   test('turns go on, each answered once and the newest code answers; the old worker ends its slow tool first [cli.dev]', async () => {
     const slow = client.sendMessage({ ...names('slow'), message: 'slow' });
-    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
+    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
 
     let isOver = false;
     const answers: unknown[] = [];

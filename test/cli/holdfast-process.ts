@@ -11,7 +11,7 @@ export interface Finished {
 export const binary = fileURLToPath(new URL('../../bin/holdfast.js', import.meta.url));
 
 /** Milliseconds that an agent's tool may be silent where its process is killed: the default of 10 s would be waited for. */
-export const KILLED_SOON = '3000';
+export const KILLED_SOON = '5000';
 
 /** A process of the built command, without a key for Gemini. */
 export class HoldfastProcess {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { acquireFolder, openTemporal } from '../../worker/index.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { isWritten } from '../setup/written.ts';
 import { type Finished, HoldfastProcess, holdfast } from './holdfast-process.ts';
 
 const orders = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
@@ -26,7 +27,7 @@ async function runningTurn(work: string, name: string, args: string[], env: Reco
   const command = ['run', ...args, '--message', 'go', '--session', name, '--message-id', 'm'];
   const process = new HoldfastProcess(command, { cwd: work, env: { ...env, ...files } });
   onTestFinished(() => process.kill('SIGKILL'));
-  await expect.poll(() => existsSync(files.EFFECTS) || process.stderr).toBe(true);
+  await expect.poll(() => isWritten(files.EFFECTS) || process.stderr).toBe(true);
   return {
     process,
     effects: () => readFileSync(files.EFFECTS, 'utf8'),

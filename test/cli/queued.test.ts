@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Event } from '../../src/events/event.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast, KILLED_SOON } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
@@ -25,7 +26,7 @@ test('a message to a session whose turn was killed waits for it, and only its ow
     cwd: work,
     env: files,
   });
-  await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
+  await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
   first.kill('SIGKILL');
   await first.finished();
   writeFileSync(files.GATE, '');

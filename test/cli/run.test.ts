@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Event } from '../../src/events/event.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast, KILLED_SOON } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
@@ -93,7 +94,7 @@ describe('holdfast run', () => {
       '--json',
     ];
     const first = new HoldfastProcess(args, { cwd: work, env: files });
-    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
+    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
     first.kill('SIGKILL');
     await first.finished();
     writeFileSync(files.GATE, '');
@@ -126,7 +127,7 @@ describe('holdfast run', () => {
       'm3',
     ];
     const first = new HoldfastProcess(args, { cwd: work, env: files });
-    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
+    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
     first.kill('SIGINT');
     const interrupted = await first.finished();
     expect(interrupted.code).toBe(130);
@@ -149,7 +150,7 @@ describe('holdfast run', () => {
       ['run', agents, '--folder', folder, '--session', 's4', '--message', 'go', '--message-id', 'm4'],
       { cwd: work, env: files },
     );
-    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
+    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
     const again = [
       'run',
       agents,

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 
 const agentsFile = (name: string) => fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url));
@@ -29,7 +30,7 @@ describe('what the terminal shows', () => {
     GATE: join(work, `gate-${name}`),
   });
   const made = (path: string, child: HoldfastProcess) =>
-    expect.poll(() => existsSync(path) || child.stderr).toBe(true);
+    expect.poll(() => isWritten(path) || child.stderr).toBe(true);
 
   beforeAll(() => putStore(folder));
   afterAll(async () => {

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { findLocalGateway } from '../../worker/local-gateway.ts';
+import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
 
@@ -112,7 +113,7 @@ describe('holdfast worker', () => {
       ]),
     );
     const turn = await (await client()).sendMessage({ ...names, message: 'what is there?' });
-    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
+    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
     worker.kill('SIGTERM');
     await expect.poll(() => answer('/v1/ready')).toBe(503);
     expect(await answer('/v1/health')).toBe(200);
@@ -135,7 +136,7 @@ describe('holdfast worker', () => {
     const worker = start(['--shutdown-grace', '1h', '--log', 'text', '--stand-in'], files);
     await worker.prints(/info {2}worker polls address=127\.0\.0\.1:\d+ namespace=default/);
     const turn = await (await client()).sendMessage({ ...names, message: 'what is there?' });
-    await expect.poll(() => existsSync(files.EFFECTS)).toBe(true);
+    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
     worker.kill('SIGINT');
     await worker.prints(/worker shutdown begun/);
     worker.kill('SIGINT');

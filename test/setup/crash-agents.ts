@@ -27,7 +27,6 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
       name,
       description: 'has its effect, then waits for the gate',
       parameters: z.object({}),
-      heartbeatTimeout: '2s',
       idempotent,
       execute: async (_args, context) => {
         appendFileSync(effects, `${name} ${context?.callKey}\n`);
@@ -39,7 +38,6 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
     name: 'once_only',
     description: 'has its effect once, then waits for the gate',
     parameters: z.object({}),
-    heartbeatTimeout: '2s',
     execute: async (_args, context) => {
       const charge = await context?.once('charge', () => {
         appendFileSync(effects, `once_only ${context.callKey}\n`);

@@ -50,12 +50,16 @@ export const gateway: AddCommand = (holdfast, exit) => {
         { value: 'info' as const, shown: 'info' },
       ),
     )
+    .option(
+      '--json',
+      'JSON on standard output, `{ url, token }` where the token was made here, and --log json',
+    )
     .addHelpText(
       'after',
       '\nThe token that requests show is HOLDFAST_GATEWAY_TOKEN; without one it is made at each start, and printed.',
     )
-    .action(async (options: GatewayCommandOptions) => {
+    .action(async ({ json, ...options }: GatewayCommandOptions & { json?: true }) => {
       const { gatewayCommand } = await import('../gateway/gateway-command.ts');
-      exit(await gatewayCommand(options));
+      exit(await gatewayCommand(json ? { ...options, json, log: 'json' } : options));
     });
 };

@@ -81,9 +81,10 @@ export const worker: AddCommand = (holdfast, exit) => {
         'HOLDFAST_STAND_IN',
       ),
     )
+    .option('--json', 'short for --log json')
     .option(...FOLDER_OPTION)
-    .action(async (file: string, options: WorkerCommandOptions) => {
+    .action(async (file: string, { json, ...options }: WorkerCommandOptions & { json?: true }) => {
       const { workerCommand } = await import('../worker/worker-command.ts');
-      exit(await workerCommand(file, options));
+      exit(await workerCommand(file, json ? { ...options, log: 'json' } : options));
     });
 };

@@ -18,6 +18,8 @@ export interface GatewayCommandOptions extends LogOptions {
   taskQueue: string;
   /** Milliseconds. */
   wait: number;
+  /** Tells programs where it is. */
+  json?: true;
 }
 
 /** `holdfast gateway`: serves until SIGINT or SIGTERM. Returns the exit code. */
@@ -69,8 +71,12 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
       taskQueue: options.taskQueue,
     });
     // Not through the log, which is kept and read by others.
-    if (given === undefined)
+    if (options.json) {
+      const made = given === undefined ? { token } : {};
+      process.stdout.write(`${JSON.stringify({ url: served.url, ...made })}\n`);
+    } else if (given === undefined) {
       process.stdout.write(`token of this start (HOLDFAST_GATEWAY_TOKEN is not set): ${token}\n`);
+    }
     await signals.first;
     logger.info('gateway closing');
     await Promise.race([closing.close(), signals.second]);
