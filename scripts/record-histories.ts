@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { makeStore } from '../test/setup/made-store.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../test/setup/turn-environment.ts';
 import { TURN_KINDS, type TurnKind, turnKindAgents, turnKindApps } from '../test/setup/turn-kinds.ts';
 import { buildBundle } from './build-bundle.ts';
@@ -14,6 +15,7 @@ if (unknown.length > 0)
 const folder = fileURLToPath(new URL('../test/histories/', import.meta.url));
 mkdirSync(folder, { recursive: true });
 await buildBundle();
+await makeStore();
 
 const chosen = Object.entries(TURN_KINDS).filter(([kind]) => only.length === 0 || only.includes(kind));
 for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serverConfig)) {

@@ -140,16 +140,22 @@ async function whileWaiting(
 
 const message = (text: string, fields: object = {}) => ({ messageId: text, message: text, ...fields });
 
+const TRACED = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+
 const idOf = ({ app, userId, sessionId }: SessionNames) => `${app}/${userId}/${sessionId}`;
 
 /** A turn of "go", with a message behind it from the beginning. */
-async function goAndOneMore({ temporal }: TurnEnvironment, names: SessionNames): Promise<void> {
+async function goAndOneMore(
+  { temporal }: TurnEnvironment,
+  names: SessionNames,
+  traced: { traceparent?: string } = {},
+): Promise<void> {
   await temporal.workflow.signalWithStart('agentTurn', {
     workflowId: idOf(names),
     taskQueue: 'holdfast',
-    args: [{ ...names, ...message('go') }],
+    args: [{ ...names, ...message('go', traced) }],
     signal: 'sendMessage',
-    signalArgs: [message('more')],
+    signalArgs: [message('more', traced)],
   });
   await temporal.workflow.getHandle(idOf(names)).result();
 }
@@ -257,6 +263,11 @@ export const TURN_KINDS: Record<string, TurnKind> = {
     script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]),
     serverConfig: oftenNew,
     drive: goAndOneMore,
+  },
+  'traced-turns-continued-as-new': {
+    script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]),
+    serverConfig: oftenNew,
+    drive: (environment, names) => goAndOneMore(environment, names, TRACED),
   },
   'message-by-signal': {
     script: waiting,
