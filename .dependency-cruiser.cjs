@@ -1,5 +1,8 @@
 const rooms = (...names) => `^(${names.join('|')})/`;
 
+/** Loads what a runner's own environment is made of, by dynamic imports, when it is started. */
+const EMBEDDED_PARTS = '^src/client/runner/embedded-parts\\.ts$';
+
 /** Which room may import which: DESIGN of the layout, checked. */
 module.exports = {
   forbidden: [
@@ -7,7 +10,7 @@ module.exports = {
       name: 'no-circular',
       severity: 'error',
       from: {},
-      to: { circular: true, dependencyTypesNot: ['type-only'] },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
       name: 'events-depend-on-nothing',
@@ -57,8 +60,9 @@ module.exports = {
     },
     {
       name: 'worker-is-imported-by-cli-and-testing-only',
+      comment: 'and by what a runner loads when it starts an environment of its own',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(cli|testing)/' },
+      from: { path: '^src/', pathNot: ['^src/(cli|testing)/', EMBEDDED_PARTS] },
       to: { path: '^(worker|activities)/' },
     },
     {
@@ -72,6 +76,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(cli|testing)/' },
       to: { path: '@temporalio/(worker|activity|core-bridge)' },
+    },
+    {
+      name: 'runners-load-their-environment-when-it-starts',
+      severity: 'error',
+      from: { path: EMBEDDED_PARTS },
+      to: { dependencyTypesNot: ['dynamic-import', 'type-only'] },
     },
     {
       name: 'gateway-speaks-through-the-client',
@@ -90,8 +100,12 @@ module.exports = {
     },
     {
       name: 'only-the-cli-and-tests-know-the-stand-in',
+      comment: 'and what a runner loads when it starts an environment of its own',
       severity: 'error',
-      from: { path: '^(src|activities|worker|workflows)/', pathNot: '^src/(testing|cli)/' },
+      from: {
+        path: '^(src|activities|worker|workflows)/',
+        pathNot: ['^src/(testing|cli)/', EMBEDDED_PARTS],
+      },
       to: { path: '^src/testing/' },
     },
   ],

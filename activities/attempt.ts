@@ -6,6 +6,7 @@ import {
 } from '@temporalio/activity';
 import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
+import { LONGEST_TIMER } from './after-time.ts';
 
 /** Heartbeats this much more often than Temporal expects them, so that one late beat is no death. */
 const BEATS_PER_TIMEOUT = 3;
@@ -18,6 +19,8 @@ export interface Attempt {
   signal: AbortSignal;
   /** What an aborted attempt throws: cancelled by the workflow, or to be tried again because this worker goes away. */
   aborted(): Error;
+  /** Whether the signal has fired for this worker's sake only: another attempt follows. */
+  movesOn(): boolean;
   heartbeat(details?: unknown): void;
 }
 
@@ -43,11 +46,12 @@ export async function attempt<T>(
   const timer =
     heartbeatTimeoutMs === undefined || context.info.isLocal
       ? undefined
-      : setInterval(beat, heartbeatTimeoutMs / BEATS_PER_TIMEOUT);
+      : setInterval(beat, Math.min(heartbeatTimeoutMs / BEATS_PER_TIMEOUT, LONGEST_TIMER));
   try {
     return await body({
       signal: context.cancellationSignal,
       aborted: () => abortOf(context.cancellationDetails),
+      movesOn: () => movesOn(context.cancellationDetails),
       heartbeat(given) {
         if (context.info.isLocal) return;
         details = given;
@@ -90,8 +94,14 @@ export function retryLater(
   );
 }
 
-function abortOf(details: ActivityContext['cancellationDetails']): Error {
-  if (!details?.workerShutdown || details.cancelRequested) return new CancelledFailure('CANCELLED');
+type CancellationDetails = ActivityContext['cancellationDetails'];
+
+function movesOn(details: CancellationDetails): boolean {
+  return details?.workerShutdown === true && !details.cancelRequested;
+}
+
+function abortOf(details: CancellationDetails): Error {
+  if (!movesOn(details)) return new CancelledFailure('CANCELLED');
   return retryLater('WorkerShutdown', 'the worker is shutting down; another attempt follows', {
     benign: true,
   });

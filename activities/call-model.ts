@@ -1,36 +1,24 @@
-import { type AppSettings, runConfigOf } from '../src/agents/app-settings.ts';
+import type { AppSettings } from '../src/agents/app-settings.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import { exceededBudget, exceededLlmCalls, missingPrice, timeLeft } from '../src/flows/budgets.ts';
-import {
-  type AskedStep,
-  endWithResponses,
-  type StepResponse,
-  stepFromError,
-  stepFromResponse,
-  usageOf,
-} from '../src/flows/step-response.ts';
-import type { Transcript } from '../src/flows/transcript.ts';
+import { timeLeft } from '../src/flows/budgets.ts';
+import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../src/flows/step-draft.ts';
+import { NO_USAGE } from '../src/flows/step-usage.ts';
 import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
-import type { LlmResponse } from '../src/models/llm-response.ts';
 import type { CallModelInput, ChainFence, FirstStep, StepOutcome } from '../src/protocol/step.ts';
-import type { InvocationOutcome, TurnError } from '../src/protocol/turn.ts';
-import type { CommittedStep, OpenedStep, StepUsage } from '../src/store/store.ts';
+import type { InvocationOutcome } from '../src/protocol/turn.ts';
+import type { CommittedStep } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
-import { thrownMessage } from '../src/tools/thrown-message.ts';
-import { askModel, delayOf, failureOf, OutOfTime, type StepFailure } from './ask-model.ts';
-import { type Attempt, attempt, isLastRefusal, retryLater } from './attempt.ts';
+import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
 import { LiveText } from './live-text.ts';
-import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
-import { messageOf } from './message-event.ts';
+import { type CallPlace, reportUnexpected } from './logging.ts';
+import { responseOf } from './model-step.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { type OpenedUnder, openStep } from './open-step.ts';
+import { stepInput } from './step-input.ts';
+import type { OpenStep } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
-
-const ONE_CALL = { modelCalls: 1, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
-
-type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 
 /** `holdfast.callModel`: one model step, from the transcript to its recorded outcome. */
 export function callModel(
@@ -46,13 +34,13 @@ export function callModel(
       agent,
     };
     return attempt(
-      (current) => new ModelStep(dependencies, input, current, place).run(),
+      (current) => new CallModel(dependencies, input, current, place).run(),
       reportUnexpected(dependencies, place),
     );
   };
 }
 
-class ModelStep {
+class CallModel {
   readonly #dependencies: ActivityDependencies;
   readonly #input: CallModelInput;
   readonly #current: Attempt;
@@ -77,7 +65,12 @@ class ModelStep {
       opening = await openStep(store, {
         ...position,
         ...known.ask,
-        ...messageOf(this.#input),
+        ...(await stepInput({
+          dependencies: this.#dependencies,
+          input: this.#input,
+          known,
+          current: this.#current,
+        })),
         asked: {
           ...(position.agent === undefined ? {} : { agent: position.agent }),
           ...(runConfig === undefined ? {} : { runConfig }),
@@ -140,7 +133,7 @@ class ModelStep {
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
       const asked = this.#asked(opened, recorded.agent, recorded.outcome.model ?? '');
-      recorded = stepFromError(asked, error, recorded.usage);
+      recorded = this.#concealed(recordOf(draftFromError(asked, error, { usage: recorded.usage })));
       committed = await commit(recorded);
     }
     if (committed.kind === 'committed') this.#report.recorded(opened, recorded);
@@ -170,8 +163,7 @@ class ModelStep {
 
   /** A message that can't be stored, or has another one's id: nothing of it is in the store. */
   #refused({ code, message }: MessageConflict | Unstorable): StepOutcome {
-    const usage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
-    const outcome: InvocationOutcome = { status: 'failed', error: { code, message }, usage };
+    const outcome: InvocationOutcome = { status: 'failed', error: { code, message }, usage: NO_USAGE };
     this.#report.refused(outcome);
     return {
       v: this.#input.v,
@@ -209,106 +201,33 @@ class ModelStep {
       if (!(error instanceof NotDeployedHere)) throw error;
       if (!isLastRefusal()) {
         // No model was asked.
-        await this.#recordFailure(opened, error.message, false);
+        await this.#refusedHere(opened, error.message);
         throw error;
       }
-      return stepFromError(this.#asked(opened, name, ''), error);
+      return recordOf(draftFromError(this.#asked(opened, name, ''), error));
     }
     const transcript = await transcripts.read(known, opened, () =>
       store.readEvents({ ...opened.names, limit: Number.MAX_SAFE_INTEGER }),
     );
-    const asked = this.#asked(opened, agent.name, agent.canonicalModel.model);
-    const { last } = transcript;
-    if (
-      last?.kind === 'responses' &&
-      last.event.invocationId === asked.invocationId &&
-      last.event.actions.skipSummarization
-    ) {
-      return endWithResponses(asked);
-    }
-    const refusal = this.#usedUp(opened, asked);
-    if (refusal !== undefined) return stepFromError(asked, refusal);
-    let response: LlmResponse;
-    try {
-      response = await this.#report.asking(agent, opened, transcript, () =>
-        this.#ask(agent, transcript, opened, live),
-      );
-    } catch (error) {
-      if (error instanceof OutOfTime) return stepFromError(asked, error, ONE_CALL);
-      if (this.#current.signal.aborted) throw this.#current.aborted();
-      return await this.#fail(asked, agent, opened, failureOf(error));
-    }
-    try {
-      return stepFromResponse(asked, agent, response, transcript.callIds);
-    } catch (error) {
-      // Asking again would be paid again, for an answer of the same kind.
-      const message = `the model's response can't be used: ${thrownMessage(error)}`;
-      const failure = { code: 'HOLDFAST_MODEL_RESPONSE', message };
-      this.#report.failed(opened, asked, failure.code);
-      return stepFromError(asked, failure, usageOf(response, asked));
-    }
-  }
-
-  /** Why the model must not be asked again. */
-  #usedUp(opened: OpenStep, { agent, model }: AskedStep): TurnError | undefined {
-    const settings = this.#settings(opened);
-    return (
-      exceededLlmCalls(this.#runConfig(opened), this.#input.step - 1) ??
-      exceededBudget(settings, withLost(opened)) ??
-      missingPrice(settings, agent, model)
-    );
-  }
-
-  #runConfig(opened: OpenStep) {
-    return runConfigOf(this.#settings(opened), this.#input.runConfig ?? opened.asked.runConfig);
-  }
-
-  #ask(agent: LlmAgent, transcript: Transcript, opened: OpenStep, live: LiveText): Promise<LlmResponse> {
-    const { names, state, age, sessionUsage } = opened;
-    const stream = this.#runConfig(opened).streamingMode === 'sse';
-    const followed = stream && !agent.durable.sensitive;
-    return askModel({
-      agent,
-      transcript,
-      context: { invocationId: this.#input.invocationId, names, state },
-      stream,
-      onPartial: followed ? (response) => live.add(agent.name, response) : undefined,
-      timeLeft: timeLeft(this.#settings(opened), { age, sessionTime: sessionUsage.time }),
+    return await responseOf({
+      dependencies: this.#dependencies,
+      input: this.#input,
       current: this.#current,
+      place: this.#place,
+      report: this.#report,
+      opened,
+      agent,
+      settings: this.#settings(opened),
+      asked: this.#asked(opened, agent.name, agent.canonicalModel.model),
+      transcript,
+      live,
     });
   }
 
-  /** The last failure that counts ends the turn, its events kept. */
-  async #fail(
-    asked: AskedStep,
-    agent: LlmAgent,
-    opened: OpenStep,
-    failure: StepFailure,
-  ): Promise<StepResponse> {
-    const { conceal } = this.#dependencies;
-    const { code, message, retryable, counts, retryAfterMs, modelCalls } = failure;
-    const usage = { ...ONE_CALL, modelCalls };
-    this.#report.failed(opened, asked, code);
-    if (!retryable) return stepFromError(asked, failure, usage);
-    const failures = await this.#recordFailure(opened, message, counts);
-    const text = conceal ? `model step failed: ${code}` : `model step failed: ${message}`;
-    callLogger(this.#dependencies, { ...this.#place, agent: agent.name }).warn(text, {
-      model: asked.model,
-      failures,
-    });
-    if (counts && failures >= agent.durable.modelRetry.maximumAttempts) {
-      return stepFromError(asked, failure, usage);
-    }
-    throw retryLater(code, conceal ? text : message, {
-      delay: retryAfterMs ?? delayOf(agent, opened.attempt),
-      benign: !counts,
-    });
-  }
-
-  #recordFailure({ session, attempt: number }: OpenStep, error: string, counts: boolean): Promise<number> {
+  async #refusedHere({ session, attempt: number }: OpenStep, error: string): Promise<void> {
     const { runKey, step } = this.#input;
     const { store } = this.#dependencies;
-    return store.recordStepFailure({ session, runKey, step, error, counts, attempt: number });
+    await store.recordStepFailure({ session, runKey, step, error, counts: false, attempt: number });
   }
 
   /** The end of a turn is told in a failure's message, which a codec doesn't encode. */
@@ -318,14 +237,4 @@ class ModelStep {
     const concealed = { ...ending, error: { ...ending.error, concealed: true as const } };
     return { ...step, ending: concealed, outcome: { ...outcome, outcome: concealed } };
   }
-}
-
-/** Attempts that were lost may have been paid: a prompt that kills its worker must not be asked without end. */
-function withLost({ usage, sessionUsage, age, lost }: OpenStep) {
-  const counted = <T extends StepUsage>(of: T): T => ({
-    ...of,
-    modelCalls: of.modelCalls + lost,
-    unknownCalls: (of.unknownCalls ?? 0) + lost,
-  });
-  return { usage: counted(usage), sessionUsage: counted(sessionUsage), age };
 }

@@ -64,8 +64,8 @@ function attributesOf(place: CallPlace): Record<string, unknown> {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }
 
-/** A stack begins with the message. */
-function framesOf({ stack = '' }: Error): string {
+/** A stack without the message that it begins with. */
+export function framesOf({ stack = '' }: Error): string {
   return stack
     .split('\n')
     .filter((line) => /^ {4}at .+:\d+:\d+\)?$/.test(line))

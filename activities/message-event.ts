@@ -10,13 +10,15 @@ export interface GivenMessage {
   stateDelta?: Record<string, unknown>;
 }
 
-/** What a first step is opened with; a message that is not given is in the store. */
-export function messageOf({
-  invocationId,
-  message,
-  messageDigest: digest,
-  stateDelta,
-}: GivenMessage): Pick<OpenStep, 'message' | 'messageDigest'> {
+/**
+ * What a first step is opened with; a message that is not given is in the store.
+ *
+ * @param customMetadata of the turn's run config.
+ */
+export function messageOf(
+  { invocationId, message, messageDigest: digest, stateDelta }: GivenMessage,
+  customMetadata?: Record<string, unknown>,
+): Pick<OpenStep, 'message' | 'messageDigest'> {
   if (message === undefined) return digest === undefined ? {} : { messageDigest: digest };
   const content: Content = typeof message === 'string' ? { parts: [{ text: message }] } : message;
   return {
@@ -24,6 +26,7 @@ export function messageOf({
       invocationId,
       author: 'user',
       content: { ...content, role: 'user' },
+      ...(customMetadata === undefined ? {} : { customMetadata }),
       actions: createEventActions({ stateDelta: stateDelta ?? {} }),
     },
     messageDigest: messageDigest(message, stateDelta),

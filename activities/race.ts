@@ -3,17 +3,15 @@ export type Ending = readonly [signal: AbortSignal, failure: () => Error];
 
 /** Waits for user code that may not heed its signal: it must not hold the attempt, nor the worker. */
 export async function whicheverComesFirst<T>(work: Promise<T>, endings: readonly Ending[]): Promise<T> {
-  const done = new AbortController();
-  const ended = endings.map(
-    ([signal, failure]) =>
-      new Promise<never>((_resolve, reject) => {
-        if (signal.aborted) reject(failure());
-        signal.addEventListener('abort', () => reject(failure()), { signal: done.signal });
-      }),
-  );
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const listeners = endings.map(([signal, failure]) => ({ signal, fires: () => reject(failure()) }));
+  for (const { signal, fires } of listeners) {
+    if (signal.aborted) fires();
+    else signal.addEventListener('abort', fires);
+  }
   try {
-    return await Promise.race([work, ...ended]);
+    return await Promise.race([work, ended]);
   } finally {
-    done.abort();
+    for (const { signal, fires } of listeners) signal.removeEventListener('abort', fires);
   }
 }

@@ -1,31 +1,35 @@
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import { createEventActions } from '../src/events/event-actions.ts';
-import { callActionsOf } from '../src/flows/call-actions.ts';
+import { takeOwnState } from '../src/flows/own-state.ts';
+import { TIMEOUT_MARGIN } from '../src/flows/plan-calls.ts';
 import { carry } from '../src/flows/size-rule.ts';
+import { transcriptView } from '../src/flows/transcript.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
-import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import type { BegunCall, CallActions, SettleCall, SettledCall } from '../src/store/store.ts';
+import type { BegunCall, SettledCall } from '../src/store/store.ts';
 import { Unstorable } from '../src/store/store-errors.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
-import { Context } from '../src/tools/context.ts';
-import { toFunctionResponse } from '../src/tools/function-response.ts';
-import { type Attempt, attempt, isLastRefusal, retryLater } from './attempt.ts';
+import { resolveDurableOptions } from '../src/tools/durable-options.ts';
+import type { TranscriptView } from '../src/tools/invocation-context.ts';
+import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
+import { contextInitOf } from './call-context.ts';
+import { retryUnlessSpent, type StartedCall } from './call-retry.ts';
+import { mayBeElsewhere, notDeployed, ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { agentOf } from './deployment.ts';
-import { callLogger, reportUnexpected } from './logging.ts';
+import { agentOf, pluginsOf } from './deployment.ts';
+import { type CallOutcome, errorOutcome } from './failed-call.ts';
+import { reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
-import { whicheverComesFirst } from './race.ts';
+import { OpenCall } from './open-call.ts';
 import { CallReport } from './telemetry/call-report.ts';
-import { describeFailure, isToolTimeout, storeErrorIn, ToolTimeout } from './tool-failure.ts';
+import { ToolCallbacks } from './tool-callbacks.ts';
+import { describeFailure } from './tool-failure.ts';
 
-type StartedCall = Extract<BegunCall, { kind: 'started' }>;
+/** What a tool that isn't found is tried again like. */
+const DEFAULT_OPTIONS = resolveDurableOptions({});
 
-const UNKNOWN_OUTCOME = 'outcome unknown: this call may have run; check before repeating it';
-
-/** The activity of every call: its type is the tool's name. */
+/** The activity of every call: its type is the name of the tool, or of the code executor. */
 export function runTool(
   dependencies: ActivityDependencies,
 ): (input: ToolCallInput) => Promise<ToolCallResult> {
@@ -43,6 +47,7 @@ class ToolCall {
   readonly #dependencies: ActivityDependencies;
   readonly #input: ToolCallInput;
   readonly #current: Attempt;
+  readonly #name = activityInfo().activityType;
   #report: CallReport | undefined;
 
   constructor(dependencies: ActivityDependencies, input: ToolCallInput, current: Attempt) {
@@ -52,141 +57,143 @@ class ToolCall {
   }
 
   async run(): Promise<ToolCallResult> {
-    const name = activityInfo().activityType;
-    let tool: BaseTool;
+    let agent: LlmAgent;
+    let own: BaseTool | undefined;
     try {
-      tool = toolOf(agentOf(this.#dependencies.deployment, this.#input.agent), name);
+      agent = agentOf(this.#dependencies.deployment, this.#input.agent);
+      own = this.#ownTool(agent);
     } catch (error) {
-      if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
-      return this.#result(undefined, await this.#settleError(`${error.message}; it may have run`));
+      return await this.#refused(error);
     }
-    const { session, runKey, callKey, callId, args } = this.#input;
-    const begun = await this.#dependencies.store.beginCall({
+    const begun = await this.#begin(own);
+    if (begun.kind === 'settled') return this.#result(own, begun);
+    const { edits, state } = takeOwnState(begun.state);
+    const { names, invocationId, userContent } = begun;
+    const abortSignal = this.#current.signal;
+    const scene = { names, invocationId, userContent, agent, state, abortSignal };
+    let tool = own;
+    if (tool === undefined || edits.length > 0) {
+      try {
+        const init = contextInitOf(scene);
+        const { deployment } = this.#dependencies;
+        const search = { deployment, agent, init, edits, current: this.#current, time: this.#searchTime() };
+        tool = await searchTool(search, this.#name, own);
+      } catch (error) {
+        return await this.#notFound(begun, error);
+      }
+    }
+    const callbacks = this.#callbacks(agent, begun);
+    const wantsTranscript = !callbacks.isEmpty || tool.durable.needsTranscript;
+    const transcript = wantsTranscript ? await this.#transcript(begun) : undefined;
+    const report = new CallReport(this.#dependencies.telemetry, this.#input, tool, begun);
+    this.#report = report;
+    const init = contextInitOf({ ...scene, transcript });
+    const call = { input: this.#input, begun, agent, tool, callbacks, init, report };
+    return await this.#settle(tool, await new OpenCall(this.#dependencies, this.#current, call).outcome());
+  }
+
+  /** @throws NotDeployedHere where nobody else can have it either. */
+  #ownTool(agent: LlmAgent): BaseTool | undefined {
+    const called = { name: this.#name, callId: this.#input.callId };
+    const own = ownTool(agent, called);
+    if (own === undefined && !mayBeElsewhere(this.#dependencies.deployment, agent, called)) {
+      throw notDeployed(agent, this.#name);
+    }
+    return own;
+  }
+
+  #begin(own: BaseTool | undefined): Promise<BegunCall> {
+    const { session, runKey, callKey, callId, args, exclusive = false } = this.#input;
+    return this.#dependencies.store.beginCall({
       session,
       runKey,
       callKey,
       callId,
-      tool: name,
+      tool: this.#name,
       argsDigest: 'ref' in args ? args.ref.digest : digestOf(args.value),
       wantArgs: 'ref' in args,
-      seesSiblings: !tool.durable.isConcurrencySafe,
+      seesSiblings: own === undefined ? exclusive : !own.durable.isConcurrencySafe,
     });
-    if (begun.kind === 'settled') return this.#result(tool, begun);
-    this.#report = new CallReport(this.#dependencies.telemetry, this.#input, tool, begun);
-    if (begun.unknown && tool.durable.onUnknownOutcome === 'fail') {
-      return this.#result(tool, await this.#settleError(UNKNOWN_OUTCOME));
-    }
-    return this.#result(tool, await this.#runOnce(tool, begun));
   }
 
-  async #runOnce(tool: BaseTool, begun: StartedCall): Promise<SettledCall> {
-    const timeout = AbortSignal.timeout(tool.durable.timeout);
-    const toolContext = this.#contextOf(tool, begun, AbortSignal.any([this.#current.signal, timeout]));
-    const { args: carried } = this.#input;
-    let response: Record<string, unknown>;
-    let actions: CallActions;
+  #callbacks(agent: LlmAgent, { names }: StartedCall): ToolCallbacks {
+    if (this.#input.callId === '') return ToolCallbacks.none(agent);
+    return new ToolCallbacks(agent, pluginsOf(this.#dependencies.deployment, names.app));
+  }
+
+  async #transcript(begun: StartedCall): Promise<TranscriptView> {
+    const { store, transcripts } = this.#dependencies;
+    const { names, invocationId } = begun;
     try {
-      const args = structuredClone('value' in carried ? carried.value : (begun.args ?? {}));
-      const run = () =>
-        whicheverComesFirst(tool.runAsync({ args, toolContext }), [
-          [this.#current.signal, this.#current.aborted],
-          [timeout, () => new ToolTimeout(tool)],
-        ]);
-      const value = await (this.#report === undefined ? run() : this.#report.running(args, run));
-      response = toFunctionResponse(value);
-      actions = callActionsOf(toolContext.actions);
+      const transcript = await transcripts.current(this.#input.session, names, (after) =>
+        store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+      );
+      return transcriptView(transcript, invocationId);
     } catch (error) {
-      if (this.#current.signal.aborted) throw this.#current.aborted();
-      return await this.#fail(tool, begun, error);
+      await this.#hasNotRun(begun, error);
+      throw error;
     }
+  }
+
+  /** The next attempt finds no unknown outcome. */
+  async #hasNotRun({ attempt: number }: StartedCall, thrown: unknown): Promise<void> {
+    const { session, callKey } = this.#input;
+    const { message: error } = describeFailure(thrown);
+    await this.#dependencies.store.recordCallFailure({
+      session,
+      callKey,
+      error,
+      counts: false,
+      attempt: number,
+    });
+  }
+
+  async #refused(error: unknown): Promise<ToolCallResult> {
+    if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
+    return await this.#settle(undefined, errorOutcome(new Error(`${error.message}; it may have run`)));
+  }
+
+  async #notFound(begun: StartedCall, error: unknown): Promise<ToolCallResult> {
+    const isAborted = this.#current.signal.aborted;
+    if (isAborted || error instanceof NotDeployedHere) await this.#hasNotRun(begun, error);
+    if (isAborted) throw this.#current.aborted();
+    if (error instanceof NotDeployedHere) return await this.#refused(error);
+    const call = { input: this.#input, begun, tool: this.#name, durable: DEFAULT_OPTIONS };
+    await retryUnlessSpent(this.#dependencies, call, error);
+    return await this.#settle(undefined, errorOutcome(error));
+  }
+
+  async #settle(
+    tool: BaseTool | undefined,
+    { answersError, ...outcome }: CallOutcome,
+  ): Promise<ToolCallResult> {
+    const { store } = this.#dependencies;
+    const { session, callKey } = this.#input;
+    let settled: SettledCall;
     try {
-      return await this.#settle({ response, failed: false, actions });
+      settled = await store.settleCall({ session, callKey, ...outcome });
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
-      return await this.#settleError(`Error in tool '${tool.name}': its result can't be stored; it has run`);
+      const text = `Error in tool '${this.#name}': its result can't be stored; it has run`;
+      settled = await store.settleCall({ session, callKey, ...errorOutcome(new Error(text)) });
     }
-  }
-
-  #contextOf(tool: BaseTool, begun: StartedCall, abortSignal: AbortSignal): Context {
-    const conceals = tool.durable.sensitive !== false;
-    const { callId, callKey, session, agent } = this.#input;
-    const { names, userContent, once } = begun;
-    return new Context({
-      appName: names.app,
-      userId: names.userId,
-      sessionId: names.sessionId,
-      invocationId: begun.invocationId,
-      agentName: agent,
-      ...(userContent === undefined ? {} : { userContent }),
-      state: begun.state,
-      eventActions: createEventActions(),
-      abortSignal,
-      call: {
-        callId,
-        callKey,
-        attempt: begun.attempt,
-        once: {
-          get: (key) => once[key],
-          put: (key, value) => this.#dependencies.store.recordOnce({ session, callKey, key, value }),
-        },
-        // Temporal shows the details of a pending activity as they are.
-        heartbeat: (details) => this.#current.heartbeat(conceals ? undefined : details),
-      },
-    });
-  }
-
-  async #fail(tool: BaseTool, begun: StartedCall, error: unknown): Promise<SettledCall> {
-    const storeError = storeErrorIn(error);
-    if (storeError !== undefined) throw storeError;
-    const { durable, name } = tool;
-    const late = isToolTimeout(error);
-    this.#report?.failed(late ? 'timeout' : TOOL_FAILED);
-    if (late && durable.onUnknownOutcome === 'fail') return await this.#settleError(UNKNOWN_OUTCOME);
-    const { message, stack, retryable } = describeFailure(error);
-    if (retryable) {
-      const { store, conceal } = this.#dependencies;
-      const { session, callKey, agent } = this.#input;
-      const failures = await store.recordCallFailure({
-        session,
-        callKey,
-        error: message,
-        attempt: begun.attempt,
-      });
-      const hidden = conceal || durable.sensitive !== false;
-      const { app, sessionId } = begun.names;
-      const { invocationId } = begun;
-      const place = { app, sessionId, invocationId, callKey, agent, tool: name };
-      callLogger(this.#dependencies, place).warn(hidden ? `tool ${name} failed` : message, {
-        failures,
-        ...(hidden || stack === undefined ? {} : { stack }),
-      });
-      if (failures < durable.retry.maximumAttempts) {
-        throw retryLater(TOOL_FAILED, hidden ? `Error in tool '${name}'` : message, {
-          delay: delayOf(tool, begun.failures),
-        });
-      }
-    }
-    return await this.#settleError(message, stack);
-  }
-
-  #settleError(error: string, stack?: string): Promise<SettledCall> {
-    return this.#settle({ response: { error }, failed: true, actions: {}, ...(stack ? { stack } : {}) });
-  }
-
-  async #settle(outcome: Omit<SettleCall, 'session' | 'callKey'>): Promise<SettledCall> {
-    const { session, callKey } = this.#input;
-    const settled = await this.#dependencies.store.settleCall({ session, callKey, ...outcome });
     if (settled.first) this.#report?.settled(settled.failed);
-    return settled;
+    return this.#result(tool, settled, answersError === true);
   }
 
   #result(
     tool: BaseTool | undefined,
-    { response, failed, actions }: Pick<SettledCall, 'response' | 'failed' | 'actions'>,
+    { response, failed, actions, first = false }: Omit<SettledCall, 'first'> & Partial<SettledCall>,
+    answersError = true,
   ): ToolCallResult {
-    const { sensitive } = tool?.durable ?? { sensitive: false };
-    // An error's text may quote any argument.
-    const hidden = typeof sensitive === 'boolean' ? sensitive : failed || sensitive.includes('result');
+    // Where the tool isn't known, neither is what it keeps to itself: only what was said here can be told.
+    const { sensitive } = tool?.durable ?? { sensitive: !first };
+    // An error's text may quote any argument, and so may an answer to it. What another attempt has settled may be one.
+    const mayQuote = failed || answersError || !first;
+    const hidden =
+      typeof sensitive === 'boolean'
+        ? sensitive
+        : (mayQuote && sensitive.length > 0) || sensitive.includes('result');
     return {
       v: PROTOCOL_VERSION,
       response: carry(this.#input.callKey, response, hidden),
@@ -194,15 +201,10 @@ class ToolCall {
       ...(actions.skipSummarization ? { skipSummarization: true } : {}),
     };
   }
-}
 
-function toolOf(agent: LlmAgent, name: string): BaseTool {
-  const tool = agent.tools.find((candidate) => candidate.name === name);
-  if (tool !== undefined) return tool;
-  const known = agent.tools.map((candidate) => candidate.name);
-  throw new NotDeployedHere('tool', name, known);
-}
-
-function delayOf({ durable: { retry } }: BaseTool, failures: number): number {
-  return Math.min(retry.initialInterval * retry.backoffCoefficient ** failures, retry.maximumInterval);
+  /** What the schedule gives an attempt, without its margin. */
+  #searchTime(): number {
+    const { startToCloseTimeoutMs } = activityInfo();
+    return Math.max(startToCloseTimeoutMs - TIMEOUT_MARGIN, 1);
+  }
 }

@@ -1,19 +1,19 @@
-import { createEventActions } from '../src/events/event-actions.ts';
 import type { ChainFence, SettleStepInput, SettleStepResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import type { SettleStep } from '../src/store/store.ts';
-import { attempt } from './attempt.ts';
+import { type Attempt, attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { reportUnexpected } from './logging.ts';
 import { messageOf } from './message-event.ts';
 import { openStep } from './open-step.ts';
+import { givenEnding, heardEnding, hearingAgent } from './settle-ending.ts';
+import { settleUnsettled } from './settle-unsettled.ts';
 import { reportEnd } from './telemetry/end-report.ts';
 
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
 export function settleStep(
   dependencies: ActivityDependencies,
 ): (input: SettleStepInput) => Promise<SettleStepResult> {
-  const settle = async (input: SettleStepInput): Promise<SettleStepResult> => {
+  const settle = async (input: SettleStepInput, current: Attempt): Promise<SettleStepResult> => {
     const {
       ending: _ending,
       identity: _identity,
@@ -23,22 +23,30 @@ export function settleStep(
       cameAt: _cameAt,
       ...position
     } = input;
-    const ending = endingOf(input);
     const place =
       input.session === undefined ? await placeOf(dependencies, input) : { session: input.session };
     if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
     const told = await hasEnded(dependencies, input);
-    const settled = await dependencies.store.settleStep({
-      ...position,
-      ...place,
-      ...(ending === undefined ? {} : { ending }),
-    });
+    const { store } = dependencies;
+    const step = { ...position, ...place, unsettled: await settleUnsettled(dependencies, input) };
+    const agent = told ? undefined : hearingAgent(dependencies, input);
+    let ending = givenEnding(input);
+    if (agent !== undefined && input.ending !== undefined) {
+      // They see outcomes, and no call that is yet to have one.
+      if (step.unsettled.length > 0) await store.settleStep(step);
+      step.unsettled = [];
+      ending = await heardEnding({ dependencies, input, ending: input.ending, ...place, agent, current });
+    }
+    const settled = await store.settleStep({ ...step, ...(ending === undefined ? {} : { ending }) });
     if (!told) reportEnd(dependencies.telemetry, input, settled.outcome);
     return { v: PROTOCOL_VERSION, ...settled };
   };
   return (input) => {
     const { invocationId, step, agent } = input;
-    return attempt(() => settle(input), reportUnexpected(dependencies, { invocationId, step, agent }));
+    return attempt(
+      (current) => settle(input, current),
+      reportUnexpected(dependencies, { invocationId, step, agent }),
+    );
   };
 }
 
@@ -84,25 +92,4 @@ async function hasEnded(
   if (ended === undefined) return false;
   const { app, userId, sessionId } = ended;
   return (await store.findInvocation({ app, userId, sessionId }, invocationId))?.outcome !== undefined;
-}
-
-function endingOf({ ending, invocationId, agent }: SettleStepInput): SettleStep['ending'] {
-  if (ending === undefined) return undefined;
-  const { cutOff, ...outcome } = ending;
-  const { error } = outcome;
-  return {
-    outcome,
-    ...(cutOff === undefined ? {} : { cutOff }),
-    ...(error === undefined
-      ? {}
-      : {
-          errorEvent: {
-            invocationId,
-            author: agent,
-            errorCode: error.code,
-            errorMessage: error.message,
-            actions: createEventActions(),
-          },
-        }),
-  };
 }

@@ -12,6 +12,39 @@ export class ToolTimeout extends Error {
   }
 }
 
+/** An earlier attempt may have had its effect, and nobody knows. */
+export class UnknownOutcome extends Error {
+  readonly code = 'HOLDFAST_UNKNOWN_OUTCOME';
+  readonly retryable = false;
+  override readonly name = 'UnknownOutcome';
+
+  constructor() {
+    super('outcome unknown: this call may have run; check before repeating it');
+    // It says nothing about the tool.
+    this.stack = '';
+  }
+}
+
+/** What a call is settled with that no attempt lived to settle. */
+export class UnsettledError extends Error {
+  readonly code = 'HOLDFAST_UNSETTLED_CALL';
+  readonly retryable = false;
+  override readonly name = 'UnsettledError';
+
+  constructor(message: string) {
+    super(message);
+    this.stack = '';
+  }
+}
+
+/** What an earlier attempt has recorded of its own failure. */
+export function recordedFailure(message: string): Error {
+  const failure = new Error(message);
+  // It would tell of this attempt.
+  failure.stack = '';
+  return failure;
+}
+
 export interface ToolFailure {
   message: string;
   /** For the operator. */
@@ -26,9 +59,14 @@ export function describeFailure(thrown: unknown): ToolFailure {
   const stack = read(read(thrown, 'cause'), 'stack') ?? read(thrown, 'stack');
   return {
     message: thrownMessage(thrown),
-    stack: typeof stack === 'string' ? stack : undefined,
+    stack: typeof stack === 'string' && stack !== '' ? stack : undefined,
     retryable: read(thrown, 'retryable') !== false,
   };
+}
+
+/** What was thrown as an error, for user code that is told of one. */
+export function errorOf(thrown: unknown): Error {
+  return isA(Error, thrown) ? thrown : new Error(thrownMessage(thrown), { cause: thrown });
 }
 
 /** The store's own failure, where a tool only passed it on: it is not the tool's. */

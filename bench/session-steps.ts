@@ -2,14 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
 import { buildRequest } from '../src/flows/build-request.ts';
-import { type AskedStep, stepFromResponse } from '../src/flows/step-response.ts';
+import { StepContext } from '../src/flows/step-context.ts';
+import { type AskedStep, recordOf } from '../src/flows/step-draft.ts';
+import { draftFromResponse } from '../src/flows/step-response.ts';
+import { usageOf } from '../src/flows/step-usage.ts';
+import { transcriptView } from '../src/flows/transcript.ts';
 import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
+import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { invocationIdOf } from '../src/protocol/identity.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { SessionNames, Store } from '../src/store/store.ts';
 import { tool } from '../src/tools/tool.ts';
 import { FakeLlm } from './fake-llm.ts';
+
+const NO_PLUGINS = new PluginManager();
 
 const agent = new LlmAgent({
   name: 'bench',
@@ -98,19 +105,33 @@ export class BenchSession {
       );
       const read = performance.now();
       const { names, state, usage } = opened;
-      const request = await buildRequest(agent, transcript, { invocationId, names, state });
+      const { init } = new StepContext({
+        ...{ names, agent, invocationId, state, runConfig: {} },
+        userContent: transcript.message,
+        abortSignal: new AbortController().signal,
+        transcript: transcriptView(transcript, invocationId),
+      });
+      const { request } = await buildRequest({
+        ...{ agent, init, plugins: NO_PLUGINS },
+        ...{ toolFactories: new Map(), toolEdits: [] },
+      });
       const built = performance.now();
       const asked: AskedStep = {
         ...{ session, invocationId, runKey: invocationId, step, usage },
         ...{ agent: agent.name, model: request.model ?? '', prices: {} },
       };
-      const response = stepFromResponse(
+      const answer = { content: { role: 'model', parts } };
+      const draft = await draftFromResponse(
         asked,
         agent,
-        { content: { role: 'model', parts } },
+        {
+          ...{ response: answer, usage: usageOf(answer, asked), events: [], pauses: false },
+          ...{ actions: () => undefined, codeExecutor: undefined, toolEdits: undefined, planned: undefined },
+          tools: new Map(Object.entries(request.toolsDict)),
+        },
         transcript.callIds,
       );
-      const { outcome } = await this.#store.commitStep({ ...place, session, ...response });
+      const { outcome } = await this.#store.commitStep({ ...place, session, ...recordOf(draft) });
       const committed = performance.now();
 
       const times: StepTimes = {

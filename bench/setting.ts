@@ -6,9 +6,12 @@ import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { buildBundle } from '../scripts/build-bundle.ts';
-import { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { App } from '../src/agents/app.ts';
+import { LlmAgent, type LlmAgentConfig } from '../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../src/store/open-store.ts';
+import type { Store } from '../src/store/store.ts';
+import type { DurableOptions } from '../src/tools/durable-options.ts';
 import { tool } from '../src/tools/tool.ts';
 import { acquireFolder, createWorker, openTemporal } from '../worker/index.ts';
 import type { BareTurn } from './bare-workflows.ts';
@@ -24,15 +27,28 @@ export interface Setting {
   close(): Promise<void>;
 }
 
-export function benchAgent(): LlmAgent {
+export interface SettingOptions {
+  /** Of Holdfast's worker, beside the agent of the bench. */
+  apps?: readonly App[];
+  /** What the worker gets in the store's place. */
+  around?: (store: Store) => Store;
+}
+
+/** @param agent settings of it, and of its tool. */
+export function benchAgent(
+  agent: Partial<LlmAgentConfig> = {},
+  ofTool: Partial<DurableOptions> = {},
+): LlmAgent {
   return new LlmAgent({
     name: 'bench',
     model: new FakeLlm(),
     maxParallelCalls: 100,
+    ...agent,
     tools: [
       tool({
         name: 'work',
         description: 'returns bytes',
+        ...ofTool,
         parameters: {
           type: 'object',
           properties: { index: { type: 'integer' }, bytes: { type: 'integer' } },
@@ -45,7 +61,7 @@ export function benchAgent(): LlmAgent {
 }
 
 /** One server, one store, and both kinds of worker in this process. */
-export async function openSetting(): Promise<Setting> {
+export async function openSetting(options: SettingOptions = {}): Promise<Setting> {
   await buildBundle();
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-bench-')));
@@ -79,7 +95,8 @@ export async function openSetting(): Promise<Setting> {
   });
   const ours = await createWorker({
     agents: [benchAgent()],
-    store,
+    apps: options.apps ?? [],
+    store: options.around?.(store) ?? store,
     connection: native,
     taskQueue: HOLDFAST_QUEUE,
     searchAttributes: true,

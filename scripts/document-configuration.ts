@@ -12,8 +12,8 @@ export const DOCUMENT = 'docs/configuration.md';
 const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`new LlmAgent`': [
     ['src/agents/base-agent.ts', 'BaseAgentConfig'],
-    ['src/agents/llm-agent.ts', 'LlmAgentConfig'],
-    ['src/agents/llm-agent.ts', 'AgentDurableOptions'],
+    ['src/agents/llm-agent-config.ts', 'LlmAgentConfig'],
+    ['src/agents/llm-agent-config.ts', 'AgentDurableOptions'],
   ],
   '`tool` and `new FunctionTool`': [
     ['src/tools/tool-types.ts', 'ToolOptions'],
@@ -26,6 +26,14 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`budgets.turn` and `budgets.session`': [['src/agents/budget-limits.ts', 'BudgetLimits']],
   '`prices`, for each model': [['src/agents/price-table.ts', 'ModelPrice']],
   '`runConfig` of a message or an app': [['src/protocol/turn.ts', 'TurnRunConfig']],
+  '`new LoggingPlugin`, behind its name': [['src/plugins/logging-plugin.ts', 'LoggingPluginOptions']],
+  '`new ReflectAndRetryToolPlugin`': [
+    ['src/plugins/reflect-and-retry-tool-plugin.ts', 'ReflectAndRetryToolPluginOptions'],
+  ],
+  '`new RepetitionGuardPlugin`': [['src/plugins/repetition-guard-plugin.ts', 'RepetitionGuardPluginOptions']],
+  '`new SaveFilesAsArtifactsPlugin`': [
+    ['src/plugins/save-files-as-artifacts-plugin.ts', 'SaveFilesAsArtifactsPluginOptions'],
+  ],
   '`new Gemini`': [
     ['src/models/gemini.ts', 'GeminiParams'],
     ['src/models/gemini-connection.ts', 'GeminiConnection'],
@@ -38,6 +46,8 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   ],
   '`jsonLogger`': [['worker/json-logger.ts', 'JsonLoggerOptions']],
   '`new HoldfastClient`': [['src/client/client-context.ts', 'HoldfastClientOptions']],
+  '`new Runner`': [['src/client/runner/runner-config.ts', 'RunnerConfig']],
+  '`runConfig` of a Runner': [['src/client/runner/run-config.ts', 'RunConfig']],
   '`sendMessage`': [['src/client/outgoing-turn.ts', 'OutgoingMessage']],
   '`createGateway`': [['src/gateway/gateway-options.ts', 'GatewayOptions']],
   '`createTestEnvironment`': [['src/testing/test-environment.ts', 'TestEnvironmentOptions']],

@@ -1,7 +1,26 @@
-export { App, type AppOptions, isApp } from './agents/app.ts';
+export { App, type AppOptions, isApp, type ResumabilityConfig } from './agents/app.ts';
+export { validateAppName } from './agents/app-name.ts';
 export type { AppDurableOptions, AppSettings } from './agents/app-settings.ts';
 export { BaseAgent, type BaseAgentConfig, isBaseAgent } from './agents/base-agent.ts';
 export type { BudgetLimits, Budgets, ResolvedBudgetLimits, ResolvedBudgets } from './agents/budget-limits.ts';
+export { CallbackFailed, type CallbackFailedParams } from './agents/callback-failed.ts';
+export type {
+  AfterAgentCallback,
+  AfterModelCallback,
+  AfterToolCallback,
+  BeforeAgentCallback,
+  BeforeModelCallback,
+  BeforeToolCallback,
+  OnModelErrorCallback,
+  OnToolErrorCallback,
+  SingleAfterModelCallback,
+  SingleAfterToolCallback,
+  SingleAgentCallback,
+  SingleBeforeModelCallback,
+  SingleBeforeToolCallback,
+  SingleOnModelErrorCallback,
+  SingleOnToolErrorCallback,
+} from './agents/callbacks.ts';
 export {
   type AgentDurableOptions,
   type InstructionProvider,
@@ -11,6 +30,45 @@ export {
   type LlmAgentConfig,
 } from './agents/llm-agent.ts';
 export type { ModelPrice, PriceTable, ResolvedPriceTable } from './agents/price-table.ts';
+export { SchemaMismatch } from './agents/schema-mismatch.ts';
+export type { StaticInstruction } from './agents/static-instruction.ts';
+export {
+  type AppendEventRequest,
+  BaseSessionService,
+  type CreateSessionRequest,
+  type DeleteSessionRequest,
+  type GetSessionConfig,
+  type GetSessionRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+} from './client/runner/base-session-service.ts';
+export { HoldfastSessionService } from './client/runner/holdfast-session-service.ts';
+export { InMemoryRunner } from './client/runner/in-memory-runner.ts';
+export { InMemorySessionService } from './client/runner/in-memory-session-service.ts';
+export { getLogger, type Logger, LogLevel, setLogger, setLogLevel } from './client/runner/logger.ts';
+export { type RunConfig, StreamingMode } from './client/runner/run-config.ts';
+export { isRunner, type RunEphemeralParams, Runner, type RunParams } from './client/runner/runner.ts';
+export {
+  createResumabilityConfig,
+  type RunnerConfig,
+} from './client/runner/runner-config.ts';
+export { type CompositeSessionKey, createSession, type Session } from './client/runner/session.ts';
+export {
+  BaseCodeExecutor,
+  type CodeExecutionInput,
+  CodeExecutionLanguage,
+  type CodeExecutionResult,
+  type CodeFile,
+  type CodeFile as File,
+  type ExecuteCodeParams,
+  FileContentEncoding,
+  isBaseCodeExecutor,
+} from './code-executors/base-code-executor.ts';
+export { BuiltInCodeExecutor, isBuiltInCodeExecutor } from './code-executors/built-in-code-executor.ts';
+export {
+  UnsafeLocalCodeExecutor,
+  type UnsafeLocalCodeExecutorOptions,
+} from './code-executors/unsafe-local-code-executor.ts';
 export type {
   Content,
   FunctionCall,
@@ -23,23 +81,84 @@ export {
   type CreateEventParams,
   createEvent,
   type Event,
+  generateClientFunctionCallId,
   getFunctionCalls,
   getFunctionResponses,
+  hasThoughts,
   hasTrailingCodeExecutionResult,
   isEvent,
   isFinalResponse,
+  type NodeInfo,
+  populateClientFunctionCallId,
+  pruneThoughts,
+  type Route,
+  type RouteKey,
   stringifyContent,
 } from './events/event.ts';
 export {
   type AuthConfig,
   createEventActions,
   type EventActions,
-  type ToolConfirmation,
+  ToolConfirmation,
 } from './events/event-actions.ts';
+export {
+  findEventByFunctionCallId,
+  findEventByLastFunctionResponseId,
+  findMatchingFunctionCall,
+} from './events/find-call.ts';
+export {
+  REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT_FUNCTION_CALL_NAME,
+} from './events/reserved-calls.ts';
+export {
+  type ActivityEvent,
+  type CallCodeEvent,
+  type CodeResultEvent,
+  type ContentEvent,
+  type ErrorEvent,
+  EventType,
+  type FinishedEvent,
+  type StructuredEvent,
+  type ThoughtEvent,
+  type ToolCallEvent,
+  type ToolConfirmationEvent,
+  type ToolResultEvent,
+  toStructuredEvents,
+} from './events/structured-events.ts';
+export { InstructionFailed } from './flows/build-request.ts';
+export { MissingTemplateValue } from './flows/fill-template.ts';
+export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './flows/processors/base-llm-processor.ts';
+export { BASIC_LLM_REQUEST_PROCESSOR, BasicLlmRequestProcessor } from './flows/processors/basic-processor.ts';
+export {
+  CODE_EXECUTION_REQUEST_PROCESSOR,
+  CodeExecutionRequestProcessor,
+} from './flows/processors/code-execution-processor.ts';
+export { CONTENT_REQUEST_PROCESSOR, ContentRequestProcessor } from './flows/processors/content-processor.ts';
+export { DEFAULT_REQUEST_PROCESSORS } from './flows/processors/default-processors.ts';
+export {
+  IDENTITY_LLM_REQUEST_PROCESSOR,
+  IdentityLlmRequestProcessor,
+} from './flows/processors/identity-processor.ts';
+export {
+  INSTRUCTIONS_LLM_REQUEST_PROCESSOR,
+  InstructionsLlmRequestProcessor,
+} from './flows/processors/instructions-processor.ts';
+export {
+  PLANNING_REQUEST_PROCESSOR,
+  PlanningRequestProcessor,
+} from './flows/processors/planning-processor.ts';
+export {
+  TOOL_FILTER_REQUEST_PROCESSOR,
+  ToolFilterRequestProcessor,
+} from './flows/processors/tool-filter-processor.ts';
+export { ToolsetFailed } from './flows/resolve-tools.ts';
+export { ToolFactoryFailed } from './flows/tool-edits.ts';
 export { BaseLlm, isBaseLlm } from './models/base-llm.ts';
+export type { BaseLlmConnection } from './models/base-llm-connection.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
 export { type BaseLlmType, LLMRegistry, UnknownModelError } from './models/llm-registry.ts';
-export { appendInstructions, appendTools, type LlmRequest } from './models/llm-request.ts';
+export { appendInstructions, appendTools, type LlmRequest, removeTools } from './models/llm-request.ts';
 export { createLlmResponse, type LlmResponse } from './models/llm-response.ts';
 export {
   ModelError,
@@ -47,6 +166,34 @@ export {
   type ModelErrorKind,
   type ModelErrorParams,
 } from './models/model-errors.ts';
+export { BasePlanner } from './planners/base-planner.ts';
+export { BuiltInPlanner, type BuiltInPlannerOptions, isBuiltInPlanner } from './planners/built-in-planner.ts';
+export { PlanReActPlanner } from './planners/plan-re-act-planner.ts';
+export { BasePlugin, isBasePlugin } from './plugins/base-plugin.ts';
+export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
+export { LoggingPlugin, type LoggingPluginOptions } from './plugins/logging-plugin.ts';
+export { PluginFailed } from './plugins/plugin-failed.ts';
+export type { PluginHook, PluginParams } from './plugins/plugin-hook.ts';
+export type { PluginLogger } from './plugins/plugin-logger.ts';
+export { PluginManager } from './plugins/plugin-manager.ts';
+export {
+  ReflectAndRetryToolPlugin,
+  type ReflectAndRetryToolPluginOptions,
+  TrackingScope,
+} from './plugins/reflect-and-retry-tool-plugin.ts';
+export {
+  RepetitionGuardPlugin,
+  type RepetitionGuardPluginOptions,
+} from './plugins/repetition-guard-plugin.ts';
+export {
+  SaveFilesAsArtifactsPlugin,
+  type SaveFilesAsArtifactsPluginOptions,
+} from './plugins/save-files-as-artifacts-plugin.ts';
+export { ToolAuditPlugin, type ToolAuditRecord, type WriteToolAudit } from './plugins/tool-audit-plugin.ts';
+export {
+  REFLECT_AND_RETRY_RESPONSE_TYPE,
+  type ToolFailureResponse,
+} from './plugins/tool-failure-response.ts';
 export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage } from './protocol/turn.ts';
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
@@ -62,7 +209,7 @@ export type {
   PreparedRetry,
   RetryTurn,
   RewindSession,
-  Session,
+  Session as StoredSession,
   SessionStore,
   SessionSummary,
 } from './store/session-store.ts';
@@ -81,14 +228,77 @@ export {
   StoreUnavailable,
   Unstorable,
 } from './store/store-errors.ts';
-export { BaseTool, type BaseToolParams, isBaseTool, type RunAsyncToolRequest } from './tools/base-tool.ts';
-export { Context, Context as CallbackContext, Context as ToolContext, NoCallError } from './tools/context.ts';
+export {
+  BaseTool,
+  type BaseToolParams,
+  isBaseTool,
+  type OnCollision,
+  type RunAsyncToolRequest,
+  type ToolChunk,
+  type ToolDefinition,
+  type ToolDescription,
+  type ToolProcessLlmRequest,
+  toDefinition,
+} from './tools/base-tool.ts';
+export { BaseToolset, isBaseToolset, type ToolPredicate, type ToolUnion } from './tools/base-toolset.ts';
+export { CODE_EXECUTION, CodeExecutionTool } from './tools/built-in/code-execution-tool.ts';
+export {
+  ENTERPRISE_WEB_SEARCH,
+  EnterpriseWebSearchTool,
+} from './tools/built-in/enterprise-web-search-tool.ts';
+export { ESCALATE, EscalateTool } from './tools/built-in/escalate-tool.ts';
+export { EXIT_LOOP, ExitLoopTool } from './tools/built-in/exit-loop-tool.ts';
+export { GeminiTool } from './tools/built-in/gemini-tool.ts';
+export { getUserChoiceTool } from './tools/built-in/get-user-choice-tool.ts';
+export {
+  GOOGLE_MAPS_GROUNDING,
+  GoogleMapsGroundingTool,
+} from './tools/built-in/google-maps-grounding-tool.ts';
+export { GOOGLE_SEARCH, GoogleSearchTool } from './tools/built-in/google-search-tool.ts';
+export { requestInputTool } from './tools/built-in/request-input-tool.ts';
+export { TransferToAgentTool, transferToAgentTool } from './tools/built-in/transfer-to-agent-tool.ts';
+export { TransferToTool } from './tools/built-in/transfer-to-tool.ts';
+export { URL_CONTEXT, UrlContextTool } from './tools/built-in/url-context-tool.ts';
+export {
+  type DataStoreParams,
+  type SearchEngineParams,
+  type VertexAISearchConfig,
+  type VertexAISearchDataStoreSpec,
+  VertexAiSearchTool,
+  type VertexAiSearchToolParams,
+} from './tools/built-in/vertex-ai-search-tool.ts';
+export { VertexRagRetrievalTool } from './tools/built-in/vertex-rag-retrieval-tool.ts';
+export {
+  Context,
+  Context as CallbackContext,
+  Context as ToolContext,
+  type ContextParams,
+  type ContextTask,
+  NoCallError,
+} from './tools/context.ts';
+export { type MemoryEntry, type SearchMemoryResponse, ServiceMissing } from './tools/context-services.ts';
 export type { DurableOptions, ResolvedDurableOptions } from './tools/durable-options.ts';
+export {
+  filterToolset,
+  stringPredicate,
+  stringPredicate as allowedToolsPredicate,
+} from './tools/filter-toolset.ts';
 export { FunctionTool, isFunctionTool } from './tools/function-tool.ts';
+export {
+  InvocationContext,
+  type Perspective,
+  type SessionView,
+  TranscriptNotLoaded,
+} from './tools/invocation-context.ts';
+export { LongRunningFunctionTool } from './tools/long-running-function-tool.ts';
+export { isMedia, Media, type MediaParams } from './tools/media.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';
 export type { RetryOptions } from './tools/retry-options.ts';
 export { State } from './tools/state.ts';
+export { StaticToolset, type StaticToolsetOptions } from './tools/static-toolset.ts';
+export { TooManyChunks } from './tools/streamed-result.ts';
 export { tool } from './tools/tool.ts';
+export type { ToolCallRecord } from './tools/tool-call-record.ts';
 export {
   InvalidArgumentsError,
   InvalidResultError,
@@ -97,6 +307,7 @@ export {
   type ToolErrorOptions,
   ToolExecutionError,
 } from './tools/tool-error.ts';
+export { isToolRegistry, ToolRegistry } from './tools/tool-registry.ts';
 export type {
   ToolExecuteArgument,
   ToolExecuteFunction,
@@ -105,3 +316,6 @@ export type {
   ToolOptions,
   ToolOutputSchema,
 } from './tools/tool-types.ts';
+export type { ToolFactory, TurnTools } from './tools/turn-tools.ts';
+export { UnsupportedGate } from './tools/unsupported-gate.ts';
+export { type ConfirmationProvider, withConfirmation } from './tools/with-confirmation.ts';

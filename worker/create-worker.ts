@@ -17,6 +17,7 @@ import { assertKnownFields } from '../src/schema/known-fields.ts';
 import type { Store } from '../src/store/store.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { workflowBundle } from './bundle.ts';
+import { closeDeployment } from './close-deployment.ts';
 import { deploy } from './deploy.ts';
 import { flushSpans } from './flush-spans.ts';
 import { jsonLogger } from './json-logger.ts';
@@ -154,6 +155,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   }
   conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
   if (tracing !== undefined) flushSpans(worker, tracing, logger);
+  closeDeployment(worker, deployment, logger);
   logLifecycle(worker, logger, {
     taskQueue,
     namespace,

@@ -2,6 +2,7 @@ import type { Deployment } from '../activities/deployment.ts';
 import { type App, appOwner, isApp } from '../src/agents/app.ts';
 import { isLlmAgent, type LlmAgent } from '../src/agents/llm-agent.ts';
 import { missingPrice } from '../src/flows/budgets.ts';
+import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 
 const ADK_APP = Symbol.for('google.adk.app');
@@ -39,7 +40,8 @@ export function deploy(options: {
   if (!agents.has(rootAgent)) {
     throw invalid('rootAgent', `no agent is named ${JSON.stringify(rootAgent)}`);
   }
-  return { rootAgent, agents, apps };
+  const plugins = new Map([...apps.values()].map((app) => [app.name, new PluginManager(app.plugins)]));
+  return { rootAgent, agents, apps, plugins };
 }
 
 function add(agents: Map<string, LlmAgent>, agent: LlmAgent, field: string): void {

@@ -23,22 +23,17 @@ export function modelStepOptions(summary: string): ActivityOptions {
   };
 }
 
+/** Callbacks of a call's and of a turn's end run in it, each bounded by the activity itself as a model call is. */
 export function settleStepOptions(summary: string): ActivityOptions {
-  return {
-    startToCloseTimeout: 60_000,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    retry: RETRY,
-    summary: cut(summary),
-  };
+  return modelStepOptions(summary);
 }
 
 export function keepMessagesOptions(summary: string): ActivityOptions {
-  return settleStepOptions(summary);
+  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
 }
 
 export function deleteExpiredOptions(summary: string): ActivityOptions {
-  return { ...settleStepOptions(summary), startToCloseTimeout: 60 * 60_000 };
+  return { ...modelStepOptions(summary), startToCloseTimeout: 60 * 60_000 };
 }
 
 export function callOptions(call: PlannedCall, schedule: ToolSchedule): ActivityOptions {

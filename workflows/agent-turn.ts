@@ -27,7 +27,7 @@ import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { Mailbox } from './mailbox.ts';
-import { checkedInterrupt, checkedMessage } from './message-arguments.ts';
+import { allHold, checkedInterrupt, checkedMessage } from './message-arguments.ts';
 import { Orders } from './orders.ts';
 import { labelRun } from './search-attributes.ts';
 import { checkedStart, missingMessage } from './start-arguments.ts';
@@ -115,7 +115,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     defineUpdate<MessageReceipt, [SendMessage]>(SEND_MESSAGE),
     (given) => mailbox.updated(checkedMessage(given)),
     {
-      validator: (given) => void checkedMessage(given),
+      validator: (given) => void checkedMessage(given, allHold),
       description: `${A_MESSAGE}; answers what became of it`,
     },
   );

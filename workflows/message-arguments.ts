@@ -1,6 +1,12 @@
 import { ApplicationFailure, patched } from '@temporalio/workflow';
 import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../src/protocol/message.ts';
-import { isTooDeep, MOST_LEVELS, nameProblem } from '../src/protocol/message-limits.ts';
+import {
+  functionResponseProblem,
+  isTooDeep,
+  MOST_LEVELS,
+  nameProblem,
+  runConfigProblem,
+} from '../src/protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
@@ -19,9 +25,17 @@ const POLICIES: ReadonlySet<MessagePolicy | undefined> = new Set([
 const TOO_LARGE = 'message-too-large';
 const TOO_DEEP = 'message-too-deep';
 const UNUSABLE_NAME = 'unusable-name';
+const FUNCTION_RESPONSES = 'function-responses';
+const RUN_CONFIG_FIELDS = 'run-config-fields';
+
+/** Whether a rule that came later holds in this run. */
+type Holds = (patch: string) => boolean;
+
+/** For what isn't replayed and may write no marker: the validator of an update. */
+export const allHold: Holds = () => true;
 
 /** @throws ApplicationFailure of type `InvalidMessage` */
-export function checkedMessage(given: SendMessage): SendMessage {
+export function checkedMessage(given: SendMessage, holds: Holds = patched): SendMessage {
   const refuse: Refuse = (field, problem) => refusal('sendMessage', 'InvalidMessage', field, problem);
   if (!isObject(given)) throw refuse('arguments', `expected one object, got ${shapeOf(given)}`);
   const message = withoutNulls(given);
@@ -34,14 +48,14 @@ export function checkedMessage(given: SendMessage): SendMessage {
   if (!POLICIES.has(message.policy)) {
     throw refuse('policy', "expected 'enqueue', 'interrupt', 'reject' or nothing");
   }
-  checkMessageFields(message, refuse);
+  checkMessageFields(message, refuse, holds);
   for (const field of ['messageId', 'agent'] as const) {
     const problem = nameProblem(message[field] ?? '');
     if (problem !== undefined) throw refuse(field, problem);
   }
   if (isTooDeep([message.message, message.stateDelta])) throw refuse('message', TOO_DEEP_TEXT);
   if (message.stored === undefined) {
-    checkContent(message.message, refuse);
+    checkContent(message.message, refuse, holds);
     const bytes = jsonBytes([message.message, message.stateDelta]);
     if (bytes > PAYLOAD_LIMIT) throw refuse('message', tooLarge(bytes));
   }
@@ -61,7 +75,11 @@ export function checkedInterrupt(given: Interrupt): Interrupt {
 }
 
 /** What a start and a message have in common; the content is checked apart. */
-export function checkMessageFields(message: Omit<Partial<SendMessage>, 'message'>, refuse: Refuse): void {
+export function checkMessageFields(
+  message: Omit<Partial<SendMessage>, 'message'>,
+  refuse: Refuse,
+  holds: Holds = patched,
+): void {
   if (message.v !== undefined && (typeof message.v !== 'number' || message.v > PROTOCOL_VERSION)) {
     throw refuse('v', `this worker speaks version ${PROTOCOL_VERSION}; deploy a newer worker`);
   }
@@ -82,6 +100,8 @@ export function checkMessageFields(message: Omit<Partial<SendMessage>, 'message'
   if (streamingMode !== undefined && streamingMode !== 'none' && streamingMode !== 'sse') {
     throw refuse('runConfig.streamingMode', "expected 'none', 'sse' or nothing");
   }
+  const wrong = runConfigProblem(message.runConfig ?? {}, jsonBytes);
+  if (wrong !== undefined && holds(RUN_CONFIG_FIELDS)) throw refuse(wrong.field, wrong.problem);
 }
 
 /** Runs that were started before a limit was checked go on: those that it ends are told apart by a marker of their own. */
@@ -119,10 +139,12 @@ function checkStored(stored: StoredMessage | undefined, refuse: Refuse): void {
 export function withoutNulls<T extends Pick<SendMessage, 'message' | 'runConfig'>>(given: T): T {
   const start = dropNulls(given);
   if (isObject(start.runConfig)) {
-    const { maxLlmCalls, streamingMode } = start.runConfig;
+    const { maxLlmCalls, streamingMode, pauseOnToolCalls, customMetadata } = start.runConfig;
     start.runConfig = dropNulls({
       ...(maxLlmCalls === undefined ? {} : { maxLlmCalls }),
       ...(streamingMode === undefined ? {} : { streamingMode }),
+      ...(pauseOnToolCalls === undefined ? {} : { pauseOnToolCalls }),
+      ...(customMetadata === undefined ? {} : { customMetadata }),
     });
   }
   if (isObject(start.message)) {
@@ -145,7 +167,7 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function checkContent(message: SendMessage['message'], refuse: Refuse): void {
+export function checkContent(message: SendMessage['message'], refuse: Refuse, holds: Holds = patched): void {
   if (typeof message === 'string') {
     if (message.trim() === '') throw refuse('message', 'expected text, got an empty string');
     return;
@@ -167,11 +189,17 @@ export function checkContent(message: SendMessage['message'], refuse: Refuse): v
   if (message.role !== undefined && message.role !== 'user') {
     throw refuse('message.role', "expected 'user' or nothing");
   }
-  if (
-    message.parts.some((part) => part?.functionCall !== undefined || part?.functionResponse !== undefined)
-  ) {
-    throw refuse('message.parts', 'a message that starts a turn carries no function calls and no responses');
+  if (message.parts.some(({ functionCall }) => functionCall !== undefined)) {
+    throw refuse('message.parts', 'a message carries no function calls');
   }
+  const responses = message.parts.flatMap(({ functionResponse }) => functionResponse ?? []);
+  if (responses.length === 0) return;
+  // Runs of the first releases have refused them.
+  if (!holds(FUNCTION_RESPONSES)) {
+    throw refuse('message.parts', 'a message that starts a turn carries no function responses');
+  }
+  const problem = responses.map(functionResponseProblem).find((found) => found !== undefined);
+  if (problem !== undefined) throw refuse('message.parts', problem);
 }
 
 function checkRecord(field: string, value: unknown, refuse: Refuse): void {

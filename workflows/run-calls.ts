@@ -107,6 +107,7 @@ async function runCall(
     callKey: call.callKey,
     callId: call.callId,
     args: call.args,
+    ...(schedule.exclusive ? { exclusive: true } : {}),
   };
   try {
     const result = schedule.local

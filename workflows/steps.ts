@@ -154,7 +154,7 @@ export function budgetError(start: AgentTurnStart, state: InvocationState): Turn
   if (limit === undefined || limit <= 0 || state.step < limit) return undefined;
   return {
     code: 'LLM_CALLS_LIMIT_EXCEEDED',
-    message: `Max number of llm calls limit of \`${limit}\` exceeded`,
+    message: `Max number of llm calls limit of ${limit} exceeded`,
   };
 }
 

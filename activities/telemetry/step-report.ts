@@ -1,5 +1,5 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
-import type { AskedStep, StepResponse } from '../../src/flows/step-response.ts';
+import type { AskedStep, StepResponse } from '../../src/flows/step-draft.ts';
 import type { Transcript } from '../../src/flows/transcript.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';

@@ -8,10 +8,15 @@ const APP_NAME = /^[a-zA-Z][a-zA-Z0-9_-]*$/;
 const LONGEST = 128;
 
 /**
- * Semantics: `validateAppName` of `@google/adk` 2.0.0.
+ * Whether an app may be called so. Semantics: `validateAppName` of `@google/adk` 2.0.0.
  *
  * @throws DefinitionError
  */
+export function validateAppName(name: string): void {
+  assertAppName('App', name);
+}
+
+/** @throws DefinitionError */
 export function assertAppName(owner: string, name: unknown): asserts name is string {
   const problem = problemOf(name);
   if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem });

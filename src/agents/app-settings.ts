@@ -1,9 +1,11 @@
 import type { TurnRunConfig } from '../protocol/turn.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
+import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import type { ToolFactory } from '../tools/turn-tools.ts';
 import { type Budgets, type ResolvedBudgets, resolveBudgets } from './budget-limits.ts';
 import { type PriceTable, type ResolvedPriceTable, resolvePriceTable } from './price-table.ts';
 
@@ -22,6 +24,13 @@ export interface AppDurableOptions {
   budgets?: Budgets;
   /** Settings of the app's turns; those that come with a message win, field by field. */
   runConfig?: TurnRunConfig;
+  /**
+   * Makers of the tools that callbacks, plugins and processors add to a turn, by the names under which they do so: each worker
+   * makes the same tool of the same arguments.
+   *
+   * @example { orderQuery: ({ orderId }) => tool({ name: 'query_order', description: '…', execute: () => find(orderId) }) }
+   */
+  toolFactories?: Readonly<Record<string, ToolFactory>> | ReadonlyMap<string, ToolFactory>;
 }
 
 /** {@link AppDurableOptions} that were checked, their defaults filled in; durations in milliseconds. */
@@ -30,9 +39,16 @@ export interface AppSettings {
   readonly prices: ResolvedPriceTable;
   readonly budgets: ResolvedBudgets;
   readonly runConfig: Readonly<TurnRunConfig>;
+  readonly toolFactories: ReadonlyMap<string, ToolFactory>;
 }
 
-const FIELDS = ['retention', 'prices', 'budgets', 'runConfig'];
+const FIELDS = ['retention', 'prices', 'budgets', 'runConfig', 'toolFactories'];
+const RUN_CONFIG_FIELDS = [
+  'maxLlmCalls',
+  'streamingMode',
+  'pauseOnToolCalls',
+  'customMetadata',
+] satisfies (keyof TurnRunConfig)[];
 const COMING = ['approval', 'limits'];
 
 /** @throws DefinitionError naming the option. */
@@ -53,6 +69,7 @@ export function resolveAppSettings(owner: string, field: string, options: unknow
     prices: resolvePriceTable(owner, `${field}.prices`, options.prices),
     budgets: resolveBudgets(owner, `${field}.budgets`, options.budgets),
     runConfig: resolveRunConfig(owner, `${field}.runConfig`, options.runConfig),
+    toolFactories: resolveFactories(owner, `${field}.toolFactories`, options.toolFactories),
   });
 }
 
@@ -60,17 +77,21 @@ export function resolveAppSettings(owner: string, field: string, options: unknow
 export const DEFAULT_APP_SETTINGS: AppSettings = resolveAppSettings('App', 'durable');
 
 /** The run config of a turn: its message's, and for what that leaves out the app's. */
-export function runConfigOf(settings: AppSettings, given: TurnRunConfig = {}): TurnRunConfig {
-  const maxLlmCalls = given.maxLlmCalls ?? settings.runConfig.maxLlmCalls;
-  const streamingMode = given.streamingMode ?? settings.runConfig.streamingMode;
+export function runConfigOf({ runConfig }: AppSettings, given: TurnRunConfig = {}): TurnRunConfig {
+  const maxLlmCalls = given.maxLlmCalls ?? runConfig.maxLlmCalls;
+  const streamingMode = given.streamingMode ?? runConfig.streamingMode;
+  const pauseOnToolCalls = given.pauseOnToolCalls ?? runConfig.pauseOnToolCalls;
+  const customMetadata = given.customMetadata ?? runConfig.customMetadata;
   return {
     ...(maxLlmCalls === undefined ? {} : { maxLlmCalls }),
     ...(streamingMode === undefined ? {} : { streamingMode }),
+    ...(pauseOnToolCalls === undefined ? {} : { pauseOnToolCalls }),
+    ...(customMetadata === undefined ? {} : { customMetadata }),
   };
 }
 
 function resolveRunConfig(owner: string, field: string, runConfig: unknown = {}): Readonly<TurnRunConfig> {
-  assertKnownFields(owner, runConfig, ['maxLlmCalls', 'streamingMode'], { field });
+  assertKnownFields(owner, runConfig, RUN_CONFIG_FIELDS, { field });
   const read = new OptionReader(owner, runConfig, field);
   const { maxLlmCalls } = runConfig;
   if (maxLlmCalls !== undefined && !Number.isSafeInteger(maxLlmCalls)) {
@@ -82,5 +103,40 @@ function resolveRunConfig(owner: string, field: string, runConfig: unknown = {})
     ...(read.given('streamingMode')
       ? { streamingMode: read.choice('streamingMode', ['none', 'sse'], 'none') }
       : {}),
+    ...(read.given('pauseOnToolCalls') ? { pauseOnToolCalls: read.boolean('pauseOnToolCalls', false) } : {}),
+    ...(read.given('customMetadata') ? { customMetadata: metadataOf(read, runConfig.customMetadata) } : {}),
   });
+}
+
+function metadataOf(read: OptionReader, given: unknown): Record<string, unknown> {
+  try {
+    const metadata = toJsonValue(given);
+    if (isRecord(metadata)) return metadata;
+    return read.fail('customMetadata', `expected an object of JSON, got ${kindOf(metadata)}`);
+  } catch (error) {
+    if (!(error instanceof JsonValueError)) throw error;
+    const field = error.path === '' ? 'customMetadata' : `customMetadata.${error.path}`;
+    return read.fail(field, error.problem);
+  }
+}
+
+function resolveFactories(
+  owner: string,
+  field: string,
+  factories: unknown = {},
+): ReadonlyMap<string, ToolFactory> {
+  if (!isRecord(factories)) {
+    const problem = `expected tool factories by name, got ${kindOf(factories)}`;
+    throw new DefinitionError({ owner, field, problem });
+  }
+  const entries: [string, unknown][] = [
+    ...(factories instanceof Map ? factories : Object.entries(factories)),
+  ];
+  const given = entries.filter(([, factory]) => factory !== undefined);
+  for (const [name, factory] of given) {
+    if (typeof factory === 'function') continue;
+    const problem = `expected a function that makes a tool of its arguments, got ${kindOf(factory)}`;
+    throw new DefinitionError({ owner, field: `${field}[${JSON.stringify(name)}]`, problem });
+  }
+  return new Map(given as [string, ToolFactory][]);
 }

@@ -1,12 +1,23 @@
+import type { BasePlugin } from '../plugins/base-plugin.ts';
+import { checkedPlugins } from '../plugins/plugin-list.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
+import { OptionReader } from '../schema/option-reader.ts';
 import { assertAppName } from './app-name.ts';
 import { type AppDurableOptions, type AppSettings, resolveAppSettings } from './app-settings.ts';
+import { isBaseAgent } from './base-agent.ts';
 import { isLlmAgent, type LlmAgent } from './llm-agent.ts';
 
 const APP = Symbol.for('holdfast.app');
+const FIELDS = ['name', 'rootAgent', 'plugins', 'resumabilityConfig', 'durable'];
 const ADK_AGENT = Symbol.for('google.adk.baseAgent');
+
+/** Semantics: `ResumabilityConfig` of `@google/adk` 2.0.0; with Holdfast every turn is resumable, whatever it says. */
+export interface ResumabilityConfig {
+  /** @default false */
+  isResumable?: boolean;
+}
 
 /** Options of an {@link App}. Fields: `AppOptions` of `@google/adk` 2.0.0, and the durable options. */
 export interface AppOptions {
@@ -14,8 +25,10 @@ export interface AppOptions {
   name: string;
   /** Answers where neither turn nor session names an agent. */
   rootAgent: LlmAgent;
-  /** This release has no plugins: only an empty list is taken. */
-  plugins?: readonly never[];
+  /** See all that the app's agents do, in this order; no two of one name. */
+  plugins?: readonly BasePlugin[];
+  /** Taken as ADK programs have it. Without it too each turn goes on where a worker has left it. */
+  resumabilityConfig?: ResumabilityConfig;
   durable?: AppDurableOptions;
 }
 
@@ -38,7 +51,8 @@ export class App {
   readonly [APP] = true;
   readonly name: string;
   readonly rootAgent: LlmAgent;
-  readonly plugins: readonly never[];
+  readonly plugins: readonly BasePlugin[];
+  readonly resumabilityConfig?: Readonly<ResumabilityConfig>;
   /** How Holdfast runs the app: its durable options with their defaults, milliseconds. */
   readonly durable: AppSettings;
 
@@ -49,17 +63,17 @@ export class App {
     }
     assertAppName(kind, options.name);
     const owner = appOwner(options.name, kind);
-    const { rootAgent, plugins, durable } = options;
-    const isPlain = plugins === undefined || (Array.isArray(plugins) && plugins.length === 0);
-    assertKnownFields(owner, options, ['name', 'rootAgent', 'durable', ...(isPlain ? ['plugins'] : [])], {
-      unsupported: ['plugins', 'resumabilityConfig'],
-    });
+    const { rootAgent, plugins, resumabilityConfig, durable } = options;
+    assertKnownFields(owner, options, FIELDS);
     if (!isLlmAgent(rootAgent)) {
-      throw new DefinitionError({ owner, field: 'rootAgent', problem: whatItIs(rootAgent) });
+      throw new DefinitionError({ owner, field: 'rootAgent', problem: notAnLlmAgent(rootAgent) });
     }
     this.name = options.name;
     this.rootAgent = rootAgent;
-    this.plugins = Object.freeze([]);
+    this.plugins = checkedPlugins(owner, 'plugins', plugins);
+    if (resumabilityConfig !== undefined) {
+      this.resumabilityConfig = checkedResumability(owner, resumabilityConfig);
+    }
     this.durable = resolveAppSettings(owner, 'durable', durable);
     if (new.target === App) Object.freeze(this);
   }
@@ -75,10 +89,20 @@ export function appOwner(name: string, kind = 'App'): string {
   return `${kind} "${name}"`;
 }
 
-function whatItIs(value: unknown): string {
+function checkedResumability(owner: string, config: unknown): Readonly<ResumabilityConfig> {
+  const field = 'resumabilityConfig';
+  assertKnownFields(owner, config, ['isResumable'], { field });
+  const read = new OptionReader(owner, config, field);
+  return Object.freeze({ isResumable: read.boolean('isResumable', false) });
+}
+
+/** What a value is that stands where an {@link LlmAgent} should, for messages. */
+export function notAnLlmAgent(value: unknown): string {
   if (value === undefined || value === null) return 'rootAgent must be provided.';
   if (typeof value === 'object' && ADK_AGENT in value) {
     return `an agent of @google/adk; import its class from 'holdfast' instead`;
   }
+  if (isBaseAgent(value))
+    return `expected an LlmAgent, got another BaseAgent, which this release doesn't run`;
   return `expected an LlmAgent, got ${kindOf(value)}`;
 }

@@ -1,6 +1,8 @@
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertAgentName } from './agent-name.ts';
+import { callbackList } from './callback-list.ts';
+import type { AfterAgentCallback, BeforeAgentCallback, SingleAgentCallback } from './callbacks.ts';
 
 const BASE_AGENT = Symbol.for('holdfast.baseAgent');
 
@@ -9,6 +11,10 @@ export interface BaseAgentConfig {
   name: string;
   /** Tells other agents, and the models that choose among them, what the agent is for. */
   description?: string;
+  /** Runs before the agent does, once for each of its runs. Content that it returns is the agent's answer. */
+  beforeAgentCallback?: BeforeAgentCallback;
+  /** Runs when the agent has come to its end. Content that it returns is said behind the agent's answer. */
+  afterAgentCallback?: AfterAgentCallback;
 }
 
 /**
@@ -23,6 +29,10 @@ export abstract class BaseAgent {
   /** Defaults to `''`. */
   readonly description: string;
   readonly subAgents: readonly BaseAgent[];
+  /** In order; empty without any. */
+  readonly beforeAgentCallback: readonly SingleAgentCallback[];
+  /** In order; empty without any. */
+  readonly afterAgentCallback: readonly SingleAgentCallback[];
   /** The agent that this one is a sub-agent of. */
   parentAgent?: BaseAgent;
 
@@ -42,9 +52,19 @@ export abstract class BaseAgent {
     }
     this.name = config.name;
     this.description = config.description ?? '';
+    this.beforeAgentCallback = callbackList(owner, 'beforeAgentCallback', config.beforeAgentCallback);
+    this.afterAgentCallback = callbackList(owner, 'afterAgentCallback', config.afterAgentCallback);
     assertSubAgents(owner, this.name, subAgents);
     this.subAgents = Object.freeze([...subAgents]);
     for (const subAgent of subAgents) subAgent.parentAgent = this;
+  }
+
+  get canonicalBeforeAgentCallbacks(): readonly SingleAgentCallback[] {
+    return this.beforeAgentCallback;
+  }
+
+  get canonicalAfterAgentCallbacks(): readonly SingleAgentCallback[] {
+    return this.afterAgentCallback;
   }
 
   /** The top of the tree; the agent itself where it has no parent. */

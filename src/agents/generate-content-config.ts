@@ -1,3 +1,5 @@
+import type { BasePlanner } from '../planners/base-planner.ts';
+import { isBuiltInPlanner } from '../planners/built-in-planner.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 
@@ -12,7 +14,11 @@ const REFUSED: Readonly<Record<string, string>> = {
 };
 
 /** @throws DefinitionError */
-export function assertGenerateContentConfig(owner: string, config: unknown): void {
+export function assertGenerateContentConfig(
+  owner: string,
+  config: unknown,
+  planner: BasePlanner | undefined,
+): void {
   if (config === undefined) return;
   const field = 'generateContentConfig';
   if (!isRecord(config)) {
@@ -20,5 +26,9 @@ export function assertGenerateContentConfig(owner: string, config: unknown): voi
   }
   for (const [name, problem] of Object.entries(REFUSED)) {
     if (config[name] !== undefined) throw new DefinitionError({ owner, field: `${field}.${name}`, problem });
+  }
+  if (config.thinkingConfig !== undefined && isBuiltInPlanner(planner)) {
+    // As adk-python: a warning, because programs have both.
+    process.emitWarning(`${owner}: ${field}.thinkingConfig has no effect: that of the planner wins`);
   }
 }

@@ -1,112 +1,56 @@
 import type { GenerateContentConfig } from '@google/genai';
-import type { BaseLlm } from '../models/base-llm.ts';
-import { isBaseLlm } from '../models/base-llm.ts';
+import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
+import type { Part } from '../events/content.ts';
+import type {
+  BaseLlmRequestProcessor,
+  BaseLlmResponseProcessor,
+} from '../flows/processors/base-llm-processor.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from '../flows/processors/default-processors.ts';
+import { type BaseLlm, isBaseLlm } from '../models/base-llm.ts';
 import { LLMRegistry } from '../models/llm-registry.ts';
-import type { Duration } from '../schema/duration.ts';
+import type { BasePlanner } from '../planners/base-planner.ts';
+import { compileSchema } from '../schema/compile-schema.ts';
+import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema.ts';
+import { copyPlain } from '../schema/copy-plain.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import type { SchemaLike } from '../schema/schema-types.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
+import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
-import { type ResolvedRetryOptions, type RetryOptions, resolveRetryOptions } from '../tools/retry-options.ts';
+import { resolveRetryOptions } from '../tools/retry-options.ts';
 import { checkedTools } from './agent-tools.ts';
-import { agentOwner, BaseAgent, type BaseAgentConfig } from './base-agent.ts';
+import { agentOwner, BaseAgent } from './base-agent.ts';
+import { callbackList } from './callback-list.ts';
+import type {
+  SingleAfterModelCallback,
+  SingleAfterToolCallback,
+  SingleBeforeModelCallback,
+  SingleBeforeToolCallback,
+  SingleOnModelErrorCallback,
+  SingleOnToolErrorCallback,
+} from './callbacks.ts';
 import { assertGenerateContentConfig } from './generate-content-config.ts';
+import { LLM_AGENT } from './is-llm-agent.ts';
+import {
+  type InstructionProvider,
+  LLM_AGENT_FIELDS,
+  type LlmAgentConfig,
+  type ResolvedAgentDurableOptions,
+  UNSUPPORTED_AGENT_FIELDS,
+} from './llm-agent-config.ts';
+import { checkedCodeExecutor, checkedPlanner, checkedProcessors, namesTaken } from './llm-agent-parts.ts';
+import { matched } from './schema-mismatch.ts';
+import { staticInstructionParts } from './static-instruction.ts';
 
-const LLM_AGENT = Symbol.for('holdfast.llmAgent');
-
-/** Writes an agent's instruction; placeholders in it are not filled in. */
-export type InstructionProvider = (context: ReadonlyContext) => string | Promise<string>;
-
-/** How Holdfast runs an agent: options of ours, beside those of ADK. */
-export interface AgentDurableOptions {
-  /**
-   * Longest run of one model call.
-   *
-   * @default 10 minutes
-   * @format milliseconds, or text like `'90s'`
-   */
-  modelTimeout?: Duration;
-  /** How failed model calls are tried again: three attempts, 1 to 30 seconds apart, by default. */
-  modelRetry?: RetryOptions;
-  /**
-   * How many calls of one step run at a time.
-   *
-   * @default 32
-   */
-  maxParallelCalls?: number;
-  /**
-   * Keeps what the model is writing from those who follow its turn until its answer is in the store: no partial text is
-   * sent.
-   *
-   * @default false
-   */
-  sensitive?: boolean;
-}
-
-/** {@link AgentDurableOptions} with their defaults; durations in milliseconds. */
-export interface ResolvedAgentDurableOptions {
-  readonly modelTimeout: number;
-  readonly modelRetry: ResolvedRetryOptions;
-  readonly maxParallelCalls: number;
-  readonly sensitive: boolean;
-}
-
-/** Configuration of an {@link LlmAgent}. Fields: `LlmAgentConfig` of `@google/adk` 2.0.0, and the durable options. */
-export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
-  /** Name of a model (`gemini-2.5-flash`), or a model. */
-  model?: string | BaseLlm;
-  /** Tells the model how to act. In text, `{name}` stands for the state's value of that key. */
-  instruction?: string | InstructionProvider;
-  /** What the model can call; no two of one name. */
-  tools?: readonly BaseTool[];
-  /** Temperature, safety settings and the like. Tools, instructions and response schemas have fields of their own. */
-  generateContentConfig?: GenerateContentConfig;
-  /** Key of the state that gets the text of the agent's final answer. */
-  outputKey?: string;
-}
-
-const FIELDS = [
-  'name',
-  'description',
-  'model',
-  'instruction',
-  'tools',
-  'generateContentConfig',
-  'outputKey',
-  'modelTimeout',
-  'modelRetry',
-  'maxParallelCalls',
-  'sensitive',
-];
-
-const UNSUPPORTED = [
-  'parentAgent',
-  'subAgents',
-  'globalInstruction',
-  'disallowTransferToParent',
-  'disallowTransferToPeers',
-  'includeContents',
-  'mode',
-  'inputSchema',
-  'outputSchema',
-  'stateSchema',
-  'beforeAgentCallback',
-  'afterAgentCallback',
-  'beforeModelCallback',
-  'afterModelCallback',
-  'beforeToolCallback',
-  'afterToolCallback',
-  'requestProcessors',
-  'responseProcessors',
-  'contextCompactors',
-  'codeExecutor',
-  'rerunOnResume',
-  'waitForOutput',
-  'retryConfig',
-  'timeout',
-  'isolationScope',
-];
+export { isLlmAgent } from './is-llm-agent.ts';
+export type {
+  AgentDurableOptions,
+  InstructionProvider,
+  LlmAgentConfig,
+  ResolvedAgentDurableOptions,
+} from './llm-agent-config.ts';
 
 /**
  * An agent that asks a model what to do. Semantics: `LlmAgent` of `@google/adk` 2.0.0.
@@ -125,32 +69,89 @@ export class LlmAgent extends BaseAgent {
   readonly model: string | BaseLlm;
   /** Defaults to `''`. */
   readonly instruction: string | InstructionProvider;
-  readonly tools: readonly BaseTool[];
+  /** Defaults to `''`. */
+  readonly globalInstruction: string | InstructionProvider;
+  /** Empty without a static instruction. */
+  readonly staticInstruction: readonly Part[];
+  readonly tools: readonly ToolUnion[];
   readonly generateContentConfig: Readonly<GenerateContentConfig>;
+  readonly includeContents: 'default' | 'none';
+  /** As it was given. */
+  readonly inputSchema?: SchemaLike;
+  /** As it was given; {@link LlmAgent.outputJsonSchema} is what a model is told. */
+  readonly outputSchema?: SchemaLike;
   readonly outputKey?: string;
+  readonly disallowTransferToParent: boolean;
+  readonly disallowTransferToPeers: boolean;
+  /** This and those below: in order, empty without any. */
+  readonly beforeModelCallback: readonly SingleBeforeModelCallback[];
+  readonly afterModelCallback: readonly SingleAfterModelCallback[];
+  readonly onModelErrorCallback: readonly SingleOnModelErrorCallback[];
+  readonly beforeToolCallback: readonly SingleBeforeToolCallback[];
+  readonly afterToolCallback: readonly SingleAfterToolCallback[];
+  readonly onToolErrorCallback: readonly SingleOnToolErrorCallback[];
+  readonly requestProcessors: readonly BaseLlmRequestProcessor[];
+  readonly responseProcessors: readonly BaseLlmResponseProcessor[];
+  readonly planner?: BasePlanner;
+  readonly codeExecutor?: BaseCodeExecutor;
   /** How Holdfast runs the agent: its durable options with their defaults, milliseconds. */
   readonly durable: ResolvedAgentDurableOptions;
 
+  readonly #input: CompiledSchema | undefined;
+  readonly #output: CompiledSchema | undefined;
   #resolvedModel: BaseLlm | undefined;
 
   constructor(config: LlmAgentConfig) {
     super(config);
     const owner = agentOwner(new.target.name || 'LlmAgent', config.name);
-    assertKnownFields(owner, config, FIELDS, { unsupported: UNSUPPORTED });
+    assertKnownFields(owner, config, LLM_AGENT_FIELDS, { unsupported: UNSUPPORTED_AGENT_FIELDS });
     const read = new OptionReader(owner, config);
     this.model = modelOf(read, config.model);
-    this.instruction = instructionOf(read, config.instruction);
-    this.tools = checkedTools(owner, config.tools);
-    assertGenerateContentConfig(owner, config.generateContentConfig);
-    this.generateContentConfig = Object.freeze({ ...config.generateContentConfig });
+    this.instruction = instructionOf(read, 'instruction', config.instruction);
+    this.globalInstruction = instructionOf(read, 'globalInstruction', config.globalInstruction);
+    this.staticInstruction = read.given('staticInstruction')
+      ? staticInstructionParts(read, config.staticInstruction)
+      : [];
+    if (read.given('inputSchema')) {
+      this.#input = compileSchema(config.inputSchema, { owner, field: 'inputSchema', side: 'input' });
+      this.inputSchema = config.inputSchema as SchemaLike;
+    }
+    if (read.given('outputSchema')) {
+      // A model writes what goes into the schema, and not what its transforms make of it.
+      this.#output = compileSchema(config.outputSchema, { owner, field: 'outputSchema', side: 'input' });
+      this.outputSchema = config.outputSchema as SchemaLike;
+    }
     if (read.given('outputKey')) {
       this.outputKey = read.text('outputKey');
       if (this.outputKey === '') read.fail('outputKey', 'must not be empty');
     }
+    const answersBySchema = this.#output !== undefined;
+    this.disallowTransferToParent = read.boolean('disallowTransferToParent', false) || answersBySchema;
+    this.disallowTransferToPeers = read.boolean('disallowTransferToPeers', false) || answersBySchema;
+    this.includeContents = read.choice('includeContents', ['default', 'none'], 'default');
+    if (read.given('planner')) this.planner = checkedPlanner(read, config.planner);
+    if (read.given('codeExecutor')) this.codeExecutor = checkedCodeExecutor(read, config.codeExecutor);
+    this.tools = checkedTools(owner, config.tools, namesTaken(this));
+    assertGenerateContentConfig(owner, config.generateContentConfig, this.planner);
+    this.generateContentConfig = Object.freeze(copyPlain({ ...config.generateContentConfig }));
+    this.requestProcessors = checkedProcessors(
+      read,
+      'requestProcessors',
+      config.requestProcessors,
+      DEFAULT_REQUEST_PROCESSORS,
+    );
+    this.responseProcessors = checkedProcessors(read, 'responseProcessors', config.responseProcessors, []);
+    this.beforeModelCallback = callbackList(owner, 'beforeModelCallback', config.beforeModelCallback);
+    this.afterModelCallback = callbackList(owner, 'afterModelCallback', config.afterModelCallback);
+    this.onModelErrorCallback = callbackList(owner, 'onModelErrorCallback', config.onModelErrorCallback);
+    this.beforeToolCallback = callbackList(owner, 'beforeToolCallback', config.beforeToolCallback);
+    this.afterToolCallback = callbackList(owner, 'afterToolCallback', config.afterToolCallback);
+    this.onToolErrorCallback = callbackList(owner, 'onToolErrorCallback', config.onToolErrorCallback);
     this.durable = Object.freeze({
       modelTimeout: read.duration('modelTimeout', 600_000),
       modelRetry: resolveRetryOptions(owner, 'modelRetry', config.modelRetry),
       maxParallelCalls: read.count('maxParallelCalls', 32),
+      ...(read.given('maxIterations') ? { maxIterations: read.count('maxIterations', 1) } : {}),
       sensitive: read.boolean('sensitive', false),
     });
   }
@@ -164,11 +165,69 @@ export class LlmAgent extends BaseAgent {
     this.#resolvedModel ??= typeof this.model === 'string' ? LLMRegistry.newLlm(this.model) : this.model;
     return this.#resolvedModel;
   }
-}
 
-/** Whether `value` is an {@link LlmAgent}, of this or of another copy of the package. */
-export function isLlmAgent(value: unknown): value is LlmAgent {
-  return typeof value === 'object' && value !== null && LLM_AGENT in value && value[LLM_AGENT] === true;
+  /**
+   * The agent's tools, and those of its toolsets.
+   *
+   * @param context absent: all tools of the toolsets.
+   */
+  async canonicalTools(context?: ReadonlyContext): Promise<BaseTool[]> {
+    const tools = this.tools.map((tool) => (isBaseToolset(tool) ? tool.getTools(context) : [tool]));
+    return (await Promise.all(tools)).flat();
+  }
+
+  get canonicalBeforeModelCallbacks(): readonly SingleBeforeModelCallback[] {
+    return this.beforeModelCallback;
+  }
+
+  get canonicalAfterModelCallbacks(): readonly SingleAfterModelCallback[] {
+    return this.afterModelCallback;
+  }
+
+  get canonicalOnModelErrorCallbacks(): readonly SingleOnModelErrorCallback[] {
+    return this.onModelErrorCallback;
+  }
+
+  get canonicalBeforeToolCallbacks(): readonly SingleBeforeToolCallback[] {
+    return this.beforeToolCallback;
+  }
+
+  get canonicalAfterToolCallbacks(): readonly SingleAfterToolCallback[] {
+    return this.afterToolCallback;
+  }
+
+  get canonicalOnToolErrorCallbacks(): readonly SingleOnToolErrorCallback[] {
+    return this.onToolErrorCallback;
+  }
+
+  /** `inputSchema` as JSON Schema. */
+  get inputJsonSchema(): JsonSchemaObject | undefined {
+    return this.#input?.jsonSchema;
+  }
+
+  /** `outputSchema` as JSON Schema. */
+  get outputJsonSchema(): JsonSchemaObject | undefined {
+    return this.#output?.jsonSchema;
+  }
+
+  /**
+   * What `outputSchema` makes of a value, its defaults and transforms applied; the value itself without one. Semantics:
+   * `LlmAgent.validateOutput` of `@google/adk` 2.0.0, but asynchronous: schemas may be.
+   *
+   * @throws SchemaMismatch naming what is wrong where.
+   */
+  validateOutput(value: unknown): Promise<unknown> {
+    return matched(this.#output, value);
+  }
+
+  /**
+   * What `inputSchema` makes of a value; the value itself without one.
+   *
+   * @throws SchemaMismatch naming what is wrong where.
+   */
+  validateInput(value: unknown): Promise<unknown> {
+    return matched(this.#input, value);
+  }
 }
 
 function modelOf(read: OptionReader, model: unknown): string | BaseLlm {
@@ -181,11 +240,12 @@ function modelOf(read: OptionReader, model: unknown): string | BaseLlm {
   return model.trim() === '' ? read.fail('model', 'must not be empty') : model;
 }
 
-function instructionOf(read: OptionReader, instruction: unknown = ''): string | InstructionProvider {
+function instructionOf(
+  read: OptionReader,
+  field: 'instruction' | 'globalInstruction',
+  instruction: unknown = '',
+): string | InstructionProvider {
   if (typeof instruction === 'string') return instruction;
   if (typeof instruction === 'function') return instruction as InstructionProvider;
-  return read.fail(
-    'instruction',
-    `expected a string or a function of the context, got ${kindOf(instruction)}`,
-  );
+  return read.fail(field, `expected a string or a function of the context, got ${kindOf(instruction)}`);
 }

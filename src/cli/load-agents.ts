@@ -1,20 +1,18 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type App, isApp } from '../agents/app.ts';
+import type { App } from '../agents/app.ts';
 import { isLlmAgent, type LlmAgent } from '../agents/llm-agent.ts';
-import { isRecord } from '../schema/kind-of.ts';
 import { nearestName } from '../schema/nearest-name.ts';
 import type { GeminiScript } from '../testing/gemini-stand-in.ts';
+import { appOfSettings, exportedApp } from './app-of-exports.ts';
 import { CliError } from './cli-error.ts';
-
-const ADK_APP = Symbol.for('google.adk.app');
 
 /** What an agents file exports. */
 export interface AgentsFile {
   /** The app's name: that of the export `app`, else the file's without its ending. */
   app: string;
-  /** The export `app`, where there is one. */
+  /** The export `app`, or what the exports `plugins` and `runConfig` stand for, where there are any. */
   apps: App[];
   agents: LlmAgent[];
   /** The app's, the export `rootAgent`, or the only agent. */
@@ -37,7 +35,7 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   const path = agentsPath(file);
   const exported = await importFile(file, path);
   const names = 'module.exports' in exported ? [] : Object.keys(exported);
-  const app = appOf(file, exported);
+  const app = exportedApp(file, exported);
   const rootOfApp = app === undefined ? [] : [app.rootAgent];
   const agents = [...new Set([...rootOfApp, ...Object.values(exported).filter(isLlmAgent)])];
   if (agents.length === 0) {
@@ -64,11 +62,14 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   if (app !== undefined && rootAgent !== undefined && rootAgent !== app.rootAgent) {
     throw new CliError(`${file}: the exports app and rootAgent name two root agents: leave rootAgent out`);
   }
+  const name = basename(path, extname(path));
+  const root = app?.rootAgent ?? rootAgent ?? (agents.length === 1 ? agents[0] : undefined);
+  const settled = app ?? appOfSettings(file, exported, { name, rootAgent: root });
   return {
-    app: app?.name ?? basename(path, extname(path)),
-    apps: app === undefined ? [] : [app],
+    app: settled?.name ?? name,
+    apps: settled === undefined ? [] : [settled],
     agents,
-    rootAgent: app?.rootAgent ?? rootAgent ?? (agents.length === 1 ? agents[0] : undefined),
+    rootAgent: root,
     geminiScript: isScript(geminiScript) ? geminiScript : undefined,
   };
 }
@@ -95,21 +96,6 @@ export function chooseAgent(
       `It has ${names.join(', ')}.`,
     2,
   );
-}
-
-function appOf(file: string, exported: Record<string, unknown>): App | undefined {
-  const { app } = exported;
-  if (isApp(app)) return app;
-  if (app !== undefined) {
-    throw new CliError(
-      isForeignApp(app)
-        ? `${file}: app is an App of another package: import App from 'holdfast' instead`
-        : `${file}: the export app is no App, but ${typeof app}; write "export const app = new App({ … })"`,
-    );
-  }
-  const name = Object.entries(exported).find(([, value]) => isApp(value) || isAdkApp(value))?.[0];
-  if (name === undefined) return undefined;
-  throw new CliError(`${file}: ${name} is an App: export it under the name app`);
 }
 
 async function importFile(file: string, path: string): Promise<Record<string, unknown>> {
@@ -154,14 +140,6 @@ function placeOf(error: SyntaxError): string {
 /** An agent of ADK has another class, though it is made of the same words. */
 function isForeignAgent(value: unknown): boolean {
   return typeof value === 'object' && value !== null && /Agent$/.test(value.constructor?.name ?? '');
-}
-
-function isForeignApp(value: unknown): boolean {
-  return isAdkApp(value) || (isRecord(value) && value.constructor?.name === 'App');
-}
-
-function isAdkApp(value: unknown): boolean {
-  return isRecord(value) && ADK_APP in value;
 }
 
 function isScript(value: unknown): value is GeminiScript {

@@ -6,5 +6,7 @@ export function printItem(printer: Printer, item: StreamItem): void {
   else if (item.type === 'text') printer.text(item);
   else if (item.type === 'text dropped') printer.textDropped(item);
   else if (item.type === 'call started') printer.callStarted(item);
+  else if (item.type === 'tool chunk') printer.toolChunk(item);
+  else if (item.type === 'tool chunks dropped') printer.toolChunksDropped(item);
   else printer.callSettled(item);
 }

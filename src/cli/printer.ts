@@ -3,8 +3,9 @@ import type { StreamItem } from '../client/stream-item.ts';
 import type { Content } from '../events/content.ts';
 import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
+import { ChunkLines } from './chunk-lines.ts';
 import { LiveLine } from './live-line.ts';
-import { printable } from './sessions/shown-values.ts';
+import { codeLines, printable } from './sessions/shown-values.ts';
 import { shellWord } from './shell-word.ts';
 
 /** Where a command's output goes: events for programs or for people, all else on standard error. */
@@ -18,6 +19,9 @@ export interface Printer {
   textDropped(item: Extract<StreamItem, { type: 'text dropped' }>): void;
   callStarted(call: { tool: string; callKey: string; attempt: number }): void;
   callSettled(call: { tool: string; callKey: string; failed: boolean }): void;
+  /** What a streaming tool has yielded; its result comes with the event of its responses. */
+  toolChunk(item: Extract<StreamItem, { type: 'tool chunk' }>): void;
+  toolChunksDropped(item: Extract<StreamItem, { type: 'tool chunks dropped' }>): void;
   outcome(outcome: InvocationOutcome, names: SessionNames): void;
 }
 
@@ -31,7 +35,7 @@ function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
 
 const LONGEST_VALUE = 160;
 
-/** JSON Lines on standard output: one ADK event per line. */
+/** JSON Lines on standard output: one ADK event per line, and what streaming tools yield, which has a `type`. */
 export function jsonPrinter(
   out: NodeJS.WriteStream = process.stdout,
   err: NodeJS.WriteStream = process.stderr,
@@ -48,6 +52,8 @@ export function jsonPrinter(
     textDropped: () => undefined,
     callStarted: (call) => note(startedLine(call)),
     callSettled: (call) => note(settledLine(call)),
+    toolChunk: (item) => out.write(`${JSON.stringify(item)}\n`),
+    toolChunksDropped: (item) => out.write(`${JSON.stringify(item)}\n`),
     outcome: ({ status, error }) => {
       if (error !== undefined) note(`${status}: ${error.code}: ${error.message}`);
     },
@@ -66,8 +72,13 @@ export function terminalPrinter(
     end: () => out.write('\n'),
     remark: (text) => out.write(`${paint(out, 'dim', text)}\n`),
   });
+  const chunks = new ChunkLines({
+    write: (text) => err.write(paint(err, 'dim', text)),
+    end: () => err.write('\n'),
+  });
   const warn = (line: string) => {
     live.interrupt();
+    chunks.interrupt();
     err.write(`${line}\n`);
   };
   const note = (line: string) => warn(paint(err, 'dim', printable(line)));
@@ -82,6 +93,7 @@ export function terminalPrinter(
     event: (stored) => {
       const { kind, event } = stored;
       const author = event.author ?? '';
+      chunks.interrupt();
       const isWritten = kind === 'model' && live.complete(stored, textOf(event.content));
       live.interrupt();
       for (const line of linesOf(event.content, isWritten)) {
@@ -93,10 +105,25 @@ export function terminalPrinter(
       }
     },
     // What is written to a file stays as it was written, dropped or not.
-    text: (item) => out.isTTY && live.text(item),
+    text: (item) => {
+      if (!out.isTTY) return;
+      chunks.interrupt();
+      live.text(item);
+    },
     textDropped: (item) => live.dropped(item),
     callStarted: (call) => note(`  ${startedLine(call)}`),
-    callSettled: (call) => note(`  ${settledLine(call)}`),
+    callSettled: (call) => {
+      chunks.settled(call.callKey);
+      note(`  ${settledLine(call)}`);
+    },
+    toolChunk: (item) => {
+      live.interrupt();
+      chunks.chunk(item);
+    },
+    toolChunksDropped: (item) => {
+      live.interrupt();
+      chunks.dropped(item);
+    },
     outcome: ({ status, error, usage }, { app, userId, sessionId }) => {
       if (error !== undefined)
         warn(`${paint(err, 'red', status)}  ${printable(`${error.code}: ${error.message}`)}`);
@@ -114,7 +141,8 @@ export function namingOptions({ app, userId, sessionId }: SessionNames): string 
 function usageLine({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {
   const atLeast = unknownCalls === undefined ? '' : 'at least ';
   const spent = cost === undefined ? '' : `, cost ${atLeast}${Number(cost.toPrecision(3))}`;
-  return `${modelCalls} model calls, ${atLeast}${totalTokens} tokens${spent}`;
+  const calls = modelCalls === 1 ? '1 model call' : `${modelCalls} model calls`;
+  return `${calls}, ${atLeast}${totalTokens} tokens${spent}`;
 }
 
 function startedLine({ tool, callKey, attempt }: { tool: string; callKey: string; attempt: number }): string {
@@ -136,11 +164,12 @@ function textOf(content: Content | undefined): string {
 }
 
 function linesOf(content: Content | undefined, withoutText: boolean): string[] {
-  return (content?.parts ?? []).flatMap(({ text, thought, functionCall, functionResponse }) => {
+  return (content?.parts ?? []).flatMap((part) => {
+    const { text, thought, functionCall, functionResponse } = part;
     if (functionCall !== undefined) return [`→ ${functionCall.name}(${shown(functionCall.args ?? {})})`];
     if (functionResponse !== undefined)
       return [`← ${functionResponse.name} ${shown(functionResponse.response ?? {})}`];
-    return text && !thought && !withoutText ? [text] : [];
+    return text && !thought && !withoutText ? [text] : codeLines(part);
   });
 }
 

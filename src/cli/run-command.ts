@@ -6,6 +6,7 @@ import { CliError } from './cli-error.ts';
 import { ownOrReach } from './environment/folder-access.ts';
 import { needsFolder } from './environment/places.ts';
 import { chooseAgent, loadAgents } from './load-agents.ts';
+import { givenMessage } from './message-options.ts';
 import { jsonPrinter, type Printer, terminalPrinter } from './printer.ts';
 import { runThrough } from './run-through.ts';
 import type { TurnOfCommand } from './run-turn.ts';
@@ -13,7 +14,6 @@ import type { Interruption, RunningCommand, RunOptions } from './running-command
 import { shellWord } from './shell-word.ts';
 
 function checkOptions(options: RunOptions): void {
-  if (options.message.trim() === '') throw new CliError('--message is empty: say what the agent is to do', 2);
   const { session, user, app, messageId } = options;
   for (const [name, value] of Object.entries({ session, user, app, 'message-id': messageId })) {
     if (value !== undefined && (value === '' || !value.isWellFormed())) {
@@ -29,6 +29,7 @@ function checkOptions(options: RunOptions): void {
 
 /** `holdfast run`: one turn to its end. Returns the exit code. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
+  const given = givenMessage(options);
   checkOptions(options);
   const printer = options.json ? jsonPrinter() : terminalPrinter();
   const loaded = await loadAgents(file);
@@ -41,10 +42,13 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
     sessionId: options.session ?? `s-${randomUUID().slice(0, 8)}`,
     messageId: options.messageId ?? randomUUID(),
     agent: agent.name,
-    message: options.message,
+    ...given,
     // JSON has whole events only.
     ...(options.json || !process.stdout.isTTY ? {} : { runConfig: { streamingMode: 'sse' as const } }),
   };
+  if (loaded.apps.length > 0 && turn.app !== loaded.app) {
+    printer.note(`--app ${turn.app}: the plugins and settings of the app ${loaded.app} are not for it`);
+  }
   const interrupted = onInterrupt(printer, commandOf(file, options, turn));
   const printed = { begun: false, seq: undefined };
   try {
@@ -79,7 +83,11 @@ async function answered(command: RunningCommand): Promise<InvocationOutcome | un
 }
 
 /** The command that goes on with this turn, whatever the first one left to defaults. */
-function commandOf(file: string, { message, folder }: RunOptions, turn: TurnOfCommand): string {
+function commandOf(
+  file: string,
+  { message, content, state, folder }: RunOptions,
+  turn: TurnOfCommand,
+): string {
   const options = {
     folder,
     app: turn.app,
@@ -88,8 +96,12 @@ function commandOf(file: string, { message, folder }: RunOptions, turn: TurnOfCo
     agent: turn.agent,
     'message-id': turn.messageId,
     message,
+    content,
+    state,
   };
-  const words = Object.entries(options).flatMap(([name, value]) => [`--${name}`, shellWord(value)]);
+  const words = Object.entries(options).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, shellWord(value)],
+  );
   return ['npx holdfast run', shellWord(file), ...words].join(' ');
 }
 

@@ -2,10 +2,10 @@ import { DefaultLogger } from '@temporalio/worker';
 import type { FolderOwnership } from '../../worker/folder/lock.ts';
 import { workflowUrl } from '../../worker/temporal/ui-link.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
+import { offerGemini } from '../testing/offer-gemini.ts';
 import { lineLogger } from './environment/line-logger.ts';
 import { type Environment, openEnvironment } from './environment/open-environment.ts';
 import { folderLogger, installRuntime } from './environment/worker-logs.ts';
-import { offerGemini } from './offer-gemini.ts';
 import { othersWaiting, runTurn } from './run-turn.ts';
 import { messagesText, type RunningCommand } from './running-command.ts';
 

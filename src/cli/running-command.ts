@@ -1,10 +1,10 @@
 import type { AgentsFile } from './load-agents.ts';
+import type { MessageOptions } from './message-options.ts';
 import type { Printer } from './printer.ts';
 import type { Printed, TurnOfCommand } from './run-turn.ts';
 
-export interface RunOptions {
+export interface RunOptions extends MessageOptions {
   agent?: string;
-  message: string;
   session?: string;
   user: string;
   app?: string;

@@ -60,6 +60,11 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
           'Where people read a session: a URL with `{app}`, `{user}` and `{session}`, linked from its run.',
         byDefault: 'runs name the command that shows it',
       },
+      HOLDFAST_QUIET: {
+        meaning:
+          'Not empty: an `InMemoryRunner` says nothing of what takes long, nor of the stand-in that answers for Gemini.',
+        byDefault: 'both are told on standard error',
+      },
       HOLDFAST_STAND_IN: {
         meaning:
           '`true`: without a key for Gemini, `holdfast worker` lets a local stand-in answer with scripted words.',

@@ -33,7 +33,8 @@ const MOST_SENDS = 5;
 const CLOSING = 1_000;
 
 /**
- * Waits for a turn's end, wherever it is answered. A message that was accepted and that no run has begun is sent again.
+ * Waits for a turn's end, wherever it is answered. A message that was accepted and that no run has begun is sent again. The
+ * value of an answer by a schema is read from the store, where the result only refers to it.
  *
  * @throws WorkflowFailedError where its run was cancelled, terminated, or failed otherwise than by the turn's failure.
  * @throws MessageRejected
@@ -42,6 +43,21 @@ export async function awaitResult(
   context: ClientContext,
   turn: SentTurn,
   signal?: AbortSignal,
+): Promise<TurnResult> {
+  const result = await turnEnd(context, turn, signal);
+  const { output } = result;
+  const { store } = context;
+  if (output === undefined || !('ref' in output) || store === undefined) return result;
+  const { session } = turn.names;
+  const text = await readWhenBack(() => store.readReference(session, output.ref.key), signal);
+  // A session that was deleted meanwhile has nothing to read any more.
+  return typeof text === 'string' ? { ...result, output: { value: JSON.parse(text) } } : result;
+}
+
+async function turnEnd(
+  context: ClientContext,
+  turn: SentTurn,
+  signal: AbortSignal | undefined,
 ): Promise<TurnResult> {
   if (turn.ended !== undefined) return resultOf(turn.ended);
   const { workflowId } = turn.names;

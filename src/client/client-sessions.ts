@@ -1,6 +1,7 @@
 import { retryIdOf } from '../protocol/identity.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type {
+  AppendEvent,
   CreateSession,
   ForkSession,
   GetSession,
@@ -114,6 +115,28 @@ export class ClientSessions {
     const store = this.#store('sessions.rewind');
     await assertIdle(this.#context, rewind, 'sessions.rewind');
     return await store.rewindSession(rewind);
+  }
+
+  /**
+   * Appends an event of your own between turns, and applies its state delta: to set state, for one, or to bring what was said
+   * elsewhere. Calls and responses belong to turns.
+   *
+   * @param append `key`: appending again under it changes nothing, and gives the first event.
+   * @returns the event, with the store's id and time.
+   * @throws TurnRunning, SessionNotFound, InvalidTurn
+   * @example
+   * const event = createEvent({ author: 'system', actions: { stateDelta: { plan: 'gold' } } });
+   * await client.sessions.append({ ...names, key: event.id, event });
+   */
+  async append(append: AppendEvent): Promise<StoredEvent> {
+    const store = this.#store('sessions.append');
+    checkText({ key: append.key }, 'sessions.append');
+    const { content } = append.event;
+    if (content?.parts?.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse)) {
+      throw new InvalidTurn('sessions.append: event.content.parts: calls and responses belong to turns');
+    }
+    await assertIdle(this.#context, append, 'sessions.append');
+    return await store.appendEvent(append);
   }
 
   /**

@@ -14,7 +14,13 @@ export interface GatewayStream extends FollowOptions {
   partial: boolean;
 }
 
-const LIVE: ReadonlySet<string> = new Set(['text', 'text-dropped', 'call']);
+const LIVE: ReadonlySet<string> = new Set([
+  'text',
+  'text-dropped',
+  'call',
+  'tool-chunk',
+  'tool-chunks-dropped',
+]);
 const TOO_SLOW = new FollowerTooSlow(0).code;
 
 /** What a connection came to, where it has told no error. */

@@ -1,3 +1,4 @@
+import { contentBytes } from '../store/notice-payload.ts';
 import type { SessionNames, Store, StoreNotice } from '../store/store.ts';
 import { FollowerTooSlow } from './client-errors.ts';
 import type { LiveItem } from './stream-item.ts';
@@ -127,8 +128,7 @@ export class LiveItems {
   #hear(notice: StoreNotice): void {
     if (this.#isCutOff) return;
     if (notice.type === 'appended') this.#hearAppended(notice);
-    else if (this.#wanted(notice))
-      this.#push(notice, notice.type === 'text' ? Buffer.byteLength(notice.text) : 0);
+    else if (this.#wanted(notice)) this.#push(notice, contentBytes(notice));
     if (this.#waiting.length > MOST_ITEMS || this.#bytes > MOST_BYTES) this.#overflow();
     if (this.#session !== undefined) this.#wake();
   }

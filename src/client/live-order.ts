@@ -1,14 +1,25 @@
 import type { EventKind, StoredEvent } from '../store/store.ts';
 import type { LiveItem } from './stream-item.ts';
 
-type Text = Extract<LiveItem, { type: 'text' }>;
-type Dropped = Extract<LiveItem, { type: 'text dropped' }>;
-type CallItem = Exclude<LiveItem, Text | Dropped>;
+type Of<Type> = Extract<LiveItem, { type: Type }>;
+type TextItem = Of<'text' | 'text dropped'>;
+type CallItem = Exclude<LiveItem, TextItem>;
 
 /** Runs whose progress is remembered: more than run at a time in a session. */
 const MOST_RUNS = 100;
 
-const SETTLED = Number.POSITIVE_INFINITY;
+interface CallProgress {
+  isSettled: boolean;
+  /** The last attempt that is known to have begun; it, and none before it, has chunks that count. */
+  counts: number;
+  /** Whether its begin was given. */
+  isBegun: boolean;
+  /** Of the last chunk that was given. */
+  attempt: number;
+  index: number;
+}
+
+const UNHEARD: CallProgress = { isSettled: false, counts: 1, isBegun: false, attempt: 0, index: -1 };
 
 interface RunProgress {
   /** The step whose text comes. */
@@ -22,21 +33,22 @@ interface RunProgress {
   answered: number;
   /** The last step whose responses were given. */
   responded: number;
-  /** The last attempt that began, of each open call. */
-  calls: Map<string, number>;
+  /** Of each call whose responses were not given. */
+  calls: Map<string, CallProgress>;
 }
 
 /**
  * Which of the live items that are heard a follower is given. They may come late, twice or not at all: no text of a step
- * comes after the step's event, none of an attempt after a later attempt's, none twice; no call's news after its responses.
+ * comes after the step's event, none of an attempt after a later attempt's, none twice; no call's news after its responses,
+ * and none of its chunks after it has settled or once a later attempt has begun.
  */
 export class LiveOrder {
   readonly #runs = new Map<string, RunProgress>();
 
-  /** What is given for an item: nothing, the item, or before it the word that text of an earlier attempt is dropped. */
+  /** What is given for an item: nothing, the item, or before it the word that what an earlier attempt told is dropped. */
   admit(item: LiveItem): LiveItem[] {
     const run = this.#progressOf(item.runKey);
-    if (item.type === 'call started' || item.type === 'call settled') return admitCall(run, item);
+    if (isOfCall(item)) return admitCall(run, item);
     if (item.step <= run.answered || item.step < run.step) return [];
     if (item.step > run.step) Object.assign(run, { step: item.step, counts: 1, attempt: 0, index: -1 });
     return item.type === 'text' ? admitText(run, item) : admitDropped(run, item);
@@ -45,8 +57,7 @@ export class LiveOrder {
   /** Whether an item has its place before an event, and none after it. */
   isBefore(item: LiveItem, { kind, runKey, step }: StoredEvent): boolean {
     if (item.runKey !== runKey) return false;
-    const isOfCall = item.type === 'call started' || item.type === 'call settled';
-    return isOfCall
+    return isOfCall(item)
       ? kind === 'responses' && stepOf(item.callKey) <= step
       : endsText(kind) && item.step <= step;
   }
@@ -58,7 +69,10 @@ export class LiveOrder {
     run.answered = Math.max(run.answered, step);
     if (kind !== 'responses') return;
     run.responded = Math.max(run.responded, step);
-    run.calls.clear();
+    for (const callKey of run.calls.keys()) {
+      // Calls of later steps may have been heard of before this event was read.
+      if (stepOf(callKey) <= step) run.calls.delete(callKey);
+    }
   }
 
   #progressOf(runKey: string): RunProgress {
@@ -71,7 +85,7 @@ export class LiveOrder {
       index: -1,
       answered: 0,
       responded: 0,
-      calls: new Map<string, number>(),
+      calls: new Map<string, CallProgress>(),
     };
     this.#runs.set(runKey, run);
     if (this.#runs.size > MOST_RUNS) {
@@ -82,11 +96,15 @@ export class LiveOrder {
   }
 }
 
+function isOfCall(item: LiveItem): item is CallItem {
+  return 'callKey' in item;
+}
+
 function endsText(kind: EventKind): boolean {
   return kind === 'model' || kind === 'error' || kind === 'responses';
 }
 
-function admitText(run: RunProgress, item: Text): LiveItem[] {
+function admitText(run: RunProgress, item: Of<'text'>): LiveItem[] {
   const { runKey, step, attempt, index } = item;
   if (attempt < run.counts || (attempt === run.attempt && index <= run.index)) return [];
   const replaced = attempt > run.counts && run.attempt === run.counts;
@@ -94,18 +112,46 @@ function admitText(run: RunProgress, item: Text): LiveItem[] {
   return replaced ? [{ type: 'text dropped', runKey, step, attempt }, item] : [item];
 }
 
-function admitDropped(run: RunProgress, item: Dropped): LiveItem[] {
+function admitDropped(run: RunProgress, item: Of<'text dropped'>): LiveItem[] {
   if (item.attempt <= run.counts) return [];
   run.counts = item.attempt;
   return [item];
 }
 
 function admitCall(run: RunProgress, item: CallItem): LiveItem[] {
-  if (stepOf(item.callKey) <= run.responded) return [];
-  const known = run.calls.get(item.callKey) ?? 0;
-  const now = item.type === 'call started' ? item.attempt : SETTLED;
-  if (now <= known) return [];
-  run.calls.set(item.callKey, now);
+  const { callKey } = item;
+  if (stepOf(callKey) <= run.responded) return [];
+  const call = run.calls.get(callKey) ?? { ...UNHEARD };
+  run.calls.set(callKey, call);
+  if (call.isSettled) return [];
+  if (item.type === 'call settled') {
+    call.isSettled = true;
+    return [item];
+  }
+  if (item.type === 'call started') return admitStart(call, item);
+  return item.type === 'tool chunk' ? admitChunk(call, item) : admitChunksDropped(call, item);
+}
+
+function admitStart(call: CallProgress, item: Of<'call started'>): LiveItem[] {
+  const { runKey, callKey, attempt } = item;
+  if (attempt < call.counts || (attempt === call.counts && call.isBegun)) return [];
+  const replaced = attempt > call.counts && call.attempt === call.counts;
+  Object.assign(call, { counts: attempt, isBegun: true });
+  return replaced ? [{ type: 'tool chunks dropped', runKey, callKey, attempt }, item] : [item];
+}
+
+function admitChunk(call: CallProgress, item: Of<'tool chunk'>): LiveItem[] {
+  const { runKey, callKey, attempt, index } = item;
+  if (attempt < call.counts || (attempt === call.attempt && index <= call.index)) return [];
+  const replaced = attempt > call.counts && call.attempt === call.counts;
+  if (attempt > call.counts) call.isBegun = false;
+  Object.assign(call, { counts: attempt, attempt, index });
+  return replaced ? [{ type: 'tool chunks dropped', runKey, callKey, attempt }, item] : [item];
+}
+
+function admitChunksDropped(call: CallProgress, item: Of<'tool chunks dropped'>): LiveItem[] {
+  if (item.attempt <= call.counts) return [];
+  Object.assign(call, { counts: item.attempt, isBegun: false });
   return [item];
 }
 

@@ -1,6 +1,11 @@
 import type { Content } from '../events/content.ts';
 import type { MessagePolicy, SendMessage } from '../protocol/message.ts';
-import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
+import {
+  functionResponseProblem,
+  isTooDeep,
+  MOST_LEVELS,
+  runConfigProblem,
+} from '../protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import type { AgentTurnStart, TurnRunConfig } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -15,7 +20,8 @@ import { checkBounded, type TurnNames } from './turn-names.ts';
 export interface OutgoingMessage extends SessionNames {
   /**
    * A string means one user text part. Over 64 KiB of JSON, `stateDelta` included, it goes to the client's store first.
-   * Objects and lists are nested in at most 100 levels, here and in `stateDelta`.
+   * Objects and lists are nested in at most 100 levels, here and in `stateDelta`. Parts may be function responses: late ones of
+   * long-running tools, and those of calls that the client answers (`runConfig.pauseOnToolCalls`).
    */
   message: string | Content;
   /**
@@ -118,9 +124,12 @@ function checkContent(message: unknown): void {
     if (!isRecord(part) || Object.keys(part).length === 0) {
       throw invalid(`message.parts[${index}]`, 'expected a part with at least one field');
     }
-    if ((part.functionCall ?? part.functionResponse ?? undefined) !== undefined) {
-      throw invalid(`message.parts[${index}]`, 'a message carries no function calls and no responses');
+    if ((part.functionCall ?? undefined) !== undefined) {
+      throw invalid(`message.parts[${index}]`, 'a message carries no function calls');
     }
+    const { functionResponse = null } = part;
+    const problem = functionResponse === null ? undefined : functionResponseProblem(functionResponse);
+    if (problem !== undefined) throw invalid(`message.parts[${index}]`, problem);
   });
   if (role !== undefined && role !== 'user') throw invalid('message.role', "expected 'user' or nothing");
 }
@@ -136,9 +145,16 @@ function knownRunConfig(runConfig: unknown): TurnRunConfig | undefined {
   if (streamingMode !== undefined && streamingMode !== 'none' && streamingMode !== 'sse') {
     throw invalid('runConfig.streamingMode', "expected 'none', 'sse' or nothing");
   }
+  const pauseOnToolCalls = runConfig.pauseOnToolCalls ?? undefined;
+  const customMetadata = runConfig.customMetadata ?? undefined;
+  const later = { pauseOnToolCalls, customMetadata };
+  const wrong = runConfigProblem(later, (value) => jsonBytes(value, 'runConfig.customMetadata'));
+  if (wrong !== undefined) throw invalid(wrong.field, wrong.problem);
   return {
     ...(maxLlmCalls === undefined ? {} : { maxLlmCalls }),
     ...(streamingMode === undefined ? {} : { streamingMode }),
+    ...(pauseOnToolCalls === undefined ? {} : { pauseOnToolCalls: pauseOnToolCalls as boolean }),
+    ...(customMetadata === undefined ? {} : { customMetadata: customMetadata as Record<string, unknown> }),
   };
 }
 
@@ -154,12 +170,12 @@ function checkDepth(fields: Record<string, unknown>): void {
   }
 }
 
-function jsonBytes(value: unknown): number {
+function jsonBytes(value: unknown, field = 'message'): number {
   try {
     return Buffer.byteLength(JSON.stringify(value));
   } catch (error) {
     const problem = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
-    throw invalid('message', `expected JSON: ${problem}`);
+    throw invalid(field, `expected JSON: ${problem}`);
   }
 }
 

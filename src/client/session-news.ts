@@ -56,7 +56,7 @@ export class SessionNews {
   }
 }
 
-/** Text comes twenty times a second, and is in no store. */
+/** Text and chunks come twenty times a second, and are in no store. */
 function isWritten({ type }: StoreNotice): boolean {
-  return type !== 'text' && type !== 'text dropped';
+  return type === 'appended' || type === 'call started' || type === 'call settled';
 }

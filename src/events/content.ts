@@ -1,6 +1,8 @@
 export type {
   CitationMetadata,
+  CodeExecutionResult,
   Content,
+  ExecutableCode,
   FinishReason,
   FunctionCall,
   FunctionDeclaration,

@@ -12,12 +12,18 @@ export interface AuthConfig {
   credentialKey: string;
 }
 
-/** A question to a person, and the answer. Field names: `ToolConfirmation` of `@google/adk` 2.0.0. */
-export interface ToolConfirmation {
+/** A question to a person, and the answer. Semantics: `ToolConfirmation` of `@google/adk` 2.0.0. */
+export class ToolConfirmation {
   hint: string;
   confirmed: boolean;
   /** JSON only. */
   payload?: unknown;
+
+  constructor({ hint, confirmed, payload }: { hint?: string; confirmed: boolean; payload?: unknown }) {
+    this.hint = hint ?? '';
+    this.confirmed = confirmed;
+    if (payload !== undefined) this.payload = payload;
+  }
 }
 
 /** What an event does beside saying something. Fields: `EventActions` of `@google/adk` 2.0.0. */

@@ -13,10 +13,12 @@ import { createEventActions, type EventActions } from './event-actions.ts';
 /** Function call ids that start like this are ours and are taken off before the model sees the call. */
 export const AF_FUNCTION_CALL_ID_PREFIX = 'adk-';
 
-type RouteKey = string | number | boolean;
+export type RouteKey = string | number | boolean;
+
+export type Route = RouteKey | RouteKey[];
 
 /** Which node of a workflow an event comes from. */
-interface NodeInfo {
+export interface NodeInfo {
   path?: string;
   outputFor?: string[];
   messageAsOutput?: boolean;
@@ -62,7 +64,7 @@ export interface Event {
   modelVersion?: string;
 
   output?: unknown;
-  route?: RouteKey | RouteKey[];
+  route?: Route;
   nodeInfo?: NodeInfo;
   isolationScope?: string;
 }
@@ -146,4 +148,29 @@ export function hasTrailingCodeExecutionResult(event: Pick<Event, 'content'>): b
 /** The text of an event, thoughts left out. Semantics: `stringifyContent` of `@google/adk` 2.0.0. */
 export function stringifyContent(event: Pick<Event, 'content'>): string {
   return (event.content?.parts ?? []).map((part) => (part.thought ? '' : (part.text ?? ''))).join('');
+}
+
+/** Whether a part of an event is the model's thoughts. Semantics: `hasThoughts` of `@google/adk` 2.0.0. */
+export function hasThoughts(event: Pick<Event, 'content'>): boolean {
+  return (event.content?.parts ?? []).some(({ thought }) => thought === true);
+}
+
+/** The event without the model's thoughts; itself where it has no parts. Semantics: `pruneThoughts` of `@google/adk` 2.0.0. */
+export function pruneThoughts(event: Event): Event {
+  const { content } = event;
+  if (!content?.parts) return event;
+  return {
+    ...event,
+    content: { ...content, parts: content.parts.filter(({ thought }) => thought !== true) },
+  };
+}
+
+/** An id that starts with {@link AF_FUNCTION_CALL_ID_PREFIX}. Semantics: the function of this name of `@google/adk` 2.0.0. */
+export function generateClientFunctionCallId(): string {
+  return `${AF_FUNCTION_CALL_ID_PREFIX}${globalThis.crypto.randomUUID()}`;
+}
+
+/** Gives an id to the function calls of an event that have none. Semantics: as in `@google/adk` 2.0.0. */
+export function populateClientFunctionCallId(modelResponseEvent: Pick<Event, 'content'>): void {
+  for (const call of getFunctionCalls(modelResponseEvent)) call.id ||= generateClientFunctionCallId();
 }

@@ -1,5 +1,6 @@
 import type { AppSettings } from '../agents/app-settings.ts';
 import type { ResolvedBudgetLimits } from '../agents/budget-limits.ts';
+import type { LlmAgent } from '../agents/llm-agent.ts';
 import type { TurnError, TurnRunConfig } from '../protocol/turn.ts';
 import { formatDuration } from '../schema/duration.ts';
 import type { SessionUsage, StepUsage } from '../store/store.ts';
@@ -35,7 +36,19 @@ export function exceededLlmCalls(
   if (maxLlmCalls <= 0 || steps < maxLlmCalls) return undefined;
   return {
     code: 'LLM_CALLS_LIMIT_EXCEEDED',
-    message: `Max number of llm calls limit of \`${maxLlmCalls}\` exceeded`,
+    message: `Max number of llm calls limit of ${maxLlmCalls} exceeded`,
+  };
+}
+
+/** The limit of an agent's `maxIterations`, where its model steps in the invocation have used it up. */
+export function exceededIterations(
+  { name, durable: { maxIterations } }: Pick<LlmAgent, 'name' | 'durable'>,
+  steps: number,
+): TurnError | undefined {
+  if (maxIterations === undefined || steps < maxIterations) return undefined;
+  return {
+    code: 'MAX_ITERATIONS_EXCEEDED',
+    message: `Max iterations limit of \`${maxIterations}\` of agent ${name} exceeded`,
   };
 }
 

@@ -1,65 +1,163 @@
+import { CallbackFailed } from '../agents/callback-failed.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import type { Content } from '../events/content.ts';
-import { appendInstructions, appendTools, type LlmRequest } from '../models/llm-request.ts';
-import type { SessionNames } from '../store/store.ts';
+import { takesSchemaWithTools } from '../models/gemini-generation.ts';
+import { appendInstructions, appendTools, type LlmRequest, removeTools } from '../models/llm-request.ts';
+import type { PluginManager } from '../plugins/plugin-manager.ts';
+import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
+import type { DraftEvent } from '../store/store.ts';
+import type { BaseTool } from '../tools/base-tool.ts';
+import type { ContextInit } from '../tools/context-init.ts';
+import { InvocationContext } from '../tools/invocation-context.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
 import { thrownMessage } from '../tools/thrown-message.ts';
-import { fillTemplate } from './fill-template.ts';
-import type { Transcript } from './transcript.ts';
+import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
+import { assertLasting, namesOf, offerTools } from './offer-tools.ts';
+import { runProcessors } from './processors/run-processors.ts';
+import { assertWhole } from './request-shape.ts';
+import { setSite } from './request-site.ts';
+import { RequestTools } from './request-tools.ts';
+import { resolveTools } from './resolve-tools.ts';
+import {
+  SET_MODEL_RESPONSE,
+  SET_MODEL_RESPONSE_INSTRUCTION,
+  SetModelResponseTool,
+} from './set-model-response.ts';
 
-export interface RequestContext {
-  invocationId: string;
-  names: SessionNames;
-  state: Record<string, unknown>;
+export { InstructionFailed } from './processors/instructions-processor.ts';
+
+export interface RequestSite {
+  agent: LlmAgent;
+  /**
+   * Of the step: agent, live state, transcript, abort signal, run config, invocation. Its event actions are the model event's.
+   * State that processors yield is laid over its state.
+   */
+  init: ContextInit;
+  plugins: PluginManager;
+  /** Of the app. */
+  toolFactories: ReadonlyMap<string, ToolFactory>;
+  /** Of the invocation. */
+  toolEdits: readonly ToolEdit[];
 }
 
-/** An instruction provider threw. It is user code that may fail for a while, and is tried again like a model. */
-export class InstructionFailed extends Error {
-  readonly code = 'HOLDFAST_INSTRUCTION_FAILED';
-  override readonly name = 'InstructionFailed';
-  readonly retryable = true;
+export interface BuiltRequest {
+  /** Its `toolsDict` holds the tools to plan with. */
+  request: LlmRequest;
+  /** What processors yielded, in order. */
+  events: DraftEvent[];
+  /** All edits of the invocation by now, those made later by callbacks included: to be asked when the step is recorded. */
+  toolEdits(): readonly ToolEdit[];
+  /**
+   * To be called when callbacks have edited the request, before it is sent.
+   *
+   * @throws CallbackFailed for what can't be sent, DefinitionError for a tool that another worker could not find.
+   */
+  settle(): void;
 }
+
+const AGENT_LABEL = 'adk_agent_name';
 
 /**
- * What the model is asked: the transcript, the agent's instruction, its tools, its settings. The array of contents is the
- * request's own; the contents in it are frozen and shared with later steps, so they are replaced and never edited.
+ * What the model is asked: what the agent's request processors make of nothing, then its toolsets and tools, and those that
+ * the invocation has added. The array of contents is the request's own; the contents in it are frozen and shared with later
+ * steps until user code gets to see them.
+ *
+ * @throws InstructionFailed, MissingTemplateValue, CallbackFailed, PluginFailed, ToolsetFailed, ToolFactoryFailed, and
+ * DefinitionError where tools clash.
  */
-export async function buildRequest(
-  agent: LlmAgent,
-  transcript: Pick<Transcript, 'contents' | 'message'>,
-  context: RequestContext,
-): Promise<LlmRequest> {
-  const request: LlmRequest = {
-    model: agent.canonicalModel.model,
-    contents: transcript.contents(),
-    config: { ...agent.generateContentConfig },
-    toolsDict: {},
+export async function buildRequest(site: RequestSite): Promise<BuiltRequest> {
+  const { agent, plugins, toolFactories: factories } = site;
+  const invocation = site.init.invocation ?? new InvocationContext(site.init);
+  const init = site.init.invocation === undefined ? { ...site.init, invocation } : site.init;
+  const resolved = resolveTools(agent, () => new ReadonlyContext(init));
+  const groups = resolved instanceof Promise ? await resolved : resolved;
+  const addsTools = site.toolEdits.some((edit) => 'add' in edit);
+  const answering = responseTools(agent, addsTools);
+  const tools = new RequestTools({
+    expected: () => [...groups.flatMap((group) => group.tools), ...answering],
+    factories,
+    edits: site.toolEdits,
+  });
+  const request: LlmRequest = { contents: [], config: {}, toolsDict: {}, tools };
+  if (addsTools || plugins.hasPlugins) setSite(request, { plugins, addsTools });
+  const events = await runProcessors({ agent, invocation, init, request });
+  await offerTools({ agent, init, request, groups, edits: tools.edits });
+  appendTools(request, answering);
+  tools.takeOver(request);
+  const offered = Object.keys(request.toolsDict);
+  leaveAllowed(request, tools.edits);
+  answerByCall(agent, request);
+  label(request, agent.name);
+  return {
+    request,
+    events,
+    toolEdits: () => tools.edits,
+    settle() {
+      assertEdited(agent, request);
+      const known = [...namesOf(groups), ...offered, SET_MODEL_RESPONSE, ...tools.added];
+      assertLasting(agent, request, new Set(known));
+      answerByCall(agent, request);
+    },
   };
-  const instruction = await instructionOf(agent, transcript.message, context);
-  if (instruction !== '') appendInstructions(request, [instruction]);
-  appendTools(request, [...agent.tools]);
-  return request;
 }
 
-async function instructionOf(
-  agent: LlmAgent,
-  message: Content | undefined,
-  { invocationId, names, state }: RequestContext,
-): Promise<string> {
-  if (typeof agent.instruction === 'string') return fillTemplate(agent.instruction, state);
-  const { instruction } = agent;
-  const readonlyContext = new ReadonlyContext({
-    appName: names.app,
-    userId: names.userId,
-    sessionId: names.sessionId,
-    invocationId,
-    agentName: agent.name,
-    state,
-    ...(message === undefined ? {} : { userContent: message }),
-  });
+function assertEdited(agent: LlmAgent, request: LlmRequest): void {
   try {
-    return await instruction(readonlyContext);
-  } catch (error) {
-    throw new InstructionFailed(`the instruction of agent ${agent.name} failed: ${thrownMessage(error)}`);
+    assertWhole(request);
+  } catch (cause) {
+    const problem = thrownMessage(cause);
+    throw new CallbackFailed({
+      agent: agent.name,
+      callback: 'beforeModelCallback',
+      problem,
+      cause,
+      retryable: false,
+    });
   }
+}
+
+const responseTool = new WeakMap<LlmAgent, BaseTool>();
+
+/** `set_model_response`, where the model can't have both tools and a response schema. */
+function responseTools(agent: LlmAgent, addsTools: boolean): BaseTool[] {
+  const { outputJsonSchema, tools } = agent;
+  if (outputJsonSchema === undefined || (tools.length === 0 && !addsTools)) return [];
+  if (takesSchemaWithTools(agent.canonicalModel)) return [];
+  return [responseToolOf(agent, outputJsonSchema)];
+}
+
+function responseToolOf(agent: LlmAgent, schema: JsonSchemaObject): BaseTool {
+  const known = responseTool.get(agent) ?? new SetModelResponseTool(schema);
+  responseTool.set(agent, known);
+  return known;
+}
+
+/** An agent without tools has got some only now. */
+function answerByCall(agent: LlmAgent, request: LlmRequest): void {
+  const { outputJsonSchema: schema, generateContentConfig } = agent;
+  const { config, toolsDict } = request;
+  if (schema === undefined || config?.responseJsonSchema !== schema) return;
+  if (Object.keys(toolsDict).length === 0 || takesSchemaWithTools(agent.canonicalModel)) return;
+  delete config.responseJsonSchema;
+  delete config.responseMimeType;
+  const { responseMimeType } = generateContentConfig;
+  if (responseMimeType !== undefined) config.responseMimeType = responseMimeType;
+  appendTools(request, [responseToolOf(agent, schema)]);
+  appendInstructions(request, [SET_MODEL_RESPONSE_INSTRUCTION]);
+}
+
+/** Tools that earlier steps have added stand in the request by now, whether they are allowed or not. */
+function leaveAllowed(request: LlmRequest, edits: readonly ToolEdit[]): void {
+  const { allowedTools } = request;
+  if (allowedTools === undefined || edits.length === 0) return;
+  const isLeft = (name: string) => allowedTools.includes(name) || name === SET_MODEL_RESPONSE;
+  removeTools(
+    request,
+    Object.keys(request.toolsDict).filter((name) => !isLeft(name)),
+  );
+}
+
+function label(request: LlmRequest, agent: string): void {
+  request.config ??= {};
+  const { labels } = request.config;
+  if (!labels?.[AGENT_LABEL]) request.config.labels = { ...labels, [AGENT_LABEL]: agent };
 }

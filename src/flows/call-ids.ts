@@ -76,27 +76,8 @@ export function withoutOwnCallIds(
   });
 }
 
-/**
- * The responses to `calls` as the model sees them: the response at a place has the id of the call at that place, or none
- * where the call has none. Undefined where there are not as many responses as calls.
- */
-export function responsesTo(calls: Content, responses: Content): Content | undefined {
-  const ids = (calls.parts ?? []).flatMap(({ functionCall }) =>
-    functionCall === undefined ? [] : [functionCall.id],
-  );
-  let place = 0;
-  const answered = withParts(responses, (part) => {
-    if (part.functionResponse === undefined) return part;
-    const id = ids[place];
-    place += 1;
-    if (part.functionResponse.id === id) return part;
-    const { id: _other, ...functionResponse } = part.functionResponse;
-    return { ...part, functionResponse: id === undefined ? functionResponse : { ...functionResponse, id } };
-  });
-  return place === ids.length ? answered : undefined;
-}
-
-function withParts(content: Content, change: (part: Part) => Part): Content {
+/** Content with other parts, or itself where none is another. */
+export function withParts(content: Content, change: (part: Part) => Part): Content {
   const before = content.parts ?? [];
   const parts = before.map(change);
   return parts.some((part, index) => part !== before[index]) ? { ...content, parts } : content;

@@ -1,5 +1,7 @@
-const PLACEHOLDER = /\{+[^{}]*\}+/g;
+// The look behind keeps a long run of braces from being tried at each of them.
+const PLACEHOLDER = /(?<!\{)\{+[^{}]*\}+/g;
 const NAME = /^((app|user|temp):)?[a-zA-Z_][a-zA-Z0-9_]*$/;
+const ARTIFACT = 'artifact.';
 
 /** A placeholder of an instruction names a key that the state doesn't have. */
 export class MissingTemplateValue extends Error {
@@ -13,15 +15,22 @@ export class MissingTemplateValue extends Error {
  * behind the key it may be missing. What is no such name stays as it is. Objects are written as JSON. Semantics:
  * `injectSessionState` of `@google/adk` 2.0.0.
  *
- * @throws MissingTemplateValue
+ * @param states the first that has a key counts.
+ * @throws MissingTemplateValue also for `{artifact.name}`: there is no artifact service.
  */
-export function fillTemplate(template: string, state: Readonly<Record<string, unknown>>): string {
+export function fillTemplate(
+  template: string,
+  ...states: readonly Readonly<Record<string, unknown>>[]
+): string {
   return template.replace(PLACEHOLDER, (placeholder) => {
     const inside = placeholder.replace(/^\{+|\}+$/g, '').trim();
     const optional = inside.endsWith('?');
     const key = optional ? inside.slice(0, -1) : inside;
+    if (key.startsWith(ARTIFACT)) throw new MissingTemplateValue('Artifact service is not initialized.');
     if (!NAME.test(key)) return placeholder;
-    if (Object.hasOwn(state, key)) return textOf(state[key]);
+    // Own properties only: an inherited `constructor` is no value of the state.
+    const state = states.find((each) => Object.hasOwn(each, key));
+    if (state !== undefined) return textOf(state[key]);
     if (optional) return '';
     throw new MissingTemplateValue(
       `Context variable not found: \`${key}\`. Set it in the state, or write {${key}?} in the instruction.`,

@@ -1,3 +1,4 @@
+import type { Part } from '../events/content.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall, ToolSchedule } from '../protocol/step.ts';
@@ -10,16 +11,37 @@ import { unknownToolText } from './unknown-tool.ts';
 /** More calls in one response than this are answered with an error: their plan would not fit one payload. */
 const MOST_CALLS = 128;
 
-/** The worker ends an attempt at the tool's timeout; Temporal only where the worker failed to. */
-const TIMEOUT_MARGIN = 5_000;
+/**
+ * The worker ends an attempt at the tool's timeout, and callbacks hear of it; Temporal ends it only where the worker failed to.
+ * Milliseconds.
+ */
+export const TIMEOUT_MARGIN = 5_000;
 
 /** What the plan leaves of a payload to the rest of the step's outcome. */
 const PLAN_LIMIT = PAYLOAD_LIMIT - 4 * 1024;
 
 export interface FunctionCallOfStep {
+  /** `''` for code that the model wrote. */
   callId: string;
   name: string;
   args: Record<string, unknown>;
+  /** Answers the call, which isn't run. */
+  response?: Record<string, unknown>;
+}
+
+/**
+ * What a response asks to be run, in the order of its parts: function calls, which must have their ids, and code that the
+ * agent's executor runs.
+ */
+export function callsOf(parts: readonly Part[], codeTool: BaseTool | undefined): FunctionCallOfStep[] {
+  return parts.flatMap(({ functionCall, executableCode }) => {
+    if (functionCall !== undefined) {
+      const { id = '', name = '', args = {} } = functionCall;
+      return [{ callId: id, name, args }];
+    }
+    if (executableCode === undefined || codeTool === undefined) return [];
+    return [{ callId: '', name: codeTool.name, args: { ...executableCode } }];
+  });
 }
 
 export interface CallPlan {
@@ -36,20 +58,29 @@ export interface CallPlan {
  * Turns a response's function calls into what the workflow carries out and what the ledger keeps. The plan fits one
  * payload whatever the model wrote: first each call gets its barest form, then what room is left goes to arguments and
  * summaries, in call order.
+ *
+ * @param tools by name, those of the request.
+ * @param codeTool runs code that the model wrote.
  */
 export function planCalls(
   runKey: string,
   step: number,
   functionCalls: readonly FunctionCallOfStep[],
   tools: ReadonlyMap<string, BaseTool>,
+  codeTool?: BaseTool,
 ): CallPlan {
   const plan: CallPlan = { calls: [], schedules: {}, rows: [], all: [] };
   const drafts: { index: number; args: Record<string, unknown>; forms: PlannedCall[] }[] = [];
   let room = PLAN_LIMIT;
-  for (const [index, { callId, name, args }] of functionCalls.entries()) {
+  for (const [index, { callId, name, args, response }] of functionCalls.entries()) {
     const call = { callKey: callKeyOf(runKey, step, index), callId, tool: name };
     plan.all.push(call);
-    const tool = tools.get(name);
+    if (response !== undefined) {
+      plan.rows.push({ ...call, index, response });
+      continue;
+    }
+    // No function call runs code, whatever name the model gives it.
+    const tool = callId === '' ? codeTool : tools.get(name);
     if (tool === undefined) {
       plan.rows.push({ ...call, index, response: { error: unknownToolText(name, [...tools.keys()]) } });
       continue;

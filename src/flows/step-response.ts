@@ -1,208 +1,182 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import type { ResolvedPriceTable } from '../agents/price-table.ts';
-import type { Event } from '../events/event.ts';
-import { createEventActions } from '../events/event-actions.ts';
+import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
+import { findCode } from '../code-executors/code-parts.ts';
+import { codeTool } from '../code-executors/code-tool.ts';
+import type { FunctionCall, Part } from '../events/content.ts';
+import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import type { Reference } from '../protocol/carried.ts';
-import { stepKeyOf } from '../protocol/identity.ts';
-import type { StepOutcome } from '../protocol/step.ts';
-import type { InvocationOutcome } from '../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { CommitStep, NewEvent, StepUsage } from '../store/store.ts';
+import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { presentFields } from '../schema/present-fields.ts';
+import type { DraftEvent, NewEvent, StepUsage } from '../store/store.ts';
+import type { BaseTool } from '../tools/base-tool.ts';
+import type { ToolEdit } from '../tools/turn-tools.ts';
 import { nameCalls, type TakenCallIds } from './call-ids.ts';
-import { cutToBytes } from './cut-to-bytes.ts';
 import { finalTextOf } from './final-text.ts';
-import { planCalls } from './plan-calls.ts';
-import { costOf } from './prices.ts';
-import { carry } from './size-rule.ts';
-import { tokenCount } from './token-count.ts';
+import { answerBySchema, modelOutputOf } from './model-output.ts';
+import { callsOf, type FunctionCallOfStep, planCalls } from './plan-calls.ts';
+import type { AskedStep, StepDraft } from './step-draft.ts';
+import { shortened } from './step-draft.ts';
 
-/** Messages of a turn's end go into the history, in bytes. */
-const LONGEST_MESSAGE = 2_000;
-const LONGEST_CODE = 200;
-
-/** What a model's answer, or its failure, adds to the store. */
-export type StepResponse = Pick<
-  CommitStep,
-  'agent' | 'events' | 'calls' | 'rows' | 'usage' | 'outcome' | 'ending'
->;
-
-export interface AskedStep {
-  session: string;
-  invocationId: string;
-  runKey: string;
-  step: number;
-  agent: string;
-  model: string;
-  /** What earlier steps of the invocation used. */
+/** A response that counts, and what is known about where it comes from. */
+export interface GivenResponse {
+  response: LlmResponse;
   usage: StepUsage;
-  prices: ResolvedPriceTable;
+  /** Of callbacks and processors, to be stored before the model's. */
+  events: NewEvent[];
+  /** What callbacks, processors, tools and the planner have done, as JSON; asked last. */
+  actions: () => EventActions | undefined;
+  /** Those of the request. */
+  tools: ReadonlyMap<string, BaseTool>;
+  /** Runs the code of the response; undefined where nobody does. */
+  codeExecutor: BaseCodeExecutor | undefined;
+  toolEdits: readonly ToolEdit[] | undefined;
+  /** The client answers the calls. */
+  pauses: boolean;
+  /** What an agent's planner makes of the parts. */
+  planned: ((parts: readonly Part[]) => Part[] | undefined) | undefined;
 }
 
-/** The step that a response asks for: its calls, or the end of the turn. */
-export function stepFromResponse(
+/**
+ * The step that a response asks for: its calls, or the end of the turn.
+ *
+ * @throws JsonValueError for metadata that can't be stored.
+ */
+export async function draftFromResponse(
   asked: AskedStep,
   agent: LlmAgent,
-  response: LlmResponse,
+  given: GivenResponse,
   takenCallIds: TakenCallIds,
-): StepResponse {
-  const given = (response.content?.parts ?? []).filter((part) => typeof part === 'object' && part !== null);
-  const { parts, callIds } = nameCalls(given, asked.runKey, asked.step, takenCallIds);
-  const usage = usageOf(response, asked);
-  const total = addUsage(asked.usage, usage);
-  const calls = parts.flatMap(({ functionCall }) => (functionCall === undefined ? [] : [functionCall]));
-  const text = finalTextOf({ parts });
+): Promise<StepDraft> {
+  const { usage, tools, codeExecutor } = given;
+  const response = presentFields(given.response);
+  const whole = partsOf(response);
+  const isThought = thoughtsOf(whole);
+  const planned = given.planned?.(whole) ?? whole;
+  const bySchema = tools.has('set_model_response')
+    ? await answerBySchema(agent, functionCallsOf(planned))
+    : { errors: NO_ERRORS };
+  const answered = 'text' in bySchema;
+  const errors = answered ? NO_ERRORS : bySchema.errors;
+  const errorAt = functionCallsOf(planned).map((call) => errors.get(call));
+  const found =
+    answered || codeExecutor === undefined ? undefined : findCode(codeExecutor, planned, isThought);
+  const said = answered ? [{ text: bySchema.text }] : (found?.parts ?? planned);
+  const { parts } = nameCalls(said, asked.runKey, asked.step, takenCallIds);
+  const code = codeExecutor === undefined || found === undefined ? undefined : codeTool(codeExecutor);
+  const calls: FunctionCallOfStep[] = [
+    ...withErrors(callsOf(parts, undefined), errorAt),
+    ...(code === undefined || found === undefined ? [] : [{ callId: '', name: code.name, args: found.code }]),
+  ];
   const failed = calls.length === 0 && response.errorCode !== undefined;
-  const final = calls.length === 0 && !failed;
-  const { partial: _partial, ...said } = response;
-  const event: Omit<Event, 'id' | 'timestamp'> = {
-    ...said,
+  // The provider has run code, and the model has yet to say what it makes of the result.
+  const goesOn = !failed && calls.length === 0 && parts.at(-1)?.codeExecutionResult !== undefined;
+  // What is answered already is nobody else's to answer.
+  const pauses = given.pauses && calls.some((call) => call.callId !== '' && call.response === undefined);
+  const event: DraftEvent = {
+    ...fieldsOf(response),
     ...(response.content === undefined ? {} : { content: { ...response.content, role: 'model', parts } }),
     invocationId: asked.invocationId,
     author: asked.agent,
-    actions: createEventActions(
-      final && agent.outputKey !== undefined && text !== ''
-        ? { stateDelta: { [agent.outputKey]: text } }
-        : {},
-    ),
+    ...longRunning(calls, tools),
+    actions: await actionsOf(agent, given.actions(), {
+      answered,
+      text: calls.length === 0 && !failed && !goesOn ? finalTextOf({ parts }) : '',
+    }),
   };
-  if (calls.length === 0) {
-    const ending: InvocationOutcome = failed
-      ? { status: 'failed', error: errorOf(response), usage: total }
-      : { status: 'completed', text: textOf(asked, text), usage: total };
-    return {
-      ...ended(asked, failed ? 'failed' : 'final', ending),
-      events: [{ kind: failed && parts.length === 0 ? 'error' : 'model', event }],
-      usage,
-    };
+  const events: NewEvent[] = [
+    ...given.events,
+    { kind: failed && parts.length === 0 ? 'error' : 'model', event },
+  ];
+  if (failed) return { asked, events, usage, error: errorOf(response) };
+  if (calls.length === 0 && !goesOn) return { asked, events, usage };
+  if (pauses) return { asked, events, usage, cut: 'agent' };
+  const plan = planCalls(asked.runKey, asked.step, calls, tools, code);
+  const { maxParallelCalls } = agent.durable;
+  return { asked, events, usage, plan: { ...plan, maxParallelCalls, toolEdits: given.toolEdits } };
+}
+
+const NO_ERRORS: ReadonlyMap<FunctionCall, string> = new Map();
+
+function partsOf({ content }: LlmResponse): Part[] {
+  return (content?.parts ?? []).filter((part) => typeof part === 'object' && part !== null).map(present);
+}
+
+/** Other providers, and user code, write null for what isn't there. */
+function present(given: Part): Part {
+  const part = presentFields(given);
+  // It says nothing at all, which is refused where it is read.
+  if (Object.keys(part).length === 0) return given;
+  if (part.functionCall === undefined) return part;
+  const functionCall = presentFields(part.functionCall);
+  return functionCall === part.functionCall ? part : { ...part, functionCall };
+}
+
+/** Those of the model itself: what a planner marks so may be a plan that is carried out by its code. */
+function thoughtsOf(parts: readonly Part[]): (part: Part) => boolean {
+  const thoughts = new Set(parts.filter(({ thought }) => thought).map(({ text }) => text));
+  return ({ thought, text }) => thought === true && thoughts.has(text);
+}
+
+function functionCallsOf(parts: readonly Part[]): FunctionCall[] {
+  return parts.flatMap(({ functionCall }) => (functionCall === undefined ? [] : [functionCall]));
+}
+
+/** Calls that are answered without being run. */
+function withErrors(
+  calls: readonly FunctionCallOfStep[],
+  errorAt: readonly (string | undefined)[],
+): FunctionCallOfStep[] {
+  return calls.map((call, index) => {
+    const error = errorAt[index];
+    return error === undefined ? call : { ...call, response: { error } };
+  });
+}
+
+/** Own fields of the response, that of a piece of a stream left out. */
+function fieldsOf(response: LlmResponse): Omit<LlmResponse, 'partial'> {
+  const { partial: _partial, ...fields } = response;
+  const { customMetadata } = fields;
+  if (customMetadata === undefined || customMetadata === null) return fields;
+  return { ...fields, customMetadata: metadataOf(customMetadata) };
+}
+
+/** What JSON would drop, or could not write, is said to be wrong where it stands. */
+function metadataOf(customMetadata: unknown): Record<string, unknown> {
+  if (!isRecord(customMetadata)) {
+    throw new JsonValueError(['customMetadata'], `expected an object, got ${kindOf(customMetadata)}`);
   }
-  const plan = planCalls(
-    asked.runKey,
-    asked.step,
-    calls.map(({ name, args }, index) => ({
-      callId: callIds[index] ?? '',
-      name: name ?? '',
-      args: args ?? {},
-    })),
-    new Map(agent.tools.map((tool) => [tool.name, tool])),
-  );
-  const outcome: StepOutcome = {
-    v: PROTOCOL_VERSION,
-    kind: 'calls',
-    session: asked.session,
-    seq: 0,
-    agent: asked.agent,
-    model: asked.model,
-    calls: plan.calls,
-    schedules: plan.schedules,
-    maxParallelCalls: agent.durable.maxParallelCalls,
-    usage: total,
-  };
-  return {
-    agent: asked.agent,
-    events: [{ kind: 'model', event }],
-    calls: plan.all,
-    rows: plan.rows,
-    usage,
-    outcome,
-  };
+  try {
+    return toJsonValue(customMetadata) as Record<string, unknown>;
+  } catch (error) {
+    if (!(error instanceof JsonValueError)) throw error;
+    throw new JsonValueError(['customMetadata', ...error.at], error.problem, { cause: error });
+  }
 }
 
-/** The end of a turn whose last call asked for no summary; it was settled by an attempt that nobody heard of. */
-export function endWithResponses(asked: AskedStep): StepResponse {
-  const usage: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
-  return { ...ended(asked, 'final', { status: 'completed', usage: asked.usage }), events: [], usage };
+function longRunning(
+  calls: readonly FunctionCallOfStep[],
+  tools: ReadonlyMap<string, BaseTool>,
+): Pick<DraftEvent, 'longRunningToolIds'> {
+  const ids = calls.filter(({ callId, name }) => callId !== '' && tools.get(name)?.isLongRunning);
+  return ids.length === 0 ? {} : { longRunningToolIds: ids.map(({ callId }) => callId) };
 }
 
-/** The end of a turn whose model, or whose agent, can't go on: an error event, kept. */
-export function stepFromError(
-  asked: AskedStep,
-  error: { code: string; message: string },
-  usage: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
-): StepResponse {
-  const message = cutToBytes(error.message, LONGEST_MESSAGE);
-  const event: NewEvent = {
-    kind: 'error',
-    event: {
-      invocationId: asked.invocationId,
-      author: asked.agent,
-      errorCode: error.code,
-      errorMessage: message,
-      actions: createEventActions(),
-    },
-  };
-  const ending: InvocationOutcome = {
-    status: 'failed',
-    error: { code: error.code, message },
-    usage: addUsage(asked.usage, usage),
-  };
-  return { ...ended(asked, 'failed', ending), events: [event], usage };
-}
-
-function ended(
-  asked: AskedStep,
-  kind: 'final' | 'failed',
-  ending: InvocationOutcome,
-): Omit<StepResponse, 'events' | 'usage'> {
-  return {
-    agent: asked.agent,
-    calls: [],
-    rows: [],
-    outcome: {
-      v: PROTOCOL_VERSION,
-      kind,
-      session: asked.session,
-      seq: 0,
-      from: 0,
-      agent: asked.agent,
-      model: asked.model,
-      outcome: ending,
-    },
-    ending,
-  };
-}
-
-/** The size rule of results, whose text is plain while it is small. */
-function textOf({ runKey, step }: AskedStep, text: string): string | Reference {
-  const carried = carry(stepKeyOf(runKey, step), text);
-  return 'value' in carried ? carried.value : carried.ref;
+async function actionsOf(
+  agent: LlmAgent,
+  given: EventActions | undefined,
+  { text, answered }: { text: string; answered: boolean },
+): Promise<EventActions> {
+  const actions = createEventActions(given);
+  if (answered) actions.skipSummarization = true;
+  const { outputKey } = agent;
+  const isEmpty = agent.outputSchema === undefined ? text === '' : text.trim() === '';
+  if (outputKey === undefined || isEmpty) return actions;
+  const { state } = await modelOutputOf(agent, text);
+  return { ...actions, stateDelta: { ...actions.stateDelta, [outputKey]: state } };
 }
 
 function errorOf({ errorCode, errorMessage }: LlmResponse): { code: string; message: string } {
-  const code = cutToBytes(String(errorCode ?? 'UNKNOWN'), LONGEST_CODE);
-  return { code, message: cutToBytes(errorMessage || `the model stopped with ${code}`, LONGEST_MESSAGE) };
-}
-
-/** What a response says that it used; a model that says nothing counts as a call, and no tokens. */
-export function usageOf(
-  { usageMetadata }: LlmResponse,
-  { prices, model }: Pick<AskedStep, 'prices' | 'model'>,
-): StepUsage {
-  const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } =
-    usageMetadata ?? {};
-  const promptTokens = tokenCount(promptTokenCount);
-  const outputTokens = tokenCount(candidatesTokenCount) + tokenCount(thoughtsTokenCount);
-  const sum = promptTokens + tokenCount(toolUsePromptTokenCount) + outputTokens;
-  const cost = costOf(prices, model, usageMetadata);
-  return {
-    modelCalls: 1,
-    promptTokens,
-    outputTokens,
-    totalTokens: Math.max(tokenCount(usageMetadata?.totalTokenCount), sum),
-    ...(cost === undefined ? {} : { cost }),
-  };
-}
-
-function addUsage(one: StepUsage, other: StepUsage): StepUsage {
-  const { unknownCalls } = one;
-  return {
-    modelCalls: one.modelCalls + other.modelCalls,
-    promptTokens: one.promptTokens + other.promptTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    totalTokens: one.totalTokens + other.totalTokens,
-    ...(one.cost === undefined && other.cost === undefined
-      ? {}
-      : { cost: (one.cost ?? 0) + (other.cost ?? 0) }),
-    ...(unknownCalls === undefined ? {} : { unknownCalls }),
-  };
+  const code = String(errorCode ?? 'UNKNOWN');
+  return shortened({ code, message: errorMessage || `the model stopped with ${code}` });
 }

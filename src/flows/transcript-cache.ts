@@ -9,6 +9,7 @@ interface Kept {
   log: TranscriptLog;
   bytes: number;
   names: string;
+  app: string;
 }
 
 /** What the cache has of a session, held until the store has answered, whatever becomes of the cache meanwhile. */
@@ -17,6 +18,8 @@ export interface KnownTranscript {
   readonly ask: Pick<OpenStep, 'session' | 'knownSeq'>;
   readonly log: TranscriptLog;
   readonly seq: number;
+  /** Whose session it is; undefined where nothing is known. */
+  readonly app?: string;
 }
 
 /** Of `OpenedStep`. */
@@ -55,10 +58,12 @@ export class TranscriptCache {
    */
   known(step: Pick<OpenStep, 'session' | 'identity'>): KnownTranscript {
     const session = step.session ?? (step.identity && this.#sessions.get(namesKey(step.identity)));
-    const log = session === undefined ? undefined : this.#kept.get(session)?.log;
-    if (session === undefined || log === undefined) return { ask: {}, log: new TranscriptLog(), seq: 0 };
+    const kept = session === undefined ? undefined : this.#kept.get(session);
+    if (session === undefined || kept === undefined) return { ask: {}, log: new TranscriptLog(), seq: 0 };
+    const { log, app } = kept;
     const { seq } = log;
-    return { ask: { session, knownSeq: step.session === undefined ? Math.max(seq - 1, 0) : seq }, log, seq };
+    const knownSeq = step.session === undefined ? Math.max(seq - 1, 0) : seq;
+    return { ask: { session, knownSeq }, log, seq, app };
   }
 
   /**
@@ -84,13 +89,40 @@ export class TranscriptCache {
         );
       }
     }
-    this.#keep(session, namesKey(names), log);
+    this.#keep(session, names, log);
     return log.at(seq);
   }
 
-  #keep(session: string, names: string, log: TranscriptLog): void {
-    this.#kept.set(session, { log, bytes: log.bytes + 2 * names.length, names });
+  /**
+   * The transcript as it is by now, for who opens no step, and remembers it.
+   *
+   * @param readAfter reads all events after a seq: those that aren't known.
+   * @throws StoreBehindHistory where the store has another history than was known.
+   */
+  async current(
+    session: string,
+    names: SessionNames,
+    readAfter: (seq: number) => Promise<readonly StoredEvent[]>,
+  ): Promise<Transcript> {
+    let log = this.#kept.get(session)?.log ?? new TranscriptLog();
+    if (!log.append(await readAfter(log.seq))) {
+      log = new TranscriptLog();
+      if (!log.append(await readAfter(0))) {
+        throw new StoreBehindHistory('the events of the session have gaps');
+      }
+    }
+    this.#keep(session, names, log);
+    return log.at(log.seq);
+  }
+
+  #keep(session: string, { app, ...rest }: SessionNames, log: TranscriptLog): void {
+    const names = namesKey({ app, ...rest });
+    const weigh = () => this.#kept.set(session, { log, bytes: log.bytes + 2 * names.length, names, app });
+    weigh();
     if (this.#kept.has(session)) this.#sessions.set(names, session);
+    log.onDerived(() => {
+      if (this.#kept.peek(session)?.log === log) weigh();
+    });
   }
 }
 

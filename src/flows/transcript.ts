@@ -1,8 +1,17 @@
 import type { Content } from '../events/content.ts';
+import type { Event } from '../events/event.ts';
 import type { StoredEvent } from '../store/store.ts';
-import type { TakenCallIds } from './call-ids.ts';
-import { GrowingContents } from './contents.ts';
+import type { Perspective, TranscriptView } from '../tools/invocation-context.ts';
+import type { ToolCallRecord } from '../tools/tool-call-record.ts';
+import { CallIds, type TakenCallIds } from './call-ids.ts';
 import { freezeDeep } from './freeze-deep.ts';
+import { type ContentsAt, PerspectiveContents } from './perspective-contents.ts';
+import { TurnToolCalls } from './turn-tool-calls.ts';
+import { unmatchedResponses } from './unmatched-responses.ts';
+import { visibleEvents } from './visible-events.ts';
+
+/** Agents and branches that take part at a time are few; one more is made anew each time. */
+const MOST_PERSPECTIVES = 16;
 
 /** What a step sees of its session, and all that it will see: later events change nothing in it. */
 export interface Transcript {
@@ -11,21 +20,45 @@ export interface Transcript {
   readonly last: StoredEvent | undefined;
   /** The last visible message of the user. */
   readonly message: Content | undefined;
+  /**
+   * Ids of the responses in {@link Transcript.message} that answer no visible call, `''` for one without an id: no model sees
+   * them.
+   */
+  readonly unmatched: readonly string[];
   readonly callIds: TakenCallIds;
-  /** All events, hidden ones included: a new array of frozen events. */
-  events(): StoredEvent[];
-  /** What the model sees: a new array of frozen contents, to be replaced and not edited. */
-  contents(): Content[];
+  /** Visible ones in order, frozen. */
+  events(): readonly Event[];
+  /** What a model sees: a new array of frozen contents, to be replaced and not edited. */
+  contents(perspective: Perspective): Content[];
+  /** The invocation's calls that have their outcome, in call order, those of the last step included; frozen. */
+  toolCalls(invocationId: string): readonly ToolCallRecord[];
+  /** What it is with events that are about to follow; derived anew, and kept by nobody else. */
+  followedBy(events: readonly Omit<StoredEvent, 'seq'>[]): Transcript;
+}
+
+/** A transcript as the contexts of an invocation show it. */
+export function transcriptView(transcript: Transcript, invocationId: string): TranscriptView {
+  return {
+    events: () => transcript.events(),
+    contents: (perspective) => transcript.contents(perspective),
+    toolCalls: () => transcript.toolCalls(invocationId),
+  };
 }
 
 /**
  * A session's events as this worker has read them, with what is derived of them. It grows at its end only, so that the
- * transcripts handed out share it: a step of a long session costs what is new.
+ * transcripts handed out share it: a step of a long session costs what is new. What an agent sees is derived when it is first
+ * asked for, and grows from then on.
  */
 export class TranscriptLog {
   readonly #events: StoredEvent[] = [];
-  readonly #contents = new GrowingContents();
+  readonly #callIds = new CallIds();
+  /** The one that was asked for last comes last. */
+  readonly #perspectives = new Map<string, PerspectiveContents>();
+  #toolCalls: TurnToolCalls | undefined;
+  #message: StoredEvent | undefined;
   #bytes = 0;
+  #onDerived: (() => void) | undefined;
 
   /** Seq of the last event; seq is gapless from 1. */
   get seq(): number {
@@ -34,7 +67,14 @@ export class TranscriptLog {
 
   /** About how much memory it takes. */
   get bytes(): number {
-    return this.#bytes;
+    let bytes = this.#bytes + (this.#toolCalls?.bytes ?? 0);
+    for (const contents of this.#perspectives.values()) bytes += contents.bytes;
+    return bytes;
+  }
+
+  /** Calls `listener`, and nobody else, when `bytes` may have changed between two calls of `append`. */
+  onDerived(listener: () => void): void {
+    this.#onDerived = listener;
   }
 
   /**
@@ -44,16 +84,16 @@ export class TranscriptLog {
   append(events: readonly StoredEvent[]): boolean {
     if (!this.#continuesWith(events)) return false;
     const before = this.seq;
-    const { list } = this.#contents;
-    const listed = list.length;
+    let isRewound = false;
     for (const event of events) {
       if (event.seq <= before) continue;
       this.#events.push(event);
       this.#bytes += freezeDeep(event);
+      this.#callIds.note(event.seq, event.event.content);
+      if (event.kind === 'message') this.#message = event;
+      isRewound ||= event.hidesAfter !== undefined;
     }
-    this.#contents.extend(this.#events, before);
-    const added = this.#contents.list === list ? list.slice(listed) : this.#contents.list;
-    for (const content of added) freezeDeep(content);
+    if (isRewound) this.#message = lastMessageOf(this.#events);
     return true;
   }
 
@@ -66,28 +106,86 @@ export class TranscriptLog {
     });
   }
 
-  /** What it was at `seq`. Earlier ones than its last, which only a replaced attempt asks for, are made anew. */
+  /** What it was at `seq`. Earlier ones than its last are asked for by replaced attempts only, and made anew. */
   at(seq: number): Transcript {
-    if (seq === this.seq) return transcript(this.#events, seq, this.#contents);
-    const contents = new GrowingContents();
-    const events = this.#events.slice(0, seq);
-    contents.extend(events, 0);
-    return transcript(events, seq, contents);
+    const events = this.#events;
+    const message = seq === this.seq ? this.#message : lastMessageOf(events.slice(0, seq));
+    const seen = new Map<string, ContentsAt>();
+    const called = new Map<string, readonly ToolCallRecord[]>();
+    let visible: readonly Event[] | undefined;
+    let unmatched: readonly string[] | undefined;
+    const contentsAt = (perspective: Perspective): ContentsAt => {
+      const key = keyOf(perspective);
+      const contents = seen.get(key) ?? this.#contentsAt(seq, key, perspective);
+      seen.set(key, contents);
+      return contents;
+    };
+    return {
+      seq,
+      last: events[seq - 1],
+      message: message?.event.content,
+      callIds: { has: (id) => this.#callIds.isTakenBefore(seq + 1, id) },
+      get unmatched() {
+        unmatched ??= unmatchedResponses(events.slice(0, seq), message);
+        return unmatched;
+      },
+      events() {
+        visible ??= Object.freeze(visibleEvents(events.slice(0, seq)).map(({ event }) => event));
+        return visible;
+      },
+      contents(perspective) {
+        const { list, length } = contentsAt(perspective);
+        return list.slice(0, length);
+      },
+      toolCalls: (invocationId) => {
+        const calls = called.get(invocationId) ?? this.#toolCallsAt(seq, invocationId);
+        called.set(invocationId, calls);
+        return calls;
+      },
+      followedBy(following) {
+        const log = new TranscriptLog();
+        log.append([
+          ...events.slice(0, seq),
+          ...following.map((event, index) => structuredClone({ ...event, seq: seq + 1 + index })),
+        ]);
+        return log.at(log.seq);
+      },
+    };
+  }
+
+  #contentsAt(seq: number, key: string, perspective: Perspective): ContentsAt {
+    const known = this.#perspectives.get(key);
+    const isUsable = known !== undefined && known.known <= seq;
+    const contents = isUsable ? known : new PerspectiveContents({ ...perspective }, this.#callIds);
+    contents.extend(this.#events, seq);
+    this.#keep(key, known ?? contents);
+    return contents.now;
+  }
+
+  #keep(key: string, contents: PerspectiveContents): void {
+    this.#perspectives.delete(key);
+    this.#perspectives.set(key, contents);
+    const [oldest] = this.#perspectives.keys();
+    if (oldest !== undefined && this.#perspectives.size > MOST_PERSPECTIVES)
+      this.#perspectives.delete(oldest);
+    this.#onDerived?.();
+  }
+
+  #toolCallsAt(seq: number, invocationId: string): readonly ToolCallRecord[] {
+    const known = this.#toolCalls;
+    const isUsable = known?.invocationId === invocationId && known.known <= seq;
+    const calls = isUsable ? known : new TurnToolCalls(invocationId);
+    if (known === undefined || known.known <= seq) this.#toolCalls = calls;
+    calls.extend(this.#events, seq);
+    this.#onDerived?.();
+    return calls.now;
   }
 }
 
-function transcript(
-  events: readonly StoredEvent[],
-  seq: number,
-  { list, message, callIds }: GrowingContents,
-): Transcript {
-  const { length } = list;
-  return {
-    seq,
-    last: events[seq - 1],
-    message,
-    callIds: { has: (id) => callIds.isTakenBefore(seq + 1, id) },
-    events: () => events.slice(0, seq),
-    contents: () => list.slice(0, length),
-  };
+function keyOf({ agent, branch, include }: Perspective): string {
+  return JSON.stringify([agent, branch ?? '', include]);
+}
+
+function lastMessageOf(events: readonly StoredEvent[]): StoredEvent | undefined {
+  return visibleEvents(events).findLast(({ kind }) => kind === 'message');
 }

@@ -8,6 +8,8 @@ const LIVE_EVENTS = {
   'text dropped': 'text-dropped',
   'call started': 'call',
   'call settled': 'call',
+  'tool chunk': 'tool-chunk',
+  'tool chunks dropped': 'tool-chunks-dropped',
 } as const;
 
 export async function* itemFrames(items: AsyncIterable<StreamItem>): AsyncGenerator<Frame, void, undefined> {

@@ -1,3 +1,4 @@
+import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
 
@@ -7,7 +8,7 @@ const BASE_LLM = Symbol.for('google.adk.baseModel');
  * A model that agents can call. Extend it to bring your own; errors should be {@link ModelError}s, because only
  * these tell which failures are worth another attempt.
  *
- * Semantics: `BaseLlm` of `@google/adk` 2.0.0, without `connect` (live audio and video).
+ * Semantics: `BaseLlm` of `@google/adk` 2.0.0, where `connect` (live audio and video) is required.
  *
  * @example
  * class Echo extends BaseLlm {
@@ -46,6 +47,9 @@ export abstract class BaseLlm {
     stream?: boolean,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void>;
+
+  /** Live audio and video. Never called: classes of ADK programs have it. */
+  connect?(llmRequest: LlmRequest): Promise<BaseLlmConnection>;
 
   /**
    * Makes the request end with a `user` content, which models ask for. Texts: `@google/adk` 2.0.0.

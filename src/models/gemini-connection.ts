@@ -40,7 +40,7 @@ export function resolveConnection(given: GeminiConnection): ResolvedConnection {
     ...given.httpOptions,
     headers: { ...given.headers, ...given.httpOptions?.headers },
   };
-  const vertexai = given.vertexai ?? vertexByEnvironment();
+  const vertexai = isOnVertex(given);
   // The SDK looks for it in the process's variables only.
   if (!vertexai && geminiVariables() !== process.env) {
     const baseUrl = variable('GOOGLE_GEMINI_BASE_URL');
@@ -91,6 +91,11 @@ function vertexOptions(given: GeminiConnection, httpOptions: HttpOptions): Googl
       '`project` and `location` to Gemini) and sign in with `gcloud auth application-default login`, or set ' +
       'GOOGLE_API_KEY for express mode.',
   });
+}
+
+/** Whether Vertex AI is asked, and not the Gemini API. */
+export function isOnVertex({ vertexai }: Pick<GeminiConnection, 'vertexai'>): boolean {
+  return vertexai ?? vertexByEnvironment();
 }
 
 /** The variables of `@google/adk` and of `@google/genai`; the newer name wins. */

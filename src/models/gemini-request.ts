@@ -1,8 +1,10 @@
 import type {
+  Content,
   Fetch,
   GenerateContentConfig,
   GenerateContentParameters,
   HttpOptions,
+  Part,
   ToolConfig,
 } from '@google/genai';
 import { secretHeaders } from './gemini-connection.ts';
@@ -12,24 +14,32 @@ import { verbatimBody } from './verbatim-contents.ts';
 /** What one call adds to a request. */
 export interface GeminiCall {
   model: string;
+  /** It goes to Vertex AI, and not to the Gemini API. */
+  vertexai: boolean;
   fetch: Fetch;
   abortSignal: AbortSignal;
 }
 
-/** The SDK's parameters for a request, made of copies: the SDK rewrites tool declarations and schemas in place. */
+/**
+ * The SDK's parameters for a request, made of copies: the SDK rewrites tool declarations and schemas in place. The Gemini API
+ * refuses labels and names of files, so they are left out for it, as `@google/adk` 2.0.0 does.
+ */
 export function geminiParameters(llmRequest: LlmRequest, call: GeminiCall): GenerateContentParameters {
-  const { contents, config = {} } = llmRequest;
+  const { config = {} } = llmRequest;
+  const { labels, ...settings } = config;
+  const contents = call.vertexai ? llmRequest.contents : withoutNames(llmRequest.contents);
   const toolConfig = wholeCalls(config.toolConfig);
   return {
     model: call.model,
     contents,
     config: {
-      ...config,
+      ...settings,
+      ...(call.vertexai && labels !== undefined && { labels }),
       ...(config.tools && { tools: copied(config.tools) }),
       ...(toolConfig && { toolConfig }),
       automaticFunctionCalling: { disable: true },
       abortSignal: call.abortSignal,
-      httpOptions: httpOptions(llmRequest, call.fetch),
+      httpOptions: httpOptions({ contents, config }, call.fetch),
     },
   };
 }
@@ -39,7 +49,10 @@ export function requestSecrets(llmRequest: LlmRequest): string[] {
   return secretHeaders(llmRequest.config?.httpOptions?.headers);
 }
 
-function httpOptions({ contents, config }: LlmRequest, fetch: Fetch): HttpOptions {
+function httpOptions(
+  { contents, config }: Pick<LlmRequest, 'contents' | 'config'>,
+  fetch: Fetch,
+): HttpOptions {
   const verbatim = verbatimBody(contents);
   return {
     ...config?.httpOptions,
@@ -47,6 +60,32 @@ function httpOptions({ contents, config }: LlmRequest, fetch: Fetch): HttpOption
     retryOptions: { attempts: 1 },
     fetch,
   };
+}
+
+/** Contents are shared and frozen: those that change are copied. */
+function withoutNames(contents: Content[]): Content[] {
+  if (!contents.some(({ parts }) => parts?.some(isNamed))) return contents;
+  return contents.map((content) =>
+    content.parts?.some(isNamed) ? { ...content, parts: content.parts.map(withoutName) } : content,
+  );
+}
+
+function isNamed({ inlineData, fileData }: Part): boolean {
+  return inlineData?.displayName !== undefined || fileData?.displayName !== undefined;
+}
+
+function withoutName(part: Part): Part {
+  if (!isNamed(part)) return part;
+  const { inlineData, fileData, ...rest } = part;
+  return {
+    ...rest,
+    ...(inlineData && { inlineData: unnamed(inlineData) }),
+    ...(fileData && { fileData: unnamed(fileData) }),
+  };
+}
+
+function unnamed<Data extends { displayName?: string }>({ displayName: _, ...data }: Data) {
+  return data;
 }
 
 type Tools = NonNullable<GenerateContentConfig['tools']>;

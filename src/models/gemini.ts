@@ -3,13 +3,20 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { BaseLlm } from './base-llm.ts';
-import { type GeminiConnection, type ResolvedConnection, resolveConnection } from './gemini-connection.ts';
+import {
+  type GeminiConnection,
+  isOnVertex,
+  type ResolvedConnection,
+  resolveConnection,
+} from './gemini-connection.ts';
 import { GeminiExchange } from './gemini-exchange.ts';
 import { geminiParameters, requestSecrets } from './gemini-request.ts';
 import { type GeminiVariables, geminiVariables } from './gemini-variables.ts';
 import type { LlmRequest } from './llm-request.ts';
 import { createLlmResponse, type LlmResponse } from './llm-response.ts';
 import { ModelError, toModelError } from './model-errors.ts';
+import { namingSchema } from './refused-schema.ts';
+import { namingTools } from './refused-tools.ts';
 import { StreamAggregator } from './stream-aggregator.ts';
 
 const GEMINI = Symbol.for('google.adk.geminiModel');
@@ -54,6 +61,11 @@ export class Gemini extends BaseLlm {
     this.#given = connection;
   }
 
+  /** Whether it asks Vertex AI, and not the Gemini API: as it was given, else as the environment says now. */
+  get vertexai(): boolean {
+    return isOnVertex(this.#given);
+  }
+
   /** @throws ModelError where the model gave no answer, or a stream broke: then nothing final was yielded. */
   override async *generateContentAsync(
     llmRequest: LlmRequest,
@@ -76,6 +88,7 @@ export class Gemini extends BaseLlm {
       const { models } = await clientOf(connection);
       const parameters = geminiParameters(this.#completed(llmRequest), {
         model: llmRequest.model ?? this.model,
+        vertexai: connection.resolved.options.vertexai === true,
         fetch: exchange.fetch,
         abortSignal: AbortSignal.any([aborted, abandoned.signal]),
       });
@@ -83,7 +96,8 @@ export class Gemini extends BaseLlm {
       else yield createLlmResponse(await models.generateContent(parameters));
       finished = true;
     } catch (error) {
-      throw toModelError(error, { ...exchange.facts, abortSignal: aborted, secrets });
+      const failure = toModelError(error, { ...exchange.facts, abortSignal: aborted, secrets });
+      throw namingTools(namingSchema(failure, llmRequest.config), llmRequest.config);
     } finally {
       // The SDK lets go of a stream that isn't read to its end without closing the connection.
       if (!finished) abandoned.abort();

@@ -3,14 +3,17 @@ import type {
   ContentUnion,
   FunctionDeclaration,
   GenerateContentConfig,
+  LiveConnectConfig,
   Part,
   Tool,
 } from '@google/genai';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
+import { thrownMessage } from '../tools/thrown-message.ts';
+import type { TurnTools } from '../tools/turn-tools.ts';
 
-/** What a model is asked. Semantics: `LlmRequest` of `@google/adk` 2.0.0, without the live fields. */
+/** What a model is asked. Semantics: `LlmRequest` of `@google/adk` 2.0.0, whose live field is required. */
 export interface LlmRequest {
   /** Name of the model; defaults to that of the `BaseLlm` that gets the request. */
   model?: string;
@@ -18,8 +21,16 @@ export interface LlmRequest {
   contents: Content[];
   /** The rest of the request. Set tools by {@link appendTools} and not here. */
   config?: GenerateContentConfig;
+  /** Taken and never read: programs of ADK, where it is required, have it. */
+  liveConnectConfig?: LiveConnectConfig;
   /** Tools that the model may call, by name. */
   toolsDict: { [name: string]: BaseTool };
+  /** Where it is set, tools of other names are not offered. Set by plugins' `beforeToolSelection`, or by processors. */
+  allowedTools?: string[];
+  /** What processors, tools and callbacks pass on to each other; never sent. */
+  metadata?: Record<string, unknown>;
+  /** The turn's tools, for callbacks, plugins and processors to edit. Absent in requests that no turn sends. */
+  tools?: TurnTools;
 }
 
 /**
@@ -55,27 +66,52 @@ function isContent(value: Content | Part): value is Content {
  * @throws DefinitionError for a declaration without a name or under another name than the tool's, and for a
  *   name that is already taken.
  */
-export function appendTools(llmRequest: LlmRequest, tools: BaseTool[]): void {
+export function appendTools(llmRequest: LlmRequest, tools: readonly BaseTool[]): void {
+  const { toolsDict } = llmRequest;
   const declarations: FunctionDeclaration[] = [];
-  const added: LlmRequest['toolsDict'] = {};
-  for (const tool of tools) {
-    const declaration = tool._getDeclaration();
-    if (declaration === undefined) continue;
-    assertDeclared(tool, declaration);
-    if (Object.hasOwn(llmRequest.toolsDict, tool.name) || Object.hasOwn(added, tool.name)) {
-      throw new DefinitionError({
-        owner: `tool ${JSON.stringify(tool.name)}`,
-        field: 'name',
-        problem: "another tool has this name, so a call couldn't be told from another; rename one of them",
-      });
+  const added: string[] = [];
+  try {
+    for (const tool of tools) {
+      const declaration = declarationOf(tool);
+      if (declaration === undefined) continue;
+      assertDeclared(tool, declaration);
+      const { name } = tool;
+      if (Object.hasOwn(toolsDict, name)) throw taken(name);
+      toolsDict[name] = tool;
+      added.push(name);
+      declarations.push(declaration);
     }
-    added[tool.name] = tool;
-    declarations.push(declaration);
+  } catch (error) {
+    for (const name of added) delete toolsDict[name];
+    throw error;
   }
   if (declarations.length === 0) return;
-  Object.assign(llmRequest.toolsDict, added);
   llmRequest.config ??= {};
   llmRequest.config.tools = withDeclarations(llmRequest.config.tools ?? [], declarations);
+}
+
+/** User code, like all of a tool: what it throws must say whose it is. */
+function declarationOf(tool: BaseTool): FunctionDeclaration | undefined {
+  try {
+    return tool._getDeclaration() ?? undefined;
+  } catch (cause) {
+    throw new DefinitionError(
+      {
+        owner: `tool ${JSON.stringify(tool.name)}`,
+        field: '_getDeclaration',
+        problem: `it threw: ${thrownMessage(cause)}`,
+      },
+      { cause },
+    );
+  }
+}
+
+function taken(name: string): DefinitionError {
+  return new DefinitionError({
+    owner: `tool ${JSON.stringify(name)}`,
+    field: 'name',
+    problem: "another tool has this name, so a call couldn't be told from another; rename one of them",
+  });
 }
 
 function assertDeclared(tool: BaseTool, declaration: FunctionDeclaration): void {
@@ -105,4 +141,27 @@ function withDeclarations(tools: Tools, declarations: FunctionDeclaration[]): To
       ? { ...tool, functionDeclarations: [...((tool as Tool).functionDeclarations ?? []), ...declarations] }
       : tool,
   );
+}
+
+/**
+ * Takes tools out of a request, the inverse of {@link appendTools}: the model is told of them no more. Names that the
+ * request doesn't have are passed over, and so are the provider's own tools, which have none.
+ */
+export function removeTools(llmRequest: LlmRequest, names: readonly string[]): void {
+  for (const name of names) {
+    if (Object.hasOwn(llmRequest.toolsDict, name)) delete llmRequest.toolsDict[name];
+  }
+  const tools = llmRequest.config?.tools;
+  if (llmRequest.config === undefined || tools === undefined) return;
+  const left = tools.flatMap((tool) => withoutDeclarations(tool, names));
+  if (left.length > 0) llmRequest.config.tools = left;
+  else delete llmRequest.config.tools;
+}
+
+function withoutDeclarations(tool: Tools[number], names: readonly string[]): Tools {
+  if (!('functionDeclarations' in tool)) return [tool];
+  const { functionDeclarations = [], ...rest } = tool;
+  const left = functionDeclarations.filter(({ name }) => name === undefined || !names.includes(name));
+  if (left.length > 0) return [{ ...rest, functionDeclarations: left }];
+  return Object.keys(rest).length > 0 ? [rest] : [];
 }

@@ -1,6 +1,9 @@
 /** Characters of a message id or an agent's name, at most. */
 export const LONGEST_NAME = 1_000;
 
+/** JSON bytes of a message's `runConfig.customMetadata`, at most: it travels with every message. */
+export const MOST_METADATA_BYTES = 16 * 1024;
+
 /** Levels of objects and lists in a message, at most: every side can walk it then, whatever its stack. */
 export const MOST_LEVELS = 100;
 
@@ -26,4 +29,38 @@ export function nameProblem(name: string): string | undefined {
   if (name.includes('\0')) return 'a NUL character, which no database keeps: leave it out';
   if (!name.isWellFormed()) return 'a lone surrogate: use well-formed Unicode text';
   return undefined;
+}
+
+/** What is wrong with the fields of a run config that came after the first release; undefined where nothing is. */
+export function runConfigProblem(
+  runConfig: object,
+  jsonBytes: (value: unknown) => number,
+): { field: string; problem: string } | undefined {
+  const { pauseOnToolCalls, customMetadata } = runConfig as Record<string, unknown>;
+  if (pauseOnToolCalls !== undefined && typeof pauseOnToolCalls !== 'boolean') {
+    return { field: 'runConfig.pauseOnToolCalls', problem: 'expected true, false or nothing' };
+  }
+  if (customMetadata === undefined) return undefined;
+  const field = 'runConfig.customMetadata';
+  if (typeof customMetadata !== 'object' || customMetadata === null || Array.isArray(customMetadata)) {
+    return { field, problem: 'expected an object or nothing' };
+  }
+  if (isTooDeep(customMetadata)) {
+    return {
+      field,
+      problem: `objects and lists are nested in more than ${MOST_LEVELS} levels, or in a circle`,
+    };
+  }
+  const bytes = jsonBytes(customMetadata);
+  if (bytes <= MOST_METADATA_BYTES) return undefined;
+  return { field, problem: `${bytes} bytes of JSON, at most ${MOST_METADATA_BYTES} are allowed` };
+}
+
+/** What is wrong with the function response of a message's part; undefined where nothing is. */
+export function functionResponseProblem(functionResponse: unknown): string | undefined {
+  const { name, response } = (functionResponse ?? {}) as Record<string, unknown>;
+  if (typeof name !== 'string' || name === '')
+    return 'expected a function response with the name of its function';
+  if (typeof response === 'object' && response !== null && !Array.isArray(response)) return undefined;
+  return 'expected a function response with an object as its response';
 }

@@ -131,6 +131,8 @@ export interface ToolCallInput {
   callId: string;
   agent: string;
   args: Carried<Record<string, unknown>>;
+  /** No other call of the step runs meanwhile. */
+  exclusive?: true;
   traceparent?: string;
 }
 

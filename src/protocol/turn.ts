@@ -1,5 +1,5 @@
 import type { Content } from '../events/content.ts';
-import type { Reference } from './carried.ts';
+import type { Carried, Reference } from './carried.ts';
 import type { StoredMessage } from './message.ts';
 
 /** Settings of one turn that travel with its message. */
@@ -8,6 +8,13 @@ export interface TurnRunConfig {
   maxLlmCalls?: number;
   /** `'sse'` asks the model for a stream. Defaults to `'none'`. */
   streamingMode?: 'none' | 'sse';
+  /**
+   * The turn ends with any calls that the model asks for, and they aren't run: the client answers them, by a message whose
+   * parts are their function responses. Defaults to false.
+   */
+  pauseOnToolCalls?: boolean;
+  /** JSON; written on the event of the user's message. */
+  customMetadata?: Record<string, unknown>;
 }
 
 /** Start arguments of the workflow `agentTurn`; unknown fields are ignored. */
@@ -62,6 +69,11 @@ export interface InvocationOutcome {
   status: Exclude<InvocationStatus, 'running'>;
   /** The final answer; a reference where it is over 4 KiB. */
   text?: string | Reference;
+  /**
+   * Of an agent with an output schema: the answer's value, which its `text` is the JSON of. A reference goes with the text's;
+   * clients with a store, and those of a gateway, get the value.
+   */
+  output?: Carried;
   error?: TurnError;
   usage: TurnUsage;
 }

@@ -60,6 +60,8 @@ class JsonCopy {
 
   #replaced(given: unknown, path: PropertyKey[]): unknown {
     if ((typeof given !== 'object' || given === null) && typeof given !== 'bigint') return given;
+    // A Buffer's own toJSON spells out each byte.
+    if (ArrayBuffer.isView(given)) return given;
     const toJSON = read(given, 'toJSON', path);
     const value =
       typeof toJSON === 'function' ? attempt(path, 'toJSON', () => toJSON.call(given, keyOf(path))) : given;
@@ -98,6 +100,8 @@ class JsonCopy {
   }
 }
 
+const GENERATORS: ReadonlySet<string> = new Set(['[object Generator]', '[object AsyncGenerator]']);
+
 function whatJsonLoses(value: object): string | undefined {
   if (value instanceof Map) return 'JSON has no Map; give Object.fromEntries(map)';
   if (value instanceof Set) return 'JSON has no Set; give [...set]';
@@ -105,6 +109,9 @@ function whatJsonLoses(value: object): string | undefined {
   if (value instanceof Error) return 'an Error as a value; throw it, or give its message';
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob) {
     return 'JSON has no binary data; give a base64 string';
+  }
+  if (GENERATORS.has(Object.prototype.toString.call(value))) {
+    return 'a generator that nobody has run; give what it yields';
   }
   if (value instanceof WeakMap || value instanceof WeakSet || value instanceof RegExp) {
     return `JSON has no ${value.constructor.name}`;

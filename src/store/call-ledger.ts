@@ -6,7 +6,7 @@ import { Batch } from './batch.ts';
 import { placeOfCall } from './call-place.ts';
 import { BEGIN_FIRST, BEGIN_MANY, BEGIN_NEXT, SETTLE_MANY, SETTLE_STARTED } from './call-statements.ts';
 import type { Database } from './database.ts';
-import { jsonArray, jsonText, storableText } from './json-text.ts';
+import { jsonArray, jsonText, partsText, storableText } from './json-text.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
 import type { BeginCall, BegunCall, CallActions, SessionNames, SettleCall, SettledCall } from './store.ts';
 import { StoreBehindHistory, StoreUnavailable } from './store-errors.ts';
@@ -27,6 +27,7 @@ type BegunAnswer =
       unknown: boolean;
       once: Record<string, unknown> | null;
       args: Record<string, unknown> | null;
+      error: string | null;
     };
 
 interface ContextAnswer {
@@ -63,6 +64,7 @@ interface Settling {
   token: string;
   response: string;
   actions: string;
+  parts: string | null;
 }
 
 export interface Settlement {
@@ -92,7 +94,7 @@ export class CallLedger {
     });
     this.#settlings = new Batch({
       key: ({ call }) => `${call.session}/${call.callKey}`,
-      bytes: ({ response, actions }) => response.length + actions.length,
+      bytes: ({ response, actions, parts }) => response.length + actions.length + (parts?.length ?? 0),
       run: async (items) => (only(items) ? [await this.#settleOne(items[0])] : this.#settleMany(items)),
       separable,
     });
@@ -111,12 +113,13 @@ export class CallLedger {
 
   settle(call: SettleCall): Promise<Settlement> {
     placeOfCall(call.callKey);
-    const { response, actions } = call;
+    const { response, actions, parts } = call;
     return this.#settlings.add({
       call,
       token: randomUUID(),
       response: jsonText(response),
       actions: jsonText(actions),
+      parts: partsText(parts),
     });
   }
 
@@ -207,7 +210,7 @@ export class CallLedger {
   }
 
   async #settleOne(settling: Settling): Promise<Settlement | Error> {
-    const { call, token, response, actions } = settling;
+    const { call, token, response, actions, parts } = settling;
     const [row] = await this.#database.query<{ tool: string | null }>(SETTLE_STARTED, [
       call.session,
       call.callKey,
@@ -216,6 +219,7 @@ export class CallLedger {
       actions,
       call.stack === undefined ? null : storableText(call.stack),
       token,
+      parts,
     ]);
     if (row === undefined) return (await this.#settleMany([settling]))[0] as Settlement | Error;
     return settlement(settling, { first: true, failed: call.failed, tool: row.tool });
@@ -234,6 +238,7 @@ export class CallLedger {
       jsonArray(items.map(({ actions }) => actions)),
       column(({ stack }) => (stack === undefined ? null : storableText(stack))),
       items.map(({ token }) => token),
+      items.some(({ parts }) => parts !== null) ? jsonArray(items.map(({ parts }) => parts)) : null,
     ]);
     const settled = new Map(rows.map((row) => [row.n, row]));
     return items.map((settling, index) => {
@@ -280,6 +285,7 @@ function begunCall(
     ...(begun.args === null ? {} : { args: begun.args }),
     attempt: begun.attempts,
     failures: begun.failures,
+    ...(begun.error === null ? {} : { lastError: begun.error }),
     unknown: begun.unknown,
     once: begun.once ?? {},
   };

@@ -21,7 +21,8 @@ function begun(wantArgs: string): string {
     when 'settled' then json_build_object('settled', true, 'response', l.response, 'failed', l.failed,
       'actions', l.actions)
     else json_build_object('attempts', l.attempts, 'failures', l.failures, 'unknown', l.attempts - 1 > l.ended,
-      'once', l.once, 'args', case when ${wantArgs} then l.args end) end`;
+      'once', l.once, 'args', case when ${wantArgs} then l.args end,
+      'error', case when l.failures > 0 then l.last_error end) end`;
 }
 
 /** Of a session `s` and its run's `r`: the parts of the state. */
@@ -92,7 +93,7 @@ export const BEGIN_MANY = `with wanted as (
 
 /** The outcome of a call that is under way: the first one, so that there is nothing to compare. */
 export const SETTLE_STARTED = `update holdfast.ledger l set status = 'settled', response = $3, failed = $4, actions = $5,
-  stack = $6, settled_by = $7, settled_at = clock_timestamp()
+  stack = $6, settled_by = $7, parts = $8, settled_at = clock_timestamp()
 where l.session_id = $1 and l.key = $2 and l.status = 'started'
 returning l.tool`;
 
@@ -100,14 +101,14 @@ returning l.tool`;
 export const SETTLE_MANY = `with wanted as (
   select u.* from rows from (
       unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $7::boolean[], $9::text[], $10::uuid[]),
-      json_array_elements($6::json), json_array_elements($8::json)
-    ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, response, actions, n)
+      json_array_elements($6::json), json_array_elements($8::json), json_array_elements($11::json)
+    ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, response, actions, parts, n)
   where ${STEP_IS_THERE}
 ), settled as (
   insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
-      failed, actions, stack, settled_by, settled_at)
+      failed, actions, parts, stack, settled_by, settled_at)
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, p.call_id, p.tool, 'settled', w.response,
-      w.failed, w.actions::jsonb, w.stack, w.token, clock_timestamp()
+      w.failed, w.actions::jsonb, case when json_typeof(w.parts) <> 'null' then w.parts end, w.stack, w.token, clock_timestamp()
     from wanted w
     left join lateral (
       select s.call_ids[w.idx + 1] as call_id, s.call_tools[w.idx + 1] as tool from holdfast.ledger s
@@ -119,6 +120,7 @@ export const SETTLE_MANY = `with wanted as (
       response = case l.status when 'settled' then l.response else excluded.response end,
       failed = case l.status when 'settled' then l.failed else excluded.failed end,
       actions = case l.status when 'settled' then l.actions else excluded.actions end,
+      parts = case l.status when 'settled' then l.parts else excluded.parts end,
       stack = case l.status when 'settled' then l.stack else excluded.stack end,
       settled_by = case l.status when 'settled' then l.settled_by else excluded.settled_by end,
       settled_at = case l.status when 'settled' then l.settled_at else excluded.settled_at end

@@ -1,3 +1,4 @@
+import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { SessionNames } from './session-names.ts';
 
@@ -33,10 +34,22 @@ export type BegunCall =
       attempt: number;
       /** Failures of the tool's own that earlier attempts recorded. */
       failures: number;
+      /** Text of the last one that was recorded, where any counts. */
+      lastError?: string;
       /** An earlier attempt began and recorded neither failure nor outcome. */
       unknown: boolean;
       once: Record<string, unknown>;
     };
+
+/** What the ledger has of a call by now. */
+export interface KnownCall {
+  settled: boolean;
+  /** How often it was begun. */
+  attempts: number;
+  /** Those that the ledger keeps. */
+  args?: Record<string, unknown>;
+  once: Record<string, unknown>;
+}
 
 /** Actions of a call that leave a trace in its ledger row. */
 export interface CallActions {
@@ -53,6 +66,8 @@ export interface SettleCall {
   response: Record<string, unknown>;
   failed: boolean;
   actions: CallActions;
+  /** Sent behind the response: `inlineData` of a result that is media. */
+  parts?: Part[];
   /** For the operator; never given to the model. */
   stack?: string;
 }

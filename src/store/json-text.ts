@@ -33,3 +33,8 @@ export function jsonArray(texts: readonly (string | null)[]): string {
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
+
+/** JSON of what is sent behind a response; null where that is nothing. */
+export function partsText(parts: readonly unknown[] | undefined): string | null {
+  return parts === undefined || parts.length === 0 ? null : jsonText(parts);
+}

@@ -1,3 +1,4 @@
+import { contentBytes } from './notice-payload.ts';
 import type { StoreNotice } from './store.ts';
 import { type Topic, topicText } from './topics.ts';
 
@@ -5,7 +6,7 @@ import { type Topic, topicText } from './topics.ts';
 const INTERVAL = 50;
 const PAUSE_AFTER_FAILURE = 1_000;
 const LONGEST_CLOSE = 1_000;
-/** Characters of what waits to be sent. */
+/** Bytes of what waits to be sent. */
 const MOST_WAITING = 8 * 1024 * 1024;
 const COST_OF_A_NOTICE = 256;
 
@@ -110,5 +111,5 @@ export class NoticeOutbox {
 }
 
 function costOf({ notice }: OutgoingNotice): number {
-  return COST_OF_A_NOTICE + (notice.type === 'text' ? notice.text.length : 0);
+  return COST_OF_A_NOTICE + contentBytes(notice);
 }

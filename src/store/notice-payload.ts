@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { StoreNotice } from './store.ts';
 import { type Topic, topicText } from './topics.ts';
 
-/** Bytes of UTF-8 that the text of one notice may have. */
+/** Bytes of UTF-8 that the text of one notice may have, and bytes of JSON that a chunk may have. */
 export const MOST_TEXT_BYTES = 7 * 1024;
 
 /** PostgreSQL refuses a payload of 8,000 bytes. */
@@ -30,6 +30,14 @@ export function channelOf(topic: Topic): string {
 /** Text as UTF-8 without NUL can hold it: a lone surrogate becomes U+FFFD, a NUL U+001A. */
 export function tellableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', SUBSTITUTE);
+}
+
+/** Bytes of what a notice says beside names and numbers: text as it is, a chunk as JSON. */
+export function contentBytes(notice: StoreNotice): number {
+  if (notice.type === 'text') return Buffer.byteLength(notice.text);
+  if (notice.type !== 'tool chunk') return 0;
+  const { content, error, metadata } = notice;
+  return Buffer.byteLength(JSON.stringify({ content, error, metadata }));
 }
 
 /**
@@ -76,6 +84,8 @@ const FIELDS: { [Type in StoreNotice['type']]: Readonly<Record<string, 'string' 
     text: 'string',
   },
   'text dropped': { runKey: 'string', step: 'number', attempt: 'number' },
+  'tool chunk': { runKey: 'string', callKey: 'string', tool: 'string', attempt: 'number', index: 'number' },
+  'tool chunks dropped': { runKey: 'string', callKey: 'string', attempt: 'number' },
 };
 
 function isNotice(value: Record<string, unknown>): value is NoticeOfChannel & Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { MOST_TEXT_BYTES, tellableText } from './notice-payload.ts';
+import { contentBytes, MOST_TEXT_BYTES, tellableText } from './notice-payload.ts';
 import type { SessionNames, StoreNotice } from './store.ts';
 import { type Topic, topicText } from './topics.ts';
 
@@ -105,7 +105,6 @@ function namesIn(notice: StoreNotice): SessionNames | undefined {
 
 /** All followers get the same text, wherever they are; none gets what the farthest couldn't. */
 function tellable(notice: StoreNotice): StoreNotice | undefined {
-  if (notice.type !== 'text') return notice;
-  const text = tellableText(notice.text);
-  return Buffer.byteLength(text) > MOST_TEXT_BYTES ? undefined : { ...notice, text };
+  const told = notice.type === 'text' ? { ...notice, text: tellableText(notice.text) } : notice;
+  return contentBytes(told) > MOST_TEXT_BYTES ? undefined : told;
 }

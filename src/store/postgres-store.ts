@@ -9,8 +9,9 @@ import { recordFailure, recordOnce } from './ledger-notes.ts';
 import { migrate } from './migrate.ts';
 import { Notices } from './notices.ts';
 import { PostgresExchange, type PostgresExchangeOptions } from './postgres-exchange.ts';
-import { findInvocation, findSession, newestFence, readEvents, readReference } from './reads.ts';
+import { findCall, findInvocation, findSession, newestFence, readEvents, readReference } from './reads.ts';
 import type {
+  AppendEvent,
   AuditRow,
   CreateSession,
   DeleteSession,
@@ -25,22 +26,27 @@ import type {
   Session,
   SessionPlace,
 } from './session-store.ts';
+import { appendEvent } from './sessions-append.ts';
 import { readAudit } from './sessions-audit.ts';
 import { deleteSession, forksOf } from './sessions-delete.ts';
 import { forkSession } from './sessions-fork.ts';
 import { createSession, getSession, listSessions, sessionsIdleSince } from './sessions-read.ts';
 import { prepareRetry } from './sessions-retry.ts';
 import { rewindSession } from './sessions-rewind.ts';
-import { commitStep, openStep, settleStep } from './step-writes.ts';
+import { peekStep } from './step-peek.ts';
+import { settleStep } from './step-settling.ts';
+import { commitStep, openStep } from './step-writes.ts';
 import type {
   BeginCall,
   BegunCall,
   CommitStep,
   CommittedStep,
   InboxRow,
+  KnownCall,
   LiveNotice,
   OpenedStep,
   OpenStep,
+  PeekedStep,
   ReadEvents,
   RecordedInvocation,
   SessionNames,
@@ -122,6 +128,12 @@ export class PostgresStore implements Store {
     return opened;
   }
 
+  peekStep(
+    step: Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'>,
+  ): Promise<PeekedStep> {
+    return peekStep(this.#database, step);
+  }
+
   async commitStep(step: CommitStep): Promise<CommittedStep> {
     const committed = await commitStep(this.#database, step);
     if (committed.kind === 'committed' && step.events.length > 0) {
@@ -185,8 +197,8 @@ export class PostgresStore implements Store {
   async settleStep(step: SettleStep): Promise<SettledStep> {
     const { settled, appended, calls } = await settleStep(this.#database, step);
     const { session, runKey } = step;
-    for (const [callKey, tool] of calls) {
-      this.#notices.tell({ type: 'call settled', session, runKey, callKey, tool, failed: true });
+    for (const [callKey, tool, failed] of calls) {
+      this.#notices.tell({ type: 'call settled', session, runKey, callKey, tool, failed });
     }
     if (appended) this.#notices.tell({ type: 'appended', session, seq: settled.seq });
     return settled;
@@ -230,6 +242,10 @@ export class PostgresStore implements Store {
     return readEvents(this.#database, read);
   }
 
+  findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined> {
+    return findCall(this.#database, call);
+  }
+
   readReference(names: SessionNames, key: string): Promise<unknown> {
     return readReference(this.#database, names, key);
   }
@@ -262,6 +278,12 @@ export class PostgresStore implements Store {
     const { session, marker } = await rewindSession(this.#database, rewind);
     this.#notices.tell({ type: 'appended', session, seq: marker.seq });
     return marker;
+  }
+
+  async appendEvent(append: AppendEvent): Promise<StoredEvent> {
+    const { session, appended } = await appendEvent(this.#database, append);
+    this.#notices.tell({ type: 'appended', session, seq: appended.seq });
+    return appended;
   }
 
   async prepareRetry(retry: RetryTurn): Promise<PreparedRetry> {

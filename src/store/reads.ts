@@ -4,7 +4,7 @@ import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
-import type { ReadEvents, RecordedInvocation, SessionNames, StoredEvent } from './store.ts';
+import type { KnownCall, ReadEvents, RecordedInvocation, SessionNames, StoredEvent } from './store.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
 import { checkWhole } from './whole-number.ts';
 
@@ -90,23 +90,50 @@ export async function readEvents(database: Database, read: ReadEvents): Promise<
 }
 
 /**
- * A call's response, or its arguments while it has none; a step's key gives the text of its model event. A fork finds what
- * its parents had up to where it was forked.
+ * A call's response, or its arguments while it has none; a step's key gives the bodies of what it said, in order. A fork
+ * finds what its parents had up to where it was forked. The keys of a step's callbacks begin with that of the first.
  */
 const REFERENCE = `select c.response, c.args, c.body
 from holdfast.sessions s
 cross join lateral holdfast.lineage_1(s.id, null) l
 cross join lateral (
-  select t.response, t.args, null::json as body from holdfast.ledger t
+  select t.response, t.args, null::json as body, 0 as seq from holdfast.ledger t
   where t.session_id = l.of_session and t.key = $2 and t.kind = 'call' and (l.of_session = s.id or exists (
     select from holdfast.ledger p
     where p.session_id = l.of_session and p.key = t.run_key || '.' || t.step and p.seq <= l.up_to))
   union all
-  select null, null, e.body from holdfast.events e
+  select null, null, e.body, e.seq from holdfast.events e
   where e.session_id = l.of_session and e.dedupe_key = 'model:' || $2 and e.seq <= l.up_to
+  union all
+  select null, null, e.body, e.seq from holdfast.events e
+  where e.session_id = l.of_session and e.dedupe_key >= 'callback:' || $2 and e.dedupe_key < 'callback:' || $2 || '/'
+    and e.run_key || '.' || e.step = $2 and e.seq <= l.up_to
   offset 0
 ) c
-where s.name_key = $1 limit 1`;
+where s.name_key = $1 order by c.seq`;
+
+export async function findCall(
+  database: Database,
+  { session, callKey }: { session: string; callKey: string },
+): Promise<KnownCall | undefined> {
+  const [row] = await database.read(
+    database.db
+      .selectFrom('holdfast.ledger')
+      .select(['status', 'attempts', 'args', 'once'])
+      .where('session_id', '=', session)
+      .where('key', '=', storableText(callKey))
+      .where('kind', '=', 'call')
+      .compile(),
+  );
+  if (row === undefined) return undefined;
+  const { status, attempts, args, once } = row;
+  return {
+    settled: status === 'settled',
+    attempts,
+    once: once ?? {},
+    ...(args === null ? {} : { args }),
+  };
+}
 
 interface ReferenceRow {
   response: Record<string, unknown> | null;
@@ -114,10 +141,13 @@ interface ReferenceRow {
   body: { content?: Content } | null;
 }
 
+/** A step's text is that of the last event with text: a callback may have the last word. */
 export async function readReference(database: Database, names: SessionNames, key: string): Promise<unknown> {
-  const [row] = await database.query<ReferenceRow>(REFERENCE, [sessionKeys(names).name, storableText(key)]);
-  if (row === undefined) return undefined;
-  return row.body === null ? (row.response ?? row.args ?? undefined) : textOf(row.body.content);
+  const rows = await database.query<ReferenceRow>(REFERENCE, [sessionKeys(names).name, storableText(key)]);
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  if (first.body === null) return first.response ?? first.args ?? undefined;
+  return rows.map(({ body }) => textOf(body?.content)).findLast((text) => text !== '') ?? '';
 }
 
 function textOf(content: Content | undefined): string {

@@ -1,6 +1,6 @@
 import type { SessionPlace } from '../protocol/retention.ts';
 import type { SessionNames } from './session-names.ts';
-import type { StepUsage, StoredEvent } from './store.ts';
+import type { DraftEvent, StepUsage, StoredEvent } from './store.ts';
 
 export type { SessionPlace } from '../protocol/retention.ts';
 
@@ -84,6 +84,13 @@ export interface RewindSession extends SessionNames {
   beforeInvocationId: string;
 }
 
+export interface AppendEvent extends SessionNames {
+  /** Appending again under this key changes nothing, and gives the first event. */
+  key: string;
+  /** Without calls and responses, which belong to turns. `temp:` keys of its state delta are left out. */
+  event: DraftEvent;
+}
+
 export interface RetryTurn extends SessionNames {
   /** Key of the call that runs anew, with all that came after its step. */
   callKey: string;
@@ -135,6 +142,13 @@ export interface SessionStore {
    * @throws SessionNotFound, NoSuchPlace
    */
   rewindSession(rewind: RewindSession): Promise<StoredEvent>;
+  /**
+   * Appends an event of a program's own, and applies its state delta: a `message` where the user says something, else a
+   * `callback`. The store gives its id and its time.
+   *
+   * @throws SessionNotFound, Unstorable
+   */
+  appendEvent(append: AppendEvent): Promise<StoredEvent>;
   /**
    * Hides what came after a step's model event and prepares an invocation that goes on from there: settled siblings of the
    * call keep their outcomes, the call gets a new key. So do siblings that the end of their turn cut off: they run anew

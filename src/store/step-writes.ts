@@ -1,29 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { StepOutcome } from '../protocol/step.ts';
 import type { InvocationOutcome, TurnRunConfig, TurnUsage } from '../protocol/turn.ts';
-import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { type InboxEntry, waitingMessage } from './inbox.ts';
 import { jsonArray, jsonText, storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
-import type {
-  CommitStep,
-  CommittedStep,
-  OpenedStep,
-  OpenStep,
-  SessionNames,
-  SettledStep,
-  SettleStep,
-} from './store.ts';
+import type { CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } from './store.ts';
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
-const OPEN = call('holdfast.open_step_1', 23);
+const OPEN = call('holdfast.open_step_2', 23);
 const COMMIT = call('holdfast.commit_step_1', 31);
-const SETTLE = call('holdfast.settle_step_1', 21);
+const COMMIT_KEEPING = call('holdfast.commit_kept_step_1', 32);
 
-function call(name: string, parameters: number): string {
+/** A statement that calls an SQL function. */
+export function call(name: string, parameters: number): string {
   const places = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ');
   return `select ${name}(${places}) as answer`;
 }
@@ -59,6 +51,7 @@ interface OpenAnswer extends Told {
   attempt: number;
   failures: number;
   lost: number;
+  once: Record<string, unknown> | null;
   asked: { agent: string | null; runConfig: TurnRunConfig | null } | null;
   age: number;
   usage: UsageColumns;
@@ -77,7 +70,8 @@ export async function openStep(
 ): Promise<{ opened: OpenedStep; appended: boolean }> {
   const { identity, fence } = step;
   const keys = identity && sessionKeys(identity);
-  const message = step.message && eventColumns(step.message, 'user');
+  const given = step.step === 1 ? step.message : step.responses;
+  const input = given && eventColumns(given, step.step === 1 ? 'user' : (step.agent ?? ''));
   const [row] = await database.query<OpenRow>(OPEN, [
     identity ? newSessionId() : step.session,
     keys?.name,
@@ -93,10 +87,10 @@ export async function openStep(
     fence.startedAt,
     fence.invocation,
     step.seq,
-    message?.author,
-    message?.branch,
-    message?.body,
-    message?.delta,
+    input?.author,
+    input?.branch,
+    input?.body,
+    input?.delta,
     // PGlite takes longer for a random id than for the rest of its row.
     randomUUID(),
     step.session,
@@ -118,15 +112,13 @@ export async function openStep(
       appended: false,
     };
   }
-  const { appended, lastAgent, asked, usage, state, events, ...rest } = answer;
+  const { appended, lastAgent, once, asked, usage, state, events, ...rest } = answer;
   return {
     opened: {
       ...rest,
       inbox,
-      asked: {
-        ...(asked?.agent ? { agent: asked.agent } : {}),
-        ...(asked?.runConfig ? { runConfig: asked.runConfig } : {}),
-      },
+      once: once ?? {},
+      asked: askedOf(asked),
       usage: usageOf(usage),
       sessionUsage,
       state: stateOf(state),
@@ -134,6 +126,14 @@ export async function openStep(
       lastAgent: lastAgent ?? undefined,
     },
     appended,
+  };
+}
+
+/** A run's column. */
+export function askedOf(asked: OpenAnswer['asked']): { agent?: string; runConfig?: TurnRunConfig } {
+  return {
+    ...(asked?.agent ? { agent: asked.agent } : {}),
+    ...(asked?.runConfig ? { runConfig: asked.runConfig } : {}),
   };
 }
 
@@ -153,46 +153,50 @@ interface CommitAnswer {
 }
 
 export async function commitStep(database: Database, step: CommitStep): Promise<CommittedStep> {
-  const { fence, calls, rows } = step;
+  const { fence, calls, rows, scratch } = step;
   const events = step.events.map(({ kind, event }) => ({ kind, ...eventColumns(event, step.agent) }));
-  const [row] = await database.query<{ answer: CommitAnswer }>(COMMIT, [
-    step.session,
-    step.invocationId,
-    step.runKey,
-    step.step,
-    fence.startedAt,
-    fence.invocation,
-    step.agent,
-    events.map(() => randomUUID()),
-    events.map(({ kind }) => kind),
-    events.map(({ author }) => author),
-    events.map(({ branch }) => branch),
-    // One body stands for itself: PostgreSQL would parse an array to take it out.
-    events.length === 1 ? events[0]?.body : jsonArray(events.map(({ body }) => body)),
-    events.some(({ delta }) => delta !== null) ? jsonArray(events.map(({ delta }) => delta)) : null,
-    ...(calls.length === 0
-      ? [null, null, null]
-      : [
-          calls.map(({ callKey }) => callKey),
-          calls.map(({ callId }) => storableText(callId)),
-          calls.map(({ tool }) => storableText(tool)),
-        ]),
-    rows.map(({ callKey }) => callKey),
-    rows.map(({ index }) => index),
-    rows.map(({ callId }) => storableText(callId)),
-    rows.map(({ tool }) => storableText(tool)),
-    rows.length === 0 ? null : jsonArray(rows.map(({ args }) => jsonText(args))),
-    rows.length === 0 ? null : jsonArray(rows.map(({ response }) => jsonText(response))),
-    JSON.stringify(step.usage),
-    step.usage.modelCalls,
-    step.usage.promptTokens,
-    step.usage.outputTokens,
-    step.usage.totalTokens,
-    step.usage.cost,
-    outcomeHead(step.outcome),
-    step.ending?.status,
-    step.outcome.kind === 'calls' ? null : endingHead(step.ending ?? step.outcome.outcome),
-  ]);
+  const [row] = await database.query<{ answer: CommitAnswer }>(
+    scratch === undefined ? COMMIT : COMMIT_KEEPING,
+    [
+      step.session,
+      step.invocationId,
+      step.runKey,
+      step.step,
+      fence.startedAt,
+      fence.invocation,
+      step.agent,
+      events.map(() => randomUUID()),
+      events.map(({ kind }) => kind),
+      events.map(({ author }) => author),
+      events.map(({ branch }) => branch),
+      // One body stands for itself: PostgreSQL would parse an array to take it out.
+      events.length === 1 ? events[0]?.body : jsonArray(events.map(({ body }) => body)),
+      events.some(({ delta }) => delta !== null) ? jsonArray(events.map(({ delta }) => delta)) : null,
+      ...(calls.length === 0
+        ? [null, null, null]
+        : [
+            calls.map(({ callKey }) => callKey),
+            calls.map(({ callId }) => storableText(callId)),
+            calls.map(({ tool }) => storableText(tool)),
+          ]),
+      rows.map(({ callKey }) => callKey),
+      rows.map(({ index }) => index),
+      rows.map(({ callId }) => storableText(callId)),
+      rows.map(({ tool }) => storableText(tool)),
+      rows.length === 0 ? null : jsonArray(rows.map(({ args }) => jsonText(args))),
+      rows.length === 0 ? null : jsonArray(rows.map(({ response }) => jsonText(response))),
+      JSON.stringify(step.usage),
+      step.usage.modelCalls,
+      step.usage.promptTokens,
+      step.usage.outputTokens,
+      step.usage.totalTokens,
+      step.usage.cost,
+      outcomeHead(step.outcome),
+      step.ending?.status,
+      step.outcome.kind === 'calls' ? null : endingHead(step.ending ?? step.outcome.outcome),
+      ...(scratch === undefined ? [] : [jsonText(scratch)]),
+    ],
+  );
   const { kind, seq, from, usage, outcome } = (row as { answer: CommitAnswer }).answer;
   const recorded = outcome ?? withUsage(step, usage as TurnUsage);
   return { kind, seq, from, outcome: placed(recorded, { session: step.session, seq, from }) };
@@ -208,7 +212,8 @@ function outcomeHead(given: StepOutcome): string {
   return jsonText(rest).slice(0, -1);
 }
 
-function endingHead(ending: InvocationOutcome): string {
+/** Without what the invocation used, and without its closing brace. */
+export function endingHead(ending: InvocationOutcome): string {
   const { usage: _usage, ...rest } = ending;
   return jsonText(rest).slice(0, -1);
 }
@@ -216,51 +221,6 @@ function endingHead(ending: InvocationOutcome): string {
 function withUsage({ outcome, ending }: CommitStep, usage: TurnUsage): StepOutcome {
   if (outcome.kind === 'calls') return { ...outcome, usage };
   return { ...outcome, outcome: { ...(ending ?? outcome.outcome), usage } };
-}
-
-interface SettleAnswer {
-  seq: number;
-  from: number;
-  outcome: InvocationOutcome | null;
-  appended?: boolean;
-  settled?: [callKey: string, tool: string][] | null;
-}
-
-export async function settleStep(
-  database: Database,
-  step: SettleStep,
-): Promise<{ settled: SettledStep; appended: boolean; calls: [callKey: string, tool: string][] }> {
-  const { fence, unsettled, ending } = step;
-  const error = ending?.errorEvent && eventColumns(ending.errorEvent, step.agent);
-  const [row] = await database.query<{ answer: SettleAnswer }>(SETTLE, [
-    step.session,
-    step.invocationId,
-    step.runKey,
-    step.step,
-    fence.startedAt,
-    fence.invocation,
-    step.seq ?? 0,
-    step.agent,
-    unsettled.map(({ callKey }) => callKey),
-    unsettled.map(({ callKey }) => placeOfCall(callKey).step),
-    unsettled.map(({ callKey }) => placeOfCall(callKey).index),
-    unsettled.map(({ callId }) => storableText(callId)),
-    unsettled.map(({ tool }) => storableText(tool)),
-    unsettled.map((call) => storableText(call.error)),
-    ending?.outcome.status,
-    ending && endingHead(ending.outcome),
-    ending?.cutOff === undefined ? null : storableText(ending.cutOff),
-    error?.author,
-    error?.branch,
-    error?.body,
-    error?.delta,
-  ]);
-  const { seq, from, outcome, appended, settled } = (row as { answer: SettleAnswer }).answer;
-  return {
-    settled: { seq, from, ...(outcome ? { outcome } : {}) },
-    appended: appended ?? false,
-    calls: settled ?? [],
-  };
 }
 
 function placed(outcome: StepOutcome, place: { session: string; seq: number; from: number }): StepOutcome {

@@ -40,7 +40,34 @@ interface PartialTextDropped {
   attempt: number;
 }
 
+/** A chunk of a streaming tool's result as it comes; the whole result is the call's response. */
+export interface ToolChunk {
+  type: 'tool chunk';
+  session: string;
+  runKey: string;
+  callKey: string;
+  tool: string;
+  /** Of the call, from 1. */
+  attempt: number;
+  /** From 0, gapless within an attempt: where one is missing, a chunk is missing. */
+  index: number;
+  /** JSON: the tool's `content`; text of neighbouring chunks may come in one. */
+  content: unknown;
+  error?: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** Chunks of this call's attempts before this one belong to no result. */
+interface ToolChunksDropped {
+  type: 'tool chunks dropped';
+  session: string;
+  runKey: string;
+  callKey: string;
+  /** The first attempt whose chunks count. */
+  attempt: number;
+}
+
 /** What is told and never stored. */
-export type LiveNotice = PartialText | PartialTextDropped;
+export type LiveNotice = PartialText | PartialTextDropped | ToolChunk | ToolChunksDropped;
 
 export type StoreNotice = WriteNotice | LiveNotice;

@@ -11,24 +11,35 @@ import type {
   WaitingMessage,
 } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
-import type { BeginCall, BegunCall, SettleCall, SettledCall } from './call-store.ts';
+import type { BeginCall, BegunCall, KnownCall, SettleCall, SettledCall } from './call-store.ts';
+import type { InboxRow, UploadMessage } from './inbox-row.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
 import type { LiveNotice, StoreNotice } from './store-notice.ts';
 
-export type { BeginCall, BegunCall, CallActions, SettleCall, SettledCall } from './call-store.ts';
+export type {
+  BeginCall,
+  BegunCall,
+  CallActions,
+  KnownCall,
+  SettleCall,
+  SettledCall,
+} from './call-store.ts';
+export type { InboxRow, UploadMessage } from './inbox-row.ts';
 export type { SessionNames } from './session-names.ts';
 export type {
   LiveNotice,
   PartialText,
   StoreNotice,
+  ToolChunk,
 } from './store-notice.ts';
 
 /**
  * What an event is in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events
- * between `hidesAfter` and itself.
+ * between `hidesAfter` and itself. `callback` is said by user code for its agent: a callback's answer or state, what a
+ * plugin or a processor adds.
  */
-export type EventKind = 'message' | 'model' | 'responses' | 'error' | 'rewind';
+export type EventKind = 'message' | 'model' | 'responses' | 'error' | 'rewind' | 'callback';
 
 /** An event with its place in the session. */
 export interface StoredEvent {
@@ -41,6 +52,9 @@ export interface StoredEvent {
   hidesAfter?: number;
   event: Event;
 }
+
+/** An event without what the store gives. */
+export type DraftEvent = Omit<Event, 'id' | 'timestamp'>;
 
 export interface OpenStep {
   /** First step only: names the session, which is made where it is missing. */
@@ -59,6 +73,11 @@ export interface OpenStep {
   message?: Omit<Event, 'id' | 'timestamp'>;
   /** Of the message, sent along or in the inbox, so that its id with another content is found out. */
   messageDigest?: string;
+  /**
+   * From the second step on: appended in place of what the calls of the step before merge into, which `peekStep` gives. Its
+   * `actions.stateDelta` is what is applied, `temp:` included.
+   */
+  responses?: DraftEvent;
   /** First step only: what the turn was asked to be. Kept at the first opening, unless the inbox has it already. */
   asked?: { agent?: string; runConfig?: TurnRunConfig };
   /**
@@ -112,6 +131,8 @@ export type OpenedStep =
       failures: number;
       /** Earlier attempts that ended without a word: each may have asked the model, and counts with this step's usage. */
       lost: number;
+      /** What earlier attempts have recorded under the step's key by `recordOnce`. */
+      once: Record<string, unknown>;
       /** What earlier steps of the invocation used. */
       usage: StepUsage;
       /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
@@ -149,10 +170,37 @@ export interface PlannedRow {
   response?: Record<string, unknown>;
 }
 
-/** Without id and timestamp, which the store gives. */
+/** Of a step's events the first one's branch is that of its merged responses. */
 export interface NewEvent {
-  kind: 'model' | 'error';
-  event: Omit<Event, 'id' | 'timestamp'>;
+  kind: 'model' | 'error' | 'callback';
+  event: DraftEvent;
+}
+
+/** What `openStep` would append, before it does. */
+export interface PeekedStep {
+  names: SessionNames;
+  /** The step has been opened before, or its invocation has ended: its input is in the transcript, and can't be changed. */
+  begun: boolean;
+  /** First step whose message is in the inbox: its content. */
+  message?: Content;
+  /** Of the message in the inbox. */
+  stateDelta?: Record<string, unknown>;
+  /** Of the message in the inbox, as its sender computed it. */
+  messageDigest?: string;
+  /** Later steps: what the calls of the step before merge into; `temp:` included in its state delta. */
+  responses?: DraftEvent;
+  /** Whose calls the responses answer: of a retry, the step that it goes back to. */
+  answers?: Pick<StoredEvent, 'runKey' | 'step'>;
+  /** What the invocation was asked to be; where it has begun. */
+  asked?: { agent?: string; runConfig?: TurnRunConfig };
+  /** Session's, `app:` and `user:` state, with the invocation's `temp:`; without the input's delta. */
+  state: Record<string, unknown>;
+  /** The content that started the invocation; from the second step on. */
+  userContent?: Content;
+  /** Last seq of the transcript; 0 where there is none yet. */
+  seq: number;
+  /** First seq of the invocation; 0 where it has not begun. */
+  from: number;
 }
 
 export interface CommitStep {
@@ -163,10 +211,15 @@ export interface CommitStep {
   fence: ChainFence;
   agent: string;
   events: NewEvent[];
-  /** Every call of the step in call order, for the merge of its responses. */
+  /**
+   * Every call of the step in call order, for the merge of its responses. One without a `callId` (`''`) is code that the model
+   * wrote: its response is a `codeExecutionResult` part.
+   */
   calls: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>[];
   rows: PlannedRow[];
   usage: StepUsage;
+  /** `temp:` state that a retry from a call of this step, or of a later one, begins with. */
+  scratch?: Record<string, unknown>;
   /** Recorded as this step's outcome; `seq` and `from` are filled in by the store. */
   outcome: StepOutcome;
   /** Ends the invocation. */
@@ -190,11 +243,15 @@ export interface SettleStep {
   /** The transcript must reach this seq, else `StoreBehindHistory`. Defaults to 0. */
   seq?: number;
   agent: string;
-  unsettled: UnsettledCall[];
-  /** Appends the step's merged responses, then the error event, and ends the invocation. */
+  /** Settled with the error, or with what callbacks made of it. */
+  unsettled: (UnsettledCall & Partial<Pick<SettleCall, 'response' | 'failed' | 'actions' | 'parts'>>)[];
+  /** Appends the step's merged responses, then `events`, and ends the invocation. */
   ending?: {
     outcome: InvocationOutcome;
-    errorEvent?: Omit<Event, 'id' | 'timestamp'>;
+    /** Appended in place of the merged responses. Its `actions.stateDelta` is what is applied, `temp:` included. */
+    responses?: DraftEvent;
+    /** In order; their state deltas are applied. */
+    events?: NewEvent[];
     /** What open calls are answered with. */
     cutOff?: string;
   };
@@ -218,21 +275,6 @@ export interface RecordedInvocation {
   outcome?: InvocationOutcome;
 }
 
-/** A message of the inbox, for operators and clients. */
-export interface InboxRow extends WaitingMessage {
-  /** `uploaded`: content put here before its message was sent. */
-  status: 'uploaded' | 'waiting' | 'rejected';
-  /** Why it was rejected. */
-  reason?: string;
-  createdAt: number;
-}
-
-export interface UploadMessage extends SessionNames {
-  messageId: string;
-  message: string | Content;
-  stateDelta?: Record<string, unknown>;
-}
-
 export interface ReadEvents extends SessionNames {
   /** Events after this seq. Defaults to 0: from the start. */
   after?: number;
@@ -252,6 +294,15 @@ export interface Store extends SessionStore {
    * the merged responses of the step before) and returns the transcript. One round trip.
    */
   openStep(step: OpenStep): Promise<OpenedStep>;
+  /**
+   * What `openStep` would append, so that plugins see it first; changes nothing. One round trip. `identity` or `session` as for
+   * `openStep`; a session that isn't there yet has the state of its app and user.
+   *
+   * @throws StoreBehindHistory where calls of the step before have no outcome.
+   */
+  peekStep(
+    step: Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'>,
+  ): Promise<PeekedStep>;
   /** Appends the step's events and records its outcome under both fences. One round trip. */
   commitStep(step: CommitStep): Promise<CommittedStep>;
   /**
@@ -283,7 +334,7 @@ export interface Store extends SessionStore {
     /** As it was answered when the attempt began, so that repeating this changes nothing. Defaults to the newest one. */
     attempt?: number;
   }): Promise<number>;
-  /** Records a `once` result; returns the one recorded first. */
+  /** Records a `once` result of a call, or of a step by its key; returns the one recorded first. */
   recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown>;
   settleStep(step: SettleStep): Promise<SettledStep>;
 
@@ -314,13 +365,16 @@ export interface Store extends SessionStore {
   findInvocation(names: SessionNames, invocationId: string): Promise<RecordedInvocation | undefined>;
   /** In seq order. Empty where there is no such session. */
   readEvents(read: ReadEvents): Promise<StoredEvent[]>;
+  /** Changes nothing. Undefined for a call that was not begun, and whose arguments the ledger doesn't keep. */
+  findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined>;
   /** A call's recorded response or arguments, or an invocation's outcome content, by its reference's key. */
   readReference(names: SessionNames, key: string): Promise<unknown>;
 
   /**
    * Tells followers, here and in processes that listen, at once and without waiting: what can't be told is lost, and no
-   * caller learns of it. `text` is at most 7 KiB of UTF-8 (`MOST_TEXT_BYTES`), and told to nobody where it is longer: who
-   * tells it splits it. A NUL in it becomes U+001A, a lone surrogate U+FFFD. How often it tells is the caller's affair.
+   * caller learns of it. `text` is at most 7 KiB of UTF-8 (`MOST_TEXT_BYTES`), a chunk as much JSON, and told to nobody where
+   * it is longer: who tells it splits it. A NUL in text becomes U+001A, a lone surrogate U+FFFD. How often it tells is the
+   * caller's affair.
    */
   tell(notice: LiveNotice): void;
   /** Called for what this process does to the store, and tells, until the returned function is called. */

@@ -1,8 +1,6 @@
 import type { Event } from '../events/event.ts';
-import { jsonText } from './json-text.ts';
-import type { EventKind, StoredEvent } from './store.ts';
-
-type DraftEvent = Omit<Event, 'id' | 'timestamp'>;
+import { jsonText, storableText } from './json-text.ts';
+import type { DraftEvent, EventKind, StoredEvent } from './store.ts';
 
 const TEMPORARY = 'temp:';
 
@@ -24,8 +22,8 @@ export function eventColumns(event: DraftEvent, author: string): EventColumns {
     ? { ...draft, actions: { ...event.actions, stateDelta: withoutTemporary(delta) } }
     : draft;
   return {
-    author: event.author ?? author,
-    branch: event.branch ?? null,
+    author: storableText(typeof event.author === 'string' ? event.author : author),
+    branch: typeof event.branch === 'string' ? storableText(event.branch) : null,
     body: jsonText(kept),
     delta: keys.length === 0 ? null : jsonText(delta),
   };

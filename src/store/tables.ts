@@ -43,7 +43,9 @@ export interface Tables {
     key: string;
     kind: 'step' | 'call';
     status: 'planned' | 'started' | 'settled';
+    attempts: number;
     args: JSONColumnType<Record<string, unknown>> | null;
+    once: JSONColumnType<Record<string, unknown>> | null;
     response: JSONColumnType<Record<string, unknown>> | null;
   };
   'holdfast.audit': {

@@ -4,12 +4,13 @@ import { invalidArgument, refuseInvalidFields } from './gemini-error.ts';
 import { isObject, isUnset, type Json } from './gemini-json.ts';
 import { checkShape, PART_DATA } from './gemini-shape.ts';
 import type { ThoughtSignatures } from './gemini-signatures.ts';
+import { checkToolMix } from './gemini-tool-mix.ts';
 
 const ROLES = new Set(['user', 'model', 'function']);
 
 /**
  * Refuses what the real API answers with 400 INVALID_ARGUMENT, in its order: the payload's shape, single fields,
- * declarations, the order of turns, thought signatures.
+ * declarations, what stands together, the order of turns, thought signatures.
  *
  * @throws {GeminiRefusal} with the API's message, and where it is about contents their index.
  * @see https://ai.google.dev/gemini-api/docs/function-calling
@@ -19,6 +20,7 @@ export function checkRequest(model: string, body: Json, signatures: ThoughtSigna
   const contents = (body.contents ?? []) as Content[];
   checkFields(contents, body.systemInstruction as Content | undefined);
   checkDeclarations(body.tools);
+  checkToolMix(model, body);
   checkTurns(contents);
   signatures.check(model, contents);
 }

@@ -7,12 +7,15 @@ type Schema = Record<string, unknown>;
 
 /**
  * What the stand-in answers to agents whose file brings no script: it calls the first tool once with made-up arguments
- * and then says what came back. Enough to see a turn of any agent without a key.
+ * and then says what came back, or what a schema of the answer takes. Enough to see a turn of any agent without a key.
  */
 export function demoScript(
-  { tools }: GeminiRequest,
+  { tools, generationConfig }: GeminiRequest,
   { userText, functionResponses }: GeminiScriptInfo,
 ): GeminiReplyLike {
+  const { responseJsonSchema, responseSchema } = generationConfig ?? {};
+  const answer = responseJsonSchema ?? responseSchema;
+  if (answer !== undefined) return text(JSON.stringify(madeUp(answer)));
   if (functionResponses.length > 0) {
     const answers = functionResponses.map(
       ({ name, response }) => `${name} answered ${JSON.stringify(response)}`,

@@ -33,6 +33,8 @@ export type GeminiStandInOptions = GeminiPace & {
   thoughtSignatures?: boolean;
   /** Give ids to function calls that have none. Default: for models whose name starts with `gemini-3`. */
   callIds?: boolean;
+  /** Whether it keeps the process up until it is closed. Default true. */
+  ref?: boolean;
 };
 
 export interface GeminiStandIn extends AsyncDisposable {
@@ -106,6 +108,7 @@ class LocalGemini implements GeminiStandIn {
     this.#server = createServer((request, response) => void this.#serve(request, response));
     // Longer than clients keep an idle connection, so that none of them meets one that is just being closed.
     this.#server.keepAliveTimeout = 60_000;
+    if (options.ref === false) this.#server.unref().on('connection', (socket) => socket.unref());
   }
 
   get url(): string {

@@ -2,17 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
-import { IllegalStateError } from '@temporalio/common';
-import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
+import { Client } from '@temporalio/client';
 import { deploy } from '../../worker/deploy.ts';
-import {
-  acquireFolder,
-  cacheFolder,
-  createWorker,
-  openLocalGateway,
-  openTemporal,
-} from '../../worker/index.ts';
+import { endWithProcess } from '../../worker/embedded/end-with-process.ts';
+import { Ends } from '../../worker/embedded/ends.ts';
+import { openGround } from '../../worker/embedded/open-ground.ts';
+import { quietRuntime } from '../../worker/embedded/quiet-runtime.ts';
+import { slowProgress } from '../../worker/embedded/slow-progress.ts';
+import { warningLogger } from '../../worker/embedded/warning-logger.ts';
+import { acquireFolder, createWorker, openLocalGateway } from '../../worker/index.ts';
 import { ownVersion } from '../cli/own-version.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
@@ -20,17 +18,14 @@ import { readiness } from '../gateway/readiness.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { openStore } from '../store/open-store.ts';
 import type { SessionNames } from '../store/store.ts';
-import { endWithProcess } from './end-with-process.ts';
-import { Ends } from './ends.ts';
 import { demoScript } from './gemini-demo-script.ts';
 import { startGeminiStandIn } from './gemini-stand-in.ts';
 import { holdVariables } from './process-variables.ts';
 import { RestartedWorker } from './restarted-worker.ts';
 import { spansOfAllWorkers } from './spans-of-all-workers.ts';
 import type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
-import { callsOf, finalTextOf, type TestTurn } from './test-turn.ts';
+import { callsOf, lastTextOf, type TestTurn } from './test-turn.ts';
 
 const FIELDS = [
   'agents',
@@ -64,16 +59,11 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     );
     const gemini = await startGeminiStandIn({ script });
     ends.push(() => gemini.close(), holdVariables(gemini.env));
-    const template = join(cacheFolder(process.env), 'stores');
-    const [server, store] = await all(
-      ends.of(openTemporal({ folder, onProgress: progress.tell }), (opened) => opened.stop?.()),
-      ends.of(openStore({ folder, template, onProgress: progress.tell }), (opened) => opened.close()),
-    );
+    const { server, store, connection, native } = await openGround(ends, {
+      folder,
+      onProgress: progress.tell,
+    });
     progress.end();
-    const connection = await Connection.connect(server.connectionOptions);
-    ends.push(() => connection.close());
-    const native = await NativeConnection.connect(server.connectionOptions);
-    ends.push(() => native.close());
     const { namespace } = server;
     const searchAttributes = server.searchAttributes === 'registered';
     const { tracing, ...more } = options.worker ?? {};
@@ -87,7 +77,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         connection: native,
         namespace,
         searchAttributes,
-        logger: WARNINGS,
+        logger: warningLogger(toStandardError),
         shutdownGraceTime: 0,
         ...more,
         ...(spans === undefined ? {} : { tracing: spans.tracing }),
@@ -150,7 +140,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       const events = session.filter(({ event }) => event.invocationId === invocationId);
       const { messageId, workflowId } = handle;
       const calls = callsOf(events, session);
-      const text = result.text === undefined ? '' : finalTextOf(events);
+      const text = typeof result.text === 'object' ? lastTextOf(events) : (result.text ?? '');
       return {
         ...names,
         messageId,
@@ -193,29 +183,8 @@ const NOBODY = { app: '-', userId: '-', sessionId: '-' };
 /** Milliseconds: a start of which everything is at hand takes less. */
 const QUIET_FOR = 5_000;
 
-const untold = () => undefined;
-
-/** The SDK's own shutdown and retry notes would drown a test's output. */
-const WARNINGS = {
-  debug: untold,
-  info: untold,
-  warn: (message: string) => toStandardError(message),
-  error: (message: string) => toStandardError(message),
-};
-
 function toStandardError(line: string): void {
   process.stderr.write(`${line}\n`);
-}
-
-/** Tells nothing of what is quick; of what isn't, all. */
-function slowProgress(tell: (line: string) => void, quietFor: number) {
-  const held: string[] = [];
-  const began = Date.now();
-  const timer = setTimeout(() => held.splice(0).forEach(tell), quietFor);
-  return {
-    tell: (line: string) => void (Date.now() - began < quietFor ? held.push(line) : tell(line)),
-    end: () => clearTimeout(timer),
-  };
 }
 
 /** They are the environment's own: a worker elsewhere would leave every message unanswered. */
@@ -228,26 +197,4 @@ function checkWorkerOptions(worker: TestEnvironmentOptions['worker']): void {
       problem: 'the environment sets it; leave it out',
     });
   }
-}
-
-function quietRuntime(): void {
-  try {
-    Runtime.install({
-      logger: new DefaultLogger('ERROR'),
-      // Ctrl+C ends the program: what is left is taken away by another one.
-      shutdownSignals: [],
-      telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR' }) } },
-    });
-  } catch (error) {
-    // The program has installed one of its own, or another environment has.
-    if (!(error instanceof IllegalStateError)) throw error;
-  }
-}
-
-/** Waits for both, so that nothing is still being opened when the first failure is reported. */
-async function all<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
-  const [first, second] = await Promise.allSettled([one, other]);
-  if (first.status === 'rejected') throw first.reason;
-  if (second.status === 'rejected') throw second.reason;
-  return [first.value, second.value];
 }

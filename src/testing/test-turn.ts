@@ -59,12 +59,15 @@ function isAnswer(given: StoredEvent, asked: StoredEvent): boolean {
   return answered.length > 0 && answered.join() === ids.join();
 }
 
-export function finalTextOf(events: readonly StoredEvent[]): string {
-  const last = events.findLast(({ kind }) => kind === 'model');
-  if (last === undefined) return '';
-  return partsOf(last.event)
-    .flatMap(({ text, thought }) => (text && !thought ? [text] : []))
-    .join('');
+/** Of an answer whose result is too long to have it: a callback may have said it. */
+export function lastTextOf(events: readonly StoredEvent[]): string {
+  const said = events.filter(({ kind }) => kind === 'model' || kind === 'callback');
+  const texts = said.map(({ event }) =>
+    partsOf(event)
+      .flatMap(({ text, thought }) => (text && !thought ? [text] : []))
+      .join(''),
+  );
+  return texts.findLast((text) => text !== '') ?? '';
 }
 
 function partsOf({ content }: Event) {

@@ -1,8 +1,11 @@
 import type { FunctionDeclaration } from '../events/content.ts';
+import { appendTools, type LlmRequest } from '../models/llm-request.ts';
+import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import { isProviderSchema, providerToJsonSchema } from '../schema/provider-schema.ts';
 import type { Context } from './context.ts';
 import {
   DURABLE_OPTIONS,
@@ -10,13 +13,43 @@ import {
   type ResolvedDurableOptions,
   resolveDurableOptions,
 } from './durable-options.ts';
-import { assertToolName } from './tool-name.ts';
+import { assertToolName, RESERVED_NAME } from './tool-name.ts';
+
+/** What {@link BaseTool.describe} tells. */
+export interface ToolDescription {
+  name: string;
+  description: string;
+  inputSchema?: JsonSchemaObject;
+}
 
 const BASE_TOOL = Symbol.for('holdfast.baseTool');
 
 export interface RunAsyncToolRequest {
   args: Record<string, unknown>;
   toolContext: Context;
+  /** Told of what a streaming tool yields, as it comes; what it throws ends the run. */
+  onChunk?: (chunk: ToolChunk) => void;
+  /**
+   * Fires once nobody waits for the run any more. That is later than the abort signal of the context where the tool was told of
+   * its cancellation, and may still come to a result.
+   */
+  leftSignal?: AbortSignal;
+}
+
+/** What a tool is given to change a request by. Semantics: `ToolProcessLlmRequest` of `@google/adk` 2.0.0. */
+export interface ToolProcessLlmRequest {
+  /** Its state and actions are the model event's. */
+  toolContext: Context;
+  llmRequest: LlmRequest;
+}
+
+/** What a streaming tool yields. Fields: `tool.Result` of kadirpekel/hector. */
+export interface ToolChunk {
+  content?: unknown;
+  /** False: this is the result, and nothing comes after it. */
+  streaming: boolean;
+  error?: string;
+  metadata?: Record<string, unknown>;
 }
 
 export interface BaseToolParams extends DurableOptions {
@@ -30,9 +63,49 @@ export interface BaseToolParams extends DurableOptions {
    * @default false
    */
   isLongRunning?: boolean;
+  /**
+   * Whether the tool only reads, for those who ask before they let a tool run.
+   *
+   * @default false
+   */
+  isReadOnly?: boolean;
+  /**
+   * Whether what the tool returns may be believed like the agent's own instruction, for callbacks and plugins that mark what
+   * comes from outside. Media say it themselves, by their `trustTier`.
+   *
+   * @default false
+   */
+  trusted?: boolean;
+  /**
+   * Whether a {@link ToolRegistry} lets go of the tool when the invocation completes. Tools that callbacks add to a turn
+   * go with it in any case.
+   *
+   * @default false
+   */
+  ephemeral?: boolean;
+  /**
+   * What becomes of a tool of the same name where this one is merged into a {@link ToolRegistry} or added to a turn:
+   * an error, this one in its place, or that one stays.
+   *
+   * @default 'throw'
+   */
+  onCollision?: OnCollision;
 }
 
-const FIELDS = ['name', 'description', 'isLongRunning', ...DURABLE_OPTIONS];
+/** What a tool says about names that are taken. */
+export type OnCollision = 'throw' | 'replace' | 'keep';
+
+/** Options of every tool. */
+export const TOOL_FIELDS: readonly string[] = [
+  'name',
+  'description',
+  'isLongRunning',
+  'isReadOnly',
+  'trusted',
+  'ephemeral',
+  'onCollision',
+  ...DURABLE_OPTIONS,
+];
 
 /** Options of ADK's tools that come with later releases. */
 export const UNSUPPORTED_TOOL_OPTIONS = ['requireConfirmation'];
@@ -56,9 +129,14 @@ export const UNSUPPORTED_TOOL_OPTIONS = ['requireConfirmation'];
  */
 export abstract class BaseTool {
   readonly [BASE_TOOL] = true;
+  readonly [RESERVED_NAME]?: string;
   readonly name: string;
   readonly description: string;
   readonly isLongRunning: boolean;
+  readonly isReadOnly: boolean;
+  readonly trusted: boolean;
+  readonly ephemeral: boolean;
+  readonly onCollision: OnCollision;
   /** How Holdfast runs the tool: its durable options with their defaults, milliseconds. */
   readonly durable: ResolvedDurableOptions;
 
@@ -67,20 +145,70 @@ export abstract class BaseTool {
     if (!isRecord(params)) {
       throw new DefinitionError({ owner: kind, problem: `expected an object, got ${kindOf(params)}` });
     }
-    assertToolName(kind, params.name);
+    assertToolName(kind, params.name, params);
     const owner = toolOwner(kind, params.name);
-    assertKnownFields(owner, params, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
+    assertKnownFields(owner, params, TOOL_FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
     const read = new OptionReader(owner, params);
+    if (RESERVED_NAME in params) this[RESERVED_NAME] = params.name;
     this.name = params.name;
     this.description = read.text('description');
     this.isLongRunning = read.boolean('isLongRunning', false);
-    if (this.isLongRunning) read.fail('isLongRunning', 'long-running tools come with a later release');
+    this.isReadOnly = read.boolean('isReadOnly', false);
+    this.trusted = read.boolean('trusted', false);
+    this.ephemeral = read.boolean('ephemeral', false);
+    this.onCollision = read.choice('onCollision', ['throw', 'replace', 'keep'], 'throw');
     this.durable = resolveDurableOptions(params, owner);
   }
 
   /** How the tool is offered to the model; undefined for a tool that the model doesn't call. */
   _getDeclaration(): FunctionDeclaration | undefined {
     return undefined;
+  }
+
+  /** JSON Schema of what the model gets as its response; undefined where the tool doesn't say. */
+  get responseSchema(): JsonSchemaObject | undefined {
+    const declaration = this._getDeclaration();
+    return declaration && jsonSchemaIn(declaration.responseJsonSchema ?? declaration.response);
+  }
+
+  /**
+   * What the tool is, as a plain object. `inputSchema` is the JSON Schema by which arguments are checked, whichever way the
+   * tool declares it.
+   */
+  describe(): ToolDescription {
+    const { name, description } = this;
+    const declaration = this._getDeclaration();
+    const inputSchema =
+      declaration && jsonSchemaIn(declaration.parametersJsonSchema ?? declaration.parameters);
+    return {
+      name,
+      // What the model reads of a long-running tool is more than its description.
+      description: declaration?.description ?? description,
+      ...(inputSchema === undefined ? {} : { inputSchema }),
+    };
+  }
+
+  /**
+   * Changes a request before it is sent: by default offers the tool to the model.
+   *
+   * @throws DefinitionError for a declaration without a name, and for a name that is taken.
+   */
+  async processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> {
+    appendTools(llmRequest, [this]);
+  }
+
+  /**
+   * Asks a running call to end, beside the abort signal of its context. True where it was told.
+   *
+   * @param callId as `Context.functionCallId` of the call has it.
+   */
+  cancel(_callId: string): boolean | Promise<boolean> {
+    return false;
+  }
+
+  /** Whether {@link BaseTool.cancel} can do anything now. */
+  supportsCancellation(): boolean {
+    return false;
   }
 
   /**
@@ -94,6 +222,30 @@ export abstract class BaseTool {
 /** Whether `value` is a tool, of this or of another copy of the package. */
 export function isBaseTool(value: unknown): value is BaseTool {
   return typeof value === 'object' && value !== null && BASE_TOOL in value && value[BASE_TOOL] === true;
+}
+
+/** A tool as providers other than Gemini want it told. Fields: `tool.Definition` of kadirpekel/hector. */
+export interface ToolDefinition {
+  name: string;
+  description: string;
+  /** JSON Schema; absent for a tool without parameters or without a declaration. */
+  parameters?: JsonSchemaObject;
+}
+
+/** @example const tools = agentTools.map(toDefinition); */
+export function toDefinition(tool: BaseTool): ToolDefinition {
+  if (!isBaseTool(tool)) {
+    throw new DefinitionError({ owner: 'toDefinition', problem: `expected a tool, got ${kindOf(tool)}` });
+  }
+  const { name, description, inputSchema } = tool.describe();
+  return { name, description, ...(inputSchema === undefined ? {} : { parameters: inputSchema }) };
+}
+
+/** A copy, with types in lower case where they are the provider's. */
+function jsonSchemaIn(schema: unknown): JsonSchemaObject | undefined {
+  if (!isRecord(schema)) return undefined;
+  const copy = structuredClone(schema);
+  return isProviderSchema(copy) ? providerToJsonSchema(copy) : copy;
 }
 
 /** How messages call a tool. */

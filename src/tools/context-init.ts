@@ -1,5 +1,8 @@
+import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
+import type { TurnRunConfig } from '../protocol/turn.ts';
+import type { InvocationContext, TranscriptView } from './invocation-context.ts';
 
 /** Where a call's `once` results are kept over its attempts. */
 export interface OnceRecords {
@@ -22,6 +25,8 @@ export interface CallInit {
   attempt: number;
   once: OnceRecords;
   heartbeat: (details?: unknown) => void;
+  /** Registers what runs when the call is cancelled; see `Context.task`. */
+  onCancel?: (handler: () => unknown) => void;
 }
 
 /** Everything that a context is made of. */
@@ -42,4 +47,11 @@ export interface ContextInit {
   toolConfirmation?: ToolConfirmation;
   /** Left out outside of tool calls. */
   call?: CallInit;
+  agent?: BaseAgent;
+  branch?: string;
+  runConfig?: TurnRunConfig;
+  /** Left out where it was not loaded. */
+  transcript?: TranscriptView;
+  /** Shared by the contexts of one step; made of this by default. */
+  invocation?: InvocationContext;
 }

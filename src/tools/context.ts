@@ -1,17 +1,48 @@
-import { createEventActions, type EventActions, type ToolConfirmation } from '../events/event-actions.ts';
+import type { Part } from '../events/content.ts';
+import {
+  type AuthConfig,
+  createEventActions,
+  type EventActions,
+  type ToolConfirmation,
+} from '../events/event-actions.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import type { CallInit, ContextInit } from './context-init.ts';
-import { ReadonlyContext } from './readonly-context.ts';
+import { type SearchMemoryResponse, ServiceMissing } from './context-services.ts';
+import { InvocationContext, isInvocationContext } from './invocation-context.ts';
+import { ReadonlyContext, stateWith } from './readonly-context.ts';
 import { State } from './state.ts';
 import { ToolError } from './tool-error.ts';
+import { UnsupportedGate } from './unsupported-gate.ts';
 
 const LONGEST_ONCE_KEY = 200;
 
 /** Something was asked of a context that only the context of a tool call has. */
-export class NoCallError extends Error {
-  readonly code = 'HOLDFAST_NO_CALL';
-  readonly retryable = false;
+export class NoCallError extends ToolError {
   override readonly name = 'NoCallError';
+
+  constructor(member: string) {
+    super(`context.${member} is there in tool calls only`, { code: 'HOLDFAST_NO_CALL', retryable: false });
+  }
+}
+
+/** What an ADK program makes a context of. Fields: those of `@google/adk` 2.0.0. */
+export interface ContextParams {
+  invocationContext: InvocationContext;
+  /** Gets the effects; a fresh one by default, whose effects nobody stores. */
+  eventActions?: EventActions;
+  functionCallId?: string;
+  toolConfirmation?: ToolConfirmation;
+}
+
+/** The running call, as something that can be told to end. Name: `tool.Context.Task` of kadirpekel/hector. */
+export interface ContextTask {
+  /**
+   * Has `handler` called once if this call is cancelled, to pass the cancellation on to what the tool has started. Outside
+   * of a call it does nothing, because nothing there can be cancelled.
+   *
+   * @example context.task.onCancel(() => job.stop());
+   */
+  onCancel(handler: () => unknown): void;
 }
 
 /**
@@ -38,13 +69,15 @@ export class Context extends ReadonlyContext {
   readonly #call: CallInit | undefined;
   readonly #results = new Map<string, Promise<unknown>>();
 
-  constructor(init: ContextInit) {
+  constructor(options: ContextInit | ContextParams) {
+    const init = 'invocationContext' in options ? initFrom(options) : options;
     super(init);
     this.eventActions = init.eventActions ?? createEventActions();
     this.abortSignal = init.abortSignal ?? new AbortController().signal;
     this.#state = new State(init.state, this.eventActions.stateDelta);
     this.#call = init.call;
-    if (init.call !== undefined) this.functionCallId = init.call.callId;
+    const functionCallId = 'invocationContext' in options ? options.functionCallId : options.call?.callId;
+    if (functionCallId !== undefined) this.functionCallId = functionCallId;
     if (init.toolConfirmation !== undefined) this.toolConfirmation = init.toolConfirmation;
   }
 
@@ -120,6 +153,81 @@ export class Context extends ReadonlyContext {
     this.#call?.heartbeat(toJsonValue(details));
   }
 
+  /** The running call, to hear of its cancellation. */
+  get task(): ContextTask {
+    const call = this.#call;
+    return {
+      onCancel(handler) {
+        if (typeof handler !== 'function') throw new TypeError('task.onCancel: handler must be a function');
+        call?.onCancel?.(handler);
+      },
+    };
+  }
+
+  /**
+   * Keeps a file of the session.
+   *
+   * @returns its version.
+   * @throws ServiceMissing in this release, which has no artifact service.
+   */
+  async saveArtifact(_filename: string, _artifact: Part): Promise<number> {
+    throw new ServiceMissing('Artifact');
+  }
+
+  /**
+   * A file of the session, the latest version by default; undefined where there is none.
+   *
+   * @throws ServiceMissing in this release, which has no artifact service.
+   */
+  async loadArtifact(_filename: string, _version?: number): Promise<Part | undefined> {
+    throw new ServiceMissing('Artifact');
+  }
+
+  /**
+   * Names of the session's files.
+   *
+   * @throws ServiceMissing in this release, which has no artifact service.
+   */
+  async listArtifacts(): Promise<string[]> {
+    throw new ServiceMissing('Artifact');
+  }
+
+  /**
+   * What is remembered of the user's earlier sessions.
+   *
+   * @throws ServiceMissing in this release, which has no memory service.
+   */
+  async searchMemory(_query: string): Promise<SearchMemoryResponse> {
+    throw new ServiceMissing('Memory');
+  }
+
+  /**
+   * Asks a person whether this call may run.
+   *
+   * @throws UnsupportedGate in this release.
+   */
+  requestConfirmation(_request: { hint?: string; payload?: unknown }): void {
+    throw new UnsupportedGate('context.requestConfirmation');
+  }
+
+  /**
+   * Asks a person for a credential.
+   *
+   * @throws UnsupportedGate in this release.
+   */
+  requestCredential(_authConfig: AuthConfig): void {
+    throw new UnsupportedGate('context.requestCredential');
+  }
+
+  /**
+   * The credential that a person has given.
+   *
+   * @throws UnsupportedGate in this release.
+   */
+  getAuthResponse(_authConfig: AuthConfig): object | undefined {
+    throw new UnsupportedGate('context.getAuthResponse');
+  }
+
   async #onceRecorded(once: CallInit['once'], key: string, action: () => unknown): Promise<unknown> {
     const recorded = await once.get(key);
     if (recorded !== undefined) return (recorded as { value?: unknown }).value;
@@ -129,9 +237,26 @@ export class Context extends ReadonlyContext {
   }
 
   #currentCall(member: string): CallInit {
-    if (this.#call === undefined) throw new NoCallError(`context.${member} is there in tool calls only`);
+    if (this.#call === undefined) throw new NoCallError(member);
     return this.#call;
   }
+}
+
+/** A new context of the same invocation sees what its other contexts have written by now, and writes into its own actions. */
+function initFrom({ invocationContext, eventActions, functionCallId, toolConfirmation }: ContextParams) {
+  if (!isInvocationContext(invocationContext)) {
+    throw new TypeError('new Context: invocationContext must be the InvocationContext that Holdfast made');
+  }
+  const { call, eventActions: written, ...init } = InvocationContext.initOf(invocationContext);
+  const isOfCall = call !== undefined && call.callId === functionCallId;
+  return {
+    ...init,
+    state: stateWith(init.state, written === eventActions ? undefined : written),
+    eventActions: eventActions ?? createEventActions(),
+    invocation: invocationContext,
+    ...(isOfCall ? { call } : {}),
+    ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
+  } satisfies ContextInit;
 }
 
 function jsonOf(key: string, value: unknown): unknown {

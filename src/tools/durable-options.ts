@@ -68,6 +68,13 @@ export interface DurableOptions {
    * @default false
    */
   sensitive?: boolean | readonly string[];
+  /**
+   * Loads the transcript for the tool's context: `context.turnToolCalls`, `session.events` and `contents()` of its
+   * invocation. Tools that leave it out cost no reading.
+   *
+   * @default false
+   */
+  needsTranscript?: boolean;
 }
 
 /** {@link DurableOptions} with their defaults; all durations in milliseconds. */
@@ -82,6 +89,7 @@ export interface ResolvedDurableOptions {
   readonly execution: 'activity' | 'local';
   readonly summary?: (args: Record<string, unknown>) => string;
   readonly sensitive: boolean | readonly string[];
+  readonly needsTranscript: boolean;
 }
 
 export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
@@ -95,6 +103,7 @@ export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
   'execution',
   'summary',
   'sensitive',
+  'needsTranscript',
 ];
 
 /**
@@ -135,6 +144,7 @@ export function resolveDurableOptions(
     execution,
     ...(options.summary === undefined ? {} : { summary: options.summary }),
     sensitive: sensitiveOf(read, options.sensitive),
+    needsTranscript: read.boolean('needsTranscript', false),
   });
 }
 

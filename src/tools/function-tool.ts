@@ -6,12 +6,20 @@ import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { didYouMean } from '../schema/nearest-name.ts';
 import { withObjectRoot } from '../schema/object-root.ts';
+import { OptionReader } from '../schema/option-reader.ts';
 import { formatPath } from '../schema/path.ts';
 import { isZodSchema } from '../schema/zod-schema.ts';
-import { BaseTool, type RunAsyncToolRequest, toolOwner, UNSUPPORTED_TOOL_OPTIONS } from './base-tool.ts';
+import {
+  BaseTool,
+  type RunAsyncToolRequest,
+  TOOL_FIELDS,
+  toolOwner,
+  UNSUPPORTED_TOOL_OPTIONS,
+} from './base-tool.ts';
 import type { Context } from './context.ts';
-import { DURABLE_OPTIONS } from './durable-options.ts';
 import { jsonResult } from './function-response.ts';
+import { isMediaResult } from './media.ts';
+import { ChunkRefused, type ChunkStream, isChunkStream, streamedResult } from './streamed-result.ts';
 import { thrownMessage } from './thrown-message.ts';
 import { InvalidArgumentsError, InvalidResultError, ToolExecutionError } from './tool-error.ts';
 import { assertToolName } from './tool-name.ts';
@@ -19,15 +27,7 @@ import type { ToolInputParameters, ToolOptions, ToolOutputSchema } from './tool-
 
 const FUNCTION_TOOL = Symbol.for('holdfast.functionTool');
 
-const FIELDS = [
-  'name',
-  'description',
-  'parameters',
-  'outputSchema',
-  'execute',
-  'isLongRunning',
-  ...DURABLE_OPTIONS,
-];
+const FIELDS = [...TOOL_FIELDS, 'parameters', 'outputSchema', 'execute', 'maxChunks', 'cancel'];
 
 /**
  * A function that the model can call. Arguments are validated before `execute` runs, the result after.
@@ -51,6 +51,8 @@ export class FunctionTool<
 > extends BaseTool {
   readonly [FUNCTION_TOOL] = true;
   readonly #execute: ToolOptions<TParameters, TOutput>['execute'];
+  readonly #cancel: ToolOptions<TParameters, TOutput>['cancel'];
+  readonly #maxChunks: number;
   readonly #parameters: CompiledSchema | undefined;
   readonly #output: { schema: CompiledSchema; isZod: boolean } | undefined;
 
@@ -59,8 +61,8 @@ export class FunctionTool<
     if (!isRecord(options)) {
       throw new DefinitionError({ owner: kind, problem: `expected an object, got ${kindOf(options)}` });
     }
-    const { parameters, outputSchema, execute, ...params } = options;
-    const name = nameOf(kind, params.name, execute);
+    const { parameters, outputSchema, execute, maxChunks: _, cancel, ...params } = options;
+    const name = nameOf(kind, options, execute);
     const owner = toolOwner(kind, name);
     assertKnownFields(owner, options, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
     if (typeof execute !== 'function') {
@@ -70,8 +72,14 @@ export class FunctionTool<
         problem: `expected a function, got ${kindOf(execute)}`,
       });
     }
+    const read = new OptionReader(owner, options);
+    if (cancel !== undefined && typeof cancel !== 'function') {
+      read.fail('cancel', `expected a function of the call's id, got ${kindOf(cancel)}`);
+    }
     super({ ...params, name });
     this.#execute = execute;
+    this.#cancel = cancel;
+    this.#maxChunks = read.count('maxChunks', 10_000);
     if (parameters !== undefined) {
       this.#parameters = compileObjectSchema(parameters, { owner, field: 'parameters', side: 'input' });
     }
@@ -93,18 +101,29 @@ export class FunctionTool<
     };
   }
 
+  /** Hands on to the option `cancel`. */
+  override cancel(callId: string): boolean | Promise<boolean> {
+    return this.#cancel?.(callId) ?? false;
+  }
+
+  override supportsCancellation(): boolean {
+    return this.#cancel !== undefined;
+  }
+
   /**
    * Validates the arguments, runs `execute`, validates its result.
    *
-   * @returns what `execute` returned, or what the output schema made of it.
+   * @returns what `execute` returned, or the result of what it streamed, or what the output schema made of that.
    * @throws InvalidArgumentsError naming what is wrong with each argument.
    * @throws ToolExecutionError whose `cause` is what `execute` threw.
    * @throws InvalidResultError where the result doesn't match the output schema.
    */
-  override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
-    const input = await this.#validated(args);
-    const result = await this.#executed(input, toolContext);
-    return this.#output === undefined ? result : this.#checked(result, this.#output);
+  override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
+    const input = await this.#validated(request.args);
+    const returned = await this.#executed(input, request.toolContext);
+    const result = isChunkStream(returned) ? await this.#streamed(returned, request) : returned;
+    if (this.#output === undefined || isMediaResult(result)) return result;
+    return this.#checked(result, this.#output);
   }
 
   async #validated(args: unknown): Promise<unknown> {
@@ -131,6 +150,15 @@ export class FunctionTool<
   #executed(input: unknown, toolContext: Context): Promise<unknown> {
     type Execute = (input: unknown, toolContext: Context) => unknown;
     return this.#guarded(() => (this.#execute as Execute)(input, toolContext));
+  }
+
+  async #streamed(chunks: ChunkStream, request: RunAsyncToolRequest): Promise<unknown> {
+    const { onChunk, toolContext, leftSignal: signal = toolContext.abortSignal } = request;
+    const options = { maxChunks: this.#maxChunks, signal, onChunk };
+    const run = () => streamedResult(chunks, options).catch(refusalAsValue);
+    const result = await this.#guarded(run);
+    if (result instanceof ChunkRefused) throw result.cause;
+    return result;
   }
 
   async #checked(
@@ -162,8 +190,14 @@ export function isFunctionTool(value: unknown): value is FunctionTool {
   );
 }
 
-function nameOf(kind: string, name: unknown, execute: unknown): string {
-  const chosen = name ?? (typeof execute === 'function' ? execute.name : undefined);
+/** What whoever listens throws is not the tool's failure, and keeps its own face. */
+function refusalAsValue(error: unknown): ChunkRefused {
+  if (error instanceof ChunkRefused) return error;
+  throw error;
+}
+
+function nameOf(kind: string, options: { name?: unknown }, execute: unknown): string {
+  const chosen = options.name ?? (typeof execute === 'function' ? execute.name : undefined);
   if (chosen === undefined || chosen === '') {
     throw new DefinitionError({
       owner: kind,
@@ -171,7 +205,7 @@ function nameOf(kind: string, name: unknown, execute: unknown): string {
       problem: 'Tool name cannot be empty. Either name the `execute` function or provide a `name`.',
     });
   }
-  assertToolName(kind, chosen);
+  assertToolName(kind, chosen, options);
   return chosen;
 }
 

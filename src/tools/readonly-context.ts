@@ -1,16 +1,38 @@
 import type { Content } from '../events/content.ts';
 import type { ContextInit } from './context-init.ts';
+import { InvocationContext, isInvocationContext, TranscriptNotLoaded } from './invocation-context.ts';
 import { State } from './state.ts';
+import type { ToolCallRecord } from './tool-call-record.ts';
 
 /**
- * What instructions and predicates get to know of the invocation. Fields: `ReadonlyContext` of `@google/adk` 2.0.0,
- * without `invocationContext`, and `appName`.
+ * What instructions and predicates get to know of the invocation. Fields: `ReadonlyContext` of `@google/adk` 2.0.0; ours
+ * are `appName`, `branch` and `turnToolCalls`.
  */
 export class ReadonlyContext {
   readonly #init: ContextInit;
 
-  constructor(init: ContextInit) {
-    this.#init = init;
+  readonly invocationContext: InvocationContext;
+
+  /** @param init an invocation's context, as in ADK programs, or everything that a context is made of. */
+  constructor(init: ContextInit | InvocationContext) {
+    const isInvocation = isInvocationContext(init);
+    this.#init = isInvocation ? InvocationContext.initOf(init) : init;
+    this.invocationContext = isInvocation ? init : (init.invocation ?? new InvocationContext(init));
+  }
+
+  /** Path of agent names; undefined outside of workflow agents. */
+  get branch(): string | undefined {
+    return this.#init.branch;
+  }
+
+  /**
+   * The calls of this invocation that have their outcome, in call order. Reading them runs nothing again.
+   *
+   * @throws TranscriptNotLoaded in a tool without `needsTranscript`.
+   */
+  get turnToolCalls(): readonly ToolCallRecord[] {
+    if (this.#init.transcript === undefined) throw new TranscriptNotLoaded();
+    return this.#init.transcript.toolCalls();
   }
 
   get appName(): string {
@@ -39,8 +61,18 @@ export class ReadonlyContext {
     return this.#init.userContent;
   }
 
-  /** The session's state; writing to it throws. */
+  /** The session's state, with what the step has written by now; writing to it throws. */
   get state(): Readonly<State> {
-    return new State(this.#init.state, Object.freeze({}));
+    const { state, eventActions } = this.#init;
+    return new State(stateWith(state, eventActions), Object.freeze({}));
   }
+}
+
+/** A state as those see it who come after these actions. */
+export function stateWith(
+  state: ContextInit['state'],
+  actions: ContextInit['eventActions'],
+): ContextInit['state'] {
+  const delta = actions?.stateDelta ?? {};
+  return Object.keys(delta).length === 0 ? state : { ...state, ...delta };
 }

@@ -1,6 +1,9 @@
+import type { InspectOptions, inspect as nodeInspect } from 'node:util';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 
 type StateRecord = Record<string, unknown>;
+
+const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /**
  * A session's state, as one call or callback sees it: what was there, under what it wrote itself. Writes go into the
@@ -78,6 +81,11 @@ export class State {
   toRecord(): StateRecord {
     const keys = new Set([...Object.keys(this.#value), ...Object.keys(this.#delta)]);
     return Object.fromEntries([...keys].map((key) => [key, this.get(key)]));
+  }
+
+  /** `console.log(context.state)` shows what is in it, as ADK's does. */
+  [INSPECT](_depth: number, options: InspectOptions, inspect: typeof nodeInspect): string {
+    return `State ${inspect(this.toRecord(), options)}`;
   }
 
   #copyOf(key: string): unknown {

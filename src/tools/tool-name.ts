@@ -13,14 +13,32 @@ const RESERVED_PREFIXES: Readonly<Record<string, string>> = {
   adk_request_: 'calls by which ADK asks people start like this',
 };
 
+/** Of options: the name may be a reserved one. Of a tool: the name that it was given so. */
+export const RESERVED_NAME = Symbol.for('holdfast.reservedName');
+
+/** Options of a tool of Holdfast's own, whose name no other tool may have. */
+export function withReservedName<Options extends object>(options: Options): Options {
+  return { ...options, [RESERVED_NAME]: true };
+}
+
 /**
  * Refuses names that the model, Temporal or Holdfast could not take.
  *
  * @throws DefinitionError
  */
-export function assertToolName(owner: string, name: unknown): asserts name is string {
+export function assertToolName(owner: string, name: unknown, options: object = {}): asserts name is string {
+  if (RESERVED_NAME in options) return;
   const problem = problemOf(name);
   if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem });
+}
+
+/**
+ * Refuses a tool that has come to another name than its constructor took, by a field of its class for one.
+ *
+ * @throws DefinitionError
+ */
+export function assertNameOf(owner: string, tool: { readonly name: string; [RESERVED_NAME]?: string }): void {
+  if (tool[RESERVED_NAME] !== tool.name) assertToolName(owner, tool.name);
 }
 
 function problemOf(name: unknown): string | undefined {

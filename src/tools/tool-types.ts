@@ -4,6 +4,7 @@ import type { z as z3 } from 'zod/v3';
 import type { JsonSchema, SchemaInput, SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
 import type { BaseToolParams } from './base-tool.ts';
 import type { Context } from './context.ts';
+import type { Media } from './media.ts';
 
 /** Parameters of a function: a schema whose root is an object. */
 export type ToolInputParameters =
@@ -24,10 +25,10 @@ export type ToolExecuteArgument<TParameters extends ToolInputParameters> = [TPar
     ? Record<string, unknown>
     : SchemaOutput<TParameters>;
 
-/** What `execute` may return. */
+/** What `execute` may return; media are checked by no schema. */
 export type ToolExecuteResult<TOutput extends ToolOutputSchema> = [TOutput] extends [undefined]
   ? unknown
-  : SchemaInput<TOutput>;
+  : SchemaInput<TOutput> | Uint8Array | Media | Media[];
 
 export type ToolExecuteFunction<
   TParameters extends ToolInputParameters,
@@ -35,7 +36,7 @@ export type ToolExecuteFunction<
 > = (
   input: ToolExecuteArgument<TParameters>,
   toolContext: Context,
-) => Promise<ToolExecuteResult<TOutput>> | ToolExecuteResult<TOutput>;
+) => Promise<ToolExecuteResult<TOutput>> | ToolExecuteResult<TOutput> | AsyncGenerator<unknown, unknown>;
 
 /** Options of a {@link FunctionTool}: those of `@google/adk` 2.0.0, an output schema, and how Holdfast runs it. */
 export interface ToolOptions<
@@ -52,5 +53,20 @@ export interface ToolOptions<
   parameters?: TParameters;
   /** Checked against what `execute` returns, and shown to the model. */
   outputSchema?: TOutput;
+  /**
+   * Does what the tool is for. Of an async generator the chunks are told to those who follow the turn, and the last one is
+   * the result: see {@link ToolChunk}.
+   */
   execute: ToolExecuteFunction<TParameters, TOutput>;
+  /**
+   * How many chunks an async generator may yield before its result.
+   *
+   * @default 10000
+   */
+  maxChunks?: number;
+  /**
+   * Ends a running call in the tool's own way, beside the abort signal of its context: gets `context.functionCallId` of the
+   * call, and says whether it was told to end.
+   */
+  cancel?: (callId: string) => boolean | Promise<boolean>;
 }

@@ -6,7 +6,9 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { type AgentGraph, agentGraph } from '../../src/cli/graph/agent-graph.ts';
 import { graphCommand } from '../../src/cli/graph/graph-command.ts';
 import { mermaid } from '../../src/cli/graph/mermaid.ts';
+import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
+import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { capturedOutput } from './captured-output.ts';
 
@@ -112,6 +114,34 @@ test('shapes by kind, options that differ from the defaults as labels [cli.graph
     '',
   ]);
   expect(mermaid(graphOf(other), 'TB')).toMatch(/^flowchart TB\n/);
+});
+
+test('toolsets, code executors and bounds are drawn too [cli.graph]', () => {
+  class Shelf extends BaseToolset {
+    override async getTools() {
+      return [look];
+    }
+    override async close() {}
+  }
+  class Sandbox extends BaseCodeExecutor {
+    override async executeCode() {
+      return { stdout: '', stderr: '', outputFiles: [] };
+    }
+  }
+  const reader = new LlmAgent({
+    name: 'reader',
+    model: 'gemini-2.5-flash',
+    tools: [new Shelf(['look']), new Shelf(() => true)],
+    codeExecutor: new Sandbox(),
+    maxIterations: 4,
+  });
+  const graph = graphOf(reader);
+  expect(graph.tools).toEqual([
+    { id: 'tool1', name: 'Shelf', kind: 'toolset', description: '', options: ['only look'] },
+    { id: 'tool2', name: 'Shelf', kind: 'toolset', description: '', options: [] },
+  ]);
+  expect(graph.agents[0]?.options).toEqual(['at most 4 model calls', 'code: Sandbox']);
+  expect(mermaid(graph)).toContain('\n  tool2[/"Shelf"/]\n');
 });
 
 test('whatever names and descriptions hold, each node is one line whose label says just that [cli.graph]', () => {

@@ -13,7 +13,7 @@ export const binary = fileURLToPath(new URL('../../bin/holdfast.js', import.meta
 /** Milliseconds that an agent's tool may be silent where its process is killed: the default of 10 s would be waited for. */
 export const KILLED_SOON = '5000';
 
-/** A process of the built command, without a key for Gemini. */
+/** A process of the built command, or of a program, without a key for Gemini. */
 export class HoldfastProcess {
   readonly #child;
   readonly #closed;
@@ -21,13 +21,13 @@ export class HoldfastProcess {
   stdout = '';
   stderr = '';
 
-  /** @param options `typed`: lines are written to its standard input, which is empty otherwise. */
+  /** @param options `typed`: lines are written to its standard input, which is empty otherwise; `program`: its path. */
   constructor(
     args: readonly string[],
-    options: { cwd?: string; env?: Record<string, string>; typed?: boolean } = {},
+    options: { cwd?: string; env?: Record<string, string>; typed?: boolean; program?: string } = {},
   ) {
     const { GEMINI_API_KEY: _gemini, GOOGLE_API_KEY: _google, ...env } = process.env;
-    this.#child = spawn(process.execPath, [binary, ...args], {
+    this.#child = spawn(process.execPath, [options.program ?? binary, ...args], {
       cwd: options.cwd,
       env: { ...env, NO_COLOR: '1', ...options.env },
       stdio: [options.typed ? 'pipe' : 'ignore', 'pipe', 'pipe'],

@@ -24,6 +24,96 @@ test('an App gives its name, its root agent and its settings [app.settings]', as
   expect(chooseAgent(file, loaded, 'helper').name).toBe('helper');
 });
 
+describe('plugins and runConfig alone make the app of the file’s name [cli.content]', () => {
+  const folder = mkdtempSync(fileURLToPath(new URL('./agents/alone-', import.meta.url)));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const load = (name: string, source: string) => {
+    const file = join(folder, name);
+    const imports = "import { App, BasePlugin, LlmAgent, LoggingPlugin } from 'holdfast';";
+    const agents = "export const rootAgent = new LlmAgent({ name: 'clerk', model: 'gemini-2.5-flash' });";
+    writeFileSync(file, `${imports}\n${agents}\n${source}\n`);
+    return { file, loaded: loadAgents(file) };
+  };
+
+  test('it has the plugins in their order, the settings, and the only agent as its root', async () => {
+    const { loaded } = load(
+      'shop.mjs',
+      `export const plugins = [new LoggingPlugin('a'), new (class extends BasePlugin {})('b')];
+       export const runConfig = { maxLlmCalls: 7, streamingMode: 'sse', supportCfc: false };`,
+    );
+    const { app, apps, rootAgent } = await loaded;
+    expect(app).toBe('shop');
+    expect(apps.map(({ name }) => name)).toEqual(['shop']);
+    expect(apps[0]?.rootAgent).toBe(rootAgent);
+    expect(apps[0]?.plugins.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(apps[0]?.durable.runConfig).toEqual({ maxLlmCalls: 7, streamingMode: 'sse' });
+  });
+
+  test('either is enough', async () => {
+    const withPlugins = await load('one.mjs', 'export const plugins = [];').loaded;
+    expect(withPlugins.apps.map(({ name, plugins }) => [name, plugins])).toEqual([['one', []]]);
+    const withConfig = await load('two.mjs', 'export const runConfig = { maxLlmCalls: 0 };').loaded;
+    expect(withConfig.apps[0]?.durable.runConfig).toEqual({ maxLlmCalls: 0 });
+  });
+
+  test.each<[string, string, string]>([
+    [
+      'with-app.mjs',
+      "export const plugins = []; export const runConfig = {}; export const app = new App({ name: 'x', rootAgent });",
+      'the exports app and plugins and runConfig both say how the app runs: put plugins and durable: { runConfig } into the App',
+    ],
+    [
+      'of-adk.mjs',
+      'export const plugins = [{ name: "x", beforeRunCallback() {}, onUserMessageCallback() {} }];',
+      "plugins[0]: a plugin of @google/adk; import its class, or BasePlugin, from 'holdfast' instead",
+    ],
+    [
+      'no-list.mjs',
+      'export const plugins = new LoggingPlugin();',
+      'plugins: expected a list of plugins, got object',
+    ],
+    [
+      'twice.mjs',
+      'export const plugins = [new LoggingPlugin(), new LoggingPlugin()];',
+      "plugins[1]: Plugin with name 'logging_plugin' already registered.",
+    ],
+    [
+      'typo.mjs',
+      'export const runConfig = { maxLlmCals: 5 };',
+      'runConfig.maxLlmCals: is no field of a RunConfig',
+    ],
+    ['text.mjs', "export const runConfig = 'sse';", 'runConfig: expected an object, got string'],
+    [
+      'bidi.mjs',
+      "export const runConfig = { streamingMode: 'bidi' };",
+      'runConfig: StreamingMode.BIDI is not supported; use StreamingMode.SSE.',
+    ],
+    [
+      'wrong.mjs',
+      'export const runConfig = { maxLlmCalls: 1.5 };',
+      'runConfig.maxLlmCalls: expected a whole number',
+    ],
+    ['my.shop.mjs', 'export const plugins = [];', 'its name gives the app\'s, and "my.shop" can\'t be one'],
+  ])('%s', async (name, source, problem) => {
+    const { file, loaded } = load(name, source);
+    await expect(loaded).rejects.toThrow(CliError);
+    await expect(loaded).rejects.toThrow(`${file}: ${problem}`);
+  });
+
+  test('they need to know who answers', async () => {
+    const file = join(folder, 'two-agents.mjs');
+    const agent = (name: string) =>
+      `export const ${name} = new LlmAgent({ name: '${name}', model: 'gemini-2.5-flash' });`;
+    writeFileSync(
+      file,
+      `import { LlmAgent } from 'holdfast';\n${agent('a')}\n${agent('b')}\nexport const plugins = [];\n`,
+    );
+    await expect(loadAgents(file)).rejects.toThrow(
+      `${file}: plugins need to know who answers: export that agent as rootAgent`,
+    );
+  });
+});
+
 test('without one the file gives the name, and no settings [app.settings]', async () => {
   expect(await loadAgents(agentsFile('orders'))).toMatchObject({ app: 'orders', apps: [] });
 });

@@ -1,8 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
+import { Language, Outcome } from '@google/genai';
 import { describe, expect, test } from 'vitest';
+import { Screen } from '../../src/cli/dev/screen.ts';
+import { TurnText } from '../../src/cli/dev/turn-text.ts';
 import { printItem } from '../../src/cli/print-item.ts';
-import { terminalPrinter } from '../../src/cli/printer.ts';
+import { jsonPrinter, terminalPrinter } from '../../src/cli/printer.ts';
 import type { StreamItem } from '../../src/client/stream-item.ts';
 import type { Part } from '../../src/events/content.ts';
 import { createEvent } from '../../src/events/event.ts';
@@ -31,6 +34,21 @@ function shownBy(isTTY: boolean) {
   };
 }
 
+/** The same for the chat of `holdfast dev`. */
+function chat() {
+  let shown = '';
+  const sink = new PassThrough();
+  sink.on('data', (chunk) => {
+    shown += String(chunk);
+  });
+  const stream = Object.assign(sink, { isTTY: true, fd: 1 }) as unknown as NodeJS.WriteStream;
+  const turn = new TurnText(new Screen(stream, stream));
+  return (...items: StreamItem[]) => {
+    for (const item of items) turn.item(item);
+    return stripVTControlCharacters(shown);
+  };
+}
+
 const PLACE = { runKey: 'e-1', step: 1 };
 
 function text(said: string, index: number, more: { attempt?: number; thought?: true } = {}): StreamItem {
@@ -41,6 +59,79 @@ function answer(parts: Part[], step = 1): StreamItem {
   const event = createEvent({ invocationId: 'e-1', author: 'support', content: { role: 'model', parts } });
   return { type: 'event', seq: 2, kind: 'model', runKey: 'e-1', step, event };
 }
+
+function said(kind: 'callback' | 'responses', parts: Part[]): StreamItem {
+  const event = createEvent({ invocationId: 'e-1', author: 'support', content: { role: 'model', parts } });
+  return { type: 'event', seq: 1, kind, ...PLACE, event };
+}
+
+const CALL = { runKey: 'e-1', callKey: 'e-1.1.0', tool: 'watch' };
+
+function chunk(content: unknown, index: number, more: { callKey?: string; error?: string } = {}): StreamItem {
+  return { type: 'tool chunk', ...CALL, attempt: 1, index, content, ...more };
+}
+
+const settled: StreamItem = { type: 'call settled', ...CALL, failed: false };
+
+describe('what a streaming tool yields', () => {
+  test('is written beneath its call as it comes, line by line [tool.streaming]', () => {
+    const { print } = shownBy(true);
+    print({ type: 'call started', ...CALL, attempt: 1 }, chunk('one', 0), chunk(' line\ntwo', 1));
+    expect(print(chunk({ done: 2 }, 2), chunk('three', 3, { error: 'slow' }), settled)).toBe(
+      [
+        '  watch 1.0 started',
+        '    watch │ one line',
+        '    watch │ two',
+        '    watch │ {"done":2}',
+        '    watch │ three',
+        '    watch │ error: slow',
+        '  watch 1.0 settled',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('is told apart by call, and from the answer that is being written [tool.streaming]', () => {
+    const { print } = shownBy(true);
+    const other = { callKey: 'e-1.1.1' };
+    expect(print(text('I look', 0), chunk('a', 0), chunk('b', 0, other), chunk('c', 1), text('.', 1))).toBe(
+      'support  I look\n    watch │ a\n    watch │ b\n    watch │ c\nsupport  .',
+    );
+  });
+
+  test('says where something is missing, and what was dropped [tool.streaming]', () => {
+    const { print } = shownBy(true);
+    const dropped: StreamItem = {
+      type: 'tool chunks dropped',
+      runKey: 'e-1',
+      callKey: CALL.callKey,
+      attempt: 2,
+    };
+    expect(print(chunk('a', 0), chunk('c', 2), dropped, dropped)).toBe(
+      '    watch │ a\n    watch │ …\n    watch │ c\n    watch │ (what came of this call was dropped)\n',
+    );
+  });
+
+  test('moves no cursor and changes no title [tool.streaming]', () => {
+    const { print } = shownBy(true);
+    const evil = '\u001b]0;title\u0007\u001b[2Jx\u0008';
+    const shown = print(chunk(evil, 0), chunk({ [evil]: evil }, 1), settled);
+    expect(['\u0007', '\u0008', '\u001b'].filter((control) => shown.includes(control))).toEqual([]);
+  });
+
+  test('with --json is a line of its own, with a type, which events don’t have [tool.streaming]', () => {
+    const out = new PassThrough();
+    const printer = jsonPrinter(out as unknown as NodeJS.WriteStream, new PassThrough() as never);
+    const items = [chunk('a\nb', 0), answer([{ text: 'done' }])];
+    for (const item of items) printItem(printer, item);
+    const lines = String(out.read())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toEqual([items[0], expect.objectContaining({ author: 'support' })]);
+    expect(lines[1]).not.toHaveProperty('type');
+  });
+});
 
 describe('the answer on a terminal', () => {
   test('is written as it comes, and not a second time [stream.text]', () => {
@@ -110,4 +201,27 @@ describe('the answer on a terminal', () => {
     expect(shown).toContain(`--app shop --user 'o'\\''hara' --session 'two words'`);
     expect(stripVTControlCharacters(shown)).toBe(shown);
   });
+});
+
+test('code that a model has written is shown, and what it came to [cli.run]', () => {
+  const code = answer([
+    { text: 'Let me see.' },
+    { executableCode: { language: Language.PYTHON, code: 'print(1)\n' } },
+  ]);
+  const result = said('responses', [{ codeExecutionResult: { outcome: Outcome.OUTCOME_OK, output: '1' } }]);
+  expect(shownBy(true).print(code, result)).toBe(
+    'support  Let me see.\nsupport  → PYTHON "print(1)\\n"\nsupport  ← OUTCOME_OK "1"\n',
+  );
+  expect(chat()(code, result)).toBe('support  Let me see.\n  → PYTHON "print(1)\\n"\n  ← OUTCOME_OK "1"\n');
+});
+
+test('what a callback says is shown, and the text beside it once [cli.run]', () => {
+  const items = [
+    text('On its way.', 0),
+    said('callback', [{ text: 'Checked.' }]),
+    answer([{ text: 'On its way.' }]),
+  ];
+  const shown = 'support  On its way.\nsupport  Checked.\n';
+  expect(shownBy(true).print(...items)).toBe(shown);
+  expect(chat()(...items)).toBe(shown);
 });

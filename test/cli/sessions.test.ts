@@ -50,6 +50,8 @@ function recordingPrinter(): Printer & { events: StoredEvent[]; status: string[]
     textDropped: ignored,
     callStarted: ignored,
     callSettled: ignored,
+    toolChunk: ignored,
+    toolChunksDropped: ignored,
     event: (stored) => void events.push(stored),
     outcome: (outcome) => void status.push(outcome.status),
   };
@@ -113,6 +115,22 @@ describe('through the gateway of the process that has the folder', () => {
     const nobody = capturedOutput();
     await listSessions({ ...places(), limit: 20, order: 'desc', user: 'nobody' }, nobody);
     expect(nobody).toMatchObject({ lines: [], notes: ['no sessions'] });
+  });
+
+  test('show --json: one object, the session with its state and its events [cli.sessions]', async () => {
+    const output = capturedOutput();
+    await showSession('s1', { ...places(), app: 'shop', user: 'ada', json: true }, output);
+    expect(output.lines).toHaveLength(1);
+    expect(output.values()).toEqual([
+      expect.objectContaining({
+        app: 'shop',
+        userId: 'ada',
+        sessionId: 's1',
+        seq: 6,
+        state: { last: 'where is A-1?' },
+        events: expect.arrayContaining([expect.objectContaining({ seq: 6, kind: 'model' })]),
+      }),
+    ]);
   });
 
   test('show: each event with number, time and author, calls with their keys, long results cut [cli.sessions]', async () => {

@@ -215,7 +215,27 @@ describe('HoldfastClient', () => {
       [{ message: undefined }, 'message: expected text or a Content { role, parts }'],
       [{ message: { parts: [] } }, 'message.parts: expected at least one part'],
       [{ message: { parts: [{}] } }, 'message.parts[0]: expected a part with at least one field'],
-      [{ message: { parts: [{ functionResponse: {} }] } }, 'message.parts[0]: a message carries no function'],
+      [
+        { message: { parts: [{ functionCall: {} }] } },
+        'message.parts[0]: a message carries no function calls',
+      ],
+      [
+        { message: { parts: [{ functionResponse: {} }] } },
+        'message.parts[0]: expected a function response with the name of its function',
+      ],
+      [
+        { message: { parts: [{ functionResponse: { name: 'pay', response: 'done' } }] } },
+        'message.parts[0]: expected a function response with an object as its response',
+      ],
+      [
+        { runConfig: { pauseOnToolCalls: 'yes' } },
+        'runConfig.pauseOnToolCalls: expected true, false or nothing',
+      ],
+      [{ runConfig: { customMetadata: [] } }, 'runConfig.customMetadata: expected an object or nothing'],
+      [
+        { runConfig: { customMetadata: { all: 'x'.repeat(20_000) } } },
+        'runConfig.customMetadata: 20010 bytes of JSON, at most 16384 are allowed',
+      ],
       [{ message: { role: 'model', parts: [{ text: 'hi' }] } }, "message.role: expected 'user' or nothing"],
       [{ policy: 'queue' }, "policy: expected 'enqueue', 'interrupt', 'reject' or nothing"],
       [

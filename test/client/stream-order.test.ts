@@ -74,6 +74,13 @@ function text(
   return { type: 'text', session: 'session-1', runKey: RUN, step, agent: 'a', attempt, index, text: said };
 }
 
+const callKey = (step: number) => `${RUN}.${step}.0`;
+const called = (step: number) => ({ session: 'session-1', runKey: RUN, callKey: callKey(step) });
+
+function chunk(step: number, attempt: number, index: number): StoreNotice {
+  return { type: 'tool chunk', ...called(step), tool: 'watch', attempt, index, content: `${index} ` };
+}
+
 const seqsOf = (items: readonly StreamItem[]) =>
   items.flatMap((item) => (item.type === 'event' ? [item.seq] : []));
 
@@ -109,6 +116,34 @@ function checkOrder(items: readonly StreamItem[]): void {
   }
 }
 
+/** What must hold of a call's chunks, whatever was heard of it. */
+function checkChunks(items: readonly StreamItem[]): void {
+  const closed = new Set<string>();
+  const calls = new Map<string, { counts: number; attempt: number; index: number }>();
+  for (const item of items) {
+    if (item.type === 'event' && item.kind === 'responses') closed.add(callKey(item.step));
+    if (!('callKey' in item)) continue;
+    expect(closed.has(item.callKey)).toBe(false);
+    const call = calls.get(item.callKey) ?? { counts: 1, attempt: 0, index: -1 };
+    calls.set(item.callKey, call);
+    if (item.type === 'call settled') {
+      closed.add(item.callKey);
+      continue;
+    }
+    if (item.type === 'tool chunks dropped') {
+      expect(item.attempt).toBeGreaterThan(call.counts);
+      call.counts = item.attempt;
+      continue;
+    }
+    expect(item.attempt).toBeGreaterThanOrEqual(call.counts);
+    // Between chunks of one attempt and a later one it is said that the earlier ones are dropped.
+    if (call.attempt > 0 && item.attempt !== call.attempt) expect(call.counts).toBeGreaterThan(call.attempt);
+    if (item.type !== 'tool chunk') continue;
+    if (item.attempt === call.attempt) expect(item.index).toBeGreaterThan(call.index);
+    Object.assign(call, { attempt: item.attempt, index: item.index });
+  }
+}
+
 const wait = fc.integer({ min: 0, max: 3 });
 /** Steps, their attempts, and how many texts each has; what becomes of each notice, and when. */
 const plan = fc.record({
@@ -131,7 +166,7 @@ async function turns(count: number): Promise<void> {
 }
 
 describe('what a follower is given', () => {
-  test('whatever is heard, late, twice or not at all: events in order, no text out of place [stream.text] [stream.retry]', async () => {
+  test('whatever is heard, late, twice or not at all: events in order, no text or chunk out of place [stream.text] [stream.retry] [tool.streaming]', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async ({ steps, fates, reader }) => {
         const store = new HeardStore();
@@ -166,6 +201,14 @@ describe('what a follower is given', () => {
             for (let nth = 0; nth < texts; nth++) await tell(text(step, attempt, nth));
           }
           await tell(store.append('model', step));
+          for (const [before, chunks] of attempts.entries()) {
+            const attempt = before + 1;
+            await tell({ type: 'call started', ...called(step), tool: 'watch', attempt });
+            for (let nth = 0; nth < chunks; nth++) await tell(chunk(step, attempt, nth));
+            const isLast = attempt === attempts.length;
+            if (!isLast) await tell({ type: 'tool chunks dropped', ...called(step), attempt: attempt + 1 });
+          }
+          await tell({ type: 'call settled', ...called(step), tool: 'watch', failed: false });
           await tell(store.append('responses', step));
         }
         store.hear({ type: 'appended', session: store.session, seq: store.events.length });
@@ -179,6 +222,7 @@ describe('what a follower is given', () => {
         written.resolve();
         await reading;
         checkOrder(items);
+        checkChunks(items);
         expect(items).toHaveLength(given);
         expect(store.listeners.size).toBe(0);
       }),
@@ -198,14 +242,13 @@ describe('what a follower is given', () => {
     await expect.poll(() => seqsOf(items)).toEqual([1]);
     store.hear(text(1, 1, 0));
     store.hear(text(1, 1, 1));
-    const callKey = `${RUN}.1.0`;
-    const called = { session: store.session, runKey: RUN, callKey, tool: 'search' };
+    const asked = { ...called(1), tool: 'search' };
     store.hear(store.append('model', 1));
-    store.hear({ type: 'call started', ...called, attempt: 1 });
-    store.hear({ type: 'call started', ...called, attempt: 1 });
-    store.hear({ type: 'call settled', ...called, failed: false });
+    store.hear({ type: 'call started', ...asked, attempt: 1 });
+    store.hear({ type: 'call started', ...asked, attempt: 1 });
+    store.hear({ type: 'call settled', ...asked, failed: false });
     store.hear(store.append('responses', 1));
-    store.hear({ type: 'call settled', ...called, failed: false });
+    store.hear({ type: 'call settled', ...asked, failed: false });
     store.hear(text(2, 1, 0));
     store.hear(store.append('model', 2));
     await expect.poll(() => seqsOf(items)).toHaveLength(4);
@@ -221,6 +264,49 @@ describe('what a follower is given', () => {
       'responses 1',
       'text',
       'model 2',
+    ]);
+  });
+
+  test('where nothing is lost, chunks come between their call’s begin and end [tool.streaming]', async () => {
+    const store = new HeardStore();
+    const written = Promise.withResolvers<void>();
+    const items: StreamItem[] = [];
+    const reading = (async () => {
+      for await (const item of streamItems(store.asStore(), NAMES, { until: written.promise }))
+        items.push(item);
+    })();
+    store.hear(store.append('message', 1));
+    store.hear(store.append('model', 1));
+    await expect.poll(() => seqsOf(items)).toEqual([1, 2]);
+    store.hear({ type: 'call started', ...called(1), tool: 'watch', attempt: 1 });
+    store.hear(chunk(1, 1, 0));
+    store.hear(chunk(1, 1, 0));
+    store.hear(chunk(1, 1, 1));
+    // The worker is lost without a word.
+    store.hear({ type: 'call started', ...called(1), tool: 'watch', attempt: 2 });
+    store.hear(chunk(1, 1, 2));
+    store.hear(chunk(1, 2, 0));
+    store.hear({ type: 'call settled', ...called(1), tool: 'watch', failed: false });
+    store.hear(chunk(1, 2, 1));
+    store.hear(store.append('responses', 1));
+    store.hear(chunk(1, 3, 0));
+    await expect.poll(() => seqsOf(items)).toHaveLength(3);
+    written.resolve();
+    await reading;
+    const words = items.map((item) =>
+      item.type === 'event' ? item.kind : 'attempt' in item ? `${item.type} ${item.attempt}` : item.type,
+    );
+    expect(words).toEqual([
+      'message',
+      'model',
+      'call started 1',
+      'tool chunk 1',
+      'tool chunk 1',
+      'tool chunks dropped 2',
+      'call started 2',
+      'tool chunk 2',
+      'call settled',
+      'responses',
     ]);
   });
 
@@ -307,6 +393,20 @@ describe('a slow reader', () => {
   test.each([
     ['many items', texts(2_001)],
     ['much text', texts(40, 'x'.repeat(7 * 1024))],
+    [
+      'many chunks',
+      Array.from(
+        { length: 60 },
+        (_, n): StoreNotice => ({
+          type: 'tool chunk',
+          ...called(1),
+          tool: 'watch',
+          attempt: 1,
+          index: n,
+          content: { rows: 'x'.repeat(6 * 1024) },
+        }),
+      ),
+    ],
   ])('%s unread: it is cut off, and told where to resume [stream.slow]', async (_, notices) => {
     const store = new HeardStore();
     store.append('message', 1);

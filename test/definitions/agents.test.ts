@@ -1,8 +1,14 @@
+import { once } from 'node:events';
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { BaseAgent, isBaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent, LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
+import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from '../../src/flows/processors/default-processors.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
+import { BuiltInPlanner } from '../../src/planners/built-in-planner.ts';
+import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { refusal } from './refusal.ts';
 
@@ -10,6 +16,20 @@ const named = (name: string) => tool({ name, description: '', execute: () => 1 }
 
 class Model extends BaseLlm {
   override async *generateContentAsync() {}
+}
+
+class Shelves extends BaseToolset {
+  override async getTools() {
+    return [named('shelf')];
+  }
+  override async close() {}
+}
+const shelves = new Shelves();
+
+class Sandbox extends BaseCodeExecutor {
+  override async executeCode() {
+    return { stdout: '', stderr: '', outputFiles: [] };
+  }
 }
 
 class Group extends BaseAgent {
@@ -182,10 +202,93 @@ describe('LlmAgent [agent.define]', () => {
       { subAgents: [] },
       'LlmAgent "support": subAgents: an option of ADK that this release of Holdfast does not have',
     ],
+    ['later', { mode: 'task' }, 'LlmAgent "support": mode: an option of ADK'],
     [
-      'later',
-      { beforeToolCallback: () => undefined },
-      'LlmAgent "support": beforeToolCallback: an option of ADK',
+      'callback',
+      { beforeAgentCallback: {} },
+      'LlmAgent "support": beforeAgentCallback: expected a function or a list of functions, got object',
+    ],
+    [
+      'callback',
+      { afterModelCallback: [() => undefined, 1] },
+      'LlmAgent "support": afterModelCallback[1]: expected a function, got number',
+    ],
+    [
+      'callback',
+      { onToolErrorCallback: Array(1) },
+      'LlmAgent "support": onToolErrorCallback[0]: expected a function, got undefined',
+    ],
+    [
+      'global instruction',
+      { globalInstruction: 1 },
+      'LlmAgent "support": globalInstruction: expected a string or a function of the context, got number',
+    ],
+    [
+      'static instruction',
+      { staticInstruction: ['a', 1] },
+      'LlmAgent "support": staticInstruction: expected a text, a Content, or parts, got a list with number',
+    ],
+    [
+      'contents',
+      { includeContents: 'all' },
+      `LlmAgent "support": includeContents: expected 'default' or 'none'`,
+    ],
+    [
+      'output schema',
+      { outputSchema: 1 },
+      'LlmAgent "support": outputSchema: expected a schema (zod 4, zod 3, JSON Schema, or the Schema of',
+    ],
+    [
+      'output schema',
+      { outputSchema: { type: 'OBJECT', properties: { a: { type: 'TEXT' } } } },
+      'LlmAgent "support": outputSchema.properties.a.type: ',
+    ],
+    [
+      'input schema',
+      { inputSchema: { a: z.string() } },
+      'LlmAgent "support": inputSchema: an object of zod schemas is no schema; wrap it: z.object({…})',
+    ],
+    [
+      'transfer',
+      { disallowTransferToParent: 'no' },
+      'LlmAgent "support": disallowTransferToParent: expected true or false, got string',
+    ],
+    ['processors', { requestProcessors: {} }, 'LlmAgent "support": requestProcessors: expected a list'],
+    [
+      'processors',
+      { responseProcessors: [{ run: 1 }] },
+      'LlmAgent "support": responseProcessors[0]: expected a processor (an object with runAsync), got object',
+    ],
+    ['planner', { planner: {} }, 'LlmAgent "support": planner: expected a BasePlanner'],
+    [
+      'executor',
+      { codeExecutor: {} },
+      'LlmAgent "support": codeExecutor: expected a BaseCodeExecutor, got object',
+    ],
+    [
+      'iterations',
+      { maxIterations: 0 },
+      'LlmAgent "support": maxIterations: expected a whole number, 1 or more',
+    ],
+    [
+      'a toolset twice',
+      { tools: [shelves, named('a'), shelves] },
+      'LlmAgent "support": tools[2]: the same toolset as tools[0], so each of its tools would be there twice',
+    ],
+    [
+      "ADK's toolset",
+      { tools: [new adk.MCPToolset({ type: 'StdioConnectionParams', serverParams: { command: 'x' } })] },
+      'LlmAgent "support": tools[0]: a toolset of @google/adk',
+    ],
+    [
+      "the schema's tool",
+      { outputSchema: { type: 'object' }, tools: [named('set_model_response')] },
+      'tools[0]: duplicate tool: "set_model_response", which is the tool that answers by the outputSchema too',
+    ],
+    [
+      "the executor's name",
+      { codeExecutor: new Sandbox(), tools: [named('Sandbox')] },
+      'tools[0]: duplicate tool: "Sandbox", which is the codeExecutor too',
     ],
   ])('refuses %s: %j [define.refuse]', (_, config, message) => {
     const whole = config === undefined ? config : { name: 'support', model: 'm', ...config };
@@ -194,6 +297,100 @@ describe('LlmAgent [agent.define]', () => {
       return;
     }
     expect(refusal(() => new LlmAgent(whole as LlmAgentConfig)).message).toContain(message);
+  });
+
+  test('callbacks are lists, in order, whether one or several were given [callback.order]', () => {
+    const [one, other] = [() => undefined, async () => undefined];
+    const agent = new LlmAgent({
+      name: 'support',
+      model: 'm',
+      beforeAgentCallback: one,
+      afterAgentCallback: [one, other],
+      beforeModelCallback: one,
+      afterModelCallback: [other, one],
+      onModelErrorCallback: [],
+      beforeToolCallback: [one],
+      afterToolCallback: other,
+      onToolErrorCallback: one,
+    });
+    expect(agent.canonicalBeforeAgentCallbacks).toEqual([one]);
+    expect(agent.canonicalAfterAgentCallbacks).toEqual([one, other]);
+    expect(agent.canonicalBeforeModelCallbacks).toEqual([one]);
+    expect(agent.canonicalAfterModelCallbacks).toEqual([other, one]);
+    expect(agent.canonicalOnModelErrorCallbacks).toEqual([]);
+    expect(agent.canonicalBeforeToolCallbacks).toEqual([one]);
+    expect(agent.canonicalAfterToolCallbacks).toEqual([other]);
+    expect(agent.canonicalOnToolErrorCallbacks).toEqual([one]);
+    expect(new Group('g').canonicalBeforeAgentCallbacks).toEqual([]);
+  });
+
+  test('an answer by a schema can be transferred nowhere, and is validated [agent.outputSchema]', async () => {
+    const outputSchema = z.object({ city: z.string(), days: z.coerce.number().default(3) });
+    const agent = new LlmAgent({
+      name: 'support',
+      model: 'm',
+      outputSchema,
+      disallowTransferToParent: false,
+    });
+    expect(agent).toMatchObject({ disallowTransferToParent: true, disallowTransferToPeers: true });
+    expect(agent.outputSchema).toBe(outputSchema);
+    expect(agent.outputJsonSchema).toMatchObject({ type: 'object', required: ['city'] });
+    expect(await agent.validateOutput({ city: 'Rome' })).toEqual({ city: 'Rome', days: 3 });
+    await expect(agent.validateOutput({ days: 2 })).rejects.toMatchObject({
+      code: 'HOLDFAST_SCHEMA_MISMATCH',
+      retryable: false,
+      message: 'city: required',
+    });
+    const plain = new LlmAgent({ name: 'support', model: 'm' });
+    expect(plain).toMatchObject({ disallowTransferToParent: false, disallowTransferToPeers: false });
+    expect(await plain.validateOutput(5)).toBe(5);
+  });
+
+  test.each([
+    ['zod', z.object({ city: z.string() })],
+    ['JSON Schema', { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }],
+    [
+      'the Schema of the provider',
+      { type: 'OBJECT', properties: { city: { type: 'STRING' } }, required: ['city'] },
+    ],
+  ])('the input of an agent is checked by %s [agent.inputSchema]', async (_, inputSchema) => {
+    const agent = new LlmAgent({ name: 'support', model: 'm', inputSchema });
+    expect(agent.inputJsonSchema).toMatchObject({ type: 'object', required: ['city'] });
+    expect(await agent.validateInput({ city: 'Rome' })).toEqual({ city: 'Rome' });
+    await expect(agent.validateInput({})).rejects.toThrow('city: required');
+  });
+
+  test('the tools of an agent are its own and those of its toolsets [toolset.resolve]', async () => {
+    const agent = new LlmAgent({ name: 'support', model: 'm', tools: [named('a'), shelves, named('b')] });
+    expect((await agent.canonicalTools()).map(({ name }) => name)).toEqual(['a', 'shelf', 'b']);
+  });
+
+  test('processors are the defaults, or what is given in their place [request.processors]', () => {
+    const agent = new LlmAgent({ name: 'support', model: 'm' });
+    expect(agent.requestProcessors).toBe(DEFAULT_REQUEST_PROCESSORS);
+    expect(agent.responseProcessors).toEqual([]);
+    const none = new LlmAgent({ name: 'support', model: 'm', requestProcessors: [] });
+    expect(none.requestProcessors).toEqual([]);
+  });
+
+  test('iterations are bounded where the agent says so [agent.maxIterations]', () => {
+    expect(new LlmAgent({ name: 'support', model: 'm' }).durable).not.toHaveProperty('maxIterations');
+    expect(new LlmAgent({ name: 'support', model: 'm', maxIterations: 4 }).durable.maxIterations).toBe(4);
+  });
+
+  test('of two thinking configs that of the planner wins, with a warning [agent.planner]', async () => {
+    const warned = once(process, 'warning');
+    new LlmAgent({
+      name: 'support',
+      model: 'm',
+      planner: new BuiltInPlanner({ thinkingConfig: { thinkingBudget: 0 } }),
+      generateContentConfig: { thinkingConfig: { thinkingBudget: 5 } },
+    });
+    const [warning] = await warned;
+    expect(warning).toMatchObject({
+      message:
+        'LlmAgent "support": generateContentConfig.thinkingConfig has no effect: that of the planner wins',
+    });
   });
 
   test('names that ADK takes', () => {

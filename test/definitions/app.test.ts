@@ -3,10 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { App, type AppOptions, isApp } from '../../src/agents/app.ts';
 import { type AppDurableOptions, DEFAULT_APP_SETTINGS, runConfigOf } from '../../src/agents/app-settings.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { BasePlugin } from '../../src/plugins/base-plugin.ts';
+import { tool } from '../../src/tools/tool.ts';
 import { refusal } from './refusal.ts';
 
 const rootAgent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });
 const shop = (durable: AppDurableOptions) => new App({ name: 'shop', rootAgent, durable });
+const query = () => tool({ name: 'query', description: '', execute: () => 1 });
+
+class Spend extends BasePlugin {}
 
 describe('App [app.settings]', () => {
   test('defaults', () => {
@@ -17,7 +22,9 @@ describe('App [app.settings]', () => {
       prices: {},
       budgets: { turn: {}, session: {} },
       runConfig: {},
+      toolFactories: new Map(),
     });
+    expect(app.resumabilityConfig).toBeUndefined();
   });
 
   test('keeps what it is given, durations in milliseconds', () => {
@@ -25,7 +32,13 @@ describe('App [app.settings]', () => {
       retention: '90 days',
       prices: { 'gemini-*': { input: 1, output: 2 }, local: { input: 0, output: 0, cachedInput: 0 } },
       budgets: { turn: { modelCalls: 20, cost: 0.5, time: '2h' }, session: { tokens: 1_000_000 } },
-      runConfig: { maxLlmCalls: 0, streamingMode: 'sse' },
+      runConfig: {
+        maxLlmCalls: 0,
+        streamingMode: 'sse',
+        pauseOnToolCalls: true,
+        customMetadata: { desk: ['a'] },
+      },
+      toolFactories: { query },
     });
     expect(durable).toEqual({
       retention: 90 * 86_400_000,
@@ -34,7 +47,13 @@ describe('App [app.settings]', () => {
         local: { input: 0, output: 0, cachedInput: 0 },
       },
       budgets: { turn: { modelCalls: 20, cost: 0.5, time: 7_200_000 }, session: { tokens: 1_000_000 } },
-      runConfig: { maxLlmCalls: 0, streamingMode: 'sse' },
+      runConfig: {
+        maxLlmCalls: 0,
+        streamingMode: 'sse',
+        pauseOnToolCalls: true,
+        customMetadata: { desk: ['a'] },
+      },
+      toolFactories: new Map([['query', query]]),
     });
   });
 
@@ -81,21 +100,41 @@ describe('App [app.settings]', () => {
       { rootAgent: new adk.LlmAgent({ name: 'support', model: 'gemini-2.5-flash' }) },
       `App "shop": rootAgent: an agent of @google/adk; import its class from 'holdfast' instead`,
     ],
+    ['plugins', { plugins: new Spend('a') }, 'App "shop": plugins: expected a list of plugins, got object'],
+    ['a plugin', { plugins: [new Spend('a'), {}] }, 'App "shop": plugins[1]: expected a plugin, got object'],
     [
-      'plugins',
-      { plugins: [{}] },
-      'App "shop": plugins: an option of ADK that this release of Holdfast does not',
+      'two plugins of a name',
+      { plugins: [new Spend('a'), new Spend('a')] },
+      `App "shop": plugins[1]: Plugin with name 'a' already registered.`,
     ],
     [
       'resumabilityConfig',
-      { resumabilityConfig: { isResumable: true } },
-      'App "shop": resumabilityConfig: an option of ADK that this release of Holdfast does not have; leave it out',
+      { resumabilityConfig: { isResumable: 'yes' } },
+      'App "shop": resumabilityConfig.isResumable: expected true or false, got string',
+    ],
+    [
+      'resumabilityConfig',
+      { resumabilityConfig: { resumable: true } },
+      'App "shop": resumabilityConfig.resumable: unknown option; did you mean "isResumable"?',
     ],
     ['an unknown option', { rootAgnt: 1 }, 'App "shop": rootAgnt: unknown option; did you mean "rootAgent"?'],
     ['durable', { durable: 1 }, 'App "shop": durable: expected an object, got number'],
   ])('refuses %s', (_what, options, message) => {
     const given = options === undefined ? options : { name: 'shop', rootAgent, ...options };
     expect(refusal(() => new App(given as unknown as AppOptions)).message).toContain(message);
+  });
+
+  test('keeps plugins in order, and what ADK programs say of resuming', () => {
+    const plugins = [new Spend('a'), new Spend('b')];
+    const app = new App({ name: 'shop', rootAgent, plugins, resumabilityConfig: { isResumable: true } });
+    plugins.pop();
+    expect(app.plugins.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(app.resumabilityConfig).toEqual({ isResumable: true });
+  });
+
+  test('settings of an app make the settings of another', () => {
+    const { durable } = shop({ retention: '1 day', toolFactories: { query }, runConfig: { maxLlmCalls: 3 } });
+    expect(shop(durable).durable).toEqual(durable);
   });
 
   test('takes what ADK programs pass through as undefined or empty', () => {
@@ -161,6 +200,15 @@ describe('durable options of an App: each is refused by its name [app.settings]'
       'unknown option',
       { runConfig: { saveInputBlobsAsArtifacts: true } },
     ],
+    ['runConfig.pauseOnToolCalls', 'expected true or false', { runConfig: { pauseOnToolCalls: 1 } }],
+    ['runConfig.customMetadata', 'an object of JSON, got array', { runConfig: { customMetadata: [] } }],
+    ['runConfig.customMetadata.a[0]', 'JSON has no bigint', { runConfig: { customMetadata: { a: [1n] } } }],
+    ['toolFactories', 'expected tool factories by name, got array', { toolFactories: [query] }],
+    [
+      'toolFactories["query"]',
+      'expected a function that makes a tool of its arguments, got object',
+      { toolFactories: { query: query() } },
+    ],
   ])('%s: %s', (field, problem, durable) => {
     const refused = refusal(() => shop(durable as AppDurableOptions));
     expect(refused).toMatchObject({ owner: 'App "shop"', field: `durable.${field}` });
@@ -175,4 +223,10 @@ test("a message's run config wins over the app's, field by field [app.settings]"
   expect(runConfigOf(durable, { streamingMode: 'none' })).toEqual({ maxLlmCalls: 5, streamingMode: 'none' });
   expect(runConfigOf(DEFAULT_APP_SETTINGS, { maxLlmCalls: 3 })).toEqual({ maxLlmCalls: 3 });
   expect(runConfigOf(DEFAULT_APP_SETTINGS)).toEqual({});
+  const paused = shop({ runConfig: { pauseOnToolCalls: true, customMetadata: { a: 1 } } }).durable;
+  expect(runConfigOf(paused)).toEqual({ pauseOnToolCalls: true, customMetadata: { a: 1 } });
+  expect(runConfigOf(paused, { pauseOnToolCalls: false, customMetadata: { b: 2 } })).toEqual({
+    pauseOnToolCalls: false,
+    customMetadata: { b: 2 },
+  });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { Context } from '../../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 
 const init: ContextInit = {
@@ -66,7 +67,10 @@ describe('Context [tool.context]', () => {
     expect(context.functionCallId).toBeUndefined();
     expect(context.attempt).toBe(1);
     expect(() => context.callKey).toThrow('context.callKey is there in tool calls only');
-    await expect(context.once('x', () => 1)).rejects.toMatchObject({ code: 'HOLDFAST_NO_CALL' });
+    await expect(context.once('x', () => 1)).rejects.toMatchObject({
+      code: 'HOLDFAST_NO_CALL',
+      retryable: false,
+    });
     context.heartbeat('fine');
   });
 
@@ -163,4 +167,126 @@ test('ReadonlyContext: state is read-only [tool.context]', () => {
     'read-only',
   );
   expect(context.agentName).toBe('support');
+});
+
+describe('of an invocation context, as in ADK programs [tool.context]', () => {
+  const eventActions = createEventActions({ stateDelta: { city: 'Linz' } });
+  const invocationContext = new InvocationContext({ ...init, eventActions, call: call() });
+
+  test('ReadonlyContext sees who acts, and what was written by now', () => {
+    const context = new ReadonlyContext(invocationContext);
+    expect(context).toMatchObject({ appName: 'shop', userId: 'ada', sessionId: 's1', agentName: 'support' });
+    expect(context.invocationContext).toBe(invocationContext);
+    expect(context.state.get('city')).toBe('Linz');
+    eventActions.stateDelta.road = 'A1';
+    expect(context.state.get('road')).toBe('A1');
+    expect(init.state).toEqual({ city: 'Graz' });
+  });
+
+  test('Context writes into actions of its own, or into those it is given', () => {
+    const own = new Context({ invocationContext });
+    expect(own.state.get('city')).toBe('Linz');
+    own.state.set('city', 'Wels');
+    expect(own.actions).toEqual(createEventActions({ stateDelta: { city: 'Wels' } }));
+    expect(eventActions.stateDelta.city).toBe('Linz');
+    const shared = new Context({ invocationContext, eventActions });
+    shared.state.set('city', 'Steyr');
+    expect(eventActions.stateDelta.city).toBe('Steyr');
+    expect(shared.state.get('city')).toBe('Steyr');
+    expect(shared.invocationContext).toBe(invocationContext);
+  });
+
+  test('Context belongs to a call where it is told which', async () => {
+    const confirmation = { hint: 'sure?', confirmed: true };
+    const params = { invocationContext, functionCallId: 'call_0', toolConfirmation: confirmation };
+    const ofCall = new Context(params);
+    expect([ofCall.functionCallId, ofCall.callKey]).toEqual(['call_0', 'e-1.1.0']);
+    expect(ofCall.toolConfirmation).toEqual(confirmation);
+    const ofOther = new Context({ invocationContext, functionCallId: 'call_9' });
+    expect(ofOther.functionCallId).toBe('call_9');
+    expect(() => ofOther.callKey).toThrow('tool calls only');
+    expect(new Context({ invocationContext }).functionCallId).toBeUndefined();
+  });
+
+  test('ending the invocation is seen by all of its contexts', () => {
+    new Context({ invocationContext }).invocationContext.endInvocation = true;
+    expect(new ReadonlyContext(invocationContext).invocationContext.endInvocation).toBe(true);
+  });
+
+  test("anything but Holdfast's is refused", () => {
+    expect(() => new Context({ invocationContext: {} as never })).toThrow(
+      'invocationContext must be the InvocationContext that Holdfast made',
+    );
+  });
+});
+
+test("artifacts and memory without a service throw ADK's errors [context.services]", async () => {
+  const context = new Context(init);
+  const error = (service: string) => ({
+    message: `${service} service is not initialized.`,
+    code: 'HOLDFAST_SERVICE_MISSING',
+    retryable: false,
+  });
+  await expect(context.saveArtifact('a.txt', { text: 'a' })).rejects.toMatchObject(error('Artifact'));
+  await expect(context.loadArtifact('a.txt', 1)).rejects.toMatchObject(error('Artifact'));
+  await expect(context.listArtifacts()).rejects.toMatchObject(error('Artifact'));
+  await expect(context.searchMemory('tents')).rejects.toMatchObject(error('Memory'));
+});
+
+test('asking a person is refused, saying that gates come later [builtin.ask]', () => {
+  const context = new Context({ ...init, call: call() });
+  const authConfig = { authScheme: {}, credentialKey: 'k' };
+  for (const [name, ask] of Object.entries({
+    requestConfirmation: () => context.requestConfirmation({ hint: 'sure?' }),
+    requestCredential: () => context.requestCredential(authConfig),
+    getAuthResponse: () => context.getAuthResponse(authConfig),
+  })) {
+    expect(ask, name).toThrow(
+      `context.${name}: this release of Holdfast has no gates, they come with a later one; nothing was run`,
+    );
+    expect(ask, name).toThrow(
+      expect.objectContaining({ code: 'HOLDFAST_GATE_UNSUPPORTED', retryable: false }),
+    );
+  }
+  expect(context.actions).toEqual(createEventActions());
+});
+
+test('a call hears of its cancellation, anything else has none to hear of [tool.task]', () => {
+  const handlers: (() => unknown)[] = [];
+  const onCancel = (handler: () => unknown) => handlers.push(handler);
+  const stop = vi.fn();
+  const context = new Context({ ...init, call: { ...call(), onCancel } });
+  context.task.onCancel(stop);
+  for (const handler of handlers) handler();
+  expect(stop).toHaveBeenCalledTimes(1);
+  expect(() => context.task.onCancel('stop' as never)).toThrow('handler must be a function');
+  new Context(init).task.onCancel(stop);
+  expect(stop).toHaveBeenCalledTimes(1);
+});
+
+describe('calls of the turn [tool.turnCalls] [tool.transcript]', () => {
+  const record = {
+    callKey: 'e-1.1.0',
+    callId: 'c0',
+    name: 'pay',
+    agent: 'support',
+    args: {},
+    response: { ok: true },
+    failed: false,
+    step: 1,
+  };
+
+  test('are there where the transcript was loaded', () => {
+    const transcript = { events: () => [], contents: () => [], toolCalls: () => [record] };
+    expect(new Context({ ...init, transcript }).turnToolCalls).toEqual([record]);
+  });
+
+  test('else the error says what the tool lacks', () => {
+    const context = new Context({ ...init, call: call() });
+    const error = expect.objectContaining({ code: 'HOLDFAST_TRANSCRIPT_NOT_LOADED', retryable: false });
+    expect(() => context.turnToolCalls).toThrow('give the tool `needsTranscript: true`');
+    expect(() => context.turnToolCalls).toThrow(error);
+    expect(() => context.invocationContext.session.events).toThrow(error);
+    expect(() => context.invocationContext.contents({ agent: 'support', include: 'default' })).toThrow(error);
+  });
 });

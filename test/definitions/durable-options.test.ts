@@ -16,6 +16,7 @@ test('defaults [tool.durable]', () => {
     isConcurrencySafe: true,
     execution: 'activity',
     sensitive: false,
+    needsTranscript: false,
   });
 });
 
@@ -98,7 +99,7 @@ describe('refuses, naming the field [define.refuse]', () => {
       'heartbeatTimeout',
       `a tool with execution: 'local' has no heartbeats; leave it out, or use 'activity'`,
     ],
-    [{ isLongRunning: true }, 'isLongRunning', 'long-running tools come with a later release'],
+    [{ needsTranscript: 'yes' }, 'needsTranscript', 'expected true or false, got string'],
     [{ summary: 'pays' }, 'summary', 'expected a function of the arguments, got string'],
     [{ sensitive: 'card' }, 'sensitive', 'expected true, false or a list of argument names, got string'],
     [{ sensitive: ['', 1] }, 'sensitive[0]', `expected the name of an argument, or 'result', got ''`],

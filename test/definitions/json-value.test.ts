@@ -93,6 +93,13 @@ describe('refuses what JSON would lose, naming the path [tool.result]', () => {
     ['promise', { 'odd key': Promise.resolve() }, '["odd key"]: a promise that nobody awaited'],
     ['error', { e: new Error('s3cret') }, 'e: an Error as a value; throw it, or give its message'],
     ['bytes', { b: new Uint8Array(2) }, 'b: JSON has no binary data; give a base64 string'],
+    [
+      'a buffer, whatever its toJSON says',
+      { b: Buffer.from('a') },
+      'b: JSON has no binary data; give a base64 string',
+    ],
+    ['a generator', { g: (function* () {})() }, 'g: a generator that nobody has run; give what it yields'],
+    ['an async one', (async function* () {})(), 'a generator that nobody has run; give what it yields'],
     ['getter', { order: getter }, 'order.price: reading it threw (Error)'],
     ['toJSON', { order: throwing }, 'order: toJSON threw (TypeError)'],
   ])('%s', (_, value, message) => expect(problem(value)).toBe(message));

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 
-const PROGRAMS = ['weather', 'orders', 'echo-model'];
+const PROGRAMS = ['weather', 'orders', 'echo-model', 'own-model', 'shelves'];
 
 const source = (name: string) => readFile(new URL(`../types/programs/${name}.ts`, import.meta.url), 'utf8');
 
@@ -16,8 +16,22 @@ test('the ported programs run [types.adk]', async () => {
   expect(weather.tools.map(({ name }) => name)).toEqual(['get_weather', 'get_time']);
   const { rootAgent: orders } = await import('../types/programs/orders.holdfast.ts');
   expect(orders.tools.map(({ name }) => name)).toEqual(['find_order', 'add_note', 'close_order']);
+  const { rootAgent: shelves, plugins } = await import('../types/programs/shelves.holdfast.ts');
+  expect(shelves.tools.map(({ name }) => name)).toEqual(['Shelves', 'pay', 'exit_loop', 'google_search']);
+  expect(plugins.plugins.map(({ name }) => name)).toEqual([
+    'counting',
+    'logging_plugin',
+    'global_instruction',
+    'names',
+  ]);
   const { inspect } = await import('../types/programs/echo-model.holdfast.ts');
   expect(inspect(weather)).toBe('weather_agent Answers questions about the weather. 2 weather_agent');
+  const { Parrot, request } = await import('../types/programs/own-model.holdfast.ts');
+  const partial: unknown[] = [];
+  for await (const said of new Parrot({ model: 'parrot-1' }).generateContentAsync(request, true)) {
+    partial.push(said.partial);
+  }
+  expect(partial).toEqual([true, undefined]);
 });
 
 /** Linters sort and break imports by what stands in them. */

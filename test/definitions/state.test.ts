@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { State } from '../../src/tools/state.ts';
 
@@ -43,6 +44,11 @@ describe('State [turn.state]', () => {
     expect(state.get('a', 1)).toBeNull();
     expect(() => state.set('cart', { rows: [1n] })).toThrow('state.cart.rows[0]: JSON has no bigint');
     expect(() => state.update({ 'user:run': () => 1 })).toThrow('state["user:run"]: JSON has no function');
+  });
+
+  test('is shown by console.log as what it holds, as ADK shows it', () => {
+    const state = new State({ cart: ['a'], n: 1 }, { n: 2 });
+    expect(inspect({ state })).toBe("{ state: State { cart: [ 'a' ], n: 2 } }");
   });
 
   test('read-only with a frozen delta', () => {

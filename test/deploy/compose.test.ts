@@ -65,6 +65,8 @@ const DISPENSABLE = [
   /^HOLDFAST_(CACHE|TEMPORAL_CLI)$/,
   // Other names of the key, another address, Vertex AI.
   /^GOOGLE_/,
+  // Of programs with a runner of their own.
+  /^HOLDFAST_QUIET$/,
   // Options with a default; links to where people read transcripts.
   /^HOLDFAST_(WAIT|LOG|TRANSCRIPT_URL)$/,
   // Of the system.

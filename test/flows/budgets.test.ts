@@ -74,7 +74,7 @@ describe('a budget that is used up [budget.limits]', () => {
     expect(exceededLlmCalls({ maxLlmCalls: 2 }, 1)).toBeUndefined();
     expect(exceededLlmCalls({ maxLlmCalls: 2 }, 2)).toEqual({
       code: 'LLM_CALLS_LIMIT_EXCEEDED',
-      message: 'Max number of llm calls limit of `2` exceeded',
+      message: 'Max number of llm calls limit of 2 exceeded',
     });
     expect(exceededLlmCalls({}, 499)).toBeUndefined();
     expect(exceededLlmCalls({}, 500)).toMatchObject({ code: 'LLM_CALLS_LIMIT_EXCEEDED' });

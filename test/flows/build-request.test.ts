@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { createEventActions } from '../../src/events/event-actions.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { MissingTemplateValue } from '../../src/flows/fill-template.ts';
-import { TranscriptLog } from '../../src/flows/transcript.ts';
-import type { EventKind, StoredEvent } from '../../src/store/store.ts';
+import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { MESSAGE, type Scene, siteOf } from './request-scene.ts';
 
 const add = tool({
   name: 'add',
@@ -17,35 +16,12 @@ const add = tool({
 });
 const drop = tool({ name: 'drop', description: 'drops', execute: () => 1 });
 
-function stored(seq: number, kind: EventKind, invocationId: string, text: string): StoredEvent {
-  return {
-    seq,
-    kind,
-    runKey: invocationId,
-    step: 1,
-    event: {
-      id: `${seq}`,
-      invocationId,
-      timestamp: 0,
-      content: { role: kind === 'message' ? 'user' : 'model', parts: [{ text }] },
-      actions: createEventActions(),
-    },
-  };
-}
-
-const log = new TranscriptLog();
-log.append([
-  stored(1, 'message', 'e-1', 'first'),
-  stored(2, 'model', 'e-1', 'answer'),
-  stored(3, 'message', 'e-2', 'second'),
-]);
-const transcript = log.at(3);
-const context = {
-  invocationId: 'e-2',
-  names: { app: 'shop', userId: 'ada', sessionId: 's1' },
-  state: { 'user:name': 'Ada' },
-};
 const config = { name: 'support', model: 'gemini-2.5-flash' };
+const IDENTITY = 'You are an agent. Your internal name is "support".';
+
+async function requestOf(agent: LlmAgent, scene?: Scene): Promise<LlmRequest> {
+  return (await buildRequest(siteOf(agent, scene))).request;
+}
 
 describe('a request', () => {
   test('is model, transcript, filled instruction, tools in one entry, and settings [request.build]', async () => {
@@ -53,16 +29,20 @@ describe('a request', () => {
       ...config,
       instruction: 'You help {user:name}.',
       tools: [add, drop],
-      generateContentConfig: { temperature: 0.2 },
+      generateContentConfig: { temperature: 0.2, labels: { team: 'shop' } },
     });
-    const request = await buildRequest(agent, transcript, context);
+    const request = await requestOf(agent, { state: { 'user:name': 'Ada' } });
     expect(request.model).toBe('gemini-2.5-flash');
     expect(request.contents).toEqual([
       { role: 'user', parts: [{ text: 'first' }] },
       { role: 'model', parts: [{ text: 'answer' }] },
       { role: 'user', parts: [{ text: 'second' }] },
     ]);
-    expect(request.config).toMatchObject({ temperature: 0.2, systemInstruction: 'You help Ada.' });
+    expect(request.config).toMatchObject({
+      temperature: 0.2,
+      labels: { team: 'shop', adk_agent_name: 'support' },
+      systemInstruction: `${IDENTITY}\n\nYou help Ada.`,
+    });
     expect(request.config?.tools).toHaveLength(1);
     expect(request.config?.tools?.[0]).toMatchObject({
       functionDeclarations: [{ name: 'add' }, { name: 'drop' }],
@@ -70,28 +50,45 @@ describe('a request', () => {
     expect(request.toolsDict).toEqual({ add, drop });
   });
 
-  test('of an agent with neither instruction nor tools has neither [request.build]', async () => {
-    const { config: settings } = await buildRequest(new LlmAgent(config), transcript, context);
-    expect(settings).not.toHaveProperty('systemInstruction');
-    expect(settings).not.toHaveProperty('tools');
+  test('of an agent without tools has none [request.build]', async () => {
+    const request = await requestOf(new LlmAgent(config));
+    expect(request.config).not.toHaveProperty('tools');
+    expect(request.toolsDict).toEqual({});
   });
 
   test('leaves the agent as it was: two requests of one agent are equal and apart [request.build]', async () => {
     const agent = new LlmAgent({ ...config, instruction: 'Be brief.', tools: [add] });
-    const first = await buildRequest(agent, transcript, context);
+    const first = await requestOf(agent);
     first.contents.push({ role: 'user', parts: [{ text: 'more' }] });
     if (first.config) first.config.temperature = 1;
-    const second = await buildRequest(agent, transcript, context);
+    const second = await requestOf(agent);
     expect(second.contents).toHaveLength(3);
     expect(second.config).not.toHaveProperty('temperature');
-    expect(second.config?.systemInstruction).toBe('Be brief.');
+    expect(second.config?.systemInstruction).toBe(`${IDENTITY}\n\nBe brief.`);
+  });
+
+  test('shares none of its settings, at whatever depth, with later ones [request.build]', async () => {
+    const given = { stopSequences: ['a'], httpOptions: { headers: { tenant: 'one' } } };
+    const staticInstruction = { inlineData: { data: 'AA==', mimeType: 'image/png' } };
+    const agent = new LlmAgent({ ...config, generateContentConfig: given, staticInstruction });
+    given.stopSequences.push('of the caller');
+    const first = await requestOf(agent);
+    first.config?.stopSequences?.push('of a callback');
+    Object.assign(first.config?.httpOptions?.headers ?? {}, { tenant: 'two' });
+    const image = first.contents.flatMap(({ parts = [] }) => parts).find(({ inlineData }) => inlineData);
+    expect(() => Object.assign(image?.inlineData ?? {}, { data: '' })).toThrow(TypeError);
+    const second = await requestOf(agent);
+    expect(second.config).toMatchObject({
+      stopSequences: ['a'],
+      httpOptions: { headers: { tenant: 'one' } },
+    });
   });
 
   test('leaves the transcript as it was: who edits what it shares is told [request.build] [store.cache]', async () => {
-    const { contents } = await buildRequest(new LlmAgent(config), transcript, context);
+    const { contents } = await requestOf(new LlmAgent(config));
     expect(() => contents[0]?.parts?.push({ text: 'more' })).toThrow(TypeError);
     contents[0] = { role: 'user', parts: [{ text: 'other' }] };
-    const again = await buildRequest(new LlmAgent(config), transcript, context);
+    const again = await requestOf(new LlmAgent(config));
     expect(again.contents[0]).toEqual({ role: 'user', parts: [{ text: 'first' }] });
   });
 
@@ -105,8 +102,10 @@ describe('a request', () => {
       );
       return 'Say {missing}.';
     };
-    const request = await buildRequest(new LlmAgent({ ...config, instruction }), transcript, context);
-    expect(request.config?.systemInstruction).toBe('Say {missing}.');
+    const request = await requestOf(new LlmAgent({ ...config, instruction }), {
+      state: { 'user:name': 'Ada' },
+    });
+    expect(request.config?.systemInstruction).toBe(`${IDENTITY}\n\nSay {missing}.`);
     expect(seen).toEqual([
       {
         appName: 'shop',
@@ -114,34 +113,29 @@ describe('a request', () => {
         sessionId: 's1',
         invocationId: 'e-2',
         agentName: 'support',
-        userContent: { role: 'user', parts: [{ text: 'second' }] },
+        userContent: MESSAGE,
       },
       'Ada',
     ]);
   });
 
-  test('of a retried turn, an instruction provider gets the message that began it [instruction.provider] [session.retry]', async () => {
-    let seen: unknown;
-    const instruction = ({ userContent }: ReadonlyContext) => {
-      seen = userContent;
-      return '';
-    };
-    await buildRequest(new LlmAgent({ ...config, instruction }), transcript, {
-      ...context,
-      invocationId: 'e-2-again',
-    });
-    expect(seen).toEqual({ role: 'user', parts: [{ text: 'second' }] });
-  });
-
-  test('a provider that throws, and a missing value, fail the request [instruction.provider]', async () => {
+  test('a provider that throws or returns no text, and a missing value, fail the request [instruction.provider]', async () => {
     const throwing = new LlmAgent({
       ...config,
       instruction: () => {
         throw new Error('no prompt store');
       },
     });
-    await expect(buildRequest(throwing, transcript, context)).rejects.toThrow('no prompt store');
+    await expect(requestOf(throwing)).rejects.toMatchObject({
+      code: 'HOLDFAST_INSTRUCTION_FAILED',
+      retryable: true,
+      message: 'the instruction of agent support failed: no prompt store',
+    });
+    const silent = new LlmAgent({ ...config, globalInstruction: (() => 5) as unknown as () => string });
+    await expect(requestOf(silent)).rejects.toThrow(
+      'the global instruction of agent support must be a string, its provider returned number',
+    );
     const missing = new LlmAgent({ ...config, instruction: '{missing}' });
-    await expect(buildRequest(missing, transcript, context)).rejects.toThrow(MissingTemplateValue);
+    await expect(requestOf(missing)).rejects.toThrow(MissingTemplateValue);
   });
 });

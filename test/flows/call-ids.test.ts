@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Part } from '../../src/events/content.ts';
-import { CallIds, nameCalls, responsesTo, withoutOwnCallIds } from '../../src/flows/call-ids.ts';
+import { CallIds, nameCalls, withoutOwnCallIds } from '../../src/flows/call-ids.ts';
+import { responsesTo } from '../../src/flows/call-responses.ts';
 
 const RUN = 'e-AAAAAAAAAAAAAAAAAAAAAA';
 

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
-import { contentsOf, GrowingContents, type TranscriptEvent } from '../../src/flows/contents.ts';
+import { CallIds } from '../../src/flows/call-ids.ts';
+import { contentsOf as contentsFor } from '../../src/flows/contents.ts';
+import type { TranscriptEvent } from '../../src/flows/event-sight.ts';
+import { PerspectiveContents } from '../../src/flows/perspective-contents.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { checkRequest } from '../../src/testing/gemini-check.ts';
 import { ThoughtSignatures } from '../../src/testing/gemini-signatures.ts';
@@ -12,6 +15,8 @@ const forked = fc
   .tuple(transcripts(), fc.nat())
   .map(([events, cut]) => events.slice(0, 1 + (cut % events.length)));
 
+const ROOT = { agent: 'root', include: 'default' } as const;
+
 const user = (...parts: Part[]): Content => ({ role: 'user', parts });
 const model = (...parts: Part[]): Content => ({ role: 'model', parts });
 const call = (at: string, id?: string): Part => ({
@@ -20,6 +25,9 @@ const call = (at: string, id?: string): Part => ({
 const response = (at: string, id?: string): Part => ({
   functionResponse: { name: 'pay', response: { at }, ...(id === undefined ? {} : { id }) },
 });
+
+/** Of a transcript whose events are all of the agent and its user. */
+const contentsOf = (events: readonly TranscriptEvent[]) => contentsFor(events, ROOT);
 
 /** Numbers events from 1. */
 function transcript(...events: Omit<TranscriptEvent, 'seq'>[]): TranscriptEvent[] {
@@ -212,16 +220,18 @@ describe('the contents of a request', () => {
         transcripts(60),
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
         (events, sizes) => {
-          const growing = new GrowingContents();
+          const callIds = new CallIds();
+          const growing = new PerspectiveContents(ROOT, callIds);
           const grown: TranscriptEvent[] = [];
           const seen: { list: readonly Content[]; length: number; events: TranscriptEvent[] }[] = [];
           for (let at = 0, turn = 0; at < events.length; turn += 1) {
             const size = sizes[turn % sizes.length] ?? 1;
-            grown.push(...events.slice(at, at + size));
-            growing.extend(grown, at);
+            const added = events.slice(at, at + size);
+            for (const { seq, event } of added) callIds.note(seq, event.content);
+            grown.push(...added);
+            growing.extend(grown, grown.length);
             at += size;
-            seen.push({ list: growing.list, length: growing.list.length, events: grown.slice() });
-            expect(growing.message).toEqual(lastMessage(grown));
+            seen.push({ ...growing.now, events: grown.slice() });
           }
           for (const { list, length, events: before } of seen) {
             expect(list.slice(0, length)).toEqual(contentsOf(before));
@@ -257,10 +267,23 @@ function expectedParts(events: readonly StoredEvent[]): Part[] {
   });
 }
 
-function lastMessage(events: readonly TranscriptEvent[]): Content | undefined {
-  return visibleByRule(events).findLast(({ kind }) => kind === 'message')?.event.content;
-}
-
 function withoutId(part: Part): unknown {
   return JSON.parse(JSON.stringify(part, (key, value) => (key === 'id' ? undefined : value)));
 }
+
+test('parts without anything in them, which no provider takes, are left out [contents.emptyPart]', () => {
+  const events = transcript(
+    message('go'),
+    event('model', 'r', 1, model({}, { text: 'hi' }, { thought: true })),
+    event('callback', 'r', 2, model({})),
+    message('and'),
+  );
+  expect(contentsOf(events)).toEqual([user({ text: 'go' }), model({ text: 'hi' }), user({ text: 'and' })]);
+  const others = {
+    ...event('model', 'r', 1),
+    event: { author: 'other', content: model({}, { text: 'hi' }) },
+  };
+  expect(contentsFor(transcript(others), ROOT)).toEqual([
+    user({ text: 'For context:' }, { text: '[other] said: hi' }),
+  ]);
+});

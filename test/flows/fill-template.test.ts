@@ -50,6 +50,13 @@ describe('an instruction', () => {
     });
   });
 
+  test('takes time in proportion to its length, whatever its braces [instruction.template]', () => {
+    // Tried at each of its braces, this would take an hour.
+    const braces = '{'.repeat(2_000_000);
+    expect(fillTemplate(`${braces}name`, state)).toBe(`${braces}name`);
+    expect(fillTemplate(`${braces}name}`, state)).toBe('Ada');
+  });
+
   test('is filled as by @google/adk 2.0.0 [instruction.template]', async () => {
     const key = fc.constantFrom(
       'a',

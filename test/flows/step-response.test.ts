@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { UnsafeLocalCodeExecutor } from '../../src/code-executors/unsafe-local-code-executor.ts';
+import type { Part } from '../../src/events/content.ts';
 import { finalTextOf } from '../../src/flows/final-text.ts';
-import { type AskedStep, stepFromError, stepFromResponse } from '../../src/flows/step-response.ts';
+import { type AskedStep, draftFromError, recordOf } from '../../src/flows/step-draft.ts';
+import { draftFromResponse, type GivenResponse } from '../../src/flows/step-response.ts';
+import { usageOf } from '../../src/flows/step-usage.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { INLINE_LIMIT } from '../../src/protocol/sizes.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -31,12 +35,33 @@ const usageMetadata = {
 const used = { modelCalls: 1, promptTokens: 7, outputTokens: 5, totalTokens: 12 };
 const total = { modelCalls: 2, promptTokens: 17, outputTokens: 10, totalTokens: 27 };
 
-const step = (response: LlmResponse, of = agent) => stepFromResponse(asked, of, response, new Set());
+const step = async (response: LlmResponse, of = agent, given: Partial<GivenResponse> = {}) => {
+  const draft = await draftFromResponse(
+    asked,
+    of,
+    {
+      response,
+      usage: usageOf(response, asked),
+      events: [],
+      actions: () => undefined,
+      tools: new Map(of.tools.map((each) => [each.name, each as typeof pay])),
+      codeExecutor: undefined,
+      toolEdits: undefined,
+      pauses: false,
+      planned: undefined,
+      ...given,
+    },
+    new Set(),
+  );
+  return recordOf(draft);
+};
 const saying = (...parts: object[]): LlmResponse => ({ content: { role: 'model', parts }, usageMetadata });
 
 describe('a response', () => {
-  test('that only says something ends the turn: text without thoughts, usage of all steps [turn.answer]', () => {
-    const answer = step(saying({ text: 'hm', thought: true }, { text: 'It is ' }, { text: 'shipped.' }));
+  test('that only says something ends the turn: text without thoughts, usage of all steps [turn.answer]', async () => {
+    const answer = await step(
+      saying({ text: 'hm', thought: true }, { text: 'It is ' }, { text: 'shipped.' }),
+    );
     expect(answer.ending).toEqual({ status: 'completed', text: 'It is shipped.', usage: total });
     expect(answer.usage).toEqual(used);
     expect(answer.outcome).toMatchObject({
@@ -51,16 +76,16 @@ describe('a response', () => {
     expect({ calls: answer.calls, rows: answer.rows }).toEqual({ calls: [], rows: [] });
   });
 
-  test('of more than 4 KiB stays in the store, its reference names the step [size.text]', () => {
+  test('of more than 4 KiB stays in the store, its reference names the step [size.text]', async () => {
     const text = 'é'.repeat(INLINE_LIMIT);
-    expect(step(saying({ text })).ending?.text).toMatchObject({
+    expect((await step(saying({ text }))).ending?.text).toMatchObject({
       key: `${RUN}.2`,
       bytes: 2 * INLINE_LIMIT + 2,
     });
   });
 
-  test('with calls goes on, whatever else it says: each by its key, in order [turn.calls]', () => {
-    const calling = step(
+  test('with calls goes on, whatever else it says: each by its key, in order [turn.calls]', async () => {
+    const calling = await step(
       saying(
         { text: 'one moment' },
         { functionCall: { name: 'pay', args: { n: 1 } }, thoughtSignature: 'c2ln' },
@@ -85,10 +110,10 @@ describe('a response', () => {
     ]);
   });
 
-  test('with calls runs them also where it carries an error [turn.calls]', () => {
+  test('with calls runs them also where it carries an error [turn.calls]', async () => {
     const response = { ...saying({ functionCall: { name: 'pay' } }), errorCode: 'MAX_TOKENS' };
-    expect(step(response).outcome.kind).toBe('calls');
-    expect(step(response).events[0]?.event.errorCode).toBe('MAX_TOKENS');
+    expect((await step(response)).outcome.kind).toBe('calls');
+    expect((await step(response)).events[0]?.event.errorCode).toBe('MAX_TOKENS');
   });
 
   test.each<[string, LlmResponse, 'error' | 'model', string]>([
@@ -101,8 +126,8 @@ describe('a response', () => {
     ],
   ])(
     'with an error and %s fails the turn, its event is kept [model.safety]',
-    (_name, response, kind, message) => {
-      const failed = step(response);
+    async (_name, response, kind, message) => {
+      const failed = await step(response);
       expect(failed.ending).toEqual({
         status: 'failed',
         error: { code: response.errorCode, message },
@@ -112,7 +137,7 @@ describe('a response', () => {
     },
   );
 
-  test('keeps what the provider says beside the content [model.fields]', () => {
+  test('keeps what the provider says beside the content [model.fields]', async () => {
     const response: LlmResponse = {
       ...saying({ text: 'hi' }),
       finishReason: 'STOP' as LlmResponse['finishReason'],
@@ -122,26 +147,27 @@ describe('a response', () => {
       partial: false,
     } as LlmResponse;
     const { partial: _partial, ...said } = response;
-    expect(step(response).events[0]?.event).toMatchObject(said);
-    expect(step(response).events[0]?.event).not.toHaveProperty('partial');
+    expect((await step(response)).events[0]?.event).toMatchObject(said);
+    expect((await step(response)).events[0]?.event).not.toHaveProperty('partial');
   });
 
-  test('sets the output key by final text only [agent.outputKey]', () => {
-    const delta = (response: LlmResponse) => step(response, keeps).events[0]?.event.actions.stateDelta;
-    expect(delta(saying({ text: 'shipped' }))).toEqual({ answer: 'shipped' });
-    expect(delta(saying({ text: 'hm', thought: true }, { text: 'yes' }))).toEqual({ answer: 'yes' });
-    expect(delta(saying({ text: 'hm', thought: true }))).toEqual({});
-    expect(delta(saying({ text: 'wait' }, { functionCall: { name: 'pay' } }))).toEqual({});
-    expect(delta({ ...saying({ text: 'half' }), errorCode: 'MAX_TOKENS' })).toEqual({});
+  test('sets the output key by final text only [agent.outputKey]', async () => {
+    const delta = async (response: LlmResponse) =>
+      (await step(response, keeps)).events[0]?.event.actions.stateDelta;
+    expect(await delta(saying({ text: 'shipped' }))).toEqual({ answer: 'shipped' });
+    expect(await delta(saying({ text: 'hm', thought: true }, { text: 'yes' }))).toEqual({ answer: 'yes' });
+    expect(await delta(saying({ text: 'hm', thought: true }))).toEqual({});
+    expect(await delta(saying({ text: 'wait' }, { functionCall: { name: 'pay' } }))).toEqual({});
+    expect(await delta({ ...saying({ text: 'half' }), errorCode: 'MAX_TOKENS' })).toEqual({});
   });
 
-  test('without content is an empty answer [turn.answer]', () => {
-    expect(step({}).ending).toMatchObject({ status: 'completed', text: '' });
-    expect(step({}).events[0]?.event).not.toHaveProperty('content');
+  test('without content is an empty answer [turn.answer]', async () => {
+    expect((await step({})).ending).toMatchObject({ status: 'completed', text: '' });
+    expect((await step({})).events[0]?.event).not.toHaveProperty('content');
   });
 
-  test('calls without name or arguments are answered, not run [tool.unknown]', () => {
-    const { rows, outcome } = step(saying({ functionCall: {} }));
+  test('calls without name or arguments are answered, not run [tool.unknown]', async () => {
+    const { rows, outcome } = await step(saying({ functionCall: {} }));
     expect(outcome).toMatchObject({ kind: 'calls', calls: [] });
     expect(rows).toMatchObject([
       { tool: '', response: { error: expect.stringContaining("tool '' not found") } },
@@ -151,7 +177,8 @@ describe('a response', () => {
 
 test('an error ends the turn as failed, counts as a model call, and is kept as an event [model.permanent]', () => {
   const spent = { modelCalls: 1, promptTokens: 3, outputTokens: 0, totalTokens: 3 };
-  const failed = stepFromError(asked, { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' }, spent);
+  const error = { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' };
+  const failed = recordOf(draftFromError(asked, error, { usage: spent }));
   expect(failed.ending).toEqual({
     status: 'failed',
     error: { code: 'HOLDFAST_MODEL_BAD_REQUEST', message: 'bad' },
@@ -182,4 +209,17 @@ test('the final text is that of all text parts but thoughts, nothing between the
   );
   expect(finalTextOf(undefined)).toBe('');
   expect(finalTextOf({ role: 'model' })).toBe('');
+});
+
+test('code that a planner marks as a thought is run, the thoughts of the model are not [agent.codeExecutor] [agent.planner]', async () => {
+  const codeExecutor = new UnsafeLocalCodeExecutor();
+  const marked = (parts: readonly Part[]) => parts.map((part) => ({ ...part, thought: true }));
+  const code = { text: '/*ACTION*/\n```python\nprint(1)\n```' };
+  const { calls, outcome } = await step(saying(code), agent, { codeExecutor, planned: marked });
+  expect(calls).toHaveLength(1);
+  expect(outcome).toMatchObject({
+    calls: [{ tool: 'UnsafeLocalCodeExecutor', args: { value: { code: 'print(1)' } } }],
+  });
+  const thoughts = await step(saying({ ...code, thought: true }), agent, { codeExecutor, planned: marked });
+  expect(thoughts.calls).toEqual([]);
 });

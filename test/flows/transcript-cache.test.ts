@@ -97,8 +97,9 @@ function read(cache: TranscriptCache, sessions: Sessions, name: string, first = 
   return readWith(cache, sessions, name, known);
 }
 
+const ROOT = { agent: 'root', include: 'default' } as const;
 const name = fc.constantFrom('s1', 's2', 's3');
-const texts = fc.array(fc.string({ maxLength: 200 }), { maxLength: 4 });
+const texts = fc.array(fc.string({ minLength: 1, maxLength: 200 }), { maxLength: 4 });
 const action = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: fc.constant('append' as const), name, texts }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('read' as const), name, first: fc.boolean() }) },
@@ -169,8 +170,8 @@ describe('the cache of transcripts', () => {
             keep(transcript, sessions.get(each.name).events);
           }
           for (const { transcript, events } of handedOut) {
-            expect(transcript.events()).toEqual(events);
-            expect(transcript.contents()).toEqual(events.map(({ event }) => event.content));
+            expect(transcript.events()).toEqual(events.map(({ event }) => event));
+            expect(transcript.contents(ROOT)).toEqual(events.map(({ event }) => event.content));
           }
         },
       ),
@@ -204,7 +205,7 @@ describe('the cache of transcripts', () => {
     const first = sessions.get('s').session;
     sessions.delete('s');
     const transcript = await read(cache, sessions, 's');
-    expect(JSON.stringify(transcript.contents())).not.toContain('secret');
+    expect(JSON.stringify(transcript.contents(ROOT))).not.toContain('secret');
     expect(cache.known(identityOf('s')).ask.session).toBe(sessions.get('s').session);
     expect(sessions.get('s').session).not.toBe(first);
   });
@@ -230,7 +231,7 @@ describe('the cache of transcripts', () => {
       expect((await read(cache, sessions, 's', false)).events()).toHaveLength(2);
     });
     expect(transcript.events()).toHaveLength(1);
-    expect(transcript.contents()).toHaveLength(1);
+    expect(transcript.contents(ROOT)).toHaveLength(1);
     expect((await read(cache, sessions, 's', false)).events()).toHaveLength(2);
   });
 
@@ -270,6 +271,44 @@ describe('the cache of transcripts', () => {
     const known = cache.known(identityOf('s'));
     const opened = { ...sessions.open('s', known.ask), events: [] };
     await expect(cache.read(known, opened, async () => [])).rejects.toThrow(StoreBehindHistory);
+    expect(cache.known(identityOf('s')).ask).toEqual({});
+  });
+
+  test('who opens no step reads what is new only, and all of another history [store.cache] [tool.turnCalls]', async () => {
+    const cache = new TranscriptCache();
+    const sessions = new Sessions();
+    sessions.append('s', ['one', 'two']);
+    const asked: number[] = [];
+    const current = () => {
+      const { session, names, events } = sessions.get('s');
+      return cache.current(session, names, async (after) => {
+        asked.push(after);
+        return structuredClone(events.slice(after));
+      });
+    };
+    expect((await current()).seq).toBe(3);
+    sessions.append('s', ['three']);
+    expect((await current()).events().at(-1)?.content?.parts).toEqual([{ text: 'three' }]);
+    expect((await read(cache, sessions, 's')).seq).toBe(4);
+    expect((await current()).seq).toBe(4);
+    expect(asked).toEqual([0, 3, 4]);
+    const gaps = cache.current('other', namesOf('other'), async (after) => [stored(after + 2)]);
+    await expect(gaps).rejects.toThrow(StoreBehindHistory);
+  });
+
+  test('what is derived for agents counts, too [store.cache]', async () => {
+    const cache = new TranscriptCache(20 * 1024);
+    const sessions = new Sessions();
+    sessions.append('s', ['x'.repeat(2 * 1024)]);
+    for (const { event } of sessions.get('s').events) event.author = 'other';
+    const transcript = await read(cache, sessions, 's');
+    for (let agent = 0; agent < 4; agent += 1) {
+      transcript.contents({ agent: `agent ${agent}`, include: 'default' });
+    }
+    expect(cache.known(identityOf('s')).seq).toBe(2);
+    for (let agent = 4; agent < 16; agent += 1) {
+      transcript.contents({ agent: `agent ${agent}`, include: 'default' });
+    }
     expect(cache.known(identityOf('s')).ask).toEqual({});
   });
 });

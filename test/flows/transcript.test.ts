@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { contentsOf } from '../../src/flows/contents.ts';
-import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
+import { type Transcript, TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { transcripts, visibleByRule } from './random-transcript.ts';
+
+const ROOT = { agent: 'root', include: 'default' } as const;
 
 function said(seq: number, text = `event ${seq}`, id = `id-${seq}`): StoredEvent {
   return {
@@ -22,11 +24,16 @@ function said(seq: number, text = `event ${seq}`, id = `id-${seq}`): StoredEvent
   };
 }
 
+function by(author: string, seq: number, text: string): StoredEvent {
+  const { event, ...place } = said(seq, text);
+  return { ...place, kind: 'model', event: { ...event, author } };
+}
+
 function expectTranscript(transcript: Transcript, events: readonly StoredEvent[]): void {
   expect(transcript.seq).toBe(events.length);
   expect(transcript.last).toEqual(events.at(-1));
-  expect(transcript.events()).toEqual(events);
-  expect(transcript.contents()).toEqual(contentsOf(events));
+  expect(transcript.events()).toEqual(visibleByRule(events).map(({ event }) => event));
+  expect(transcript.contents(ROOT)).toEqual(contentsOf(events, ROOT));
   const message = visibleByRule(events).findLast(({ kind }) => kind === 'message');
   expect(transcript.message).toEqual(message?.event.content);
 }
@@ -89,10 +96,11 @@ describe('a transcript', () => {
       return event;
     });
     expect(log.append(watched)).toBe(true);
+    expect(log.at(1_000).contents(ROOT)).toHaveLength(1_000);
     looks = 0;
     for (let seq = 1_001; seq <= 1_100; seq += 1) {
       expect(log.append([said(seq)])).toBe(true);
-      expect(log.at(seq).contents()).toHaveLength(seq);
+      expect(log.at(seq).contents(ROOT)).toHaveLength(seq);
     }
     expect(looks).toBe(0);
   });
@@ -101,10 +109,10 @@ describe('a transcript', () => {
     const log = new TranscriptLog();
     log.append([said(1), said(2)]);
     const transcript = log.at(2);
-    const contents = transcript.contents();
+    const contents = transcript.contents(ROOT);
     contents.push({ role: 'user', parts: [{ text: 'more' }] });
     contents[0] = { role: 'user', parts: [{ text: 'other' }] };
-    transcript.events().pop();
+    expect(() => Object.assign(transcript.events(), { 0: undefined })).toThrow(TypeError);
     const second = contents[1];
     expect(() => second?.parts?.push({ text: 'more' })).toThrow(TypeError);
     expect(() => Object.assign(second?.parts?.[0] ?? {}, { text: 'other' })).toThrow(TypeError);
@@ -117,7 +125,7 @@ describe('a transcript', () => {
       fc.property(transcripts(), (events) => {
         const log = new TranscriptLog();
         log.append(events);
-        for (const content of log.at(log.seq).contents()) {
+        for (const content of log.at(log.seq).contents(ROOT)) {
           const inside: unknown[] = [content, content.parts, ...(content.parts ?? [])];
           for (const part of content.parts ?? []) inside.push(part.functionCall, part.functionResponse);
           expect(inside.every(Object.isFrozen)).toBe(true);
@@ -149,5 +157,76 @@ describe('a transcript', () => {
     log.append([said(2, '漢'.repeat(1_000))]);
     expect(log.bytes - large).toBeGreaterThan(3_000);
     expect(log.bytes - large).toBeLessThan(5_000);
+  });
+
+  test('counts what it derives for an agent, once for each that looks, and less again for those that look no more [store.cache]', () => {
+    const log = new TranscriptLog();
+    const words = 'y'.repeat(1_000);
+    log.append(Array.from({ length: 10 }, (_, index) => by('other', index + 1, words)));
+    const events = log.bytes;
+    let told = 0;
+    log.onDerived(() => {
+      told += 1;
+    });
+    const look = (agent: string) => log.at(10).contents({ agent, include: 'default' });
+    expect(look('other')).toHaveLength(10);
+    expect(log.bytes - events).toBeLessThan(1_000);
+    look('root');
+    const withOne = log.bytes;
+    expect(withOne - events).toBeGreaterThan(10_000);
+    expect(withOne - events).toBeLessThan(14_000);
+    look('root');
+    expect(log.bytes).toBe(withOne);
+    for (let agent = 0; agent < 100; agent += 1) look(`agent ${agent}`);
+    expect(log.bytes).toBeLessThan(events + 17 * 14_000);
+    expect(told).toBe(103);
+    log.append([by('other', 11, words)]);
+    const grown = log.bytes;
+    log.at(11).contents({ agent: 'agent 99', include: 'default' });
+    expect(log.bytes - grown).toBeGreaterThan(1_000);
+    expect(log.bytes - grown).toBeLessThan(1_400);
+  });
+
+  test('shows contexts its visible events, and what an agent sees of them [contents.others] [session.rewind]', () => {
+    const log = new TranscriptLog();
+    const rewind: StoredEvent = { ...by('user', 3, ''), kind: 'rewind', hidesAfter: 1 };
+    log.append([said(1), by('other', 2, 'hidden'), rewind, by('other', 4, 'seen')]);
+    const view = transcriptView(log.at(4), 'e-1');
+    expect(view.events().map(({ id }) => id)).toEqual(['id-1', 'id-4']);
+    expect(view.events().every(Object.isFrozen)).toBe(true);
+    expect(view.events()).toBe(view.events());
+    expect(view.contents(ROOT)).toEqual([
+      { role: 'user', parts: [{ text: 'event 1' }] },
+      { role: 'user', parts: [{ text: 'For context:' }, { text: '[other] said: seen' }] },
+    ]);
+    expect(view.toolCalls()).toEqual([]);
+  });
+
+  test('tells which responses of the last message answer nothing that is visible [contents.unmatched]', () => {
+    const answer = (seq: number, ...ids: (string | undefined)[]): StoredEvent => {
+      const event = said(seq);
+      const parts = ids.map((id) => ({
+        functionResponse: { name: 'pay', response: {}, ...(id === undefined ? {} : { id }) },
+      }));
+      return { ...event, event: { ...event.event, content: { role: 'user', parts } } };
+    };
+    const asks = (seq: number, id: string): StoredEvent => {
+      const event = by('root', seq, '');
+      const parts = [{ functionCall: { name: 'pay', id } }];
+      return { ...event, event: { ...event.event, content: { role: 'model', parts } } };
+    };
+    const log = new TranscriptLog();
+    log.append([
+      said(1),
+      asks(2, 'call-1'),
+      answer(3, 'call-1', 'unheard', undefined),
+      asks(4, 'call-2'),
+      answer(5, 'call-1', 'call-2'),
+      { ...by('user', 6, ''), kind: 'rewind', hidesAfter: 3 },
+      answer(7, 'call-2'),
+    ]);
+    const unmatched = Array.from({ length: 8 }, (_, seq) => log.at(seq).unmatched);
+    const first = ['unheard', ''];
+    expect(unmatched).toEqual([[], [], [], first, first, [], first, ['call-2']]);
   });
 });

@@ -33,6 +33,11 @@ const live: StreamItem[] = [
   { type: 'text', runKey: 'e-1', step: 1, agent: 'a', attempt: 1, index: 0, text: 'h\ni\u2028' },
   { type: 'text dropped', runKey: 'e-1', step: 1, attempt: 2 },
   { type: 'call started', runKey: 'e-1', callKey: 'e-1.1.0', tool: 'look', attempt: 1 },
+  {
+    ...{ type: 'tool chunk', runKey: 'e-1', callKey: 'e-1.1.0', tool: 'look', attempt: 1, index: 0 },
+    content: { seen: ['a\nb'] },
+  },
+  { type: 'tool chunks dropped', runKey: 'e-1', callKey: 'e-1.1.0', attempt: 2 },
   { type: 'call settled', runKey: 'e-1', callKey: 'e-1.1.0', tool: 'look', failed: false },
 ];
 
@@ -52,7 +57,7 @@ async function framesOf(answer: Response): Promise<ServerSentEvent[]> {
 }
 
 describe('a stream of a session', () => {
-  test('has events with their seq as id, and the rest without one [gateway.events]', async () => {
+  test('has events with their seq as id, and the rest without one [gateway.events] [tool.streaming]', async () => {
     const items: StreamItem[] = [{ type: 'event', ...stored(7) }, ...live];
     const { send } = stubGateway({ stream: () => listed(items) });
     const answer = await send(EVENTS, { headers: sse });
@@ -66,7 +71,9 @@ describe('a stream of a session', () => {
     expect(text.startsWith('retry: 1000\n\n')).toBe(true);
     expect(text.match(/^id: .*$/gm)).toEqual(['id: 7']);
     const frames = await framesOf(new Response(text));
-    expect(frames.map(({ event }) => event)).toEqual(['event', 'text', 'text-dropped', 'call', 'call']);
+    expect(frames.map(({ event }) => event)).toEqual([
+      ...['event', 'text', 'text-dropped', 'call', 'tool-chunk', 'tool-chunks-dropped', 'call'],
+    ]);
     expect(frames.map(({ data }) => JSON.parse(data))).toEqual([stored(7), ...live]);
   });
 

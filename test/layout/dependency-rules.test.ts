@@ -68,6 +68,10 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     path: 'src/client/planted-package.ts',
     content: "import { Worker } from '@temporalio/worker';\nexport const planted = Worker;\n",
   },
+  'runners-load-their-environment-when-it-starts': {
+    path: 'src/client/runner/embedded-parts.ts',
+    content: "import { deploy } from '../../../worker/deploy.ts';\nexport const planted = deploy;\n",
+  },
   'gateway-speaks-through-the-client': {
     path: 'src/gateway/planted.ts',
     content: "import { openStore } from '../store/open-store.ts';\nexport const planted = openStore;\n",

@@ -132,7 +132,7 @@ test('the SDK sends all fields of parts that are left to it', async () => {
     fileData: { fileUri: 'a' },
     functionCall: { id: 'a', name: 'a', args: { a: 1 } },
     functionResponse: { id: 'a', name: 'a', response: { a: 1 } },
-    inlineData: { mimeType: 'a', data: 'YQ==', displayName: 'a' },
+    inlineData: { mimeType: 'a', data: 'YQ==' },
     mediaProcessing: {} as never,
     mediaResolution: {},
     partMetadata: { a: 1 },

@@ -170,6 +170,22 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
     ).toEqual([]);
   });
 
+  test('says where its types are also to compilers that read no exports [package.types]', () => {
+    const {
+      exports,
+      types,
+      main,
+      typesVersions: { '*': older },
+    } = JSON.parse(readFileSync(join(work, 'node_modules/holdfast/package.json'), 'utf8'));
+    const { '.': entry, './package.json': _, ...others } = exports;
+    expect({ types, default: main }).toEqual(entry);
+    expect(older).toEqual(
+      Object.fromEntries(
+        Object.entries<{ types: string }>(others).map(([path, other]) => [path.slice(2), [other.types]]),
+      ),
+    );
+  });
+
   test('runs a turn of an agents file that imports it [package.run]', async () => {
     const { code, stdout, stderr } = await run(
       process.execPath,

@@ -369,7 +369,10 @@ export const PART_1: Rows = {
   ],
   'cli.head': ['holdfast', 'A reader that has read enough ends the command without a stack.'],
   'cli.cancelled': ['holdfast', 'A turn cancelled in Temporal ends the command with one plain sentence.'],
-  'cli.stacks': ['holdfast', 'The stack of a failing tool is in the log of its folder, not on the terminal.'],
+  'cli.stacks': [
+    'holdfast',
+    'The stack of failing user code is in the log of its folder, not on the terminal.',
+  ],
   'cli.files': ['holdfast', "Agents files that share a folder don't take up each other's turns."],
   'cli.folders': ['holdfast', "Folders that share a Temporal server don't take up each other's turns."],
   'cli.failed': ['holdfast', 'A failed turn exits with 1 and keeps its events.'],

@@ -1,6 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { BasePlugin } from '../../src/plugins/base-plugin.ts';
+import type { PluginParams } from '../../src/plugins/plugin-hook.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { DurableOptions } from '../../src/tools/durable-options.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -13,7 +16,7 @@ export const OWN_FAILURE = 'fails as planned';
 /** Failures of its own before `flaky` succeeds; one more would be the last that is tolerated. */
 const FLAKY_FAILURES = 2;
 
-export const SOAK_TOOLS = ['note', 'local_note', 'charge', 'alone', 'flaky', 'broken'] as const;
+export const SOAK_TOOLS = ['note', 'local_note', 'charge', 'alone', 'flaky', 'broken', 'stream'] as const;
 
 export type SoakTool = (typeof SOAK_TOOLS)[number];
 
@@ -47,8 +50,66 @@ export interface SoakResponse {
 
 type Act = (context: Context, args: SoakArguments) => Promise<Partial<SoakResponse>> | Partial<SoakResponse>;
 
+const MODEL = {
+  model: 'gemini-2.5-flash',
+  modelRetry: { initialInterval: '200ms', maximumInterval: '1s' },
+} as const;
+
 /** An agent whose tools have their effects outside of its process. */
 export function soakAgents(effects: SoakEffects): LlmAgent[] {
+  return [new LlmAgent({ ...MODEL, name: 'soak', tools: soakTools(effects) })];
+}
+
+/** An app whose plugin, and the callbacks of whose agent, count in the state what they are asked. */
+export function soakApps(effects: SoakEffects): App[] {
+  const count = ({ state }: Context, what: HookCount): undefined => {
+    state.set(what, (state.get<number>(what) ?? 0) + 1);
+  };
+  class Counts extends BasePlugin {
+    override async afterModelCallback({ callbackContext }: PluginParams<'afterModelCallback'>) {
+      return count(callbackContext, 'answered');
+    }
+    override async onEventCallback({ event }: PluginParams<'onEventCallback'>) {
+      return { ...event, customMetadata: { seen: true } };
+    }
+    override async onToolCallCompleted({ call, callbackContext }: PluginParams<'onToolCallCompleted'>) {
+      const { callKey } = call;
+      effects.note({ kind: 'heard', callKey, attempt: 0 });
+      count(callbackContext, 'completed');
+    }
+  }
+  const rootAgent = new LlmAgent({
+    ...MODEL,
+    name: 'hooked',
+    tools: soakTools(effects),
+    beforeAgentCallback: (context) => count(context, 'begun'),
+    afterAgentCallback: (context) => count(context, 'ended'),
+    beforeModelCallback: ({ context }) => count(context, 'asked'),
+    beforeToolCallback: ({ context }) => count(context, 'called'),
+  });
+  return [new App({ name: 'hooked', rootAgent, plugins: [new Counts('counts')] })];
+}
+
+/** What callbacks and plugins count, by the key of the state. */
+export type HookCount = 'begun' | 'ended' | 'asked' | 'answered' | 'called' | 'completed';
+
+function soakTools(effects: SoakEffects) {
+  const runOf = (name: SoakTool, act: Act) => async (args: SoakArguments, context: Context) => {
+    const { callKey, attempt, abortSignal } = context;
+    await setTimeout(args.before, undefined, { signal: abortSignal });
+    const acted = await act(context, args);
+    effects.note({ kind: 'effect', tool: name, callKey, attempt, n: args.n });
+    await setTimeout(args.after, undefined, { signal: abortSignal });
+    const response: SoakResponse = {
+      callKey,
+      attempt,
+      n: args.n,
+      got: args.text.length,
+      text: fillerOf(callKey, args.give),
+      ...acted,
+    };
+    return response;
+  };
   const soakTool = (name: SoakTool, durable: DurableOptions, act: Act = () => ({})) =>
     tool({
       name,
@@ -57,23 +118,7 @@ export function soakAgents(effects: SoakEffects): LlmAgent[] {
       ...(durable.execution === 'local' ? {} : { heartbeatTimeout: '2s' }),
       retry: { initialInterval: '100ms', maximumInterval: '400ms' },
       ...durable,
-      execute: async (args, context) => {
-        if (context === undefined) throw new Error('a tool of a turn has a context');
-        const { callKey, attempt, abortSignal } = context;
-        await setTimeout(args.before, undefined, { signal: abortSignal });
-        const acted = await act(context, args);
-        effects.note({ kind: 'effect', tool: name, callKey, attempt, n: args.n });
-        await setTimeout(args.after, undefined, { signal: abortSignal });
-        const response: SoakResponse = {
-          callKey,
-          attempt,
-          n: args.n,
-          got: args.text.length,
-          text: fillerOf(callKey, args.give),
-          ...acted,
-        };
-        return response;
-      },
+      execute: runOf(name, act),
     });
   const charge: Act = async (context) => {
     const { callKey, attempt, idempotencyKey } = context;
@@ -97,19 +142,24 @@ export function soakAgents(effects: SoakEffects): LlmAgent[] {
     effects.countFailure(callKey);
     throw new Error(OWN_FAILURE);
   };
+  const run = runOf('stream', () => ({}));
+  const stream = tool({
+    name: 'stream',
+    description: 'has an effect outside of the process, and tells of it',
+    parameters,
+    heartbeatTimeout: '2s',
+    execute: async function* (args, context) {
+      yield 'begun ';
+      yield await run(args, context);
+    },
+  });
   return [
-    new LlmAgent({
-      name: 'soak',
-      model: 'gemini-2.5-flash',
-      modelRetry: { initialInterval: '200ms', maximumInterval: '1s' },
-      tools: [
-        soakTool('note', {}),
-        soakTool('local_note', { execution: 'local' }),
-        soakTool('charge', {}, charge),
-        soakTool('alone', { isConcurrencySafe: false }, alone),
-        soakTool('flaky', {}, flaky),
-        soakTool('broken', {}, broken),
-      ],
-    }),
+    soakTool('note', {}),
+    soakTool('local_note', { execution: 'local' }),
+    soakTool('charge', {}, charge),
+    soakTool('alone', { isConcurrencySafe: false }, alone),
+    soakTool('flaky', {}, flaky),
+    soakTool('broken', {}, broken),
+    stream,
   ];
 }

@@ -33,6 +33,8 @@ export type SoakEffect = SoakLine &
     | { kind: 'recorded' }
     /** The ledger has said that the call is settled. */
     | { kind: 'settled' }
+    /** A plugin has heard that the call is completed. */
+    | { kind: 'heard' }
   );
 
 type Unstamped<T> = T extends unknown ? Omit<T, 'pid' | 'at'> : never;

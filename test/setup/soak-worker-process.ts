@@ -3,7 +3,7 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createWorker } from '../../worker/index.ts';
-import { soakAgents } from './soak-agents.ts';
+import { soakAgents, soakApps } from './soak-agents.ts';
 import { SoakEffects } from './soak-effects.ts';
 
 /** What the harness tells a worker process, as JSON in its first argument. */
@@ -26,6 +26,7 @@ const effects = new SoakEffects(options.effects);
 const store = await openStore(options.store);
 const worker = await createWorker({
   agents: soakAgents(effects),
+  apps: soakApps(effects),
   store: noting(store),
   taskQueue: options.taskQueue,
   connection: await NativeConnection.connect({ address: options.address }),
@@ -55,7 +56,9 @@ function noting(actual: Store): Store {
     },
     async recordOnce(call) {
       const recorded = await actual.recordOnce(call);
-      effects.note({ kind: 'recorded', callKey: call.callKey, attempt: attemptOf(call.callKey) });
+      // What is said before a step asks its model is recorded, too.
+      const { callKey } = call;
+      if (attempts.has(callKey)) effects.note({ kind: 'recorded', callKey, attempt: attemptOf(callKey) });
       return recorded;
     },
     async settleCall(call) {

@@ -2,11 +2,14 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { z } from 'zod';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { FunctionResponse } from '../../src/events/content.ts';
+import { getFunctionCalls } from '../../src/events/event.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import { call, calls, error, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { HOOK_TURN_KINDS, hookKindApps } from './hook-turn-kinds.ts';
 import { stepCalls } from './scripts.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 
@@ -85,11 +88,14 @@ export const turnKindAgents = () => [
   }),
 ];
 
-/** An app whose turns may take a second. */
+/** One whose turns may take a second, and those that turns of callbacks, plugins and code need. */
 export const turnKindApps = ([rootAgent]: ReturnType<typeof turnKindAgents>) =>
   rootAgent === undefined
     ? []
-    : [new App({ name: 'in-a-hurry', rootAgent, durable: { budgets: { turn: { time: '1s' } } } })];
+    : [
+        new App({ name: 'in-a-hurry', rootAgent, durable: { budgets: { turn: { time: '1s' } } } }),
+        ...hookKindApps(),
+      ];
 
 export interface TurnKind {
   script: GeminiScript;
@@ -322,6 +328,21 @@ export const TURN_KINDS: Record<string, TurnKind> = {
       await (await client.sendMessage({ ...names, message: 'x'.repeat(100_000) })).result();
     },
   },
+  'function-responses': {
+    script: waiting,
+    async drive({ client }, names) {
+      const runConfig = { pauseOnToolCalls: true, customMetadata: { channel: 'chat' } };
+      const paused = await client.sendMessage({ ...names, message: 'wait', runConfig });
+      const asked: FunctionResponse[] = [];
+      for await (const { event } of paused.events()) {
+        for (const { id, name } of getFunctionCalls(event)) {
+          asked.push({ ...(id ? { id } : {}), ...(name ? { name } : {}), response: { answered: true } });
+        }
+      }
+      const parts = asked.map((functionResponse) => ({ functionResponse }));
+      await (await client.sendMessage({ ...names, message: { role: 'user', parts } })).result();
+    },
+  },
   'message-too-large': {
     script: waiting,
     async drive({ temporal }, names) {
@@ -344,4 +365,5 @@ export const TURN_KINDS: Record<string, TurnKind> = {
     app: 'in-a-hurry',
     drive: (environment, names) => whileWaiting(environment, names, async () => undefined),
   },
+  ...HOOK_TURN_KINDS,
 };

@@ -6,7 +6,14 @@ import type { SoakResponse } from '../setup/soak-agents.ts';
 import { fillerOf } from '../setup/soak-random.ts';
 import { invocationOf, type SessionEvidence } from './evidence.ts';
 import { answerOf, argumentsOf, messageOf } from './model.ts';
-import { failsForEver, messagesOf, type Scenario, type SoakMessage, type SoakTurn } from './plan.ts';
+import {
+  failsForEver,
+  isHooked,
+  messagesOf,
+  type Scenario,
+  type SoakMessage,
+  type SoakTurn,
+} from './plan.ts';
 import { Findings, type Violation } from './violation.ts';
 
 /** A call of a transcript with what it came to. */
@@ -182,7 +189,7 @@ function checkTurn(session: SessionEvidence, message: SoakMessage, found: Findin
     found.expectEqual(outcome?.text, answerOf(turn), 'a turn has its answer', `text of ${turn.messageId}`);
   }
   const kinds: Record<string, StoredEvent['kind'][]> = {
-    completed: ['model'],
+    completed: isHooked(played.scenario) ? ['callback'] : ['model'],
     failed: ['error'],
     // Nothing follows where it was interrupted before its model answered, or terminated.
     interrupted: ['message', 'responses', 'error'],

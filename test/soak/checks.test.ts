@@ -4,6 +4,7 @@ import { callKeyOf } from '../../src/protocol/identity.ts';
 import type { EventKind, StoredEvent } from '../../src/store/store.ts';
 import { Outages } from '../setup/soak-outages.ts';
 import { checkEffects } from './check-effects.ts';
+import { checkHooks } from './check-hooks.ts';
 import { checkTranscript } from './check-transcript.ts';
 import { checkUsage } from './check-usage.ts';
 import { invocationOf, type SessionEvidence, type SoakEvidence } from './evidence.ts';
@@ -304,4 +305,54 @@ test.each<[string, string, Plant]>([
   const soak = evidence();
   plant(soak);
   expect(promisesBroken(soak)).toContain(promise);
+});
+
+/** The same, with callbacks and a plugin. */
+function hookedEvidence() {
+  const { all, session } = evidence();
+  Object.assign(session.played.scenario, { sessionId: 's-hooked' });
+  Object.assign(session.state, { begun: 2, ended: 2, asked: 3, answered: 3, called: 2, completed: 2 });
+  for (const { kind, event } of session.events) {
+    if (kind !== 'message') event.customMetadata = { seen: true };
+  }
+  const heard = { kind: 'heard' as const, pid: 1, attempt: 0 };
+  const effects = [
+    ...all.effects,
+    ...[charge, alone].map((callKey, index) => ({ ...heard, callKey, at: 5_300 + index })),
+    { ...heard, callKey: charge, at: 5_400 },
+  ];
+  return { all: { ...all, effects }, session };
+}
+
+test('a session with callbacks in which all went well has no violations [crash.soak]', () => {
+  const { all, session } = hookedEvidence();
+  expect(checkHooks(session, all)).toEqual([]);
+});
+
+test.each<[string, string, (soak: ReturnType<typeof hookedEvidence>) => void]>([
+  [
+    'a callback that counts twice',
+    'what user code counts is counted once',
+    ({ session }) => void Object.assign(session.state, { begun: 3 }),
+  ],
+  [
+    'an event that no plugin has seen',
+    'plugins see each event',
+    ({ session }) => delete session.events[1]?.event.customMetadata,
+  ],
+  [
+    'a call that nobody has heard of',
+    'plugins hear of each call',
+    ({ all }) => void Object.assign(all, { effects: all.effects.filter(({ callKey }) => callKey !== alone) }),
+  ],
+  [
+    'a call that is told twice where nothing was killed',
+    'plugins hear of a call again only behind a kill',
+    ({ all }) => void all.outages.all.splice(0),
+  ],
+])('%s is found [crash.soak]', (_name, promise, plant) => {
+  const soak = hookedEvidence();
+  plant(soak);
+  const { all, session } = soak;
+  expect(checkHooks(session, all).map((violation) => violation.promise)).toContain(promise);
 });

@@ -14,7 +14,7 @@ import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/session-names.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import { messageOf, type SoakModel } from './model.ts';
-import type { Scenario, SoakMessage } from './plan.ts';
+import { isHooked, type Scenario, type SoakMessage } from './plan.ts';
 
 /** What a client was told of a message in the end. */
 export interface Answer {
@@ -52,7 +52,7 @@ export interface DriverSetup {
 const PAUSE = 150;
 
 export function namesOf({ sessionId }: Pick<Scenario, 'sessionId'>): SessionNames {
-  return { app: 'soak', userId: 'ada', sessionId };
+  return { app: isHooked({ sessionId }) ? 'hooked' : 'soak', userId: 'ada', sessionId };
 }
 
 export function workflowIdOfScenario(scenario: Pick<Scenario, 'sessionId'>): string {

@@ -52,6 +52,11 @@ export interface Scenario {
   quiet: boolean;
 }
 
+/** Whether the scenario is played in the app with callbacks and a plugin. */
+export function isHooked({ sessionId }: Pick<Scenario, 'sessionId'>): boolean {
+  return sessionId.endsWith('-hooked');
+}
+
 /** Every message of a scenario. */
 export function messagesOf({ messages, following }: Scenario): SoakMessage[] {
   return following === undefined ? messages : [...messages, following];
@@ -79,6 +84,8 @@ const RECIPES: Record<string, Recipe> = {
   erring: (make) => apart([make.turn([...make.steps(2, 3, ['flaky', 'broken', 'note'])]), make.turn([])]),
   guarded: (make) => apart([make.turn(make.steps(3, 3, ['charge']))]),
   alone: (make) => apart([make.turn(make.steps(3, 4, ['alone', 'note', 'alone']))]),
+  hooked: (make) =>
+    apart([make.turn(make.steps(3, 1, ['stream', 'charge', 'flaky', 'note'])), make.turn([])]),
   local: (make) => apart([make.turn(make.steps(4, 4, ['local_note']))]),
   waiting: (make) =>
     apart([

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Chaos } from './chaos.ts';
 import { checkEffects } from './check-effects.ts';
+import { checkHooks } from './check-hooks.ts';
 import { checkTranscript } from './check-transcript.ts';
 import { checkUsage } from './check-usage.ts';
 import { Driver, type PlayedScenario, workflowIdOfScenario } from './driver.ts';
@@ -65,6 +66,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       ...transcripts,
       ...effects.violations,
       ...model.violations,
+      ...evidence.sessions.flatMap((session) => checkHooks(session, evidence)),
       ...evidence.sessions.flatMap(otherProblems),
     ];
     if (violations.length > 0) keepEvidence(folder, evidence, violations);

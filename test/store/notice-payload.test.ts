@@ -7,7 +7,7 @@ import {
   MOST_TEXT_BYTES,
   tellableText,
 } from '../../src/store/notice-payload.ts';
-import type { StoreNotice } from '../../src/store/store.ts';
+import type { StoreNotice, ToolChunk } from '../../src/store/store.ts';
 
 /** PostgreSQL's own limit, exclusive, and that of a channel's name, inclusive. */
 const PAYLOAD_LIMIT = 8_000;
@@ -22,6 +22,13 @@ const notices: fc.Arbitrary<StoreNotice> = fc.oneof(
   fc.record({ type: fc.constant('call started'), ...place, callKey: id, tool: id, attempt: number }),
   fc.record({ type: fc.constant('call settled'), ...place, callKey: id, tool: id, failed: fc.boolean() }),
   fc.record({ type: fc.constant('text dropped'), ...place, step: number, attempt: number }),
+  fc.record({ type: fc.constant('tool chunks dropped'), ...place, callKey: id, attempt: number }),
+  fc.record({
+    type: fc.constant('tool chunk'),
+    ...{ ...place, callKey: id, tool: id, attempt: number, index: number },
+    content: fc.jsonValue(),
+    metadata: fc.dictionary(id, number),
+  }),
 );
 
 /** Cut as a publisher does it: whole code points, as many as fit. */
@@ -81,6 +88,23 @@ test('every other notice comes out as it went in, without its session [stream.te
       expect(decodeNotice(encodeNotice(notice, 'o') ?? '')).toEqual({ origin: 'o', notice: rest });
     }),
   );
+});
+
+test('a chunk of 7 KiB of JSON fits into a payload, whatever is in it [tool.streaming]', () => {
+  for (const unit of ['\0', '"', '\n', '\u2028', '€', '😀', '\ud800', 'a']) {
+    const times = Math.floor((MOST_TEXT_BYTES - 64) / Buffer.byteLength(JSON.stringify(unit).slice(1, -1)));
+    const rest: Omit<ToolChunk, 'session'> = {
+      ...{ type: 'tool chunk', runKey: `e-${'A'.repeat(22)}`, callKey: `e-${'A'.repeat(22)}.1000.127` },
+      ...{ tool: 't'.repeat(128), attempt: 1_000, index: 100_000, content: unit.repeat(times) },
+    };
+    const payload = encodeNotice({ ...rest, session: 's' }, 'o'.repeat(12)) ?? expect.fail('it does not fit');
+    expect(Buffer.byteLength(payload)).toBeLessThan(PAYLOAD_LIMIT);
+    expect(payload).not.toContain('\0');
+    expect(decodeNotice(Buffer.from(payload).toString('utf8'))).toEqual({
+      origin: 'o'.repeat(12),
+      notice: rest,
+    });
+  }
 });
 
 test('what does not fit is not encoded, and what is no notice is not decoded [stream.text]', () => {

@@ -47,6 +47,21 @@ test('a session that is deleted while another statement makes it is made again [
   await Promise.all([deleting.end(), making.end(), store.close()]);
 });
 
+test('a step’s input is seen while its session is locked [plugin.events]', async () => {
+  const store = await openStore({ url });
+  const turn = new Turn(store);
+  await turn.opened(1);
+  await turn.commit(1, 1);
+  await turn.settle(1, 0, { ok: true });
+  const writing = await connected();
+  await writing.query('begin');
+  await writing.query('select from holdfast.sessions where id = $1 for update', [turn.session]);
+  await writing.query('update holdfast.runs set step = 9 where session_id = $1', [turn.session]);
+  expect(await turn.peek(2)).toMatchObject({ begun: false, seq: 2 });
+  await writing.query('rollback');
+  await Promise.all([writing.end(), store.close()]);
+});
+
 test('a statement that the server gives up is unavailable, and the next one goes on [store.unavailable]', async () => {
   const before = await openStore({ url });
   const turn = new Turn(before);

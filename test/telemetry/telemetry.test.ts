@@ -38,6 +38,11 @@ beforeAll(async () => {
         tools: [pay],
         modelRetry: { initialInterval: 1 },
       }),
+      new LlmAgent({
+        name: 'parrot',
+        model: 'gemini-2.5-flash',
+        beforeModelCallback: () => ({ content: { role: 'model', parts: [{ text: 'polly' }] } }),
+      }),
     ],
     metricsAddress: address,
     workerOptions: {
@@ -190,6 +195,15 @@ test('turns, steps, calls, tokens, waiting and failures are counted, beside the 
   expect(grown('holdfast_message_wait_seconds_count', {})).toBe(1);
   expect(grown('holdfast_model_seconds_count', {})).toBe(1);
   expect(sum(after, 'temporal_workflow_completed', {})).toBeGreaterThan(0);
+});
+
+test('an answer in the model’s place is a step, and no model call [metrics.prometheus] [traces.genai]', async () => {
+  const { result } = await environment.run({ app: 'cached', agent: 'parrot', message: 'hello' });
+  expect(result.text).toBe('polly');
+  expect(exported.getFinishedSpans().map(({ name }) => name)).toEqual(['invoke_agent parrot']);
+  const after = await metrics();
+  expect(sum(after, 'holdfast_steps', { app: 'cached', outcome: 'final' })).toBe(1);
+  expect(sum(after, 'holdfast_model_seconds_count', { app: 'cached' })).toBe(0);
 });
 
 test('calls are counted by tool and outcome, and no label names a person or a session [metrics.prometheus]', async () => {

@@ -56,6 +56,10 @@ const desk = new LlmAgent({
   model: 'gemini-2.5-flash',
   tools: [lookUp, hold],
   modelRetry: { maximumAttempts: 1 },
+  beforeAgentCallback: ({ state }) => {
+    const closed = state.get<string>('closed');
+    return closed === undefined ? undefined : { role: 'model', parts: [{ text: closed }] };
+  },
 });
 
 let env: TestEnvironment;
@@ -89,6 +93,14 @@ describe('a test environment', () => {
     expect(second.text).toBe('two');
     expect(second.events.map(({ seq }) => seq)).toEqual([3, 4]);
   });
+
+  test.each(['We are closed.', 'Closed. '.repeat(1_000)])(
+    'what a callback answers is the answer: %.20s [testing.environment]',
+    async (closed) => {
+      const turn = await env.run({ message: 'Where is A-1?', stateDelta: { closed } });
+      expect(turn).toMatchObject({ status: 'completed', text: closed, usage: { modelCalls: 0 } });
+    },
+  );
 
   test('restarts its worker in the middle of a tool, which is tried again [testing.environment]', async () => {
     env.gemini.reset([call('hold'), text('held')]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { Ends } from '../../src/testing/ends.ts';
 import { holdVariables } from '../../src/testing/process-variables.ts';
 import { RestartedWorker } from '../../src/testing/restarted-worker.ts';
+import { Ends } from '../../worker/embedded/ends.ts';
 
 test('variables are the newest holder’s, and at the end the process’s own, whatever the order [testing.environment]', () => {
   const name = 'HOLDFAST_TEST_HELD';

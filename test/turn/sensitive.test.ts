@@ -51,6 +51,17 @@ const beatsTool = tool({
   summary: ({ pin }) => String(pin),
   execute: (_args, context) => beats(context),
 });
+/** Of the call only the argument is secret. */
+const failsPin = tool({
+  name: 'fails_pin',
+  description: 'sees secrets and fails',
+  parameters,
+  sensitive: ['pin'],
+  retry: { maximumAttempts: 1 },
+  execute: ({ pin }) => {
+    throw new Error(`no account of ${pin}`);
+  },
+});
 const largeLocally = tool({
   name: 'large_locally',
   description: 'returns much',
@@ -70,6 +81,18 @@ describe('what a history and a log are told', () => {
           name: 'support',
           model: 'gemini-2.5-flash',
           tools: [...tools, beatsTool, largeLocally],
+        }),
+        new LlmAgent({
+          name: 'answers_errors',
+          model: 'gemini-2.5-flash',
+          tools: [failsPin],
+          onToolErrorCallback: ({ error }) => ({ sorry: error.message }),
+        }),
+        new LlmAgent({
+          name: 'rewrites_errors',
+          model: 'gemini-2.5-flash',
+          tools: [failsPin],
+          afterToolCallback: ({ response }) => ({ sorry: response.error }),
         }),
       ],
       logger: { warn: (message, attributes) => logged.push(`${message} ${JSON.stringify(attributes)}`) },
@@ -94,6 +117,22 @@ describe('what a history and a log are told', () => {
     expect(logged.join('\n')).not.toContain(SECRET);
     if (fails) expect(logged.join('\n')).toContain(name);
   });
+
+  const ANSWERS = {
+    'an error callback': () => environment.run({ message: 'go', agent: 'answers_errors' }),
+    'an after callback': () => environment.run({ message: 'go', agent: 'rewrites_errors' }),
+  };
+  test.each(Object.entries(ANSWERS))(
+    '%s answers an error, and may quote the secret [tool.sensitive]',
+    async (_, run) => {
+      environment.gemini.reset(stepCalls([[{ name: 'fails_pin', args: { pin: SECRET } }]]));
+      const turn = await run();
+      expect(responses(turn)).toEqual([{ sorry: expect.stringContaining(SECRET) }]);
+      const said = textOf(turn.history);
+      expect(said).toContain('fails_pin');
+      expect(said).not.toContain(SECRET);
+    },
+  );
 
   test('while it runs: status, details, heartbeat and summary say nothing of it [tool.sensitive]', async () => {
     const secrets = plantedSecrets(['argument', 'heartbeat', 'state']);

@@ -355,7 +355,7 @@ describe('a turn', () => {
     const turn = await environment.run({ message: 'go', runConfig: { maxLlmCalls: 2 } });
     expect(turn.result).toMatchObject({
       status: 'failed',
-      error: { code: 'LLM_CALLS_LIMIT_EXCEEDED', message: 'Max number of llm calls limit of `2` exceeded' },
+      error: { code: 'LLM_CALLS_LIMIT_EXCEEDED', message: 'Max number of llm calls limit of 2 exceeded' },
       usage: { modelCalls: 2 },
     });
     expect(turn.events.map(({ kind }) => kind)).toEqual([

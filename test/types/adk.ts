@@ -30,8 +30,28 @@ expectTypeOf<Pick<ours.BaseTool, OfTool>>().toEqualTypeOf<Pick<adk.BaseTool, OfT
 expectTypeOf<adk.BaseTool['_getDeclaration']>().toExtend<ours.BaseTool['_getDeclaration']>();
 expectTypeOf<adk.FunctionTool['_getDeclaration']>().toExtend<ours.FunctionTool['_getDeclaration']>();
 expectTypeOf<ReturnType<ours.BaseTool['runAsync']>>().toEqualTypeOf<ReturnType<adk.BaseTool['runAsync']>>();
-expectTypeOf<keyof ours.RunAsyncToolRequest>().toEqualTypeOf<keyof adk.RunAsyncToolRequest>();
+// Chunks of streaming tools are ours.
+expectTypeOf<Exclude<keyof ours.RunAsyncToolRequest, 'onChunk' | 'leftSignal'>>().toEqualTypeOf<
+  keyof adk.RunAsyncToolRequest
+>();
+expectTypeOf<keyof ours.ToolProcessLlmRequest>().toEqualTypeOf<keyof adk.ToolProcessLlmRequest>();
 expectTypeOf<ours.RunAsyncToolRequest['args']>().toEqualTypeOf<adk.RunAsyncToolRequest['args']>();
+
+// Toolsets and tools that come with ADK.
+type OfToolset = 'getTools' | 'close' | 'processLlmRequest' | 'toolFilter' | 'prefix';
+expectTypeOf<Exclude<OfToolset, keyof ours.BaseToolset>>().toBeNever();
+expectTypeOf<Exclude<OfToolset, keyof adk.BaseToolset>>().toBeNever();
+expectTypeOf<ours.BaseToolset['close']>().toEqualTypeOf<adk.BaseToolset['close']>();
+expectTypeOf<Exclude<keyof adk.BaseToolset, keyof ours.BaseToolset>>().toExtend<symbol>();
+expectTypeOf<ReturnType<ours.ToolPredicate>>().toEqualTypeOf<ReturnType<adk.ToolPredicate>>();
+expectTypeOf<ConstructorParameters<typeof ours.LongRunningFunctionTool>['length']>().toEqualTypeOf<
+  ConstructorParameters<typeof adk.LongRunningFunctionTool>['length']
+>();
+type NoArguments = [];
+expectTypeOf<ConstructorParameters<typeof ours.ExitLoopTool>>().toEqualTypeOf<NoArguments>();
+expectTypeOf<ConstructorParameters<typeof ours.GoogleSearchTool>>().toEqualTypeOf<NoArguments>();
+expectTypeOf<adk.VertexAiSearchToolParams>().toExtend<ours.VertexAiSearchToolParams>();
+expectTypeOf<ours.VertexAISearchConfig>().toEqualTypeOf<adk.VertexAISearchConfig>();
 
 // Contexts: what ADK's readers read, ours have.
 type Identity = 'invocationId' | 'userId' | 'sessionId' | 'agentName';
@@ -40,6 +60,19 @@ expectTypeOf<adk.Context['userContent']>().toExtend<ours.Context['userContent']>
 type OfCall = Identity | 'functionCallId' | 'abortSignal';
 expectTypeOf<Pick<ours.Context, OfCall>>().toExtend<Pick<adk.Context, OfCall>>();
 expectTypeOf<ours.Context>().toExtend<ours.ReadonlyContext>();
+// All that ADK's contexts have, ours have.
+expectTypeOf<Exclude<keyof adk.Context, keyof ours.Context>>().toBeNever();
+expectTypeOf<Exclude<keyof adk.ReadonlyContext, keyof ours.ReadonlyContext>>().toBeNever();
+expectTypeOf<keyof ours.ContextParams>().toEqualTypeOf<keyof ConstructorParameters<typeof adk.Context>[0]>();
+expectTypeOf<ours.InvocationContext>().toExtend<ConstructorParameters<typeof ours.ReadonlyContext>[0]>();
+type OfServices = 'loadArtifact' | 'saveArtifact' | 'listArtifacts' | 'searchMemory';
+expectTypeOf<{ [Name in OfServices]: Parameters<ours.Context[Name]>['length'] }>().toEqualTypeOf<{
+  [Name in OfServices]: Parameters<adk.Context[Name]>['length'];
+}>();
+expectTypeOf<Awaited<ReturnType<ours.Context['saveArtifact']>>>().toEqualTypeOf<number>();
+expectTypeOf<Parameters<ours.Context['requestConfirmation']>>().toEqualTypeOf<
+  Parameters<adk.Context['requestConfirmation']>
+>();
 expectTypeOf<ours.Context['actions']>().toEqualTypeOf<ours.EventActions>();
 expectTypeOf<ours.Context['eventActions']>().toEqualTypeOf<ours.EventActions>();
 
@@ -82,19 +115,66 @@ expectTypeOf<ours.LlmResponse>().toExtend<Partial<ours.Event>>();
 expectTypeOf<Exclude<keyof ours.LlmResponse, keyof ours.Event>>().toBeNever();
 
 // Agents: ADK's configuration, as far as this release has it.
-type Shared = keyof ours.LlmAgentConfig & keyof adk.LlmAgentConfig;
-expectTypeOf<Shared>().toEqualTypeOf<
-  'name' | 'description' | 'model' | 'instruction' | 'tools' | 'generateContentConfig' | 'outputKey'
->();
-type Plain = 'name' | 'description' | 'outputKey';
+type Coming =
+  | 'parentAgent'
+  | 'subAgents'
+  | 'mode'
+  | 'stateSchema'
+  | 'contextCompactors'
+  | 'rerunOnResume'
+  | 'waitForOutput'
+  | 'retryConfig'
+  | 'timeout'
+  | 'isolationScope';
+expectTypeOf<Exclude<keyof adk.LlmAgentConfig, keyof ours.LlmAgentConfig>>().toEqualTypeOf<Coming>();
+type Plain =
+  | 'name'
+  | 'description'
+  | 'outputKey'
+  | 'includeContents'
+  | 'disallowTransferToParent'
+  | 'disallowTransferToPeers';
 expectTypeOf<Pick<ours.LlmAgentConfig, Plain>>().toEqualTypeOf<Pick<adk.LlmAgentConfig, Plain>>();
 expectTypeOf<adk.LlmAgentConfig['generateContentConfig']>().toExtend<
   ours.LlmAgentConfig['generateContentConfig']
 >();
 expectTypeOf<Extract<adk.LlmAgentConfig['model'], string>>().toExtend<ours.LlmAgentConfig['model']>();
+expectTypeOf<adk.LlmAgentConfig['outputSchema']>().toExtend<ours.LlmAgentConfig['outputSchema']>();
+expectTypeOf<adk.LlmAgentConfig['inputSchema']>().toExtend<ours.LlmAgentConfig['inputSchema']>();
 expectTypeOf<ours.LlmAgent['name']>().toEqualTypeOf<adk.LlmAgent['name']>();
 expectTypeOf<ours.LlmAgent['outputKey']>().toEqualTypeOf<adk.LlmAgent['outputKey']>();
 expectTypeOf<Parameters<ours.BaseAgent['findAgent']>>().toEqualTypeOf<
   Parameters<adk.BaseAgent['findAgent']>
 >();
 expectTypeOf<ReturnType<ours.InstructionProvider>>().toEqualTypeOf<ReturnType<adk.InstructionProvider>>();
+
+// Callbacks are told the same, and answer the same way: one or a list, at once or later.
+type Told<Callback> = Callback extends (params: infer Params) => unknown ? keyof Params : never;
+expectTypeOf<Told<ours.SingleBeforeModelCallback>>().toEqualTypeOf<Told<adk.SingleBeforeModelCallback>>();
+expectTypeOf<Told<ours.SingleAfterModelCallback>>().toEqualTypeOf<Told<adk.SingleAfterModelCallback>>();
+expectTypeOf<Told<ours.SingleBeforeToolCallback>>().toEqualTypeOf<Told<adk.SingleBeforeToolCallback>>();
+expectTypeOf<Told<ours.SingleAfterToolCallback>>().toEqualTypeOf<Told<adk.SingleAfterToolCallback>>();
+expectTypeOf<ReturnType<ours.SingleBeforeToolCallback>>().toEqualTypeOf<
+  ReturnType<adk.SingleBeforeToolCallback>
+>();
+expectTypeOf<ours.SingleBeforeModelCallback[]>().toExtend<ours.BeforeModelCallback>();
+expectTypeOf<ours.SingleAgentCallback[]>().toExtend<ours.BeforeAgentCallback>();
+
+// Code executors.
+type OfExecutor =
+  | 'executeCode'
+  | 'optimizeDataFile'
+  | 'stateful'
+  | 'errorRetryAttempts'
+  | 'codeBlockDelimiters';
+expectTypeOf<Exclude<OfExecutor, keyof ours.BaseCodeExecutor>>().toBeNever();
+expectTypeOf<Exclude<OfExecutor, keyof adk.BaseCodeExecutor>>().toBeNever();
+expectTypeOf<ours.CodeExecutionResult['stdout']>().toEqualTypeOf<adk.CodeExecutionResult['stdout']>();
+expectTypeOf<keyof ours.CodeExecutionResult>().toEqualTypeOf<keyof adk.CodeExecutionResult>();
+expectTypeOf<keyof ours.CodeExecutionInput>().toEqualTypeOf<keyof adk.CodeExecutionInput>();
+expectTypeOf<keyof ours.File>().toEqualTypeOf<keyof adk.File>();
+expectTypeOf<keyof typeof ours.CodeExecutionLanguage>().toEqualTypeOf<
+  keyof typeof adk.CodeExecutionLanguage
+>();
+expectTypeOf<adk.UnsafeLocalCodeExecutorOptions>().toExtend<ours.UnsafeLocalCodeExecutorOptions>();
+expectTypeOf<keyof ours.ResumabilityConfig>().toEqualTypeOf<keyof adk.ResumabilityConfig>();

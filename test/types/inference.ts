@@ -3,7 +3,14 @@ import { Type } from '@google/genai';
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
-import { type Context, FunctionTool, LlmAgent, tool } from '../../src/index.ts';
+import {
+  type Context,
+  FunctionTool,
+  LlmAgent,
+  LongRunningFunctionTool,
+  Media,
+  tool,
+} from '../../src/index.ts';
 
 const base = { name: 't', description: '' };
 
@@ -167,3 +174,33 @@ expectTypeOf(agent.durable.modelTimeout).toBeNumber();
 new LlmAgent({ name: 'a', model: 'm', tools: [{ ...base, execute: () => 1 }] });
 // @ts-expect-error not in this release
 new LlmAgent({ name: 'a', model: 'm', subAgents: [] });
+
+// Generators, media and long-running functions, whatever the schema of the result.
+const lines = z.object({ lines: z.number() });
+tool({
+  ...base,
+  parameters: z.object({ path: z.string() }),
+  outputSchema: lines,
+  execute: async function* ({ path }) {
+    expectTypeOf(path).toBeString();
+    yield path;
+    yield { content: { lines: 1 }, streaming: false };
+  },
+});
+tool({
+  ...base,
+  outputSchema: lines,
+  execute: () => [new Media({ mimeType: 'image/png', data: new Uint8Array([1]) })],
+});
+tool({ ...base, outputSchema: lines, execute: async () => new Uint8Array([1]) });
+// @ts-expect-error another result
+tool({ ...base, outputSchema: lines, execute: () => 'none' });
+new LongRunningFunctionTool({
+  ...base,
+  parameters: z.object({ part: z.string() }),
+  execute: ({ part }, context) => {
+    expectTypeOf(part).toBeString();
+    expectTypeOf(context).toEqualTypeOf<Context>();
+    return { status: 'pending' };
+  },
+});

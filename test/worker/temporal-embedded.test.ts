@@ -211,6 +211,60 @@ test('a server that ends at once is an error with the end of its log [temporal.f
   expect(devFile(folder).temporal).toBeUndefined();
 });
 
+/** A server that crashes in its first starts, as Temporal does now and then. */
+function crashing(folder: string, times: number): string {
+  const program = join(folder, 'crashing-temporal');
+  writeFileSync(
+    program,
+    `#!/bin/sh
+if [ "$1 $2 $3" = "server start-dev --env-file" ]; then
+  n=$(cat starts 2>/dev/null || echo 0)
+  echo $((n + 1)) > starts
+  if [ "$n" -lt ${times} ]; then
+    echo 'panic: no luck' >&2
+    i=0
+    while [ $i -lt 400 ]; do echo "	goroutine of the server: frame $i" >&2; i=$((i + 1)); done
+    exit 2
+  fi
+fi
+exec '${executable}' "$@"
+`,
+    { mode: 0o755 },
+  );
+  return program;
+}
+
+test.skipIf(process.platform === 'win32')(
+  'a server that crashes in its start is started again [temporal.failed]',
+  async () => {
+    const folder = holdfastFolder();
+    const opening = openTemporal({
+      folder,
+      executable: crashing(folder, 1),
+      env: { PATH: process.env.PATH },
+    });
+    expect(await opening).toMatchObject({ startedHere: true });
+    expect(readFileSync(join(folder, 'starts'), 'utf8')).toBe('2\n');
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a server that crashes in each of its starts is an error with what it says of its crash [temporal.failed]',
+  async () => {
+    const folder = holdfastFolder();
+    const opening = openTemporal({
+      folder,
+      executable: crashing(folder, 9),
+      env: { PATH: process.env.PATH },
+    });
+    await expect(opening).rejects.toThrow(
+      /ended at once \(exit code 2\)\. Its last lines:\n +panic: no luck\n/,
+    );
+    expect(readFileSync(join(folder, 'starts'), 'utf8')).toBe('3\n');
+    expect(await findServers(folder)).toEqual([]);
+  },
+);
+
 test('an abort ends a start and leaves no server [temporal.failed]', async () => {
   const folder = holdfastFolder();
   const abort = new AbortController();

@@ -100,3 +100,8 @@ function assertHeaderValue(what: string, value: string | undefined): void {
 export function namesServer(env: NodeJS.ProcessEnv): boolean {
   return SELECTORS.some((name) => env[name]);
 }
+
+/** The environment, naming no Temporal server: for one that is embedded whatever the environment says. */
+export function withoutServer(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !SELECTORS.includes(name)));
+}

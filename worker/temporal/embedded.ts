@@ -7,10 +7,10 @@ import { choosePorts } from './free-ports.ts';
 import { answers } from './probe.ts';
 import { findServers, terminateServers } from './server-process.ts';
 import type { ServerPorts } from './start-flags.ts';
-import { PortTaken, startServer } from './start-server.ts';
+import { StartMishap, startServer } from './start-server.ts';
 
 const ADOPT_TIMEOUT = 2_000;
-const PORT_ATTEMPTS = 3;
+const START_ATTEMPTS = 3;
 const ENTRY = 'temporal';
 
 const entrySchema = z.object({
@@ -58,7 +58,7 @@ export async function openEmbedded(
       return { ...(await start(folder, executable, ports, options)), startedHere: true };
     } catch (error) {
       writeDevEntry(folder, ENTRY, undefined);
-      if (!(error instanceof PortTaken) || attempt === PORT_ATTEMPTS) throw error;
+      if (!(error instanceof StartMishap) || attempt === START_ATTEMPTS) throw error;
     }
   }
 }

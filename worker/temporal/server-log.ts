@@ -2,8 +2,10 @@ import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROTATE_AT = 4 * 1024 * 1024;
-const TAIL_BYTES = 4 * 1024;
+const TAIL_BYTES = 256 * 1024;
 const TAIL_LINES = 12;
+/** Behind it stand the stacks of all that the server was doing. */
+const CRASH = /^(?:panic|fatal error): /m;
 
 /** The embedded server's log of one start: appended to `temporal.log`, of which one older file is kept. */
 export class ServerLog {
@@ -19,8 +21,8 @@ export class ServerLog {
     this.descriptor = openSync(this.file, 'a+', 0o600);
   }
 
-  /** The last lines since this start. */
-  tail(): string {
+  /** The last lines since this start; those of a crash where it ended in one. */
+  end(): { tail: string; crashed: boolean } {
     const end = sizeOf(this.file);
     const from = Math.max(this.#start, end - TAIL_BYTES);
     const buffer = Buffer.alloc(end - from);
@@ -30,7 +32,10 @@ export class ServerLog {
     } finally {
       closeSync(descriptor);
     }
-    return buffer.toString('utf8').trim().split('\n').slice(-TAIL_LINES).join('\n');
+    const text = buffer.toString('utf8').trim();
+    const crash = text.search(CRASH);
+    const lines = crash < 0 ? text.split('\n').slice(-TAIL_LINES) : text.slice(crash).split('\n', TAIL_LINES);
+    return { tail: lines.join('\n'), crashed: crash >= 0 };
   }
 
   close(): void {

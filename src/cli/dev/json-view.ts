@@ -64,7 +64,7 @@ export class JsonView implements DevView {
   }
 
   item({ type, ...item }: StreamItem): void {
-    this.#tell(type.replace(' ', '-'), { ...this.#turn, ...item });
+    this.#tell(type.replaceAll(' ', '-'), { ...this.#turn, ...item });
   }
 
   turnEnded(result: TurnResult, ms: number): void {

@@ -1,7 +1,8 @@
 import type { StreamItem } from '../../client/stream-item.ts';
 import type { Part } from '../../events/content.ts';
+import { ChunkLines } from '../chunk-lines.ts';
 import { LiveLine } from '../live-line.ts';
-import { cutJson, printable } from '../sessions/shown-values.ts';
+import { codeLines, cutJson, printable } from '../sessions/shown-values.ts';
 import type { Screen } from './screen.ts';
 
 type Of<Type> = Extract<StreamItem, { type: Type }>;
@@ -13,6 +14,7 @@ const SOON = 1_000;
 export class TurnText {
   readonly #screen: Screen;
   readonly #live: LiveLine;
+  readonly #chunks: ChunkLines;
   readonly #started = new Map<string, number>();
   #planned = 0;
 
@@ -24,9 +26,20 @@ export class TurnText {
       end: () => screen.endLine(),
       remark: (text) => screen.note(`  ${text}`),
     });
+    this.#chunks = new ChunkLines({
+      write: (text) => screen.text(text, 'dim'),
+      end: () => screen.endLine(),
+    });
   }
 
   item(item: StreamItem): void {
+    if (item.type === 'tool chunk' || item.type === 'tool chunks dropped') {
+      this.#live.interrupt();
+      if (item.type === 'tool chunk') this.#chunks.chunk(item);
+      else this.#chunks.dropped(item);
+      return;
+    }
+    this.#chunks.interrupt();
     if (item.type === 'event') this.#event(item);
     else if (item.type === 'text') this.#live.text(item);
     else if (item.type === 'text dropped') this.#live.dropped(item);
@@ -40,8 +53,10 @@ export class TurnText {
     if (kind === 'message') return;
     if (kind === 'rewind') this.#note('  ↶ the session was rewound');
     const parts = event.content?.parts ?? [];
-    if (kind === 'model') this.#answer(stored, author, parts);
-    for (const { functionCall, functionResponse } of parts) {
+    if (kind === 'model' || kind === 'callback') this.#answer(stored, author, parts);
+    for (const part of parts) {
+      const { functionCall, functionResponse } = part;
+      for (const line of codeLines(part)) this.#line(`  ${line}`, 'dim');
       if (functionCall !== undefined) {
         this.#planned = Date.now();
         this.#line(`  → ${functionCall.name}(${cutJson(functionCall.args ?? {})})`, 'cyan');
@@ -55,7 +70,8 @@ export class TurnText {
 
   #answer(stored: Of<'event'>, author: string, parts: readonly Part[]): void {
     const text = parts.flatMap((part) => (part.text && !part.thought ? [part.text] : [])).join('');
-    const isWritten = this.#live.complete(stored, text);
+    // What callbacks say was never written live, and the model's own text may be yet to come.
+    const isWritten = stored.kind === 'model' && this.#live.complete(stored, text);
     this.#live.interrupt();
     if (isWritten || text === '') return;
     this.#screen.line(`${this.#screen.paint(['bold', 'green'], author)}  ${printable(text)}`);
@@ -68,6 +84,7 @@ export class TurnText {
   }
 
   #callSettled({ callKey, tool, failed }: Of<'call settled'>): void {
+    this.#chunks.settled(callKey);
     const started = this.#started.get(callKey);
     const took = started === undefined ? '' : ` in ${durationText(Date.now() - started)}`;
     if (failed) this.#note(`  ✗ ${tool} ${placeOf(callKey)} failed${took}`, 'red');

@@ -1,9 +1,9 @@
 import { openStore } from '../../store/open-store.ts';
+import { offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError } from '../cli-error.ts';
 import { startWorker } from '../environment/running-worker.ts';
 import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { loadAgents } from '../load-agents.ts';
-import { offerGemini } from '../offer-gemini.ts';
 import type { FromWorker, LoadedAgents, ToWorker, WorkerPlace } from './child-messages.ts';
 import { trackFiles } from './track-files.ts';
 

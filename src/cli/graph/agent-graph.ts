@@ -3,7 +3,7 @@ import { isLlmAgent } from '../../agents/llm-agent.ts';
 import { isGemini } from '../../models/gemini.ts';
 import { formatDuration } from '../../schema/duration.ts';
 import type { BaseTool } from '../../tools/base-tool.ts';
-import type { ResolvedDurableOptions } from '../../tools/durable-options.ts';
+import { isBaseToolset, type ToolUnion } from '../../tools/base-toolset.ts';
 import { isFunctionTool } from '../../tools/function-tool.ts';
 import type { AgentsFile } from '../load-agents.ts';
 
@@ -33,7 +33,8 @@ export interface AgentNode {
 export interface ToolNode {
   id: string;
   name: string;
-  kind: 'function' | 'other';
+  /** What a toolset holds is found out at every request. */
+  kind: 'function' | 'toolset' | 'other';
   description: string;
   options: string[];
 }
@@ -51,20 +52,14 @@ export function agentGraph({
   rootAgent,
 }: Pick<AgentsFile, 'app' | 'agents' | 'rootAgent'>): AgentGraph {
   const graph: AgentGraph = { v: 1, app, agents: [], tools: [], edges: [] };
-  const ids = new Map<BaseAgent | BaseTool, string>();
+  const ids = new Map<BaseAgent | ToolUnion, string>();
 
-  function toolId(tool: BaseTool): string {
+  function toolId(tool: ToolUnion): string {
     const known = ids.get(tool);
     if (known !== undefined) return known;
     const id = `tool${graph.tools.length + 1}`;
     ids.set(tool, id);
-    graph.tools.push({
-      id,
-      name: tool.name,
-      kind: isFunctionTool(tool) ? 'function' : 'other',
-      description: tool.description,
-      options: toolOptions(tool.durable),
-    });
+    graph.tools.push({ id, name: tool.name, ...aboutTool(tool) });
     return id;
   }
 
@@ -91,7 +86,7 @@ function agentNode(id: string, agent: BaseAgent): AgentNode {
   const { name, description } = agent;
   const node = { id, name, kind: kindOfAgent(agent), description, options: [] };
   if (!isLlmAgent(agent)) return node;
-  const { modelTimeout, modelRetry, maxParallelCalls } = agent.durable;
+  const { modelTimeout, modelRetry, maxParallelCalls, maxIterations } = agent.durable;
   const model = typeof agent.model === 'string' ? agent.model : modelName(agent.model);
   return {
     ...node,
@@ -100,6 +95,8 @@ function agentNode(id: string, agent: BaseAgent): AgentNode {
       ...(modelTimeout === 600_000 ? [] : [`model ${formatDuration(modelTimeout)}`]),
       ...(modelRetry.maximumAttempts === 3 ? [] : [attempts(modelRetry.maximumAttempts)]),
       ...(maxParallelCalls === 32 ? [] : [`${maxParallelCalls} at a time`]),
+      ...(maxIterations === undefined ? [] : [`at most ${maxIterations} model calls`]),
+      ...(agent.codeExecutor === undefined ? [] : [`code: ${agent.codeExecutor.name}`]),
     ],
   };
 }
@@ -113,7 +110,17 @@ function modelName(model: { model: string; constructor: { name: string } }): str
   return isGemini(model) ? model.model : `${model.model} (${model.constructor.name})`;
 }
 
-function toolOptions(durable: ResolvedDurableOptions): string[] {
+function aboutTool(tool: ToolUnion): Pick<ToolNode, 'kind' | 'description' | 'options'> {
+  if (isBaseToolset(tool)) {
+    const { toolFilter } = tool;
+    const isNamed = typeof toolFilter !== 'function' && toolFilter.length > 0;
+    return { kind: 'toolset', description: '', options: isNamed ? [`only ${toolFilter.join(', ')}`] : [] };
+  }
+  const kind = isFunctionTool(tool) ? 'function' : 'other';
+  return { kind, description: tool.description, options: toolOptions(tool) };
+}
+
+function toolOptions({ durable, isReadOnly }: BaseTool): string[] {
   const {
     timeout,
     totalTimeout,
@@ -127,6 +134,7 @@ function toolOptions(durable: ResolvedDurableOptions): string[] {
   const isLocal = execution === 'local';
   return [
     ...(isLocal ? ['local'] : []),
+    ...(isReadOnly ? ['reads only'] : []),
     ...(timeout === Math.min(totalTimeout, isLocal ? 10_000 : 300_000) ? [] : [formatDuration(timeout)]),
     ...(totalTimeout === 3_600_000 ? [] : [`${formatDuration(totalTimeout)} in all`]),
     ...(retry.maximumAttempts === 3 ? [] : [attempts(retry.maximumAttempts)]),

@@ -7,7 +7,7 @@ const PLAIN = /[\p{L}\p{M}\p{N} _.,·…/+-]/u;
 
 /**
  * A Mermaid flowchart: agents are rounded, other kinds of agents hexagons; tools are boxes, those that aren't functions have
- * double sides. What is not idempotent is drawn in a colour of its own.
+ * double sides, toolsets slanted ones. What is not idempotent is drawn in a colour of its own.
  */
 export function mermaid(graph: AgentGraph, direction: 'LR' | 'TB' = 'LR'): string {
   const careful = graph.tools.filter(({ options }) => options.includes('not idempotent'));
@@ -38,6 +38,7 @@ function agentShape(agent: AgentNode): string {
 
 function toolShape(tool: ToolNode): string {
   const label = labelOf([tool.name, cut(tool.description), tool.options.join(' · ')]);
+  if (tool.kind === 'toolset') return `[/"${label}"/]`;
   return tool.kind === 'function' ? `["${label}"]` : `[["${label}"]]`;
 }
 

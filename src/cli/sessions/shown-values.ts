@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import type { Part } from '../../events/content.ts';
 import type { StepUsage } from '../../store/store.ts';
 
 const LONGEST_VALUE = 160;
@@ -36,6 +37,15 @@ export function costText({ cost, unknownCalls }: StepUsage): string {
 export function cutJson(value: unknown, longest = LONGEST_VALUE): string {
   const json = JSON.stringify(value) ?? 'undefined';
   return json.length <= longest ? json : `${json.slice(0, longest)}… ${json.length} characters`;
+}
+
+/** Code that a model has written, or what it came to; nothing for other parts. */
+export function codeLines({ executableCode, codeExecutionResult }: Part): string[] {
+  if (executableCode !== undefined) {
+    return [`→ ${executableCode.language ?? 'code'} ${cutJson(executableCode.code ?? '')}`];
+  }
+  if (codeExecutionResult === undefined) return [];
+  return [`← ${codeExecutionResult.outcome ?? 'result'} ${cutJson(codeExecutionResult.output ?? '')}`];
 }
 
 /** What users and models wrote must not move the cursor, change colours or the window's title. */

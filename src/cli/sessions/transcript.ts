@@ -3,7 +3,7 @@ import { visibleEvents } from '../../flows/visible-events.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import type { CommandOutput } from '../command-output.ts';
-import { clockTime, cutJson, printable } from './shown-values.ts';
+import { clockTime, codeLines, cutJson, printable } from './shown-values.ts';
 
 /** An event, and whether a rewind or a retry hides it. */
 export type ShownEvent = StoredEvent & { hidden?: true };
@@ -76,6 +76,9 @@ function lineOf({ runKey, step }: StoredEvent, part: Part, index: number): strin
   if (functionResponse !== undefined) {
     return [`← ${functionResponse.name} ${cutJson(functionResponse.response ?? {})}`];
   }
-  if (text === undefined) return [`(${Object.keys(part).join(', ')})`];
+  if (text === undefined) {
+    const code = codeLines(part);
+    return code.length > 0 ? code : [`(${Object.keys(part).join(', ')})`];
+  }
   return text === '' ? [] : [thought ? `(thought) ${text}` : text];
 }

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { HoldfastLogger } from '../../../worker/index.ts';
+import { lacksGeminiKey, offerGemini } from '../../testing/offer-gemini.ts';
 import { CliError, describeError } from '../cli-error.ts';
 import { openBackend } from '../environment/backend.ts';
 import { ownAlone } from '../environment/folder-access.ts';
@@ -10,7 +11,6 @@ import { stopSignals } from '../environment/stop-signals.ts';
 import { waitForBackend } from '../environment/wait-for-backend.ts';
 import { installRuntime, temporalLog } from '../environment/worker-logs.ts';
 import { type AgentsFile, loadAgents } from '../load-agents.ts';
-import { lacksGeminiKey, offerGemini } from '../offer-gemini.ts';
 import { ownVersion } from '../own-version.ts';
 import { serveHealth } from './health-server.ts';
 

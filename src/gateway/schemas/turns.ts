@@ -19,6 +19,8 @@ export const USAGE = z
   })
   .openapi('Usage');
 
+const REFERENCE = z.looseObject({ key: z.string(), digest: z.string(), bytes: z.int(), gist: z.string() });
+
 const OUTCOME = z.enum(['completed', 'failed', 'interrupted']);
 const PLACE = z
   .object({ from: z.int(), to: z.int() })
@@ -29,14 +31,15 @@ export const TURN_RESULT = z
     v: z.int(),
     invocationId: z.string(),
     status: OUTCOME,
-    text: z
-      .union([
-        z.string(),
-        z.looseObject({ key: z.string(), digest: z.string(), bytes: z.int(), gist: z.string() }),
-      ])
+    text: z.union([z.string(), REFERENCE]).optional().openapi({
+      description: 'The final answer; over 4 KiB a reference, the text itself is in the turn’s last event.',
+    }),
+    output: z
+      .union([z.looseObject({ value: z.unknown() }), z.looseObject({ ref: REFERENCE })])
       .optional()
       .openapi({
-        description: 'The final answer; over 4 KiB a reference, the text itself is in the turn’s last event.',
+        description:
+          'The answer’s value, of an agent with an output schema; a reference where it could not be read.',
       }),
     error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
     usage: USAGE,
@@ -133,6 +136,16 @@ export const SEND_MESSAGE = bodyOf({
             default: 'none',
             description: '`sse` asks the model for a stream, so that followers get text as it comes.',
           }),
+        pauseOnToolCalls: z
+          .boolean({ error: expected('true or false') })
+          .nullish()
+          .openapi({
+            default: false,
+            description: 'The turn ends with any calls; their responses come with the next message.',
+          }),
+        customMetadata: record('Written on the event of the message; at most 16 KiB of JSON.')
+          .nullish()
+          .openapi({ type: ['object', 'null'] }),
       },
       { error: expected('an object') },
     )

@@ -6,6 +6,10 @@ import { inbox } from './0005-inbox.ts';
 import { sessions } from './0006-sessions.ts';
 import { endings } from './0007-endings.ts';
 import { rewinds } from './0008-rewinds.ts';
+import { responses } from './0009-responses.ts';
+import { hooks } from './0010-hooks.ts';
+import { appends } from './0011-appends.ts';
+import { settling } from './0012-settling.ts';
 
 export interface Migration {
   version: number;
@@ -23,4 +27,8 @@ export const migrations: readonly Migration[] = [
   { version: 6, name: 'sessions', sql: sessions },
   { version: 7, name: 'endings', sql: endings },
   { version: 8, name: 'rewinds', sql: rewinds },
+  { version: 9, name: 'responses', sql: responses },
+  { version: 10, name: 'hooks', sql: hooks },
+  { version: 11, name: 'appends', sql: appends },
+  { version: 12, name: 'settling', sql: settling },
 ];

@@ -37,7 +37,8 @@ export function callSuite(store: () => PostgresStore): void {
     await turn.begin(1, 0);
     expect(await store().recordCallFailure(call)).toBe(1);
     expect(await store().recordCallFailure(call)).toBe(1);
-    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 2, failures: 1, unknown: false });
+    const begun = { attempt: 2, failures: 1, lastError: 'no', unknown: false };
+    expect(await turn.begin(1, 0)).toMatchObject(begun);
     expect(await store().recordCallFailure({ ...call, counts: false })).toBe(1);
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 3, failures: 1, unknown: false });
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 4, failures: 1, unknown: true });

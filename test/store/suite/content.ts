@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import type { DraftEvent } from '../../../src/store/store.ts';
 import { type Begun, Turn } from './turn.ts';
 
 export function contentSuite(store: () => PostgresStore): void {
@@ -28,6 +29,21 @@ export function contentSuite(store: () => PostgresStore): void {
     expect(state).toEqual({ [good]: [good], [`temp:${good}`]: good, [`app:${good}`]: [good] });
     await turn.commit(2, 0, { text: bad });
     expect(await store().readReference(turn.names, `${turn.invocationId}.2`)).toBe(good);
+  });
+
+  test('who is named as an event’s author or branch by a plugin may be named anything [plugin.events]', async () => {
+    const [bad, good] = ['x\0\ud800', 'x\ufffd\ufffd'];
+    const turn = new Turn(store());
+    await turn.opened(1);
+    await turn.commit(1, 1, { before: [turn.said('hm', {}, bad)], branch: bad });
+    await turn.settle(1, 0, { ok: true });
+    const { responses } = await turn.peek(2);
+    await turn.opened(2, { responses: { ...responses, author: bad, branch: bad } as DraftEvent });
+    expect((await turn.events()).slice(1).map(({ event }) => [event.author, event.branch])).toEqual([
+      [good, undefined],
+      ['clerk', good],
+      [good, good],
+    ]);
   });
 
   test('parts come back as they were, the order of their keys too [store.content]', async () => {

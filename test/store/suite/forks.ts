@@ -16,6 +16,7 @@ const value = fc.oneof(
 const delta = fc.dictionary(key, value, { maxKeys: 3 });
 const agent = fc.constantFrom('clerk', 'boss');
 const session = fc.nat();
+const said = fc.record({ delta, author: fc.constantFrom('clerk', 'model', 'user', 'nobody') });
 
 const command = fc.oneof(
   {
@@ -26,6 +27,9 @@ const command = fc.oneof(
       agent,
       message: delta,
       model: delta,
+      /** Said by user code before and behind the model, as anybody. */
+      before: fc.array(said, { maxLength: 2 }),
+      after: fc.array(said, { maxLength: 2 }),
       call: fc.option(delta),
       answer: delta,
       /** The turn is left open behind the settled call. */
@@ -230,8 +234,17 @@ async function runTurn(store: PostgresStore, { names, model }: Pair, step: Turne
   await turn.opened(1, { stateDelta: step.message });
   model.append({ kind: 'message', invocationId, delta: step.message });
   const calls = step.call === null ? 0 : 1;
-  await turn.commit(1, calls, { agent: step.agent, actions: { stateDelta: step.model } });
-  model.append({ kind: 'model', invocationId, delta: step.model, agent: step.agent });
+  const events = (all: Turned['before']) =>
+    all.map(({ delta: stateDelta, author }) => turn.said('', { stateDelta }, author));
+  const append = (all: Turned['before']) => {
+    for (const { delta } of all) model.append({ kind: 'callback', invocationId, delta, agent: step.agent });
+  };
+  const { agent, before, after } = step;
+  const actions = { stateDelta: step.model };
+  await turn.commit(1, calls, { agent, actions, before: events(before), after: events(after) });
+  append(before);
+  model.append({ kind: 'model', invocationId, delta: step.model, agent });
+  append(after);
   if (step.call === null) return;
   await turn.settle(1, 0, { ok: true }, { stateDelta: step.call });
   model.open = { kind: 'responses', invocationId, delta: step.call };

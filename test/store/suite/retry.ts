@@ -122,7 +122,7 @@ export function retrySuite(store: () => PostgresStore): void {
       step: 1,
       event: { invocationId: prepared.invocationId },
     });
-    expect(contentsOf(visible)).toMatchObject([
+    expect(contentsOf(visible, { agent: 'clerk', include: 'default' })).toMatchObject([
       { role: 'user' },
       { role: 'model' },
       {

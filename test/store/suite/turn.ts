@@ -1,19 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import type { Part } from '../../../src/events/content.ts';
 import { createEventActions, type EventActions } from '../../../src/events/event-actions.ts';
 import { callKeyOf, invocationIdOf } from '../../../src/protocol/identity.ts';
-import type { ChainFence, StepOutcome } from '../../../src/protocol/step.ts';
+import type { ChainFence, PlannedCall, StepOutcome } from '../../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../../src/protocol/turn.ts';
 import type {
   BegunCall,
   CallActions,
   CommittedStep,
+  DraftEvent,
+  NewEvent,
   OpenedStep,
   OpenStep,
+  PeekedStep,
   PlannedRow,
   SessionNames,
   SettledCall,
   SettledStep,
+  SettleStep,
   StepUsage,
   Store,
 } from '../../../src/store/store.ts';
@@ -82,6 +87,7 @@ export class Turn {
       fromInbox = false,
       session = undefined as string | undefined,
       asked = undefined as OpenStep['asked'],
+      responses = undefined as DraftEvent | undefined,
     } = {},
   ) {
     const message = {
@@ -99,7 +105,7 @@ export class Turn {
             ...(session === undefined ? {} : { session }),
             ...(asked === undefined ? {} : { asked }),
           }
-        : { session: this.session }),
+        : { session: this.session, ...(responses === undefined ? {} : { responses }) }),
       invocationId: this.invocationId,
       runKey: this.invocationId,
       step,
@@ -118,6 +124,30 @@ export class Turn {
     return opened as Opened;
   }
 
+  /** What `open` would append. */
+  peek(step: number): Promise<PeekedStep> {
+    const { names, messageId, session, invocationId } = this;
+    return this.store.peekStep({
+      ...(step === 1 ? { identity: { ...names, messageId } } : { session }),
+      invocationId,
+      runKey: invocationId,
+      step,
+    });
+  }
+
+  /** What user code says in a step. */
+  said(text: string, actions: Partial<EventActions> = {}, author = 'clerk'): NewEvent {
+    return {
+      kind: 'callback',
+      event: {
+        invocationId: this.invocationId,
+        author,
+        ...(text === '' ? {} : { content: { role: 'model', parts: [{ text }] } }),
+        actions: createEventActions(actions),
+      },
+    };
+  }
+
   async commit(
     step: number,
     calls: number,
@@ -129,11 +159,19 @@ export class Turn {
       actions = {} as Partial<EventActions>,
       branch = undefined as string | undefined,
       usage = USAGE as StepUsage,
+      /** Callbacks' events around the model's. */
+      before = [] as NewEvent[],
+      after = [] as NewEvent[],
+      /** Calls that are code. */
+      code = [] as readonly number[],
+      /** The outcome names the calls, so that they can be retried. */
+      retryable = false,
+      scratch = undefined as Record<string, unknown> | undefined,
     } = {},
   ): Promise<CommittedStep> {
     const planned = Array.from({ length: calls }, (_, index) => ({
       callKey: this.callKey(step, index),
-      callId: `call_${index}`,
+      callId: code.includes(index) ? '' : `call_${index}`,
       tool,
     }));
     const committed = await this.store.commitStep({
@@ -144,6 +182,7 @@ export class Turn {
       fence: this.fence,
       agent,
       events: [
+        ...before,
         {
           kind: 'model',
           event: {
@@ -160,11 +199,13 @@ export class Turn {
             ...(branch === undefined ? {} : { branch }),
           },
         },
+        ...after,
       ],
       calls: planned,
       rows,
       usage,
-      outcome: outcomeOf(calls, agent),
+      ...(scratch === undefined ? {} : { scratch }),
+      outcome: outcomeOf(retryable ? planned : [], calls, agent),
       ...(calls === 0 ? { ending: COMPLETED } : {}),
     });
     this.seq = committed.seq;
@@ -189,6 +230,7 @@ export class Turn {
     index: number,
     response: Record<string, unknown>,
     actions: CallActions = {},
+    parts?: Part[],
   ): Promise<SettledCall> {
     return this.store.settleCall({
       session: this.session,
@@ -196,14 +238,22 @@ export class Turn {
       response,
       failed: 'error' in response,
       actions,
+      ...(parts === undefined ? {} : { parts }),
     });
   }
 
   end(
     step: number,
-    unsettled: { index: number; error: string; step?: number }[],
+    unsettled: (Pick<
+      SettleStep['unsettled'][number],
+      'error' | 'response' | 'failed' | 'actions' | 'parts'
+    > & {
+      index: number;
+      step?: number;
+    })[],
     ending?: InvocationOutcome,
     cutOff?: string,
+    given: Pick<NonNullable<SettleStep['ending']>, 'responses' | 'events'> = {},
   ) {
     return this.store.settleStep({
       session: this.session,
@@ -212,11 +262,11 @@ export class Turn {
       step,
       fence: this.fence,
       agent: 'clerk',
-      unsettled: unsettled.map(({ index, error, step: of = step }) => ({
+      unsettled: unsettled.map(({ index, step: of = step, ...outcome }) => ({
+        ...outcome,
         callKey: this.callKey(of, index),
         callId: `call_${index}`,
         tool: 'pay',
-        error,
       })),
       ...(ending === undefined
         ? {}
@@ -225,6 +275,7 @@ export class Turn {
               outcome: ending,
               ...errorEventOf(this, ending),
               ...(cutOff === undefined ? {} : { cutOff }),
+              ...given,
             },
           }),
     }) satisfies Promise<SettledStep>;
@@ -235,21 +286,27 @@ export class Turn {
   }
 }
 
-function outcomeOf(calls: number, agent: string): StepOutcome {
+function outcomeOf(named: readonly Omit<PlannedCall, 'args'>[], calls: number, agent: string): StepOutcome {
   const place = { v: 1, session: '', seq: 0, agent, model: 'gemini' };
   if (calls === 0) return { ...place, kind: 'final', from: 0, outcome: COMPLETED };
-  return { ...place, kind: 'calls', calls: [], schedules: {}, maxParallelCalls: 32, usage: USAGE };
+  const planned = named.map((call) => ({ ...call, args: { value: {} } }));
+  return { ...place, kind: 'calls', calls: planned, schedules: {}, maxParallelCalls: 32, usage: USAGE };
 }
 
 function errorEventOf(turn: Turn, { error }: InvocationOutcome) {
   if (error === undefined) return {};
   return {
-    errorEvent: {
-      invocationId: turn.invocationId,
-      author: 'clerk',
-      errorCode: error.code,
-      errorMessage: error.message,
-      actions: createEventActions(),
-    },
+    events: [
+      {
+        kind: 'error' as const,
+        event: {
+          invocationId: turn.invocationId,
+          author: 'clerk',
+          errorCode: error.code,
+          errorMessage: error.message,
+          actions: createEventActions(),
+        },
+      },
+    ],
   };
 }

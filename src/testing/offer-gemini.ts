@@ -1,7 +1,7 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { isGemini } from '../models/gemini.ts';
-import { demoScript } from '../testing/gemini-demo-script.ts';
-import { type GeminiScript, type GeminiStandIn, startGeminiStandIn } from '../testing/gemini-stand-in.ts';
+import { demoScript } from './gemini-demo-script.ts';
+import { type GeminiScript, type GeminiStandIn, startGeminiStandIn } from './gemini-stand-in.ts';
 
 const KEYS = [
   'GEMINI_API_KEY',
@@ -25,15 +25,18 @@ export function lacksGeminiKey(agents: readonly LlmAgent[], env: NodeJS.ProcessE
 /**
  * Without a key for Gemini, agents that ask it get a local stand-in, scripted by their file; `env` is changed so that
  * the model finds it.
+ *
+ * @param options `ref`: whether it keeps the process up; by default it does.
  */
 export async function offerGemini(
   agents: readonly LlmAgent[],
   script: GeminiScript | undefined,
   env: NodeJS.ProcessEnv,
   note: (line: string) => void,
+  options: { ref?: boolean } = {},
 ): Promise<GeminiStandIn | undefined> {
   if (!lacksGeminiKey(agents, env)) return undefined;
-  const standIn = await startGeminiStandIn({ script: script ?? demoScript });
+  const standIn = await startGeminiStandIn({ ...options, script: script ?? demoScript });
   Object.assign(env, standIn.env);
   note('GEMINI_API_KEY is not set: a local stand-in answers in Gemini’s place; its words are scripted');
   return standIn;

@@ -1,0 +1,21 @@
+/** What a timer can wait for, milliseconds: Node fires it at once for more. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
+export interface Deadline {
+  signal: AbortSignal;
+  /** To be called once nobody waits for it: until it fires, a timer keeps the whole activity that has set it in memory. */
+  clear(): void;
+}
+
+/**
+ * Fires when this time is over; never where it is longer than a timer can wait, some 24 days. Temporal ends such an attempt.
+ *
+ * @param time milliseconds.
+ */
+export function afterTime(time: number): Deadline {
+  const late = new AbortController();
+  if (time > LONGEST_TIMER) return { signal: late.signal, clear: () => undefined };
+  const fire = () => late.abort(new DOMException(`over after ${time} ms`, 'TimeoutError'));
+  const timer = setTimeout(fire, time).unref();
+  return { signal: late.signal, clear: () => clearTimeout(timer) };
+}

@@ -1,0 +1,63 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { behaviourDifferences } from './documents/adk-behaviour.ts';
+import { ADK_EXPORTS, type AdkGroup, namesOf } from './documents/adk-exports.ts';
+import { code, table } from './documents/markdown.ts';
+
+export const DOCUMENT = 'docs/adk.md';
+
+const BEGINNING =
+  '<!-- Made by `npm run document` from here to the end: change scripts/documents/adk-exports.ts, or the scenarios in test/adk. -->';
+
+const file = fileURLToPath(new URL(`../${DOCUMENT}`, import.meta.url));
+
+/** docs/adk.md: what is written there by hand, and behind it what becomes of each export of ADK. */
+export function adkDocument(): string {
+  const [byHand, ...others] = readFileSync(file, 'utf8').split(BEGINNING);
+  if (byHand === undefined || others.length !== 1) throw new Error(`${DOCUMENT} has no line ${BEGINNING}`);
+  return `${[
+    `${byHand}${BEGINNING}`,
+    '## Behaviour',
+    'Tests play the same agents on both packages. Requests of models, events, state and what user code is told are equal, but ' +
+      'for these:',
+    behaviourDifferences()
+      .map((sentence) => `- ${sentence}`)
+      .join('\n'),
+    '## Exports',
+    'All that `@google/adk` 2.0.0 exports, types included.',
+    `### Same (${count('same')})`,
+    listOf(groups('same').flatMap(namesOf)),
+    `### Ours (${count('ours')})`,
+    table(
+      ['Export', 'How it differs'],
+      groups('ours').map((group) => [listOf(namesOf(group)), group.how]),
+    ),
+    `### Not yet (${count('not yet')})`,
+    table(
+      ['What', 'Exports'],
+      groups('not yet').map((group) => [group.what, listOf(namesOf(group))]),
+    ),
+    `### Never (${count('never')})`,
+    table(
+      ['Why', 'Exports'],
+      groups('never').map((group) => [group.why, listOf(namesOf(group))]),
+    ),
+  ].join('\n\n')}\n`;
+}
+
+function groups<Kind extends AdkGroup['kind']>(kind: Kind): Extract<AdkGroup, { kind: Kind }>[] {
+  return ADK_EXPORTS.filter((group): group is Extract<AdkGroup, { kind: Kind }> => group.kind === kind);
+}
+
+function count(kind: AdkGroup['kind']): number {
+  return groups(kind).flatMap(namesOf).length;
+}
+
+function listOf(names: readonly string[]): string {
+  return names
+    .toSorted((one, other) => one.localeCompare(other, 'en'))
+    .map(code)
+    .join(', ');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(file, adkDocument());

@@ -1,0 +1,260 @@
+/** What becomes of exports of `@google/adk` 2.0.0 in Holdfast. */
+export type AdkGroup =
+  /** Exported, and does what ADK's does. */
+  | { kind: 'same'; names: string }
+  /** Exported, and differs. */
+  | { kind: 'ours'; how: string; names: string }
+  /** Comes with a part of Holdfast that is not in this release. */
+  | { kind: 'not yet'; what: string; names: string }
+  /** Doesn't come. */
+  | { kind: 'never'; why: string; names: string };
+
+/** Every export of `@google/adk` 2.0.0, values and types, once. */
+export const ADK_EXPORTS: readonly AdkGroup[] = [
+  {
+    kind: 'same',
+    names: `AppendEventRequest AuthConfig BaseLlmType BaseToolParams CodeExecutionInput
+      CodeExecutionLanguage CodeExecutionResult CompositeSessionKey CreateEventParams CreateSessionRequest
+      DataStoreParams DeleteSessionRequest ENTERPRISE_WEB_SEARCH EXIT_LOOP EnterpriseWebSearchTool EventActions
+      EventType ExecuteCodeParams ExitLoopTool File FileContentEncoding FinishedEvent ActivityEvent CallCodeEvent
+      CodeResultEvent ContentEvent ErrorEvent ThoughtEvent ToolCallEvent ToolConfirmationEvent ToolResultEvent
+      StructuredEvent GOOGLE_MAPS_GROUNDING GOOGLE_SEARCH GetSessionConfig GetSessionRequest GoogleMapsGroundingTool
+      GoogleSearchTool InstructionProvider ListSessionsRequest ListSessionsResponse LogLevel Logger MemoryEntry NodeInfo
+      REQUEST_CONFIRMATION_FUNCTION_CALL_NAME REQUEST_CREDENTIAL_FUNCTION_CALL_NAME REQUEST_INPUT_FUNCTION_CALL_NAME
+      Route RouteKey RunAsyncToolRequest SearchEngineParams SearchMemoryResponse Session SingleAgentCallback
+      StreamingMode ToolConfirmation ToolExecuteArgument ToolInputParameters ToolPredicate ToolProcessLlmRequest
+      ToolUnion URL_CONTEXT UrlContextTool VertexAISearchConfig VertexAISearchDataStoreSpec VertexAiSearchTool
+      VertexAiSearchToolParams VertexRagRetrievalTool createEvent createEventActions createResumabilityConfig
+      createSession findEventByFunctionCallId findEventByLastFunctionResponseId findMatchingFunctionCall
+      generateClientFunctionCallId getFunctionCalls getFunctionResponses hasThoughts hasTrailingCodeExecutionResult
+      isApp isBaseAgent isBaseLlm isBaseTool isBaseToolset isFinalResponse isFunctionTool isLlmAgent isRunner
+      populateClientFunctionCallId pruneThoughts setLogLevel setLogger stringifyContent toStructuredEvents
+      validateAppName`,
+  },
+  {
+    kind: 'ours',
+    how: 'With durable options beside those of ADK; without `subAgents`, `mode` and compactors: part 7 and later.',
+    names: 'Agent LlmAgent LlmAgentConfig BaseAgent BaseAgentConfig',
+  },
+  {
+    kind: 'ours',
+    how: 'Callbacks run in activities: again after a crash, and what they answer counts once. Those on errors are ours too.',
+    names: `BeforeAgentCallback AfterAgentCallback BeforeModelCallback AfterModelCallback BeforeToolCallback
+      AfterToolCallback SingleBeforeModelCallback SingleAfterModelCallback SingleBeforeToolCallback
+      SingleAfterToolCallback`,
+  },
+  {
+    kind: 'ours',
+    how: 'With `durable`: budgets, prices, retention. Every turn is resumable, whatever `resumabilityConfig` says.',
+    names: 'App AppOptions ResumabilityConfig',
+  },
+  {
+    kind: 'ours',
+    how: 'Turns are durable; sessions of a Runner are kept by the store; `client` and `close()` are ours. No `runLive`.',
+    names: 'Runner RunnerConfig InMemoryRunner',
+  },
+  {
+    kind: 'ours',
+    how: 'Over a store of this process. A second session of one id is refused; `app:` and `user:` keys of a new session are shared at once. A class of your own is no session service of a runner.',
+    names: 'BaseSessionService InMemorySessionService',
+  },
+  {
+    kind: 'ours',
+    how: '`streamingMode`, `maxLlmCalls`, `pauseOnToolCalls`; any other field that is set is refused by its name.',
+    names: 'RunConfig',
+  },
+  {
+    kind: 'ours',
+    how: 'Without the hooks of nodes and of compaction; `onToolCallCompleted` is ours. Hooks run in activities, on any worker.',
+    names: 'BasePlugin PluginManager LoggingPlugin GlobalInstructionPlugin',
+  },
+  {
+    kind: 'ours',
+    how: 'Made anew in each activity, from what the store has. Services that are not there throw as in ADK.',
+    names: 'Context ReadonlyContext InvocationContext',
+  },
+  {
+    kind: 'ours',
+    how: 'Values are copies: changing one changes nothing until `set`. No `stateSchema`.',
+    names: 'State',
+  },
+  {
+    kind: 'ours',
+    how: 'With durable options: retries, timeouts, idempotency, sensitivity; parameters of any schema kind are validated.',
+    names: 'BaseTool FunctionTool ToolOptions ToolExecuteFunction BaseToolset',
+  },
+  {
+    kind: 'ours',
+    how: 'Declared with its note, and run like other tools; that it parks a turn comes with part 6.',
+    names: 'LongRunningFunctionTool',
+  },
+  {
+    kind: 'ours',
+    how: 'Declared; asking a person comes with part 5, and until then a call of it is answered with an error.',
+    names: 'getUserChoiceTool requestInputTool',
+  },
+  {
+    kind: 'ours',
+    how: 'Code runs as a call of the step, with a key of its own; `onUnknownOutcome` says what becomes of it after a crash.',
+    names: 'BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor UnsafeLocalCodeExecutorOptions',
+  },
+  {
+    kind: 'ours',
+    how: 'Requests are built in one activity; user code that sees one may edit it in place, for this request only.',
+    names: `BaseLlmRequestProcessor BaseLlmResponseProcessor CONTENT_REQUEST_PROCESSOR ContentRequestProcessor
+      LlmRequest`,
+  },
+  {
+    kind: 'ours',
+    how: '`connect` is never called, and no Interactions API; failures have classes, which say whether they are tried again.',
+    names: 'BaseLlm BaseLlmConnection Gemini GeminiParams LlmResponse',
+  },
+  { kind: 'ours', how: 'A class that is registered later wins.', names: 'LLMRegistry' },
+  { kind: 'ours', how: 'The fields of ADK; its brand is left out.', names: 'Event' },
+  {
+    kind: 'ours',
+    how: 'Its own writes warnings and errors to standard error, where ADK’s writes information to standard output.',
+    names: 'getLogger',
+  },
+  {
+    kind: 'not yet',
+    what: 'People: confirmation, input, credentials (part 5)',
+    names: `RequireConfirmation IntentMismatchError IntentMismatchReason isIntentMismatchError SecurityPlugin
+      InMemoryPolicyEngine PolicyOutcome getAskUserConfirmationFunctionCalls BasePolicyEngine PolicyCheckResult
+      ToolCallPolicyContext getPendingUserInputRequests getUserInputRequests requiresUserInput UserInputKind
+      UserInputRequest AuthCredential AuthCredentialTypes AuthScheme HttpAuth HttpCredentials OpenIdConnectWithConfig
+      BaseCredentialService InMemoryCredentialService SessionStateCredentialService`,
+  },
+  {
+    kind: 'not yet',
+    what: 'Many agents (part 7)',
+    names: `AgentTool AgentToolConfig isAgentTool SequentialAgent isSequentialAgent ParallelAgent isParallelAgent LoopAgent
+      LoopAgentConfig isLoopAgent RoutedAgent RoutedAgentConfig isRoutedAgent AgentRouter
+      AgentTransferLlmRequestProcessor determineAgentForResumption isRoutableLlmAgent`,
+  },
+  {
+    kind: 'not yet',
+    what: 'Tasks of sub-agents (later)',
+    names: 'FinishTaskTool FINISH_TASK_TOOL_NAME FINISH_TASK_SUCCESS_RESULT',
+  },
+  {
+    kind: 'not yet',
+    what: 'Artifacts (later)',
+    names: `ArtifactVersion BaseArtifactService DeleteArtifactRequest ListArtifactKeysRequest ListVersionsRequest
+      LoadArtifactRequest SaveArtifactRequest InMemoryArtifactService FileArtifactService SessionArtifactService
+      SessionLoadArtifactRequest SessionSaveArtifactRequest getArtifactServiceFromUri LOAD_ARTIFACTS LoadArtifactsTool`,
+  },
+  {
+    kind: 'not yet',
+    what: 'Memory (later)',
+    names: `BaseMemoryService SearchMemoryRequest InMemoryMemoryService LOAD_MEMORY LoadMemoryTool PRELOAD_MEMORY
+      PreloadMemoryTool`,
+  },
+  {
+    kind: 'not yet',
+    what: 'MCP (later)',
+    names: `MCPToolset MCPTool MCPSessionManager MCPConnectionParams StdioConnectionParams StreamableHTTPConnectionParams
+      LoadMcpResourceTool`,
+  },
+  {
+    kind: 'not yet',
+    what: 'OpenAPI (later)',
+    names: `OpenAPIToolset OpenApiSpecParser OperationParser OperationEndpoint ParsedOperation ApiParameter RestApiTool
+      createRestApiTool ToolAuthHandler AuthPreparationResult`,
+  },
+  {
+    kind: 'not yet',
+    what: 'OAuth (later)',
+    names: `AUTH_PREPROCESSOR AuthPreprocessor AuthHandler AuthProviderRegistry BaseAuthProvider BaseCredentialExchanger
+      BaseCredentialRefresher CredentialExchangeError CredentialRefresherRegistry ExchangeResult OAuth2Auth
+      OAuth2CredentialExchanger OAuth2DiscoveryManager OAuthGrantType ServiceAccount ServiceAccountCredential`,
+  },
+  {
+    kind: 'not yet',
+    what: 'Skills (later)',
+    names: `Skill Frontmatter Resources Script SkillRegistry SkillToolset ListSkillsTool LoadSkillTool
+      LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool RunSkillInlineScriptErrorCode
+      loadAllSkillsInDir loadSkillFromDir loadSkillFromZipBuffer validateSkillDir`,
+  },
+  {
+    kind: 'not yet',
+    what: 'Compaction (later)',
+    names: `AgentControlledContextCompactor AnchoredContextCompactor AnchoredContextCompactorOptions BaseContextCompactor
+      BaseSummarizer LlmSummarizer LlmSummarizerOptions TokenBasedContextCompactor TokenBasedContextCompactorOptions
+      TrajectoryThoughtPruningCompactor TrajectoryThoughtPruningCompactorOptions TruncatingContextCompactor
+      TruncatingContextCompactorOptions ContextCompactorRequestProcessor ContextCompactionTrigger ConsolidateContextTool
+      CompactedEvent isCompactedEvent isScratchpadEvent`,
+  },
+  {
+    kind: 'not yet',
+    what: 'A2A (later)',
+    names: `A2AAgentExecutor A2AStreamEventData A2aUserBuilder AGENT_CARD_PATH AfterA2ARequestCallback AfterEventCallback
+      AfterExecuteCallback AgentExecutorConfig BeforeA2ARequestCallback BeforeExecuteCallback ExecutorContext
+      RemoteA2AAgent RemoteA2AAgentConfig RunnerOrRunnerConfig ToA2aOptions bearerTokenUserBuilder getA2AAgentCard toA2a`,
+  },
+  {
+    kind: 'not yet',
+    what: 'Web pages, commands, examples (later)',
+    names: `BaseEnvironment ExecutionResult LocalEnvironment LocalEnvironmentOptions LOAD_WEB_PAGE loadWebPage
+      LoadWebPageOptions BaseExampleProvider isBaseExampleProvider Example ExampleTool`,
+  },
+  { kind: 'not yet', what: 'A choice between models (later)', names: 'RoutedLlm LlmRouter' },
+  { kind: 'not yet', what: 'Schemas of the state (later)', names: 'StateSchemaError isStateSchemaError' },
+  {
+    kind: 'never',
+    why: 'The Live API: a turn is a durable run from a message to its answer, not an open connection.',
+    names: `ActiveStreamingTool ActiveStreamingToolParams LiveRequest LiveRequestQueue
+      TranscriptionEntry isGemini3xFlashLive`,
+  },
+  {
+    kind: 'never',
+    why: 'The Interactions API keeps the conversation at the provider; with Holdfast the store has it.',
+    names: 'INTERACTIONS_REQUEST_PROCESSOR InteractionsRequestProcessor',
+  },
+  {
+    kind: 'never',
+    why: 'Graphs of nodes: on Temporal a graph is a workflow of your own; that it runs agents comes with part 7.',
+    names: `BaseNode BaseNodeConfig BranchPath BuildNodeOptions ChainElement CreateNodeErrorEventParams DEFAULT_ROUTE
+      DynamicEntry Edge EdgeItem ErrorClass FunctionNode FunctionNodeConfig FunctionNodeHandler FunctionNodeResult Graph
+      JoinNode NodeContext NodeContextOptions NodeErrorEvent NodeLike NodeOptions NodeReportedError NodeResult
+      NodeSchemaValidationError NodeState NodeStatus NodeTimeoutError NodeTool ParallelWorker ParallelWorkerConfig
+      PreparedRetryConfig RequestInput RequestInputParams RetryConfig RouteValue RoutingMap RunNodeOptions RunnableNode
+      RunnableRoot START ScheduleDynamicNode ScheduleDynamicNodeOptions ToolNode ToolNodeConfig Workflow WorkflowConfig
+      WorkflowInstructionScope WorkflowNode asRunnableRoot commonPrefixOf createNodeErrorEvent createNodeState
+      createSubBranch isNodeErrorEvent isNodeReportedError isNodeSchemaValidationError isNodeState isNodeTimeoutError
+      isRequestInput isRunnableRoot isWorkflow node normalizeRetryExceptions prepareRetryConfig`,
+  },
+  {
+    kind: 'never',
+    why: 'Other places for sessions: `HoldfastSessionService` with a `client` is the one of production.',
+    names: `DatabaseSessionService VertexAiSessionService VertexAiSessionServiceOptions VertexAiCreateSessionRequest
+      getSessionServiceFromUri mergeStates trimTempState trimTempDeltaState`,
+  },
+  {
+    kind: 'never',
+    why: 'Services of Google Cloud.',
+    names: `AgentEngineSandboxCodeExecutor AgentEngineSandboxCodeExecutorOptions GcsArtifactService
+      VertexAiMemoryBankService VertexAiMemoryBankServiceOptions GCPSkillRegistry GCPSkillRegistryOptions ApigeeLlm
+      ApigeeLlmParams getGcpExporters getGcpResource AgentRegistry AgentRegistrySingleMCPToolset AgentInfo
+      AgentSkillMetadata AGENT_REGISTRY_BASE_URL Binding ConnectionUriFilter ConnectionUriResult Endpoint
+      GCP_MCP_SERVER_DESTINATION_ID GcpAuthProviderScheme Interface ListAgentsResponse ListBindingsResponse
+      ListEndpointsResponse ListMcpServersResponse McpServer ProtocolType cleanName isGoogleApi`,
+  },
+  {
+    kind: 'never',
+    why: 'Telemetry has options of its own: [telemetry.md](telemetry.md).',
+    names: 'OTelHooks OtelExportersConfig maybeSetOtelProviders',
+  },
+  {
+    kind: 'never',
+    why: 'Parts of ADK’s own machinery.',
+    names: `AsyncQueue FeatureConfig FeatureName FeatureStage GoogleLLMVariant InvocationContextParams LlmAgentSchema
+      SchemaLike Task TaskExecutable functionsExportedForTestingOnly geminiInitParams getClientLabels getFeatureConfig
+      isFeatureEnabled isGemini2OrAbove overrideFeatureEnabled registerFeature requireAgent runWithClientLabel version
+      withTemporaryFeatureOverride zodObjectToSchema`,
+  },
+];
+
+export function namesOf({ names }: AdkGroup): string[] {
+  return names.split(/\s+/);
+}

@@ -1,0 +1,67 @@
+import type { Content } from '../events/content.ts';
+import type { LlmRequest } from '../models/llm-request.ts';
+import type { LlmResponse } from '../models/llm-response.ts';
+import type { BaseTool } from '../tools/base-tool.ts';
+import type { Context } from '../tools/context.ts';
+
+type Maybe<T> = T | undefined | Promise<T | undefined>;
+type OneOrMore<T> = T | T[];
+
+/**
+ * Callbacks run in activities: a crash, or a failed model call, may run one again, so it should be idempotent. What it
+ * answered, and the state that it wrote, counts once. Of a list the first that returns a value wins, and the rest is not
+ * called. Signatures: `@google/adk` 2.0.0; the error callbacks are those of adk-python.
+ */
+export type SingleAgentCallback = (context: Context) => Maybe<Content>;
+/** Returned content is the agent's answer, and ends the invocation: the agent does not run. */
+export type BeforeAgentCallback = OneOrMore<SingleAgentCallback>;
+/** Returned content is said behind the agent's answer. */
+export type AfterAgentCallback = OneOrMore<SingleAgentCallback>;
+
+/** Changes the request in place, or returns the answer: then the model isn't asked, and after-callbacks don't run. */
+export type SingleBeforeModelCallback = (params: {
+  context: Context;
+  request: LlmRequest;
+}) => Maybe<LlmResponse>;
+export type BeforeModelCallback = OneOrMore<SingleBeforeModelCallback>;
+
+/** Sees every response of a stream, partial ones too; returns what takes its place. */
+export type SingleAfterModelCallback = (params: {
+  context: Context;
+  response: LlmResponse;
+}) => Maybe<LlmResponse>;
+export type AfterModelCallback = OneOrMore<SingleAfterModelCallback>;
+
+/** Asked once no attempt follows any more; returns the answer that takes the error's place. */
+export type SingleOnModelErrorCallback = (params: {
+  context: Context;
+  request: LlmRequest;
+  error: Error;
+}) => Maybe<LlmResponse>;
+export type OnModelErrorCallback = OneOrMore<SingleOnModelErrorCallback>;
+
+/** Changes the arguments in place, or returns the response: then the tool doesn't run. */
+export type SingleBeforeToolCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: Context;
+}) => Maybe<Record<string, unknown>>;
+export type BeforeToolCallback = OneOrMore<SingleBeforeToolCallback>;
+
+/** Sees the response, an error's (`{ error }`) too, and what a before-callback answered; returns what takes its place. */
+export type SingleAfterToolCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: Context;
+  response: Record<string, unknown>;
+}) => Maybe<Record<string, unknown>>;
+export type AfterToolCallback = OneOrMore<SingleAfterToolCallback>;
+
+/** Asked once no attempt follows any more; returns the response that takes the error's place. */
+export type SingleOnToolErrorCallback = (params: {
+  tool: BaseTool;
+  args: Record<string, unknown>;
+  context: Context;
+  error: Error;
+}) => Maybe<Record<string, unknown>>;
+export type OnToolErrorCallback = OneOrMore<SingleOnToolErrorCallback>;

@@ -1,0 +1,172 @@
+import type { GenerateContentConfig } from '@google/genai';
+import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
+import type {
+  BaseLlmRequestProcessor,
+  BaseLlmResponseProcessor,
+} from '../flows/processors/base-llm-processor.ts';
+import type { BaseLlm } from '../models/base-llm.ts';
+import type { BasePlanner } from '../planners/base-planner.ts';
+import type { Duration } from '../schema/duration.ts';
+import type { SchemaLike } from '../schema/schema-types.ts';
+import type { ToolUnion } from '../tools/base-toolset.ts';
+import type { ReadonlyContext } from '../tools/readonly-context.ts';
+import type { ResolvedRetryOptions, RetryOptions } from '../tools/retry-options.ts';
+import type { BaseAgentConfig } from './base-agent.ts';
+import type {
+  AfterModelCallback,
+  AfterToolCallback,
+  BeforeModelCallback,
+  BeforeToolCallback,
+  OnModelErrorCallback,
+  OnToolErrorCallback,
+} from './callbacks.ts';
+import type { StaticInstruction } from './static-instruction.ts';
+
+/** Writes an agent's instruction; placeholders in it are not filled in. */
+export type InstructionProvider = (context: ReadonlyContext) => string | Promise<string>;
+
+/** How Holdfast runs an agent: options of ours, beside those of ADK. */
+export interface AgentDurableOptions {
+  /**
+   * Longest run of one model call, the callbacks around it included.
+   *
+   * @default 10 minutes
+   * @format milliseconds, or text like `'90s'`
+   */
+  modelTimeout?: Duration;
+  /** How failed model calls are tried again: three attempts, 1 to 30 seconds apart, by default. */
+  modelRetry?: RetryOptions;
+  /**
+   * How many calls of one step run at a time.
+   *
+   * @default 32
+   */
+  maxParallelCalls?: number;
+  /**
+   * How often the agent may ask its model in one of its runs; `maxLlmCalls` of the run config bounds the whole turn.
+   * Semantics: `max_iterations` of adk-rs.
+   *
+   * @default not limited
+   */
+  maxIterations?: number;
+  /**
+   * Keeps what the model is writing from those who follow its turn until its answer is in the store: no partial text is
+   * sent.
+   *
+   * @default false
+   */
+  sensitive?: boolean;
+}
+
+/** {@link AgentDurableOptions} with their defaults; durations in milliseconds. */
+export interface ResolvedAgentDurableOptions {
+  readonly modelTimeout: number;
+  readonly modelRetry: ResolvedRetryOptions;
+  readonly maxParallelCalls: number;
+  readonly maxIterations?: number;
+  readonly sensitive: boolean;
+}
+
+/**
+ * Configuration of an {@link LlmAgent}. Fields: `LlmAgentConfig` of `@google/adk` 2.0.0; `staticInstruction`, `planner` and
+ * the error callbacks, which are those of adk-python; and the durable options.
+ */
+export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
+  /** Name of a model (`gemini-2.5-flash`), or a model. */
+  model?: string | BaseLlm;
+  /** Tells the model how to act. In text, `{name}` stands for the state's value of that key. */
+  instruction?: string | InstructionProvider;
+  /** Of a root agent: stands before the instruction of each agent of its tree. Filled in as `instruction` is. */
+  globalInstruction?: string | InstructionProvider;
+  /**
+   * The system instruction as it is, nothing filled in, so that the provider can cache it; parts that are no text are sent as
+   * contents that it refers to. `instruction` then follows the history, as a content of the user, before the user's last
+   * words.
+   */
+  staticInstruction?: StaticInstruction;
+  /** What the model can call, no two of one name, and toolsets that are asked for theirs at every request. */
+  tools?: readonly ToolUnion[];
+  /** Temperature, safety settings and the like. Tools, instructions and response schemas have fields of their own. */
+  generateContentConfig?: GenerateContentConfig;
+  /**
+   * `'none'`: the model sees what came since the latest message, or the latest event of another agent, and nothing before.
+   *
+   * @default 'default'
+   */
+  includeContents?: 'default' | 'none';
+  /** What another agent must hand over to this one: zod 3 or 4, JSON Schema, or the `Schema` of `@google/genai`. */
+  inputSchema?: SchemaLike;
+  /**
+   * What the answer must be: zod 3 or 4, JSON Schema, or the `Schema` of `@google/genai`. An agent with tools, on a model that
+   * can't have both, answers by calling `set_model_response`. Such an agent is never transferred from.
+   */
+  outputSchema?: SchemaLike;
+  /** Key of the state that gets the text of the agent's final answer; with an `outputSchema` its value. */
+  outputKey?: string;
+  /** @default false; true with an `outputSchema` */
+  disallowTransferToParent?: boolean;
+  /** @default false; true with an `outputSchema` */
+  disallowTransferToPeers?: boolean;
+  beforeModelCallback?: BeforeModelCallback;
+  afterModelCallback?: AfterModelCallback;
+  onModelErrorCallback?: OnModelErrorCallback;
+  beforeToolCallback?: BeforeToolCallback;
+  afterToolCallback?: AfterToolCallback;
+  onToolErrorCallback?: OnToolErrorCallback;
+  /** In the place of {@link DEFAULT_REQUEST_PROCESSORS}, which build the request: a list without them starts from nothing. */
+  requestProcessors?: readonly BaseLlmRequestProcessor[];
+  /** Run for every response of the model, partial ones too, behind the after-model callbacks. */
+  responseProcessors?: readonly BaseLlmResponseProcessor[];
+  /** Makes the agent plan before it acts; its `thinkingConfig` wins over that of `generateContentConfig`. */
+  planner?: BasePlanner;
+  /** Runs the code that the model writes. `BuiltInCodeExecutor` leaves that to the provider. */
+  codeExecutor?: BaseCodeExecutor;
+}
+
+export const LLM_AGENT_FIELDS: readonly string[] = [
+  'name',
+  'description',
+  'model',
+  'instruction',
+  'globalInstruction',
+  'staticInstruction',
+  'tools',
+  'generateContentConfig',
+  'includeContents',
+  'inputSchema',
+  'outputSchema',
+  'outputKey',
+  'disallowTransferToParent',
+  'disallowTransferToPeers',
+  'beforeAgentCallback',
+  'afterAgentCallback',
+  'beforeModelCallback',
+  'afterModelCallback',
+  'onModelErrorCallback',
+  'beforeToolCallback',
+  'afterToolCallback',
+  'onToolErrorCallback',
+  'requestProcessors',
+  'responseProcessors',
+  'planner',
+  'codeExecutor',
+  'modelTimeout',
+  'modelRetry',
+  'maxParallelCalls',
+  'maxIterations',
+  'sensitive',
+] satisfies (keyof LlmAgentConfig)[];
+
+/** Of `@google/adk` 2.0.0; they come with later releases. */
+export const UNSUPPORTED_AGENT_FIELDS: readonly string[] = [
+  'parentAgent',
+  'subAgents',
+  'mode',
+  'stateSchema',
+  'contextCompactors',
+  'rerunOnResume',
+  'waitForOutput',
+  'retryConfig',
+  'timeout',
+  'isolationScope',
+];

@@ -1,0 +1,175 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StoreUnavailable } from '../../store/store-errors.ts';
+import { type EmbeddedParts, loadEmbeddedParts } from './embedded-parts.ts';
+import { EmbeddedServices, type TaskQueues } from './embedded-services.ts';
+import { getLogger } from './logger.ts';
+import { note } from './note.ts';
+import { programGoesOn } from './process-use.ts';
+import type { OpenAccess, Served, SessionAccess } from './session-access.ts';
+
+/** After the last use, milliseconds. */
+const IDLE_TIME = 500;
+/** Between looks at a program that goes on, milliseconds. */
+const LOOK_INTERVAL = 250;
+/** A start of which everything is at hand takes less, milliseconds. */
+const QUIET_FOR = 5_000;
+/** Servers that stay up for environments that are suspended: one takes a second to start, and some tens of megabytes. */
+const MOST_SPARE_SERVERS = 2;
+
+/** What stays while it is suspended. */
+interface Place {
+  folder: string;
+  taskQueues: TaskQueues;
+  remove: () => void;
+}
+
+/** Of this process, those suspended last. */
+const withSpareServer: EmbeddedEnvironment[] = [];
+
+/**
+ * A Temporal server, a store and workers for one session service: started by the first use, suspended when nothing has used
+ * it for a while, started again by the next use. What native code polls would otherwise keep the process up for ever.
+ */
+export class EmbeddedEnvironment implements SessionAccess {
+  #place: Place | undefined;
+  #services: Promise<EmbeddedServices> | undefined;
+  /** Of what ran before. */
+  #ending: Promise<void> = Promise.resolve();
+  #holders = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
+
+  async hold(served?: Served): Promise<OpenAccess & { release: () => void }> {
+    if (this.#closing !== undefined)
+      throw new StoreUnavailable('these sessions are closed: make another InMemorySessionService', {
+        closed: true,
+      });
+    this.#holders += 1;
+    clearTimeout(this.#idle);
+    const letGo: (() => void)[] = [() => this.#leave()];
+    const release = () => {
+      for (const each of letGo.splice(0)) each();
+    };
+    try {
+      const services = await this.#up();
+      if (served === undefined) return { api: services.api, release };
+      const worker = await services.holdWorker(served);
+      letGo.push(worker.release);
+      return { api: worker.api, lost: worker.lost, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #leave(): void {
+    this.#holders -= 1;
+    if (this.#holders === 0 && this.#closing === undefined) this.#suspendIn(IDLE_TIME);
+  }
+
+  #suspendIn(time: number, isAtRest = false): void {
+    // Where nothing was started, nothing else keeps the process.
+    this.#idle = setTimeout(() => void this.#suspendSoon(isAtRest), time).unref();
+  }
+
+  async #suspendSoon(isAtRest: boolean): Promise<void> {
+    // What toolsets hold open would look like the program's own.
+    if (!isAtRest) await this.#services?.then((services) => services.rest(), ignore);
+    if (this.#holders > 0 || this.#closing !== undefined) return;
+    if (programGoesOn()) this.#suspendIn(LOOK_INTERVAL, true);
+    else this.#suspend();
+  }
+
+  #up(): Promise<EmbeddedServices> {
+    if (this.#services === undefined) {
+      spare(this, false);
+      const services = this.#ending.then(() => this.#start());
+      this.#services = services;
+      services.catch(() => {
+        if (this.#services === services) this.#services = undefined;
+      });
+    }
+    return this.#services;
+  }
+
+  async #start(): Promise<EmbeddedServices> {
+    const parts = await loadEmbeddedParts();
+    this.#place ??= newPlace(parts);
+    const progress = parts.slowProgress(note, QUIET_FOR);
+    try {
+      return await EmbeddedServices.open(parts, { ...this.#place, note, onProgress: progress.tell });
+    } finally {
+      progress.end();
+    }
+  }
+
+  #suspend(): void {
+    const services = this.#services;
+    if (services === undefined) return;
+    this.#services = undefined;
+    this.#ending = ended(services);
+    spare(this, true);
+  }
+
+  /** Ends the server of a suspended environment; the next start brings another one up with the same data. */
+  endServer(): void {
+    this.#ending = this.#ending.then(async () => {
+      const { stopEmbedded } = await loadEmbeddedParts();
+      if (this.#place !== undefined) await stopEmbedded(this.#place.folder);
+    }, tell);
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#idle);
+    spare(this, false);
+    if (this.#services !== undefined) this.#ending = ended(this.#services);
+    await this.#ending;
+    if (this.#place === undefined) return;
+    const { stopEmbedded } = await loadEmbeddedParts();
+    await stopEmbedded(this.#place.folder);
+    this.#place.remove();
+  }
+}
+
+/** Whoever uses it is told. */
+function ignore(): void {}
+
+async function ended(services: Promise<EmbeddedServices>): Promise<void> {
+  try {
+    await (await services).close();
+  } catch (error) {
+    tell(error);
+  }
+}
+
+function tell(error: unknown): void {
+  getLogger().error(error instanceof Error ? error.message : String(error));
+}
+
+function newPlace({ acquireFolder, endWithProcess }: EmbeddedParts): Place {
+  const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-runner-')));
+  const callOff = endWithProcess(folder, { remove: true });
+  return {
+    folder,
+    taskQueues: { of: new Map(), made: 0 },
+    remove() {
+      release();
+      rmSync(folder, { recursive: true, force: true });
+      callOff();
+    },
+  };
+}
+
+function spare(environment: EmbeddedEnvironment, isSuspended: boolean): void {
+  const index = withSpareServer.indexOf(environment);
+  if (index >= 0) withSpareServer.splice(index, 1);
+  if (isSuspended) withSpareServer.push(environment);
+  if (withSpareServer.length > MOST_SPARE_SERVERS) withSpareServer.shift()?.endServer();
+}

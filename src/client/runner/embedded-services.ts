@@ -1,0 +1,202 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { App } from '../../agents/app.ts';
+import { StoreUnavailable } from '../../store/store-errors.ts';
+import { type BaseToolset, isBaseToolset } from '../../tools/base-toolset.ts';
+import { thrownMessage } from '../../tools/thrown-message.ts';
+import type { HoldfastApi } from '../holdfast-api.ts';
+import type { EmbeddedParts, Ground } from './embedded-parts.ts';
+import { getLogger } from './logger.ts';
+import type { Served } from './session-access.ts';
+
+/** Workers that nobody uses just now: of apps that were run before. */
+const MOST_IDLE_WORKERS = 4;
+
+interface AppWorker {
+  api: HoldfastApi;
+  /** Aborted where it has failed, with the reason. */
+  lost: AbortSignal;
+  toolsets: BaseToolset[];
+  close(): Promise<void>;
+}
+
+interface HeldWorker {
+  starting: Promise<AppWorker>;
+  users: number;
+}
+
+/** The task queues of what is served, the same over all starts. */
+export interface TaskQueues {
+  of: Map<Served, string>;
+  /** So many were made; names are not used again. */
+  made: number;
+}
+
+export interface EmbeddedServicesOptions {
+  folder: string;
+  taskQueues: TaskQueues;
+  note: (line: string) => void;
+  onProgress: (line: string) => void;
+}
+
+/** Server, store and workers while they are up. */
+export class EmbeddedServices {
+  readonly #parts: EmbeddedParts;
+  readonly #options: EmbeddedServicesOptions;
+  readonly #ground: Ground;
+  readonly #close: () => Promise<void>;
+  /** By task queue, in the order of their last use. */
+  readonly #workers = new Map<string, HeldWorker>();
+  /** Sessions, without a worker. */
+  readonly api: HoldfastApi;
+
+  private constructor(
+    parts: EmbeddedParts,
+    options: EmbeddedServicesOptions,
+    opened: { ground: Ground; close: () => Promise<void> },
+  ) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#ground = opened.ground;
+    this.#close = opened.close;
+    this.api = this.#client('holdfast');
+  }
+
+  static async open(parts: EmbeddedParts, options: EmbeddedServicesOptions): Promise<EmbeddedServices> {
+    const { folder, onProgress } = options;
+    parts.quietRuntime();
+    const ends = new parts.Ends();
+    const close = () => ends.close();
+    try {
+      // A server that the environment names is others', and would keep what is to end with this process.
+      const env = parts.withoutServer(process.env);
+      const ground = await parts.openGround(ends, { folder, env, onProgress, keepsServer: true });
+      return new EmbeddedServices(parts, options, { ground, close });
+    } catch (error) {
+      // Why it can't start says more than what can't be closed therefore.
+      await close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** A worker that answers turns, until it is released or everything is closed. */
+  async holdWorker(served: Served): Promise<Pick<AppWorker, 'api' | 'lost'> & { release: () => void }> {
+    const queue = this.#queueOf(served);
+    const held = this.#workers.get(queue) ?? this.#newWorker(served, queue);
+    held.users += 1;
+    this.#workers.delete(queue);
+    this.#workers.set(queue, held);
+    const { api, lost } = await held.starting;
+    await this.#closeIdle();
+    const release = () => {
+      held.users -= 1;
+    };
+    return { api, lost, release };
+  }
+
+  /** Whoever waits for it is told why it could not be started; the next one gets another. */
+  #newWorker(served: Served, queue: string): HeldWorker {
+    const held: HeldWorker = { starting: this.#startWorker(served, queue), users: 0 };
+    const giveUp = () => {
+      if (this.#workers.get(queue) === held) this.#workers.delete(queue);
+    };
+    held.starting.then(({ lost }) => lost.addEventListener('abort', giveUp, { once: true }), giveUp);
+    return held;
+  }
+
+  /** Closes the toolsets, as ADK does behind each run: they are asked for their tools again with the next one. */
+  async rest(): Promise<void> {
+    const idle = [...this.#workers.values()].filter(({ users }) => users === 0);
+    const workers = await Promise.all(idle.map(({ starting }) => starting.catch(() => undefined)));
+    const toolsets = new Set(workers.flatMap((worker) => worker?.toolsets ?? []));
+    const closed = await Promise.allSettled([...toolsets].map(async (toolset) => await toolset.close()));
+    for (const each of closed) {
+      if (each.status === 'rejected')
+        getLogger().warn(`a toolset is not closed: ${thrownMessage(each.reason)}`);
+    }
+  }
+
+  async close(): Promise<void> {
+    const workers = await Promise.allSettled([...this.#workers.values()].map(({ starting }) => starting));
+    this.#workers.clear();
+    await Promise.all(
+      workers.map((settled) => (settled.status === 'fulfilled' ? settled.value.close() : undefined)),
+    );
+    await this.#close();
+  }
+
+  /** Programs that make a runner for each request run the same agent with each. */
+  #queueOf(served: Served): string {
+    const { taskQueues } = this.#options;
+    for (const [known, queue] of taskQueues.of) if (isSame(served, known)) return queue;
+    taskQueues.made += 1;
+    const queue = `holdfast-${taskQueues.made}`;
+    taskQueues.of.set(served, queue);
+    return queue;
+  }
+
+  async #closeIdle(): Promise<void> {
+    const idle = [...this.#workers].filter(([, { users }]) => users === 0);
+    for (const [queue, { starting }] of idle.slice(0, Math.max(0, idle.length - MOST_IDLE_WORKERS))) {
+      this.#workers.delete(queue);
+      const { of } = this.#options.taskQueues;
+      for (const [served, name] of of) if (name === queue) of.delete(served);
+      await (await starting).close();
+    }
+  }
+
+  async #startWorker({ agent, app }: Served, taskQueue: string): Promise<AppWorker> {
+    const { createWorker, offerGemini, warningLogger } = this.#parts;
+    const { server, store, native } = this.#ground;
+    await offerGemini([agent], undefined, process.env, this.#options.note, { ref: false });
+    const worker = await createWorker({
+      ...(app === undefined ? { agents: [agent] } : { apps: [app] }),
+      store,
+      connection: native,
+      namespace: server.namespace,
+      taskQueue,
+      searchAttributes: server.searchAttributes === 'registered',
+      // A turn that is left is answered as soon as it is up again.
+      shutdownGraceTime: 0,
+      logger: warningLogger((line) => getLogger().warn(line)),
+    });
+    const lost = new AbortController();
+    const ended = worker.run().catch((error: unknown) => lost.abort(error));
+    return {
+      api: this.#client(taskQueue),
+      lost: lost.signal,
+      toolsets: agent.tools.filter(isBaseToolset),
+      async close() {
+        if (worker.getState() === 'RUNNING') worker.shutdown();
+        await ended;
+        lost.abort(new StoreUnavailable('the sessions were closed while a turn ran', { closed: true }));
+      },
+    };
+  }
+
+  #client(taskQueue: string): HoldfastApi {
+    const { HoldfastClient, TemporalClient } = this.#parts;
+    const { server, store, connection } = this.#ground;
+    return new HoldfastClient({
+      temporal: new TemporalClient({ connection, namespace: server.namespace }),
+      store,
+      taskQueue,
+      searchAttributes: server.searchAttributes === 'registered',
+    });
+  }
+}
+
+function isSame(one: Served, other: Served): boolean {
+  return one.agent === other.agent && isSameApp(one.app, other.app);
+}
+
+function isSameApp(one: App | undefined, other: App | undefined): boolean {
+  if (one === other) return true;
+  return (
+    one !== undefined &&
+    other !== undefined &&
+    one.name === other.name &&
+    one.plugins.length === other.plugins.length &&
+    one.plugins.every((plugin, index) => plugin === other.plugins[index]) &&
+    isDeepStrictEqual(one.durable, other.durable)
+  );
+}

@@ -1,0 +1,126 @@
+import { App, isApp, notAnLlmAgent, type ResumabilityConfig } from '../../agents/app.ts';
+import { isLlmAgent, type LlmAgent } from '../../agents/llm-agent.ts';
+import type { BasePlugin } from '../../plugins/base-plugin.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { kindOf } from '../../schema/kind-of.ts';
+import { assertKnownFields } from '../../schema/known-fields.ts';
+import type { HoldfastApi } from '../holdfast-api.ts';
+import type { BaseSessionService } from './base-session-service.ts';
+import type { Served } from './session-access.ts';
+
+/** Semantics: `createResumabilityConfig` of `@google/adk` 2.0.0. */
+export function createResumabilityConfig(params: ResumabilityConfig = {}): ResumabilityConfig {
+  return { isResumable: false, ...params };
+}
+
+/** Options of a {@link Runner}. Fields: `RunnerConfig` of `@google/adk` 2.0.0; `client` is ours. */
+export interface RunnerConfig {
+  /** Brings `appName`, `agent` and its plugins. */
+  app?: App;
+  /** Of the runner's sessions. Required without `app`. */
+  appName?: string;
+  /** Required without `app`. */
+  agent?: LlmAgent;
+  /** They come behind the app's. Refused with `client`, whose workers have theirs. */
+  plugins?: BasePlugin[];
+  /**
+   * An `InMemorySessionService`, whose environment then runs the turns; or, with `client`, a `HoldfastSessionService` of that
+   * client.
+   *
+   * @default with `client` the client's, else required
+   */
+  sessionService?: BaseSessionService;
+  /** Taken and without effect: every turn goes on after a crash, and a pending call keeps its place. */
+  resumabilityConfig?: ResumabilityConfig;
+  /**
+   * Turns go to the workers that this client reaches, which have the agent and its plugins; nothing runs in this process.
+   * Defaults to an environment of this process.
+   */
+  client?: HoldfastApi;
+  /** Not in this release: refused. */
+  artifactService?: undefined;
+  /** Not in this release: refused. */
+  memoryService?: undefined;
+  /** Not in this release: refused. */
+  credentialService?: undefined;
+}
+
+/** What a runner runs. */
+export interface RunnerParts {
+  /** Undefined where none was given: 2.0.0 says so with the first run. */
+  appName: string | undefined;
+  agent: LlmAgent;
+  plugins: readonly BasePlugin[];
+  /**
+   * What a worker is to serve with these plugins.
+   *
+   * @throws DefinitionError where there are plugins and the app's name is none that `App` takes.
+   */
+  served: (plugins: readonly BasePlugin[]) => Served;
+}
+
+const FIELDS = [
+  'app',
+  'appName',
+  'agent',
+  'plugins',
+  'sessionService',
+  'resumabilityConfig',
+  'client',
+] satisfies (keyof RunnerConfig)[];
+
+/** @throws DefinitionError naming the field. */
+export function runnerParts(owner: string, config: RunnerConfig): RunnerParts {
+  const given: unknown = config;
+  assertKnownFields(owner, given, FIELDS, {
+    unsupported: ['artifactService', 'memoryService', 'credentialService'],
+  });
+  const { app } = config;
+  if (app !== undefined && !isApp(app)) {
+    throw new DefinitionError({ owner, field: 'app', problem: `expected an App, got ${kindOf(app)}` });
+  }
+  const appName = app?.name ?? config.appName;
+  const agent = app?.rootAgent ?? config.agent;
+  if (agent === undefined || agent === null) {
+    throw new DefinitionError({
+      owner,
+      field: 'agent',
+      problem: 'agent must be provided in runner constructor (or via app.rootAgent)',
+    });
+  }
+  if (!isLlmAgent(agent)) throw new DefinitionError({ owner, field: 'agent', problem: notAnLlmAgent(agent) });
+  if (config.client !== undefined && (config.plugins?.length ?? 0) > 0) {
+    throw new DefinitionError({
+      owner,
+      field: 'plugins',
+      problem: "the workers of `client` run the app's plugins: give them to the App that these workers have",
+    });
+  }
+  return {
+    appName,
+    agent,
+    plugins: [...(app?.plugins ?? []), ...(config.plugins ?? [])],
+    served: (plugins) =>
+      app === undefined && plugins.length === 0
+        ? { agent }
+        : { agent, app: appWith(plugins, app, appName, agent) },
+  };
+}
+
+/** The app itself where it has just these plugins. */
+function appWith(
+  plugins: readonly BasePlugin[],
+  app: App | undefined,
+  name: string | undefined,
+  rootAgent: LlmAgent,
+): App {
+  if (app === undefined) return new App({ name: name as string, rootAgent, plugins });
+  if (plugins.length === app.plugins.length) return app;
+  const { durable } = app;
+  return new App({
+    name: app.name,
+    rootAgent,
+    plugins,
+    durable: { ...durable, toolFactories: Object.fromEntries(durable.toolFactories) },
+  });
+}

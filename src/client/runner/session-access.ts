@@ -1,0 +1,27 @@
+import type { App } from '../../agents/app.ts';
+import type { LlmAgent } from '../../agents/llm-agent.ts';
+import type { HoldfastApi } from '../holdfast-api.ts';
+
+/** What a worker answers the turns of: an agent, in every app, and the settings and plugins of its own app. */
+export interface Served {
+  agent: LlmAgent;
+  app?: App;
+}
+
+/** A way to turns and sessions that is open. */
+export interface OpenAccess {
+  api: HoldfastApi;
+  /** Aborted where turns are answered no more, with the reason. */
+  lost?: AbortSignal;
+}
+
+/** How a session service, and runners that share it, reach the store and the workers. */
+export interface SessionAccess {
+  /**
+   * Keeps the way open until the returned function is called, and opens it where it isn't.
+   *
+   * @param served whose turns are to be answered; left out, sessions are reached only.
+   */
+  hold(served?: Served): Promise<OpenAccess & { release: () => void }>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,143 @@
+import type { Event } from '../../events/event.ts';
+import { InvalidTurn } from '../client-errors.ts';
+import type { ClientSessions } from '../client-sessions.ts';
+import type { HoldfastApi } from '../holdfast-api.ts';
+import {
+  type AppendEventRequest,
+  BaseSessionService,
+  type CreateSessionRequest,
+  type DeleteSessionRequest,
+  type GetSessionRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+} from './base-session-service.ts';
+import { createSession, type Session, sessionOfStored } from './session.ts';
+import type { SessionAccess } from './session-access.ts';
+import { pageNumbers, pageOffset } from './session-page.ts';
+
+/** Sessions that are read at once where all are listed. */
+const PAGE = 500;
+
+/** The sessions of a store, with ADK's methods. Semantics: `InMemorySessionService` of `@google/adk` 2.0.0. */
+export abstract class StoreSessionService extends BaseSessionService {
+  readonly #access: SessionAccess;
+
+  constructor(access: SessionAccess) {
+    super();
+    this.#access = access;
+  }
+
+  /** For runners. */
+  static accessOf(service: StoreSessionService): SessionAccess {
+    return service.#access;
+  }
+
+  /** @throws SessionExists where there is one of this id; 2.0.0 replaces it. */
+  async createSession({ appName, userId, state, sessionId }: CreateSessionRequest): Promise<Session> {
+    return await this.#use(async ({ sessions }) =>
+      sessionOfStored(
+        await sessions.create({
+          app: appName,
+          userId,
+          ...(sessionId ? { sessionId } : {}),
+          ...(state === undefined ? {} : { state }),
+        }),
+      ),
+    );
+  }
+
+  async getSession({ appName, userId, sessionId, config }: GetSessionRequest): Promise<Session | undefined> {
+    const { numRecentEvents, afterTimestamp } = config ?? {};
+    return await this.#use(async ({ sessions }) => {
+      const stored = await sessions.get({
+        app: appName,
+        userId,
+        sessionId,
+        ...(numRecentEvents ? { numRecentEvents } : {}),
+        ...(afterTimestamp ? { afterTimestamp } : {}),
+      });
+      return stored && sessionOfStored(stored);
+    });
+  }
+
+  async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { appName, userId, limit, order = 'asc' } = request;
+    return await this.#use(async ({ sessions }) => {
+      const listed: Session[] = [];
+      let totalItems: number;
+      let next = pageOffset(request);
+      const end = limit === undefined ? Number.POSITIVE_INFINITY : next + limit;
+      do {
+        const page = await sessions.list({
+          app: appName,
+          ...(userId === undefined ? {} : { userId }),
+          offset: next,
+          limit: Math.min(PAGE, end - next),
+          order,
+        });
+        totalItems = page.totalItems;
+        if (page.sessions.length === 0) break;
+        next += page.sessions.length;
+        for (const { sessionId, app, userId: user, updatedAt } of page.sessions) {
+          listed.push(
+            createSession({ id: sessionId, appName: app, userId: user, lastUpdateTime: updatedAt }),
+          );
+        }
+      } while (next < Math.min(end, totalItems));
+      return { sessions: listed, ...pageNumbers(request, totalItems) };
+    });
+  }
+
+  /** Cancels a turn of the session that still runs. */
+  async deleteSession({ appName, userId, sessionId }: DeleteSessionRequest): Promise<void> {
+    await this.#use(({ sessions }) =>
+      sessions.delete({ app: appName, userId, sessionId, cancelRunning: true }),
+    );
+  }
+
+  /**
+   * Writes an event between turns, and its state delta. `session` gets both, as in ADK; the event that is returned has the
+   * store's id and time. Partial events are left out.
+   *
+   * @throws TurnRunning while a turn of the session runs: tools and callbacks write state by their context.
+   * @throws InvalidTurn for calls and responses, which belong to turns, and where the client has no `sessions.append`.
+   */
+  async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
+    if (event.partial) return event;
+    const names = { app: session.appName, userId: session.userId, sessionId: session.id };
+    const { event: appended } = await this.#use(async ({ sessions }) => {
+      if (!canAppend(sessions)) {
+        throw new InvalidTurn(
+          'appendEvent: this client appends no events: use a HoldfastClient with a store',
+        );
+      }
+      return await sessions.append({ ...names, key: event.id, event });
+    });
+    for (const [key, value] of Object.entries(appended.actions.stateDelta)) {
+      Object.defineProperty(session.state, key, {
+        value,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      });
+    }
+    if (!session.events.some(({ id }) => id === appended.id)) session.events.push(appended);
+    session.lastUpdateTime = appended.timestamp;
+    return appended;
+  }
+
+  async #use<T>(run: (api: HoldfastApi) => Promise<T>): Promise<T> {
+    const { api, release } = await this.#access.hold();
+    try {
+      return await run(api);
+    } finally {
+      release();
+    }
+  }
+}
+
+function canAppend(
+  sessions: HoldfastApi['sessions'],
+): sessions is Pick<ClientSessions, 'append' | keyof typeof sessions> {
+  return 'append' in sessions;
+}

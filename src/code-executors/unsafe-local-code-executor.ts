@@ -1,0 +1,141 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import { assertKnownFields } from '../schema/known-fields.ts';
+import { OptionReader } from '../schema/option-reader.ts';
+import {
+  BaseCodeExecutor,
+  type CodeExecutionLanguage,
+  type CodeExecutionResult,
+  type CodeFile,
+  type ExecuteCodeParams,
+} from './base-code-executor.ts';
+import { runProgram } from './run-program.ts';
+import { writtenFiles } from './written-files.ts';
+
+/** Fields: those of `@google/adk` 2.0.0. */
+export interface UnsafeLocalCodeExecutorOptions {
+  /**
+   * Longest run of one piece of code.
+   *
+   * @default 30
+   */
+  timeoutSeconds?: number;
+  /** Runs JavaScript and TypeScript. Defaults to the running Node.js. */
+  commandPath?: string;
+  /** @default 'python3' */
+  pythonCommandPath?: string;
+  /** @default 'bash' */
+  shellCommandPath?: string;
+}
+
+const FIELDS = ['timeoutSeconds', 'commandPath', 'pythonCommandPath', 'shellCommandPath'];
+
+/** What a timer can wait for. */
+const LONGEST_SECONDS = 2_147_483;
+
+interface Program {
+  command: string;
+  file: string;
+}
+
+/**
+ * Runs the model's code on this machine, as the worker's user: JavaScript, TypeScript, Python, shell. **Nothing is walled off**:
+ * the code can read and write whatever the worker can, and reach its network. For development, and for machines that hold
+ * nothing but it.
+ *
+ * Each run has a directory of its own, which is deleted behind it, no variables of the worker's but PATH, HOME, LANG and TMPDIR,
+ * and ends with all of its process group at its timeout, when its call is cancelled, and with its own end: only what leaves the
+ * group on purpose (`setsid`) goes on, and nobody waits for it. Of its output the first 256 KiB count; of the files that it
+ * leaves, 10 MiB in sum, links not at all.
+ *
+ * Semantics: `UnsafeLocalCodeExecutor` of `@google/adk` 2.0.0, without PowerShell and cmd.
+ *
+ * @throws DefinitionError from the constructor, naming the option.
+ */
+export class UnsafeLocalCodeExecutor extends BaseCodeExecutor {
+  readonly timeoutSeconds: number;
+  readonly #programs: Readonly<Partial<Record<CodeExecutionLanguage, Program>>>;
+
+  constructor(options: UnsafeLocalCodeExecutorOptions = {}) {
+    super();
+    const owner = new.target.name || 'UnsafeLocalCodeExecutor';
+    assertKnownFields(owner, options, FIELDS);
+    const read = new OptionReader(owner, options);
+    this.timeoutSeconds = read.number('timeoutSeconds', 30, 0.001);
+    if (this.timeoutSeconds > LONGEST_SECONDS) {
+      read.fail('timeoutSeconds', `expected at most ${LONGEST_SECONDS}`);
+    }
+    const command = (name: string, byDefault: string) => (read.given(name) ? read.text(name) : byDefault);
+    const node = command('commandPath', process.execPath);
+    this.#programs = {
+      javascript: { command: node, file: 'script.mjs' },
+      typescript: { command: node, file: 'script.mts' },
+      python: { command: command('pythonCommandPath', 'python3'), file: 'script.py' },
+      shell: { command: command('shellCommandPath', 'bash'), file: 'script.sh' },
+    };
+  }
+
+  override async executeCode({
+    invocationContext,
+    codeExecutionInput,
+  }: ExecuteCodeParams): Promise<CodeExecutionResult> {
+    const { code, language, inputFiles, args } = codeExecutionInput;
+    const program = this.#programs[language];
+    if (program === undefined) {
+      return { stdout: '', stderr: `Unsupported language: ${language}`, outputFiles: [] };
+    }
+    warnOnce();
+    const directory = await mkdtemp(join(tmpdir(), 'holdfast-code-'));
+    try {
+      await writeFile(join(directory, program.file), code);
+      for (const file of inputFiles) await writeInput(directory, file);
+      const { stdout, stderr } = await runProgram({
+        command: program.command,
+        args: [program.file, ...argumentsOf(args)],
+        directory,
+        timeout: this.timeoutSeconds * 1_000,
+        abortSignal: invocationContext.abortSignal,
+      });
+      const given = new Set([program.file, ...inputFiles.map(({ name }) => name)]);
+      const { files, leftOut } = await writtenFiles(directory, given);
+      return { stdout: stdout + noteOf(leftOut), stderr, outputFiles: files };
+    } finally {
+      // What is still dying may write yet.
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+    }
+  }
+}
+
+const MOST_NAMES = 20;
+
+function noteOf(leftOut: readonly string[]): string {
+  if (leftOut.length === 0) return '';
+  const others = leftOut.length > MOST_NAMES ? ` and ${leftOut.length - MOST_NAMES} others` : '';
+  return `\nNot sent (too large, too many, or unreadable): ${leftOut.slice(0, MOST_NAMES).join(', ')}${others}\n`;
+}
+
+let warned = false;
+
+function warnOnce(): void {
+  if (warned) return;
+  warned = true;
+  process.emitWarning(
+    'UnsafeLocalCodeExecutor runs code of a model on this machine, and nothing is walled off from it',
+  );
+}
+
+async function writeInput(directory: string, { name, content, contentEncoding }: CodeFile): Promise<void> {
+  const path = join(directory, name);
+  const inside = relative(directory, path);
+  if (inside === '' || inside.startsWith('..') || isAbsolute(inside)) {
+    throw new TypeError('input file: name: must be a path below the directory of the run');
+  }
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content, contentEncoding === 'base64' ? 'base64' : 'utf8');
+}
+
+function argumentsOf(args: ExecuteCodeParams['codeExecutionInput']['args'] = []): string[] {
+  if (Array.isArray(args)) return args;
+  return Object.entries(args).flatMap(([name, value]) => [`--${name}`, String(value)]);
+}

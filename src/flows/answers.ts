@@ -1,0 +1,136 @@
+import type { Content, Part } from '../events/content.ts';
+import type { Perspective } from '../tools/invocation-context.ts';
+import { isFunctionResponse, splitAtAnswers } from './answer-parts.ts';
+import { isBlank, isEmptyText } from './empty-part.ts';
+import { authorOf, hasCalls, hasCode, sightOf, stepKey, type TranscriptEvent } from './event-sight.ts';
+import { retoldResponse } from './foreign-event.ts';
+import { isReservedPart } from './reserved-calls.ts';
+
+/** What later events say to the calls of one event. */
+export interface LateAnswers {
+  /** The latest response by the call's place in its event, with the media behind it. */
+  readonly responses: Map<number, Part[]>;
+  /** What else these events said, in order. */
+  readonly rest: Part[];
+}
+
+interface KnownCall {
+  event: TranscriptEvent;
+  place: number;
+  isOwn: boolean;
+}
+
+/**
+ * Who answers whom in a transcript: merged responses by run and step, responses that came by other events by the call's id on
+ * the wire, of which the latest counts. Semantics: `getContents` of `@google/adk` 2.0.0, but that one event may answer the
+ * calls of several there fails the request, and that what users said beside an answer is lost with the next one.
+ */
+export class Answers {
+  readonly #merged = new Map<string, TranscriptEvent>();
+  readonly #asking = new Map<string, TranscriptEvent>();
+  readonly #late = new Map<TranscriptEvent, LateAnswers>();
+  readonly #asked = new Map<TranscriptEvent, TranscriptEvent[]>();
+  readonly #rest = new Map<TranscriptEvent, Part[]>();
+  readonly #last = new Map<TranscriptEvent, TranscriptEvent>();
+
+  /** @param events visible ones, in order. */
+  constructor(events: readonly TranscriptEvent[], perspective: Perspective) {
+    const calls = new Map<string, KnownCall>();
+    for (const event of events) {
+      if (event.kind === 'responses') {
+        this.#merge(event, perspective);
+        continue;
+      }
+      if (event.kind === 'model' && (hasCalls(event) || hasCode(event)))
+        this.#asking.set(stepKey(event), event);
+      const sight = sightOf(event, perspective);
+      if (sight === 'answers') this.#distribute(event, calls);
+      else if (sight !== 'hidden') noteCalls(calls, event, sight === 'own');
+    }
+  }
+
+  /** The merged responses of a model event. */
+  mergedFor(event: TranscriptEvent): Content | undefined {
+    return event.kind === 'model' ? this.#merged.get(stepKey(event))?.event.content : undefined;
+  }
+
+  /** The model event that merged responses answer. */
+  askedBy(responses: TranscriptEvent): TranscriptEvent | undefined {
+    return this.#asking.get(stepKey(responses));
+  }
+
+  lateFor(event: TranscriptEvent): LateAnswers | undefined {
+    return this.#late.get(event);
+  }
+
+  /** All events, other agents' too, with calls that `event` answers. */
+  answeredBy(event: TranscriptEvent): readonly TranscriptEvent[] {
+    return this.#asked.get(event) ?? [];
+  }
+
+  /** The last of the agent's own call events that `event` answers: what else it says stands there. */
+  placeOf(event: TranscriptEvent): TranscriptEvent | undefined {
+    return this.#last.get(event);
+  }
+
+  /** What an event says that answers none of the agent's calls. */
+  restOf(event: TranscriptEvent): readonly Part[] {
+    return this.#rest.get(event) ?? [];
+  }
+
+  #merge(event: TranscriptEvent, perspective: Perspective): void {
+    this.#merged.set(stepKey(event), event);
+    const asked = this.#asking.get(stepKey(event));
+    if (asked !== undefined && sightOf(asked, perspective) !== 'hidden') this.#asked.set(event, [asked]);
+  }
+
+  #distribute(event: TranscriptEvent, calls: ReadonlyMap<string, KnownCall>): void {
+    const asked = new Set<TranscriptEvent>();
+    const rest: Part[] = [];
+    let last: TranscriptEvent | undefined;
+    const { before, answers } = splitAtAnswers(event.event.content ?? {}, isFunctionResponse);
+    rest.push(...before);
+    for (const { answer: response, behind } of answers) {
+      const call = calls.get(response.functionResponse?.id ?? '');
+      if (call === undefined || isReservedPart(response)) {
+        rest.push(...behind);
+        continue;
+      }
+      asked.add(call.event);
+      if (!call.isOwn) {
+        rest.push(...retoldResponse(authorOf(call.event) ?? '', response), ...behind);
+        continue;
+      }
+      this.#lateOf(call.event).responses.set(call.place, [response, ...behind.filter(isMedia)]);
+      rest.push(...behind.filter((part) => !isMedia(part)));
+      if (last === undefined || call.event.seq > last.seq) last = call.event;
+    }
+    this.#asked.set(event, [...asked]);
+    const said = rest.filter((part) => !isEmptyText(part) && !isBlank(part));
+    if (last === undefined) {
+      this.#rest.set(event, said);
+    } else {
+      this.#last.set(event, last);
+      this.#lateOf(last).rest.push(...said);
+    }
+  }
+
+  #lateOf(event: TranscriptEvent): LateAnswers {
+    const late = this.#late.get(event) ?? { responses: new Map(), rest: [] };
+    this.#late.set(event, late);
+    return late;
+  }
+}
+
+function noteCalls(calls: Map<string, KnownCall>, event: TranscriptEvent, isOwn: boolean): void {
+  let place = 0;
+  for (const { functionCall } of event.event.content?.parts ?? []) {
+    if (functionCall === undefined) continue;
+    if (functionCall.id) calls.set(functionCall.id, { event, place, isOwn });
+    place += 1;
+  }
+}
+
+function isMedia(part: Part): boolean {
+  return part.text === undefined;
+}

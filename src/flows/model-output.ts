@@ -1,0 +1,72 @@
+import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { FunctionCall } from '../events/content.ts';
+import { type JsonValue, JsonValueError, toJsonValue } from '../schema/json-value.ts';
+import { thrownMessage } from '../tools/thrown-message.ts';
+import { modelResponseOf, modelResponsePath, SET_MODEL_RESPONSE } from './set-model-response.ts';
+
+/** What an agent's answer is for those that read values and not text. */
+export interface ModelOutput {
+  /** For the agent's `outputKey`. */
+  state: unknown;
+  /** The answer's value, where it is what the agent's `outputSchema` asks for. */
+  output?: { value: unknown };
+  /** Why it isn't; without its values. */
+  problem?: string;
+}
+
+/**
+ * The value of a final text. Semantics: `maybeSaveOutputToState` of `@google/adk` 2.0.0: text that is no JSON stays text, and
+ * a value that the schema refuses stays as it was said.
+ */
+export async function modelOutputOf(agent: LlmAgent, text: string): Promise<ModelOutput> {
+  if (agent.outputSchema === undefined) return { state: text };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { state: text, problem: 'it is no JSON' };
+  }
+  try {
+    return { state: jsonOr(value, await agent.validateOutput(value)), output: { value } };
+  } catch (error) {
+    return { state: value, problem: thrownMessage(error) };
+  }
+}
+
+/** What the calls of `set_model_response` in a response come to: the first valid answer, or what is wrong with each call. */
+export async function answerBySchema(
+  agent: LlmAgent,
+  calls: readonly FunctionCall[],
+): Promise<{ text: string } | { errors: ReadonlyMap<FunctionCall, string> }> {
+  const { outputJsonSchema } = agent;
+  const errors = new Map<FunctionCall, string>();
+  if (outputJsonSchema === undefined) return { errors };
+  for (const call of calls) {
+    if (call.name !== SET_MODEL_RESPONSE) continue;
+    const value = modelResponseOf(outputJsonSchema, call.args ?? {});
+    try {
+      // A schema that admits nothing at all would make an answer without any text of it.
+      if (value === undefined) throw new TypeError(`${modelResponsePath(outputJsonSchema)}: required`);
+      await agent.validateOutput(value);
+      return { text: JSON.stringify(value) };
+    } catch (error) {
+      const problem = thrownMessage(error);
+      errors.set(
+        call,
+        `Invoking \`${SET_MODEL_RESPONSE}()\` failed due to validation errors: ${problem}\n` +
+          'You could retry calling this tool, but it is IMPORTANT for you to provide all the mandatory parameters.',
+      );
+    }
+  }
+  return { errors };
+}
+
+/** Schemas may transform a value into one that JSON has no form for. */
+function jsonOr(value: unknown, transformed: unknown): JsonValue | unknown {
+  try {
+    return toJsonValue(transformed) ?? value;
+  } catch (error) {
+    if (!(error instanceof JsonValueError)) throw error;
+    return value;
+  }
+}

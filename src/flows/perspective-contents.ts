@@ -1,0 +1,213 @@
+import type { Content } from '../events/content.ts';
+import type { Perspective } from '../tools/invocation-context.ts';
+import { Answers } from './answers.ts';
+import { type CallIds, withoutOwnCallIds } from './call-ids.ts';
+import { responsesTo } from './call-responses.ts';
+import { beginsTurn, currentTurnOf } from './current-turn.ts';
+import { isBlank } from './empty-part.ts';
+import {
+  authorOf,
+  hasCalls,
+  hasCode,
+  type Sight,
+  sightOf,
+  stepKey,
+  type TranscriptEvent,
+} from './event-sight.ts';
+import { retoldContent } from './foreign-event.ts';
+import { freezeDeep } from './freeze-deep.ts';
+import { visibleEvents } from './visible-events.ts';
+
+const REFERENCE = 8;
+
+/** Contents as they were at one event; the list may have grown since. */
+export interface ContentsAt {
+  readonly list: readonly Content[];
+  readonly length: number;
+}
+
+/**
+ * What an agent sees of a transcript that grows. An ordinary event costs what it holds itself; one that changes what stands
+ * before it (a rewind, a response that comes late) costs the whole transcript.
+ */
+export class PerspectiveContents {
+  readonly #perspective: Perspective;
+  readonly #callIds: CallIds;
+  #known = 0;
+  #bytes = 0;
+  /** Grows at its end only; where anything else changes, another list takes its place. */
+  #list: Content[] = [];
+  /** How much of the list counts while a late answer is the last that was said. */
+  #end: number | undefined;
+  /** The model event at the end that merged responses may follow. */
+  #waiting: TranscriptEvent | undefined;
+  /** Model events of others whose responses are yet to come; undefined where the agent doesn't see them. */
+  #others = new Map<string, TranscriptEvent | undefined>();
+
+  constructor(perspective: Perspective, callIds: CallIds) {
+    this.#perspective = perspective;
+    this.#callIds = callIds;
+  }
+
+  /** How many events it has taken. */
+  get known(): number {
+    return this.#known;
+  }
+
+  /** About how much memory it takes beside the events. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get now(): ContentsAt {
+    return { list: this.#list, length: this.#end ?? this.#list.length };
+  }
+
+  /** Takes those of `events`, the whole transcript, that are new, up to seq `to`. */
+  extend(events: readonly TranscriptEvent[], to: number): void {
+    while (this.#known < to) {
+      const event = events[this.#known] as TranscriptEvent;
+      this.#known += 1;
+      if (this.#append(event)) continue;
+      this.#known = to;
+      this.#rebuild(visibleEvents(events.slice(0, to)));
+    }
+  }
+
+  /** False where the event changes what stands before it. */
+  #append(event: TranscriptEvent): boolean {
+    if (event.hidesAfter !== undefined) return false;
+    if (event.kind === 'responses') return this.#appendResponses(event);
+    const sight = sightOf(event, this.#perspective);
+    if (sight === 'answers') return false;
+    if (this.#perspective.include === 'none' && beginsTurn(event, sight)) this.#clear();
+    this.#place(event, sight);
+    return true;
+  }
+
+  #appendResponses(event: TranscriptEvent): boolean {
+    if (this.#waiting !== undefined && stepKey(this.#waiting) === stepKey(event)) {
+      this.#end = undefined;
+      this.#answer(this.#waiting, event.event.content);
+      return true;
+    }
+    const asked = this.#others.get(stepKey(event));
+    const isKnown = this.#others.delete(stepKey(event));
+    if (asked === undefined) return isKnown;
+    if (this.#perspective.include === 'none') return false;
+    this.#retell(event, asked);
+    return true;
+  }
+
+  #rebuild(visible: readonly TranscriptEvent[]): void {
+    this.#clear();
+    this.#others.clear();
+    const events = this.#perspective.include === 'none' ? currentTurnOf(visible, this.#perspective) : visible;
+    const answers = new Answers(events, this.#perspective);
+    const ends = new Map<TranscriptEvent, number>();
+    for (const event of events) {
+      if (event.kind === 'responses') {
+        this.#replaceResponses(event, answers.askedBy(event));
+        continue;
+      }
+      const sight = sightOf(event, this.#perspective);
+      if (sight === 'answers') {
+        this.#placeAnswers(event, answers, ends);
+        continue;
+      }
+      this.#place(event, sight);
+      if (this.#waiting !== event) continue;
+      this.#answer(event, answers.mergedFor(event), answers);
+      ends.set(event, this.#list.length);
+    }
+  }
+
+  /** Those of the agent's own calls stand behind them already. */
+  #replaceResponses(event: TranscriptEvent, asked: TranscriptEvent | undefined): void {
+    if (asked === undefined) return;
+    const sight = sightOf(asked, this.#perspective);
+    if (sight === 'own') this.#end = undefined;
+    if (sight === 'foreign') this.#retell(event, asked);
+    this.#others.delete(stepKey(event));
+  }
+
+  /** What answers calls stands with them; while it is the last event, the model sees no more than up to there. */
+  #placeAnswers(event: TranscriptEvent, answers: Answers, ends: ReadonlyMap<TranscriptEvent, number>): void {
+    const asked = answers.placeOf(event);
+    const rest = answers.restOf(event);
+    if (asked !== undefined) {
+      this.#end = ends.get(asked);
+    } else if (rest.length > 0) {
+      this.#end = undefined;
+      this.#waiting = undefined;
+      this.#add({ ...withRole(event), parts: [...rest] });
+    }
+  }
+
+  #place(event: TranscriptEvent, sight: Sight): void {
+    if (event.kind === 'model' && sight !== 'own' && (hasCalls(event) || hasCode(event))) {
+      this.#others.set(stepKey(event), sight === 'foreign' ? event : undefined);
+    }
+    if (sight === 'foreign') this.#retell(event, event);
+    if (sight !== 'own') return;
+    this.#end = undefined;
+    if (hasCalls(event)) {
+      this.#waiting = event;
+      return;
+    }
+    this.#waiting = undefined;
+    this.#add(withRole(event));
+    if (event.kind === 'model' && hasCode(event)) this.#waiting = event;
+  }
+
+  /** @param by whose author says it: responses are their calls' agent's. */
+  #retell(event: TranscriptEvent, by: TranscriptEvent): void {
+    const content = retoldContent(authorOf(by) ?? '', event.event.content ?? {});
+    if (content === undefined) return;
+    this.#end = undefined;
+    this.#waiting = undefined;
+    this.#add(content);
+  }
+
+  #answer(asked: TranscriptEvent, merged: Content | undefined, answers?: Answers): void {
+    const calls = withoutOwnCallIds(withRole(asked), (id) => this.#callIds.isTakenBefore(asked.seq, id));
+    const responses = responsesTo(calls, merged, answers?.lateFor(asked));
+    if (responses === undefined) return;
+    this.#waiting = undefined;
+    if (hasCalls(asked)) this.#add(calls);
+    this.#push(responses);
+  }
+
+  #clear(): void {
+    this.#list = [];
+    this.#bytes = 0;
+    this.#end = undefined;
+    this.#waiting = undefined;
+  }
+
+  /** Runs that go on at the same time may speak one after another. Gemini refuses calls right behind a model's content. */
+  #add(content: Content): void {
+    const before = this.#list.at(-1);
+    if (content.role !== 'model' || before?.role !== 'model') {
+      this.#push(content);
+      return;
+    }
+    this.#list = this.#list.slice(0, -1);
+    this.#push({ ...content, parts: [...(before.parts ?? []), ...(content.parts ?? [])] });
+  }
+
+  #push(content: Content): void {
+    this.#bytes += REFERENCE + freezeDeep(content);
+    this.#list.push(content);
+  }
+}
+
+/** What user code says may lack it, and have parts that no provider takes. */
+function withRole(event: TranscriptEvent): Content {
+  const given = event.event.content ?? {};
+  const content = given.parts?.some(isBlank)
+    ? { ...given, parts: given.parts.filter((part) => !isBlank(part)) }
+    : given;
+  if (content.role !== undefined) return content;
+  return { role: authorOf(event) === 'user' ? 'user' : 'model', ...content };
+}

@@ -1,0 +1,28 @@
+import { isLlmAgent } from '../../agents/is-llm-agent.ts';
+import type { LlmRequest } from '../../models/llm-request.ts';
+import type { InvocationContext } from '../../tools/invocation-context.ts';
+import { thawRequest } from '../thaw-request.ts';
+import { DirectProcessor } from './direct-processor.ts';
+import { insertInstructionContents } from './instruction-contents.ts';
+
+/**
+ * Sets the contents: the transcript as the agent sees it, by its `includeContents`. They are frozen and shared with later
+ * requests until user code gets to see them; the array is the request's own. Semantics: `ContentRequestProcessor` of
+ * `@google/adk` 2.0.0.
+ */
+export class ContentRequestProcessor extends DirectProcessor {
+  override process(invocationContext: InvocationContext, llmRequest: LlmRequest): void {
+    const { agent, branch } = invocationContext;
+    if (!isLlmAgent(agent)) return;
+    llmRequest.contents = invocationContext.contents({
+      agent: agent.name,
+      ...(branch === undefined ? {} : { branch }),
+      include: agent.includeContents,
+    });
+    insertInstructionContents(llmRequest);
+    // A class that extends this one may edit them.
+    if (this.constructor !== ContentRequestProcessor) thawRequest(llmRequest);
+  }
+}
+
+export const CONTENT_REQUEST_PROCESSOR = new ContentRequestProcessor();

@@ -1,0 +1,100 @@
+import { CallbackFailed, callbackThrew } from '../../agents/callback-failed.ts';
+import type { LlmAgent } from '../../agents/llm-agent.ts';
+import type { LlmRequest } from '../../models/llm-request.ts';
+import { PluginFailed } from '../../plugins/plugin-failed.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { JsonValueError } from '../../schema/json-value.ts';
+import { isRecord, kindOf } from '../../schema/kind-of.ts';
+import type { DraftEvent } from '../../store/store.ts';
+import type { ContextInit } from '../../tools/context-init.ts';
+import type { InvocationContext } from '../../tools/invocation-context.ts';
+import { InvalidResultError } from '../../tools/tool-error.ts';
+import { draftOf } from '../draft-event.ts';
+import { MissingTemplateValue } from '../fill-template.ts';
+import { assertWhole } from '../request-shape.ts';
+import { thawRequest } from '../thaw-request.ts';
+import { ToolFactoryFailed } from '../tool-edits.ts';
+import type { BaseLlmRequestProcessor } from './base-llm-processor.ts';
+import { isDirect } from './direct-processor.ts';
+import { InstructionFailed } from './instructions-processor.ts';
+import { yieldedBy } from './yielded-events.ts';
+
+export interface ProcessorRun {
+  agent: LlmAgent;
+  init: ContextInit;
+  invocation: InvocationContext;
+  request: LlmRequest;
+}
+
+/**
+ * Runs the agent's request processors, in order. The state of an event that one yields counts for those behind it.
+ *
+ * @returns what they yielded.
+ * @throws CallbackFailed naming the processor.
+ */
+export async function runProcessors(run: ProcessorRun): Promise<DraftEvent[]> {
+  const events: DraftEvent[] = [];
+  const { agent, init, invocation, request } = run;
+  for (const processor of agent.requestProcessors) {
+    try {
+      if (isDirect(processor)) {
+        const pending = processor.process(invocation, request);
+        if (pending !== undefined) await pending;
+        continue;
+      }
+      thawRequest(request);
+      for await (const event of yieldedBy(processor, processor.runAsync(invocation, request))) {
+        const draft = draftFrom(event, run, processor);
+        overlay(init.state, draft.actions.stateDelta);
+        events.push(draft);
+        init.abortSignal?.throwIfAborted();
+      }
+      assertWhole(request);
+    } catch (error) {
+      throw isNamed(error) ? error : callbackThrew(agent.name, nameOf(processor), error);
+    }
+    init.abortSignal?.throwIfAborted();
+  }
+  return events;
+}
+
+/** Errors that say by themselves what has failed. */
+const NAMED = [
+  CallbackFailed,
+  DefinitionError,
+  InstructionFailed,
+  MissingTemplateValue,
+  PluginFailed,
+  ToolFactoryFailed,
+];
+
+function isNamed(error: unknown): boolean {
+  return NAMED.some((kind) => error instanceof kind);
+}
+
+function nameOf(processor: BaseLlmRequestProcessor): string {
+  return `request processor ${processor.constructor.name}`;
+}
+
+function draftFrom(
+  event: unknown,
+  { agent, invocation }: ProcessorRun,
+  processor: BaseLlmRequestProcessor,
+): DraftEvent {
+  const refuse = (problem: string, cause?: unknown): CallbackFailed =>
+    new CallbackFailed({ agent: agent.name, callback: nameOf(processor), problem, cause, retryable: false });
+  if (!isRecord(event)) throw refuse(`it must yield events, yielded ${kindOf(event)}`);
+  try {
+    return draftOf(event, invocation);
+  } catch (error) {
+    if (!(error instanceof JsonValueError || error instanceof InvalidResultError)) throw error;
+    throw refuse(`the event that it yielded can't be kept: ${error.message}`, error);
+  }
+}
+
+function overlay(state: Readonly<Record<string, unknown>>, delta: Readonly<Record<string, unknown>>): void {
+  for (const [key, value] of Object.entries(delta)) {
+    // An assignment to `__proto__` would set the prototype.
+    Object.defineProperty(state, key, { value, configurable: true, enumerable: true, writable: true });
+  }
+}

@@ -1,0 +1,85 @@
+import type { LlmRequest } from '../models/llm-request.ts';
+import type { BaseTool } from '../tools/base-tool.ts';
+import { TurnRegistry } from '../tools/turn-registry.ts';
+import type { ToolEdit, ToolFactory, TurnTools } from '../tools/turn-tools.ts';
+import { SET_MODEL_RESPONSE } from './set-model-response.ts';
+import { made } from './tool-edits.ts';
+
+export interface RequestToolsInit {
+  /** The tools that the request is going to have, without those of the edits. */
+  expected: () => readonly BaseTool[];
+  factories: ReadonlyMap<string, ToolFactory>;
+  /** Of earlier requests. */
+  edits: readonly ToolEdit[];
+}
+
+/**
+ * The `tools` of a request. Processors come before the tools are in it, because tools look at what processors have made: they
+ * edit the tools that it is going to have.
+ */
+export class RequestTools implements TurnTools {
+  readonly #init: RequestToolsInit;
+  readonly #added = new Set<string>();
+  #registry: TurnRegistry | undefined;
+
+  constructor(init: RequestToolsInit) {
+    this.#init = init;
+  }
+
+  /** All edits of the invocation by now. */
+  get edits(): readonly ToolEdit[] {
+    return this.#registry?.edits ?? this.#init.edits;
+  }
+
+  /** Names of what was added to this request. */
+  get added(): ReadonlySet<string> {
+    return this.#added;
+  }
+
+  add(factory: string, args?: Record<string, unknown>): BaseTool {
+    const tool = this.#current.add(factory, args);
+    this.#added.add(tool.name);
+    return tool;
+  }
+
+  /** How the agent answers is no tool of the turn: the model is told to call it. */
+  remove(name: string): boolean {
+    return name !== SET_MODEL_RESPONSE && this.#current.remove(name);
+  }
+
+  get(name: string): BaseTool | undefined {
+    return this.#current.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#current.has(name);
+  }
+
+  list(): BaseTool[] {
+    return this.#current.list();
+  }
+
+  /**
+   * The request has its own tools now: from here on edits change it.
+   *
+   * @throws ToolFactoryFailed
+   */
+  takeOver(request: LlmRequest): void {
+    this.#registry = this.#registryOf(request, this.edits);
+  }
+
+  get #current(): TurnRegistry {
+    const { expected, edits } = this.#init;
+    this.#registry ??= this.#registryOf(
+      { toolsDict: Object.fromEntries(expected().map((tool) => [tool.name, tool])) },
+      edits,
+    );
+    return this.#registry;
+  }
+
+  #registryOf(request: Pick<LlmRequest, 'toolsDict' | 'config'>, edits: readonly ToolEdit[]): TurnRegistry {
+    const registry = new TurnRegistry({ request, factories: this.#init.factories });
+    if (edits.length > 0) made(() => registry.replay(edits));
+    return registry;
+  }
+}

@@ -1,0 +1,137 @@
+import type { LlmAgent } from '../agents/llm-agent.ts';
+import { namesTaken } from '../agents/llm-agent-parts.ts';
+import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
+import { codeTool } from '../code-executors/code-tool.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import { type BaseTool, isBaseTool } from '../tools/base-tool.ts';
+import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
+import type { ReadonlyContext } from '../tools/readonly-context.ts';
+import { thrownMessage } from '../tools/thrown-message.ts';
+import { assertNameOf } from '../tools/tool-name.ts';
+import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
+import { editedTool } from './tool-edits.ts';
+
+/** What an agent's tools depend on. */
+export interface ToolSite {
+  agent: LlmAgent;
+  context: ReadonlyContext;
+  /** Of the app. */
+  toolFactories: ReadonlyMap<string, ToolFactory>;
+  /** Of the invocation. */
+  toolEdits: readonly ToolEdit[];
+}
+
+/** A toolset that fails. It is user code that may fail for a while, and is tried again. */
+export class ToolsetFailed extends Error {
+  readonly code = 'HOLDFAST_TOOLSET_FAILED';
+  override readonly name = 'ToolsetFailed';
+  readonly retryable = true;
+}
+
+/** The tools of one entry of an agent's `tools`. */
+export interface ToolGroup {
+  /** `tools[2]`, for messages. */
+  field: string;
+  /** Absent for a tool that stands in the list itself. */
+  toolset?: BaseToolset;
+  tools: readonly BaseTool[];
+}
+
+/**
+ * The tool that a call of this name runs, on whichever worker: the agent's own, the code executor's, those of its toolsets, and
+ * what the invocation has added. Toolsets are asked only where nothing else has the name.
+ *
+ * @throws ToolsetFailed
+ * @throws ToolFactoryFailed
+ */
+export async function findTool(site: ToolSite, name: string): Promise<BaseTool | undefined> {
+  const { agent, context, toolFactories, toolEdits } = site;
+  const edited = editedTool(toolEdits, toolFactories, name);
+  if (edited !== undefined) return edited ?? undefined;
+  const own = agent.tools.find((tool): tool is BaseTool => isBaseTool(tool) && tool.name === name);
+  if (own !== undefined) return own;
+  const { codeExecutor } = agent;
+  if (codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor)) return codeTool(codeExecutor);
+  for (const [index, toolset] of agent.tools.entries()) {
+    if (!isBaseToolset(toolset)) continue;
+    const found = (await toolsOf(agent, toolset, index, context)).find((tool) => tool.name === name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * The agent's tools for one request, its toolsets asked; no promise where it has none of these.
+ *
+ * @throws ToolsetFailed
+ * @throws DefinitionError for two tools of one name, and for a tool of a toolset without a proper one.
+ */
+export function resolveTools(
+  agent: LlmAgent,
+  context: () => ReadonlyContext,
+): readonly ToolGroup[] | Promise<readonly ToolGroup[]> {
+  if (agent.tools.some(isBaseToolset)) return resolveToolsets(agent, context());
+  // Nothing of these depends on the request.
+  const known = plainGroups.get(agent);
+  if (known !== undefined) return known;
+  const groups = agent.tools.map((tool, index) => ({ field: `tools[${index}]`, tools: [tool as BaseTool] }));
+  plainGroups.set(agent, groups);
+  return groups;
+}
+
+const plainGroups = new WeakMap<LlmAgent, readonly ToolGroup[]>();
+
+async function resolveToolsets(agent: LlmAgent, context: ReadonlyContext): Promise<readonly ToolGroup[]> {
+  const groups = await Promise.all(
+    agent.tools.map(async (tool, index): Promise<ToolGroup> => {
+      const field = `tools[${index}]`;
+      if (!isBaseToolset(tool)) return { field, tools: [tool] };
+      return { field, toolset: tool, tools: await toolsOf(agent, tool, index, context) };
+    }),
+  );
+  assertNames(agent, groups);
+  return groups;
+}
+
+async function toolsOf(
+  agent: LlmAgent,
+  toolset: BaseToolset,
+  index: number,
+  context: ReadonlyContext,
+): Promise<readonly BaseTool[]> {
+  const owner = `toolset ${toolset.name} (tools[${index}] of agent "${agent.name}")`;
+  let tools: unknown;
+  try {
+    tools = await toolset.getTools(context);
+  } catch (cause) {
+    throw new ToolsetFailed(`${owner} failed: ${thrownMessage(cause)}`, { cause });
+  }
+  if (!Array.isArray(tools)) {
+    throw new ToolsetFailed(`${owner} must return a list of tools, returned ${kindOf(tools)}`);
+  }
+  const wrong = tools.findIndex((tool) => !isBaseTool(tool));
+  if (wrong === -1) return tools;
+  throw new ToolsetFailed(`${owner} must return tools, [${wrong}] of its list is ${kindOf(tools[wrong])}`);
+}
+
+function assertNames(agent: LlmAgent, groups: readonly ToolGroup[]): void {
+  const origins = new Map(namesTaken(agent));
+  for (const { field, toolset, tools } of groups) {
+    const origin = originOf(field, toolset);
+    const owner = `LlmAgent "${agent.name}"`;
+    for (const tool of tools) {
+      if (toolset !== undefined) assertNameOf(`${owner}: ${field}: a tool of ${toolset.name}`, tool);
+      const other = origins.get(tool.name);
+      if (other !== undefined) {
+        const problem = `duplicate tool: "${tool.name}" is in ${other} and in ${origin}; rename one of them`;
+        throw new DefinitionError({ owner, field, problem });
+      }
+      origins.set(tool.name, origin);
+    }
+  }
+}
+
+function originOf(field: string, toolset: BaseToolset | undefined): string {
+  return toolset === undefined ? field : `${field} (toolset ${toolset.name})`;
+}

@@ -1,0 +1,85 @@
+import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { Content } from '../events/content.ts';
+import { createEventActions, type EventActions } from '../events/event-actions.ts';
+import type { TurnRunConfig } from '../protocol/turn.ts';
+import type { SessionNames } from '../store/store.ts';
+import { Context } from '../tools/context.ts';
+import type { ContextInit } from '../tools/context-init.ts';
+import { InvocationContext, type TranscriptView } from '../tools/invocation-context.ts';
+import { stateWith } from '../tools/readonly-context.ts';
+
+/** Where user code of a model step finds itself. */
+export interface StepScene {
+  names: SessionNames;
+  invocationId: string;
+  agent: LlmAgent;
+  /** Of this step: what it writes is laid over it. */
+  state: Record<string, unknown>;
+  userContent: Content | undefined;
+  runConfig: TurnRunConfig;
+  abortSignal: AbortSignal;
+  transcript: TranscriptView | undefined;
+}
+
+/** What the contexts of one model step share: the invocation, the state as it is by now, the actions of the model's event. */
+export class StepContext {
+  /** Of the model's event. */
+  readonly actions: EventActions = createEventActions();
+  readonly invocation: InvocationContext;
+  /** Contexts that are made of it write into {@link StepContext.actions}. */
+  readonly init: ContextInit;
+  readonly #state: Record<string, unknown>;
+
+  constructor({ names, agent, userContent, transcript, state, ...rest }: StepScene) {
+    this.#state = state;
+    const init: ContextInit = {
+      ...rest,
+      appName: names.app,
+      userId: names.userId,
+      sessionId: names.sessionId,
+      agentName: agent.name,
+      agent,
+      state,
+      eventActions: this.actions,
+      ...(userContent === undefined ? {} : { userContent }),
+      ...(transcript === undefined ? {} : { transcript }),
+    };
+    this.invocation = new InvocationContext(init);
+    this.init = { ...init, invocation: this.invocation };
+  }
+
+  /** A context whose effects are the model event's. */
+  shared(): Context {
+    return new Context(this.init);
+  }
+
+  /** A context whose effects are of an event of their own; they count for others once they are kept. */
+  apart(): Context {
+    const state = stateWith(this.init.state, this.actions);
+    return new Context({ ...this.init, state, eventActions: createEventActions() });
+  }
+
+  /** Lays the state of an event that goes before the model's over what later contexts see. */
+  keep({ stateDelta }: Pick<EventActions, 'stateDelta'>): void {
+    for (const [key, value] of Object.entries(stateDelta)) {
+      // An assignment to `__proto__` would set the prototype.
+      Object.defineProperty(this.#state, key, {
+        value,
+        configurable: true,
+        enumerable: true,
+        writable: true,
+      });
+    }
+  }
+
+  /** Whether user code has written into the actions of the model's event. */
+  get hasActed(): boolean {
+    return hasActed(this.actions);
+  }
+}
+
+export function hasActed(actions: EventActions): boolean {
+  return Object.values(actions).some((action) =>
+    typeof action === 'object' && action !== null ? Object.keys(action).length > 0 : action !== undefined,
+  );
+}

@@ -1,0 +1,159 @@
+import type { ResolvedPriceTable } from '../agents/price-table.ts';
+import { createEventActions, type EventActions } from '../events/event-actions.ts';
+import { stepKeyOf } from '../protocol/identity.ts';
+import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { CommitStep, NewEvent, StepUsage } from '../store/store.ts';
+import type { ToolEdit } from '../tools/turn-tools.ts';
+import { cutToBytes } from './cut-to-bytes.ts';
+import { finalTextOf } from './final-text.ts';
+import { INVOCATION_END_KEY, TOOL_EDITS_KEY } from './own-state.ts';
+import type { CallPlan } from './plan-calls.ts';
+import { carry } from './size-rule.ts';
+import { addUsage, NO_USAGE } from './step-usage.ts';
+
+/** Messages of a turn's end go into the history, in bytes. */
+const LONGEST_MESSAGE = 2_000;
+const LONGEST_CODE = 200;
+
+export interface AskedStep {
+  session: string;
+  invocationId: string;
+  runKey: string;
+  step: number;
+  agent: string;
+  model: string;
+  /** What earlier steps of the invocation used. */
+  usage: StepUsage;
+  prices: ResolvedPriceTable;
+}
+
+/** What a step says and does, before plugins have seen its events and its turn's end is worded. */
+export interface StepDraft {
+  asked: AskedStep;
+  /** In order: those of callbacks and processors, then the model's. */
+  events: NewEvent[];
+  usage: StepUsage;
+  /** The calls that it asks for; its turn ends without. */
+  plan?: CallPlan & {
+    maxParallelCalls: number;
+    /** Of the invocation, where this step has changed them. */
+    toolEdits?: readonly ToolEdit[] | undefined;
+    /** User code has ended the invocation: the calls run, and no model is asked about them. */
+    ends?: boolean;
+  };
+  /** Why the turn has failed. */
+  error?: TurnError;
+  /** User code has ended the turn before its agent had come to its own end, or before its run had begun. */
+  cut?: 'agent' | 'run';
+}
+
+/** What a model's answer, or its failure, adds to the store. */
+export type StepResponse = Pick<
+  CommitStep,
+  'agent' | 'events' | 'calls' | 'rows' | 'usage' | 'scratch' | 'outcome' | 'ending'
+>;
+
+/** The end of a turn that asks no model, which may have been said by user code. */
+export function draftOfEnd(asked: AskedStep, events: NewEvent[] = [], usage = NO_USAGE): StepDraft {
+  return { asked, events, usage };
+}
+
+/**
+ * The end of a turn whose model, or whose agent, can't go on: an error event, kept.
+ *
+ * @param kept what the step has said and done until then.
+ */
+export function draftFromError(
+  asked: AskedStep,
+  error: { code: string; message: string },
+  kept: { usage?: StepUsage; events?: NewEvent[]; actions?: EventActions } = {},
+): StepDraft {
+  const told = shortened(error);
+  const { usage = NO_USAGE, events = [], actions = createEventActions() } = kept;
+  return { asked, events: [...events, errorEvent(asked, told, actions)], usage, error: told };
+}
+
+export function errorEvent(
+  { invocationId, agent }: Pick<AskedStep, 'invocationId' | 'agent'>,
+  { code, message }: TurnError,
+  actions: EventActions = createEventActions(),
+): NewEvent {
+  return {
+    kind: 'error',
+    event: { invocationId, author: agent, errorCode: code, errorMessage: message, actions },
+  };
+}
+
+export function shortened({ code, message }: { code: string; message: string }): TurnError {
+  return { code: cutToBytes(code, LONGEST_CODE), message: cutToBytes(message, LONGEST_MESSAGE) };
+}
+
+/** What a turn that ends with these events has answered: a callback may have the last word. */
+export function textOf(events: readonly NewEvent[]): string | undefined {
+  const said = events.filter(({ kind }) => kind !== 'error');
+  const texts = said.map(({ event }) => finalTextOf(event.content));
+  return (
+    texts.findLast((text) => text !== '') ?? (said.some(({ kind }) => kind === 'model') ? '' : undefined)
+  );
+}
+
+/** @param output the value that the answer is the JSON of, for an agent that answers by a schema. */
+export function recordOf(draft: StepDraft, output?: { value: unknown }): StepResponse {
+  const { asked, events, usage, plan, error } = draft;
+  const { session, agent, model } = asked;
+  const total = addUsage(asked.usage, usage);
+  const position = { v: PROTOCOL_VERSION, session, seq: 0, agent, model };
+  if (plan !== undefined) {
+    const { calls, schedules, rows, all, maxParallelCalls, toolEdits } = plan;
+    return {
+      agent,
+      events: withOwnState(events, plan),
+      calls: all,
+      rows,
+      usage,
+      ...(toolEdits === undefined ? {} : { scratch: { [TOOL_EDITS_KEY]: toolEdits } }),
+      outcome: { ...position, kind: 'calls', calls, schedules, maxParallelCalls, usage: total },
+    };
+  }
+  const ending: InvocationOutcome =
+    error === undefined
+      ? { status: 'completed', ...answerOf(asked, textOf(events), output), usage: total }
+      : { status: 'failed', error, usage: total };
+  const outcome = {
+    ...position,
+    kind: error === undefined ? ('final' as const) : ('failed' as const),
+    from: 0,
+    outcome: ending,
+  };
+  return { agent, events, calls: [], rows: [], usage, outcome, ending };
+}
+
+/** Text and value of an answer, by the size rule of results: the text is plain while it is small. */
+export function answerOf(
+  { runKey, step }: Pick<AskedStep, 'runKey' | 'step'>,
+  text: string | undefined,
+  output: { value: unknown } | undefined,
+): Pick<InvocationOutcome, 'text' | 'output'> {
+  if (text === undefined) return {};
+  const key = stepKeyOf(runKey, step);
+  const carried = carry(key, text);
+  if ('value' in carried) return { text: carried.value, ...(output === undefined ? {} : { output }) };
+  // The content under the key is the text; the value is what it is the JSON of.
+  return { text: carried.ref, ...(output === undefined ? {} : { output: { ref: carried.ref } }) };
+}
+
+/** It rides on the event of the model that has just been told of the tools. */
+function withOwnState(events: NewEvent[], { toolEdits, ends }: NonNullable<StepDraft['plan']>): NewEvent[] {
+  if (toolEdits === undefined && !ends) return events;
+  return events.map((given) => {
+    if (given.kind !== 'model') return given;
+    const { actions } = given.event;
+    const stateDelta = {
+      ...actions.stateDelta,
+      ...(toolEdits === undefined ? {} : { [TOOL_EDITS_KEY]: toolEdits }),
+      ...(ends ? { [INVOCATION_END_KEY]: true } : {}),
+    };
+    return { ...given, event: { ...given.event, actions: { ...actions, stateDelta } } };
+  });
+}

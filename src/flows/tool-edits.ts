@@ -1,0 +1,46 @@
+import type { BaseTool } from '../tools/base-tool.ts';
+import { thrownMessage } from '../tools/thrown-message.ts';
+import { makeTurnTool } from '../tools/turn-registry.ts';
+import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
+
+/**
+ * A tool that the invocation has added can't be made again: its factory is gone, throws, or makes another one. Another worker,
+ * or another attempt, may do.
+ */
+export class ToolFactoryFailed extends Error {
+  readonly code = 'HOLDFAST_TOOL_FACTORY';
+  override readonly name = 'ToolFactoryFailed';
+  readonly retryable = true;
+}
+
+/**
+ * What the edits say of the tool of this name: the one that they add, null where they take it out, undefined where they say
+ * nothing of it.
+ *
+ * @throws ToolFactoryFailed
+ */
+export function editedTool(
+  edits: readonly ToolEdit[],
+  factories: ReadonlyMap<string, ToolFactory>,
+  name: string,
+): BaseTool | null | undefined {
+  for (const edit of edits.toReversed()) {
+    if ('remove' in edit) {
+      if (edit.remove === name) return null;
+      continue;
+    }
+    const tool = made(() => makeTurnTool(factories, edit.add, edit.args));
+    if (tool.name === name) return tool;
+  }
+  return undefined;
+}
+
+/** @throws ToolFactoryFailed for what making tools again throws. */
+export function made<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    const problem = `a tool that the invocation has added can't be made again: ${thrownMessage(cause)}`;
+    throw new ToolFactoryFailed(problem, { cause });
+  }
+}

@@ -1,0 +1,59 @@
+import { thrownMessage } from '../tools/thrown-message.ts';
+
+export interface PluginFailedParams {
+  /** Name of the plugin. */
+  plugin: string;
+  hook: string;
+  /** What went wrong, without what the plugin was told. */
+  problem: string;
+  cause?: unknown;
+  /** Whether another attempt may succeed. */
+  retryable: boolean;
+}
+
+/** A plugin's hook threw, or returned what the hook has no use for. Text: `PluginManager` of `@google/adk` 2.0.0. */
+export class PluginFailed extends Error {
+  readonly code = 'HOLDFAST_PLUGIN_FAILED';
+  override readonly name = 'PluginFailed';
+  readonly plugin: string;
+  readonly hook: string;
+  readonly retryable: boolean;
+
+  constructor({ plugin, hook, problem, cause, retryable }: PluginFailedParams) {
+    super(
+      `Error in plugin '${plugin}' during '${hook}' callback: ${problem}`,
+      cause === undefined ? {} : { cause },
+    );
+    this.plugin = plugin;
+    this.hook = hook;
+    this.retryable = retryable;
+  }
+}
+
+/** What a hook threw; another attempt may succeed, unless it says no. */
+export function pluginThrew(plugin: string, hook: string, thrown: unknown): PluginFailed {
+  return new PluginFailed({
+    plugin,
+    hook,
+    problem: textOf(thrown),
+    cause: thrown,
+    retryable: read(thrown, 'retryable') !== false,
+  });
+}
+
+/** As a string template writes an error, which upstream does; anything may have been thrown. */
+function textOf(thrown: unknown): string {
+  const message = thrownMessage(thrown);
+  const name = read(thrown, 'name');
+  const isNamed = typeof name === 'string' && name !== '' && typeof read(thrown, 'message') === 'string';
+  return isNamed && message !== name ? `${name}: ${message}` : message;
+}
+
+function read(thrown: unknown, field: string): unknown {
+  try {
+    return (thrown as Record<string, unknown> | null | undefined)?.[field];
+  } catch {
+    // A getter that throws hides its field and nothing more.
+    return undefined;
+  }
+}

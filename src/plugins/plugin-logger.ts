@@ -1,0 +1,54 @@
+import { inspect } from 'node:util';
+import { getLogger } from '../client/runner/logger.ts';
+
+type Write = (message: string, attributes?: Record<string, unknown>) => void;
+
+/** Where plugins write; a worker's logger is one, and so is `console`. */
+export interface PluginLogger {
+  info: Write;
+  warn: Write;
+}
+
+const ofNobody = getLogger();
+
+/**
+ * Lines of `message name=value …` for the logger that the program has set (`setLogger`), else on standard error: standard
+ * output belongs to the command.
+ */
+export const LINES: PluginLogger = { info: lines('info'), warn: lines('warn') };
+
+function lines(level: keyof PluginLogger): Write {
+  return (message, attributes = {}) => {
+    const pairs = Object.entries(attributes).map(([name, value]) => ` ${name}=${shown(value)}`);
+    const line = `${message}${pairs.join('')}`;
+    const logger = getLogger();
+    if (logger === ofNobody) process.stderr.write(`${line}\n`);
+    else logger[level](line);
+  };
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' && /^[\w.:/-]+$/.test(value)
+    ? value
+    : inspect(value, { breakLength: Infinity, compact: true, depth: 4 });
+}
+
+/** A logger that throws must not fail a turn: the first time it does, the process gets a warning. */
+export function neverFailing(logger: PluginLogger): PluginLogger {
+  let warned = false;
+  const warn = (error: unknown) => {
+    if (!warned) process.emitWarning(error instanceof Error ? error : 'the logger of a plugin has thrown');
+    warned = true;
+  };
+  const to =
+    (level: keyof PluginLogger): Write =>
+    (message, attributes) => {
+      try {
+        // Of one that writes asynchronously, too.
+        Promise.resolve(logger[level](message, attributes)).catch(warn);
+      } catch (error) {
+        warn(error);
+      }
+    };
+  return { info: to('info'), warn: to('warn') };
+}

@@ -1,0 +1,133 @@
+import { setTimeout } from 'node:timers/promises';
+import { isLlmAgent } from '../agents/is-llm-agent.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import { isBaseTool } from '../tools/base-tool.ts';
+import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
+import type { Context } from '../tools/context.ts';
+import type { ToolCallRecord } from '../tools/tool-call-record.ts';
+import { BasePlugin } from './base-plugin.ts';
+import type { PluginParams } from './plugin-hook.ts';
+import {
+  type Discretion,
+  discretionOf,
+  isResultWithheld,
+  isSensitiveAgent,
+  shownArguments,
+  shownResponse,
+  WITHHELD,
+  WITHHOLDS_ALL,
+} from './withheld.ts';
+
+/** What a {@link ToolAuditPlugin} writes: the same for a call however often it is written. */
+export interface ToolAuditRecord {
+  /** Unique for ever: a record that comes again has the same. */
+  callKey: string;
+  callId: string;
+  tool: string;
+  agent: string;
+  app: string;
+  userId: string;
+  sessionId: string;
+  invocationId: string;
+  /** Of the model, from 1. */
+  step: number;
+  failed: boolean;
+  /** The model's arguments. Absent, or `'(sensitive)'` one by one, where the tool or its agent is `sensitive`. */
+  args?: Record<string, unknown>;
+  /** What the model was told; absent where that is `sensitive`. */
+  response?: Record<string, unknown>;
+}
+
+export type WriteToolAudit = (record: ToolAuditRecord) => unknown;
+
+/** Between two attempts to write a record, milliseconds. */
+const WAITS = [50, 250];
+
+/**
+ * Writes a record of each call that has its outcome, in call order. A crash, or a sink that fails after it has written,
+ * may bring a record again: the sink keeps one for each `callKey`. Failures of the sink are tried three times and then
+ * logged; they never end a turn.
+ *
+ * @throws DefinitionError from the constructor.
+ * @example new ToolAuditPlugin((record) => sql`insert into audit ${sql(record)} on conflict (call_key) do nothing`)
+ */
+export class ToolAuditPlugin extends BasePlugin {
+  readonly #write: WriteToolAudit;
+
+  /** @param write gets each record; what it returns is awaited. */
+  constructor(write: WriteToolAudit, name = 'tool_audit') {
+    super(name);
+    if (typeof write !== 'function') {
+      throw new DefinitionError({
+        owner: new.target.name,
+        field: 'write',
+        problem: `expected a function that gets each record, got ${kindOf(write)}`,
+      });
+    }
+    this.#write = write;
+  }
+
+  override async onToolCallCompleted({
+    call,
+    callbackContext,
+  }: PluginParams<'onToolCallCompleted'>): Promise<void> {
+    const record = await recordOf(call, callbackContext);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.#write(structuredClone(record));
+        return;
+      } catch (error) {
+        const wait = WAITS[attempt];
+        if (wait === undefined) throw error;
+        await setTimeout(wait, undefined, { signal: callbackContext.abortSignal });
+      }
+    }
+  }
+}
+
+async function recordOf(call: ToolCallRecord, context: Context): Promise<ToolAuditRecord> {
+  const { callKey, callId, name, agent, step, failed } = call;
+  const { appName, userId, sessionId, invocationId } = context;
+  const discretion = await discretionIn(call, context);
+  const args = shownArguments(discretion, call.args);
+  const response = isResultWithheld(discretion, failed)
+    ? WITHHELD
+    : shownResponse(discretion, call.args, call.response);
+  return {
+    ...{ callKey, callId, tool: name, agent, app: appName, userId, sessionId, invocationId, step, failed },
+    ...(args === WITHHELD ? {} : { args: args as Record<string, unknown> }),
+    ...(response === WITHHELD ? {} : { response: response as Record<string, unknown> }),
+  };
+}
+
+/** What the call's tool keeps to itself; everything where nobody knows the tool. */
+async function discretionIn(
+  { name, agent: agentName }: ToolCallRecord,
+  context: Context,
+): Promise<Discretion> {
+  const acting = context.invocationContext.agent;
+  const agent = acting?.rootAgent.findAgent(agentName) ?? acting;
+  if (!isLlmAgent(agent) || isSensitiveAgent(agent)) return WITHHOLDS_ALL;
+  for (const each of agent.tools) {
+    if (isBaseTool(each) && each.name === name) return discretionOf(each);
+  }
+  if (agent.codeExecutor?.name === name) {
+    return { sensitive: agent.codeExecutor.durableOptions.sensitive ?? false };
+  }
+  for (const each of agent.tools) {
+    if (!isBaseToolset(each)) continue;
+    const tool = (await toolsOf(each, context)).find((tool) => tool.name === name);
+    if (tool !== undefined) return discretionOf(tool);
+  }
+  return WITHHOLDS_ALL;
+}
+
+async function toolsOf(toolset: BaseToolset, context: Context) {
+  try {
+    return await toolset.getTools(context);
+  } catch {
+    // Requests tell of a toolset that fails; here it only means that its tools aren't known, and are taken for sensitive.
+    return [];
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * A copy of lists and plain objects, all the way down, that nobody else holds and nothing has frozen. What is neither (functions,
+ * instances of classes) is the same one.
+ */
+export function copyPlain<T>(value: T): T;
+export function copyPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyPlain);
+  if (!isPlain(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const member: unknown = copyPlain((value as Record<string, unknown>)[key]);
+    // An assignment to `__proto__` would set the prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, { ...OWN, value: member });
+    else copy[key] = member;
+  }
+  return copy;
+}
+
+const OWN = { configurable: true, enumerable: true, writable: true };
+
+export function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

@@ -1,0 +1,79 @@
+import type { InvocationOutcome } from '../protocol/turn.ts';
+import { placeOfCall } from './call-place.ts';
+import type { Database } from './database.ts';
+import { jsonArray, jsonText, partsText, storableText } from './json-text.ts';
+import { call, endingHead } from './step-writes.ts';
+import type { SettledStep, SettleStep } from './store.ts';
+import { eventColumns } from './stored-event.ts';
+
+const SETTLE = call('holdfast.settle_step_2', 29);
+
+type SettledCalls = [callKey: string, tool: string, failed: boolean][];
+
+interface SettleAnswer {
+  seq: number;
+  from: number;
+  outcome: InvocationOutcome | null;
+  appended?: boolean;
+  settled?: SettledCalls | null;
+}
+
+export async function settleStep(
+  database: Database,
+  step: SettleStep,
+): Promise<{ settled: SettledStep; appended: boolean; calls: SettledCalls }> {
+  const { fence, unsettled, ending } = step;
+  const outcomes = unsettled.map(outcomeOf);
+  const responses = ending?.responses && eventColumns(ending.responses, step.agent);
+  const events = (ending?.events ?? []).map(({ kind, event }) => ({
+    kind,
+    ...eventColumns(event, step.agent),
+  }));
+  const [row] = await database.query<{ answer: SettleAnswer }>(SETTLE, [
+    step.session,
+    step.invocationId,
+    step.runKey,
+    step.step,
+    fence.startedAt,
+    fence.invocation,
+    step.seq ?? 0,
+    step.agent,
+    unsettled.map(({ callKey }) => callKey),
+    unsettled.map(({ callKey }) => placeOfCall(callKey).step),
+    unsettled.map(({ callKey }) => placeOfCall(callKey).index),
+    unsettled.map(({ callId }) => storableText(callId)),
+    unsettled.map(({ tool }) => storableText(tool)),
+    jsonArray(outcomes.map(({ response }) => response)),
+    outcomes.map(({ failed }) => failed),
+    jsonArray(outcomes.map(({ actions }) => actions)),
+    jsonArray(outcomes.map(({ parts }) => parts)),
+    ending?.outcome.status,
+    ending && endingHead(ending.outcome),
+    ending?.cutOff === undefined ? null : storableText(ending.cutOff),
+    responses?.author,
+    responses?.branch,
+    responses?.body,
+    responses?.delta,
+    events.map(({ kind }) => kind),
+    events.map(({ author }) => author),
+    events.map(({ branch }) => branch),
+    jsonArray(events.map(({ body }) => body)),
+    events.some(({ delta }) => delta !== null) ? jsonArray(events.map(({ delta }) => delta)) : null,
+  ]);
+  const { seq, from, outcome, appended, settled } = (row as { answer: SettleAnswer }).answer;
+  return {
+    settled: { seq, from, ...(outcome ? { outcome } : {}) },
+    appended: appended ?? false,
+    calls: settled ?? [],
+  };
+}
+
+function outcomeOf(call: SettleStep['unsettled'][number]): {
+  response: string;
+  failed: boolean;
+  actions: string;
+  parts: string | null;
+} {
+  const { response = { error: call.error }, failed = 'error' in response, actions = {}, parts } = call;
+  return { response: jsonText(response), failed, actions: jsonText(actions), parts: partsText(parts) };
+}

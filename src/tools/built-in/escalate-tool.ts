@@ -1,0 +1,32 @@
+import { FunctionTool } from '../function-tool.ts';
+
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    reason: { type: 'string', description: 'Why you cannot go on, or what you need help with.' },
+  },
+  required: ['reason'],
+} as const;
+
+/**
+ * `escalate`: the agent gives up with a reason. Ends the loop agent that it works in, and the turn without another model call.
+ * Semantics: `Escalate` of hector's control tools.
+ */
+export class EscalateTool extends FunctionTool<typeof PARAMETERS> {
+  constructor() {
+    super({
+      name: 'escalate',
+      description:
+        'Hands the task back to whoever is above you. Call this when you are stuck, when you need help, or when the task is ' +
+        'outside of what you can do.',
+      parameters: PARAMETERS,
+      execute: ({ reason }, { actions }) => {
+        actions.escalate = true;
+        actions.skipSummarization = true;
+        return { status: 'escalated', reason };
+      },
+    });
+  }
+}
+
+export const ESCALATE = new EscalateTool();

@@ -1,0 +1,169 @@
+import { types } from 'node:util';
+import type { Part } from '../events/content.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { isReadByModels, typeOfData, UNKNOWN_TYPE } from './media-type.ts';
+import { InvalidResultError } from './tool-error.ts';
+
+const MEDIA = Symbol.for('holdfast.media');
+
+/** What requests and ledger rows stand: base64 makes a third more of it. */
+const MOST_BYTES = 10 * 1024 * 1024;
+
+const MIME_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*(?:\s*;.*)?$/i;
+
+export interface MediaParams {
+  /**
+   * `image/png`. A model that doesn't read the type refuses the request, and each later one of the session, which has the data
+   * too. Of `application/octet-stream` the type is told from the data.
+   */
+  mimeType: string;
+  data: Uint8Array;
+  /** Told to the model beside the data. */
+  name?: string;
+  /** Who vouches for it, in words of the app; told to the model beside the data. */
+  trustTier?: string;
+}
+
+/**
+ * An image, a sound, a document as a tool's result: the model gets the data as a part behind the response.
+ *
+ * @throws InvalidResultError naming the field.
+ * @example
+ * execute: async ({ city }) => new Media({ mimeType: 'image/png', data: await draw(city), name: `${city}.png` })
+ */
+export class Media {
+  readonly [MEDIA] = true;
+  readonly mimeType: string;
+  readonly data: Uint8Array;
+  readonly name?: string;
+  readonly trustTier?: string;
+
+  constructor(params: MediaParams) {
+    if (!isRecord(params)) {
+      throw new InvalidResultError(`Media: expected an object with mimeType and data, got ${kindOf(params)}`);
+    }
+    const { mimeType, data, name, trustTier }: MediaParams = params;
+    if (typeof mimeType !== 'string' || !MIME_TYPE.test(mimeType)) {
+      throw new InvalidResultError(
+        `Media: mimeType: expected a type like 'image/png', got ${typeof mimeType === 'string' ? 'other text' : kindOf(mimeType)}`,
+      );
+    }
+    if (!types.isUint8Array(data)) {
+      throw new InvalidResultError(
+        `Media: data: expected a Uint8Array, got ${kindOf(data)}${typeof data === 'string' ? "; give Buffer.from(text, 'base64')" : ''}`,
+      );
+    }
+    for (const [field, value] of Object.entries({ name, trustTier })) {
+      if (value === undefined || (typeof value === 'string' && value !== '')) continue;
+      throw new InvalidResultError(
+        `Media: ${field}: expected a text that isn't empty, got ${value === '' ? "''" : kindOf(value)}`,
+      );
+    }
+    this.mimeType = mimeType;
+    this.data = data;
+    if (name !== undefined) this.name = name;
+    if (trustTier !== undefined) this.trustTier = trustTier;
+  }
+}
+
+/** A result that is JSON with media behind it. */
+export class ResponseWithMedia {
+  readonly response: Record<string, unknown>;
+  readonly media: readonly Media[];
+
+  constructor(response: Record<string, unknown>, media: readonly Media[]) {
+    this.response = response;
+    this.media = media;
+  }
+}
+
+/** Whether `value` is a {@link Media}, of this or of another copy of the package. */
+export function isMedia(value: unknown): value is Media {
+  return typeof value === 'object' && value !== null && MEDIA in value && value[MEDIA] === true;
+}
+
+/** A result that is data: what its response says of it, and the parts that go behind the response. */
+export interface MediaResult {
+  response: Record<string, unknown>;
+  parts: Part[];
+}
+
+/**
+ * What becomes of a `Uint8Array`, a {@link Media}, or a list of them as a tool's result; undefined for any other result. Data
+ * whose type is told from it is sent where models read that type, and is `omitted` otherwise: it would have them refuse this
+ * request and all later ones.
+ *
+ * @throws InvalidResultError for more than 10 MiB in sum, for data of no bytes, and for lists that hold other things too.
+ */
+export function mediaOf(value: unknown): MediaResult | undefined {
+  if (value instanceof ResponseWithMedia) {
+    return { response: value.response, parts: mediaOf(value.media)?.parts ?? [] };
+  }
+  if (!isMediaResult(value)) return undefined;
+  const media = (Array.isArray(value) ? value : [value]).map(asMedia);
+  const bytes = media.reduce((sum, { data }) => sum + data.byteLength, 0);
+  if (bytes > MOST_BYTES) {
+    throw new InvalidResultError(
+      `the result has ${bytes} bytes of media, at most ${MOST_BYTES} can be sent; return where it is kept instead`,
+    );
+  }
+  return {
+    response: {
+      media: media.map(({ mimeType, data, isSent, name, trustTier }) => ({
+        mimeType,
+        bytes: data.byteLength,
+        ...(isSent ? {} : { omitted: true }),
+        ...(name === undefined ? {} : { name }),
+        ...(trustTier === undefined ? {} : { trustTier }),
+      })),
+    },
+    parts: media.flatMap(({ mimeType, data, isSent }) => (isSent ? [partOf(mimeType, data)] : [])),
+  };
+}
+
+/** A copy of media, which whoever has made it may go on changing. */
+export function mediaCopy(value: Uint8Array | Media | readonly (Uint8Array | Media)[]): unknown {
+  if (Array.isArray(value)) return value.map((piece) => (isPiece(piece) ? mediaCopy(piece) : piece));
+  if (types.isUint8Array(value)) return new Uint8Array(value);
+  const media = new Media(value as Media);
+  return new Media({ ...media, data: new Uint8Array(media.data) });
+}
+
+/** Whether {@link mediaOf} takes the value, or refuses it with a reason. */
+export function isMediaResult(value: unknown): value is Uint8Array | Media | readonly (Uint8Array | Media)[] {
+  return isPiece(value) || (Array.isArray(value) && value.some(isPiece));
+}
+
+function isPiece(value: unknown): value is Uint8Array | Media {
+  return types.isUint8Array(value) || isMedia(value);
+}
+
+interface SendableMedia extends MediaParams {
+  isSent: boolean;
+}
+
+function asMedia(value: unknown, index: number): SendableMedia {
+  if (!isPiece(value)) {
+    throw new InvalidResultError(
+      `the result's [${index}]: expected media like the others, got ${kindOf(value)}`,
+    );
+  }
+  // Its fields may have been changed, or be those of another copy of the package.
+  const media = types.isUint8Array(value) ? { mimeType: UNKNOWN_TYPE, data: value } : new Media(value);
+  if (media.data.byteLength === 0) {
+    throw new InvalidResultError('the result is media without a byte, which no model takes');
+  }
+  const [type = ''] = media.mimeType.toLowerCase().split(';');
+  if (type.trim() !== UNKNOWN_TYPE) return { ...media, isSent: true };
+  const mimeType = typeOfData(media.data);
+  return { ...media, mimeType, isSent: isReadByModels(mimeType) };
+}
+
+function partOf(mimeType: string, data: Uint8Array): Part {
+  return {
+    inlineData: {
+      mimeType,
+      data: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64'),
+    },
+  };
+}

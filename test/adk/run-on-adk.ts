@@ -1,0 +1,29 @@
+import type { Came } from './comparable.ts';
+import { play, USER } from './play.ts';
+import { agentNameOf, type Library, type Scenario } from './scenario.ts';
+import { ScriptedLlm } from './scripted-llm.ts';
+
+const APP = 'differential';
+
+/** The scenario on @google/adk. */
+export async function runOnAdk(scenario: Scenario): Promise<Came> {
+  const adk = (await import('@google/adk')) as unknown as Library;
+  adk.setLogger({ setLogLevel() {}, log() {}, debug() {}, info() {}, warn() {}, error() {} });
+  const model = new ScriptedLlm('gemini-2.5-flash', scenario.script);
+  const notes: unknown[] = [];
+  const note = (...what: unknown[]) => void notes.push(structuredClone(what));
+  const { agent, plugins = [] } = scenario.build(adk, model, agentNameOf(scenario), note);
+  const sessionService = new adk.InMemorySessionService();
+  const runner = new adk.Runner({ agent, appName: APP, plugins, sessionService });
+  return await play(
+    scenario,
+    {
+      runAsync: (params) => runner.runAsync(params),
+      runEphemeral: (params) => runner.runEphemeral(params),
+      createSession: (state) => sessionService.createSession({ appName: APP, userId: USER, state }),
+      appendEvent: (session, event) => sessionService.appendEvent({ session, event: adk.createEvent(event) }),
+      getSession: (sessionId) => sessionService.getSession({ appName: APP, userId: USER, sessionId }),
+    },
+    { requests: model.requests, notes },
+  );
+}

@@ -1,0 +1,62 @@
+import type * as holdfast from '../../src/index.ts';
+import type { Content, CreateEventParams, Event, RunConfig } from '../../src/index.ts';
+import type { Came } from './comparable.ts';
+import type { ScriptedCall, ScriptedLlm } from './scripted-llm.ts';
+
+/** What both packages export, in the types of ours. */
+export type Library = typeof holdfast;
+
+/** Writes down what user code was told; both sides must have been told the same. */
+export type Note = (...what: unknown[]) => void;
+
+export interface Acting {
+  agent: holdfast.LlmAgent;
+  plugins?: holdfast.BasePlugin[];
+}
+
+export interface Turn {
+  /** @param events of the session so far. */
+  message: string | Content | ((events: readonly Event[]) => Content);
+  stateDelta?: Record<string, unknown>;
+  runConfig?: RunConfig;
+  customMetadata?: Record<string, unknown>;
+  /** Which of the user's sessions; those of one name are one. */
+  session?: string;
+}
+
+export interface Scenario {
+  /** A sentence. */
+  name: string;
+  script: readonly ScriptedCall[];
+  /** @param name of the agent: agents of one worker have different ones. */
+  build(library: Library, model: ScriptedLlm, name: string, note: Note): Acting;
+  /** Messages, one after another. */
+  turns: readonly (string | Turn)[];
+  /** Of each session when it is made. */
+  state?: Record<string, unknown>;
+  /** Events that each session begins with. */
+  history?: readonly CreateEventParams[];
+  runConfig?: RunConfig;
+  /** Each turn in a session of its own that is deleted behind it. */
+  ephemeral?: true;
+  differs?: Difference;
+}
+
+/** A deliberate difference, and how Holdfast's outcome comes of ADK's. */
+export interface Difference {
+  /** A sentence that stands by itself: docs/adk.md lists it. */
+  because: string;
+  /** What ADK plays otherwise, so that it comes to what Holdfast does. */
+  plays?: Partial<Scenario>;
+  /** What is changed in ADK's outcome before the two are compared. */
+  adk?(came: Came): Came;
+}
+
+/** Name of a scenario's agent, and of its app. */
+export function agentNameOf({ name }: Scenario): string {
+  return name.replace(/[^a-zA-Z0-9]+/g, '_').replace(/^_+|_+$/g, '');
+}
+
+export function turnOf(given: string | Turn): Turn {
+  return typeof given === 'string' ? { message: given } : given;
+}

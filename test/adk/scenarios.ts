@@ -1,0 +1,35 @@
+import type { Scenario } from './scenario.ts';
+import { AGENT_CALLBACKS } from './scenarios/agent-callbacks.ts';
+import { BASICS } from './scenarios/basics.ts';
+import { ENDINGS } from './scenarios/endings.ts';
+import { HISTORY } from './scenarios/history.ts';
+import { LATE_RESPONSES } from './scenarios/late-responses.ts';
+import { MODEL_ANSWERS } from './scenarios/model-answers.ts';
+import { MODEL_CALLBACKS } from './scenarios/model-callbacks.ts';
+import { OUTPUTS } from './scenarios/outputs.ts';
+import { PLUGIN_EVENTS } from './scenarios/plugin-events.ts';
+import { PLUGIN_FAILURES } from './scenarios/plugin-failures.ts';
+import { PLUGINS } from './scenarios/plugins.ts';
+import { REQUESTS } from './scenarios/requests.ts';
+import { RESULTS } from './scenarios/results.ts';
+import { STATE } from './scenarios/state.ts';
+import { TOOL_CALLBACKS } from './scenarios/tool-callbacks.ts';
+
+/** Scenarios of one agent, which both packages play. */
+export const SCENARIOS: readonly Scenario[] = [
+  ...BASICS,
+  ...STATE,
+  ...RESULTS,
+  ...MODEL_CALLBACKS,
+  ...TOOL_CALLBACKS,
+  ...AGENT_CALLBACKS,
+  ...PLUGINS,
+  ...PLUGIN_EVENTS,
+  ...PLUGIN_FAILURES,
+  ...OUTPUTS,
+  ...LATE_RESPONSES,
+  ...MODEL_ANSWERS,
+  ...REQUESTS,
+  ...HISTORY,
+  ...ENDINGS,
+];

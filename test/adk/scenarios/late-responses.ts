@@ -1,0 +1,255 @@
+import { type Content, type Event, getFunctionCalls } from '../../../src/index.ts';
+import { agentOf, askWeather, toolOf, weatherOf } from '../cast.ts';
+import { endedBy, KEPT, MERGED, merged, NO_OUTPUT, replaced } from '../differences.ts';
+import type { Scenario } from '../scenario.ts';
+import { calls, parts, text } from '../scripted-llm.ts';
+
+/** A message that answers the latest call of a tool. */
+const answering =
+  (answers: Record<string, Record<string, unknown>>, ...more: NonNullable<Content['parts']>) =>
+  (events: readonly Event[]): Content => {
+    const asked = events.flatMap((event) => getFunctionCalls(event)).toReversed();
+    const responses = Object.entries(answers).map(([name, response]) => {
+      const { id } = asked.find((call) => call.name === name) ?? {};
+      return { functionResponse: { name, response, ...(id === undefined ? {} : { id }) } };
+    });
+    return { role: 'user', parts: [...responses, ...more] };
+  };
+
+const NO_RESULT =
+  "Error in tool 'approve': a long-running tool must return a first result, such as an id to ask by, and this one " +
+  'returned nothing: a result that comes later is not waited for in this release';
+
+const APPROVED = '{"functionResponse":{"name":"approve","response":{"status":"approved"}}}';
+
+/** Responses that come with a later message. */
+export const LATE_RESPONSES: readonly Scenario[] = [
+  {
+    name: 'a long-running tool that is updated twice',
+    script: [
+      [calls(['approve', { amount: 5 }])],
+      [text('Asked.')],
+      [text('Still waiting.')],
+      [text('Approved.')],
+      [text('Bye.')],
+    ],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        outputKey: 'said',
+        tools: [
+          new library.LongRunningFunctionTool({
+            name: 'approve',
+            description: 'Asks for approval.',
+            execute: () => ({ status: 'pending', ticket: 7 }),
+          }),
+        ],
+      }),
+    }),
+    turns: [
+      'pay 5',
+      { message: answering({ approve: { status: 'seen' } }) },
+      { message: answering({ approve: { status: 'approved' } }) },
+      'thanks',
+    ],
+    differs: {
+      because: NO_OUTPUT,
+      adk: (came) => merged(replaced(came, '"actions":{"stateDelta":{"said":""}}', '"actions":{}')),
+    },
+  },
+  {
+    name: 'a late response behind other turns',
+    script: [
+      [calls(['approve'])],
+      [text('Asked.')],
+      [text('Three.')],
+      [askWeather()],
+      [text('Four.')],
+      [text('Approved.')],
+      [text('Bye.')],
+    ],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        tools: [
+          toolOf(library, 'approve', () => ({ status: 'pending' }), { isLongRunning: true }),
+          weatherOf(library),
+        ],
+      }),
+    }),
+    turns: ['pay', 'chat', 'weather?', { message: answering({ approve: { status: 'approved' } }) }, 'thanks'],
+    differs: MERGED,
+  },
+  {
+    name: 'several calls, one of them late',
+    script: [
+      [calls(['weather', { city: 'Oslo' }], ['approve'], ['weather', { city: 'Bergen' }])],
+      [text('Asked.')],
+      [text('Approved.')],
+      [text('Bye.')],
+    ],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        tools: [
+          toolOf(library, 'approve', () => ({ status: 'pending' }), { isLongRunning: true }),
+          weatherOf(library, ({ city }) => ({ city })),
+        ],
+      }),
+    }),
+    turns: ['pay', { message: answering({ approve: { status: 'approved' } }) }, 'thanks'],
+    differs: MERGED,
+  },
+  {
+    name: 'a long-running tool without a result',
+    script: [[calls(['approve'])], [text('Asked.')], [text('Approved.')]],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        tools: [toolOf(library, 'approve', () => undefined, { isLongRunning: true })],
+      }),
+    }),
+    turns: ['pay', { message: answering({ approve: { status: 'approved' } }) }],
+    differs: {
+      because:
+        'A long-running tool must return a first result in this release; in ADK 2.0.0 the turn ends without one.',
+      plays: {
+        build: (library, model, name) => ({
+          agent: agentOf(library, name, model, {
+            tools: [toolOf(library, 'approve', () => ({ error: NO_RESULT }), { isLongRunning: true })],
+          }),
+        }),
+      },
+    },
+  },
+  {
+    name: 'a description of a long-running tool that is empty',
+    script: [[text('ok')]],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        tools: [
+          new library.LongRunningFunctionTool({ name: 'wait', description: '', execute: () => 'x' }),
+          toolOf(library, 'other', () => 'x', { isLongRunning: true }),
+        ],
+      }),
+    }),
+    turns: ['Hi'],
+  },
+  {
+    name: 'a late response with words',
+    script: [[calls(['approve'])], [text('Asked.')], [text('Approved.')], [text('Bye.')]],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        tools: [toolOf(library, 'approve', () => ({ status: 'pending' }), { isLongRunning: true })],
+      }),
+    }),
+    turns: [
+      'pay',
+      { message: answering({ approve: { status: 'approved' } }, { text: 'I said yes.' }) },
+      'thanks',
+    ],
+    differs: MERGED,
+  },
+  {
+    name: 'words beside an answer that a later one replaces',
+    script: [[calls(['approve'])], [text('Asked.')], [text('Hm.')], [text('Approved.')], [text('Bye.')]],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        tools: [toolOf(library, 'approve', () => ({ status: 'pending' }), { isLongRunning: true })],
+      }),
+    }),
+    turns: [
+      'pay',
+      { message: answering({ approve: { status: 'seen' } }, { text: 'I said maybe.' }) },
+      { message: answering({ approve: { status: 'approved' } }) },
+      'thanks',
+    ],
+    differs: {
+      because:
+        'Words beside an answer to a call stay when a later answer takes its place; ADK 2.0.0 loses them.',
+      adk: (came) => replaced(merged(came), `${APPROVED}]`, `${APPROVED},{"text":"I said maybe."}]`),
+    },
+  },
+  {
+    name: 'a run that pauses on calls',
+    script: [[askWeather()], [text('Three.')]],
+    runConfig: { pauseOnToolCalls: true },
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        outputKey: 'said',
+        tools: [weatherOf(library, () => ({ never: true }))],
+        afterAgentCallback: () => ({ role: 'model', parts: [{ text: 'behind' }] }),
+      }),
+    }),
+    turns: ['weather?'],
+  },
+  {
+    name: 'a run that pauses on calls, and is answered',
+    script: [
+      [
+        parts(
+          { text: 'Let me see.' },
+          { functionCall: { name: 'weather', args: { city: 'Oslo' } } },
+          { functionCall: { name: 'ping', args: {} } },
+        ),
+      ],
+      [text('Three.')],
+      [calls(['ping'])],
+      [text('Pong.')],
+    ],
+    runConfig: { pauseOnToolCalls: true },
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        tools: [weatherOf(library, () => ({ never: true })), toolOf(library, 'ping', () => 'pong')],
+      }),
+    }),
+    turns: [
+      'weather?',
+      { message: answering({ weather: { celsius: 3 }, ping: { pong: 1 } }) },
+      { message: 'ping', runConfig: {} },
+    ],
+  },
+  {
+    name: 'a run that pauses without calls',
+    script: [[text('Three.')]],
+    runConfig: { pauseOnToolCalls: true },
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, { tools: [weatherOf(library)] }),
+    }),
+    turns: ['weather?'],
+  },
+  {
+    name: 'calls that a model gives again under a known id',
+    script: [
+      [calls(['ping', { n: 1 }, 'a'])],
+      [text('One.')],
+      [calls(['ping', { n: 2 }, 'b'])],
+      [text('Two.')],
+    ],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, { tools: [toolOf(library, 'ping', (args) => args)] }),
+    }),
+    turns: ['one', 'two'],
+  },
+  {
+    name: 'a response for a call that is not there',
+    script: [[text('ok')]],
+    build: (library, model, name) => ({ agent: agentOf(library, name, model) }),
+    turns: [
+      {
+        message: {
+          role: 'user',
+          parts: [{ functionResponse: { id: 'x', name: 'gone', response: { a: 1 } } }],
+        },
+      },
+    ],
+    differs: {
+      because: KEPT,
+      adk: (came) =>
+        endedBy(came, /^No function call event found for function responses ids: x$/, {
+          author: 'a_response_for_a_call_that_is_not_there',
+          errorCode: 'HOLDFAST_UNMATCHED_RESPONSE',
+          errorMessage:
+            'the message has function responses for calls that the session doesn\'t have: "x"; ' +
+            'send each response under the id of its call',
+          actions: {},
+        }),
+    },
+  },
+];

@@ -1,0 +1,36 @@
+import type { LlmRequest } from '../../src/models/llm-request.ts';
+import type { BaseToolParams } from '../../src/tools/base-tool.ts';
+import { Context } from '../../src/tools/context.ts';
+import type { ContextInit } from '../../src/tools/context-init.ts';
+import { tool } from '../../src/tools/tool.ts';
+
+export const INIT: ContextInit = {
+  appName: 'shop',
+  userId: 'ada',
+  sessionId: 's1',
+  invocationId: 'e-1',
+  agentName: 'support',
+  state: { city: 'Graz' },
+  userContent: { role: 'user', parts: [{ text: 'hi' }] },
+};
+
+export const contextWith = (init: Partial<ContextInit> = {}) => new Context({ ...INIT, ...init });
+
+export const emptyRequest = (model = 'gemini-2.5-flash'): LlmRequest => ({
+  model,
+  contents: [],
+  config: {},
+  toolsDict: {},
+});
+
+/** A tool of this name that tells which one it is. */
+export const named = (name: string, options: Partial<BaseToolParams> & { from?: string } = {}) => {
+  const { from = name, ...rest } = options;
+  return tool({ name, description: from, execute: () => from, ...rest });
+};
+
+/** What the model is told of: names of declarations, in order. */
+export const declared = ({ config }: LlmRequest) =>
+  (config?.tools ?? []).flatMap((entry) =>
+    'functionDeclarations' in entry ? (entry.functionDeclarations ?? []).map(({ name }) => name) : [],
+  );

@@ -1,0 +1,395 @@
+import { describe, expect, test } from 'vitest';
+import type { Content, Part } from '../../src/events/content.ts';
+import { CallIds } from '../../src/flows/call-ids.ts';
+import { contentsOf as contentsAtOnce } from '../../src/flows/contents.ts';
+import type { TranscriptEvent } from '../../src/flows/event-sight.ts';
+import { PerspectiveContents } from '../../src/flows/perspective-contents.ts';
+import type { Perspective } from '../../src/tools/invocation-context.ts';
+
+const ROOT = { agent: 'root', include: 'default' } as const;
+
+type Draft = Omit<TranscriptEvent, 'seq'>;
+
+const user = (...parts: Part[]): Content => ({ role: 'user', parts });
+const model = (...parts: Part[]): Content => ({ role: 'model', parts });
+const call = (name: string, id?: string): Part => ({
+  functionCall: { name, args: {}, ...(id === undefined ? {} : { id }) },
+});
+const response = (name: string, value: string, id?: string): Part => ({
+  functionResponse: { name, response: { value }, ...(id === undefined ? {} : { id }) },
+});
+const text = (words: string): Part => ({ text: words });
+const image = (data: string): Part => ({ inlineData: { mimeType: 'image/png', data } });
+
+/** Made at once, and grown event by event. */
+function contentsOf(all: readonly TranscriptEvent[], perspective: Perspective): Content[] {
+  const callIds = new CallIds();
+  for (const { seq, event } of all) callIds.note(seq, event.content);
+  const contents = new PerspectiveContents(perspective, callIds);
+  for (const { seq } of all) contents.extend(all, seq);
+  const { list, length } = contents.now;
+  const atOnce = contentsAtOnce(all, perspective);
+  expect(list.slice(0, length)).toEqual(atOnce);
+  return atOnce;
+}
+
+function events(...drafts: Draft[]): TranscriptEvent[] {
+  return drafts.map((draft, index) => ({ ...draft, seq: index + 1 }));
+}
+const message = (...parts: Part[]): Draft => draft('message', 'user', 'm', user(...parts));
+const said = (...parts: Part[]): Draft => draft('model', 'root', `said ${parts.length}`, model(...parts));
+const asked = (run: string, ...parts: Part[]): Draft => draft('model', 'root', run, model(...parts));
+const answered = (run: string, ...parts: Part[]): Draft => draft('responses', 'root', run, user(...parts));
+
+function draft(kind: TranscriptEvent['kind'], author: string, runKey: string, content: Content): Draft {
+  return { kind, runKey, step: 1, event: { author, content } };
+}
+
+const pay = call('pay', 'call-1');
+const begun = [
+  message(text('pay')),
+  asked('a', pay),
+  answered('a', response('pay', 'pending', 'call-1')),
+  said(text('it is pending')),
+];
+
+describe('late responses', () => {
+  test('a late response takes the place of the earlier one, and hides what came since, the request being about it [contents.late]', () => {
+    const late = message(response('pay', 'paid', 'call-1'));
+    expect(contentsOf(events(...begun, late), ROOT)).toEqual([
+      user(text('pay')),
+      model(pay),
+      user(response('pay', 'paid', 'call-1')),
+    ]);
+  });
+
+  test('it stands there too when more was said, and hides nothing any more [contents.late]', () => {
+    const late = message(response('pay', 'paid', 'call-1'));
+    const contents = [
+      user(text('pay')),
+      model(pay),
+      user(response('pay', 'paid', 'call-1')),
+      model(text('it is pending'), text('it is paid')),
+    ];
+    expect(contentsOf(events(...begun, late, said(text('it is paid'))), ROOT)).toEqual(contents);
+    expect(
+      contentsOf(events(...begun, late, said(text('it is paid')), message(text('thanks'))), ROOT),
+    ).toEqual([...contents, user(text('thanks'))]);
+  });
+
+  test('what hides others leaves the answers to earlier calls: ADK sends these without a response [contents.late]', () => {
+    const contents = contentsOf(
+      events(
+        message(text('pay both')),
+        asked('a', pay),
+        answered('a', response('pay', 'pending', 'call-1')),
+        asked('b', call('send', 'call-2')),
+        answered('b', response('send', 'pending', 'call-2')),
+        message(response('pay', 'paid', 'call-1')),
+        said(text('paid')),
+        message(response('send', 'sent', 'call-2')),
+      ),
+      ROOT,
+    );
+    expect(contents).toEqual([
+      user(text('pay both')),
+      model(pay),
+      user(response('pay', 'paid', 'call-1')),
+      model(call('send', 'call-2')),
+      user(response('send', 'sent', 'call-2')),
+    ]);
+  });
+
+  test('of several updates the latest counts; what the user said beside them stays, which ADK loses [contents.late]', () => {
+    const contents = contentsOf(
+      events(
+        ...begun,
+        message(response('pay', 'half', 'call-1'), text('be patient')),
+        said(text('I am')),
+        message(text('there:'), response('pay', 'paid', 'call-1'), text('that was it')),
+      ),
+      ROOT,
+    );
+    expect(contents.at(-1)).toEqual(
+      user(response('pay', 'paid', 'call-1'), text('be patient'), text('there:'), text('that was it')),
+    );
+  });
+
+  test("a response to one of several calls stands among its siblings', in call order, each with its own media [contents.late] [contents.pairs]", () => {
+    const both = [call('pay', 'adk-1'), call('draw', 'adk-2'), call('send', 'adk-3')];
+    const before = events(
+      message(text('do all')),
+      asked('a', ...both),
+      answered(
+        'a',
+        response('pay', 'pending', 'adk-1'),
+        response('draw', 'sketch', 'adk-2'),
+        image('sketch'),
+        response('send', 'sent', 'adk-3'),
+        image('stamp'),
+      ),
+      message(response('draw', 'done', 'adk-2'), image('drawing'), text('look')),
+    );
+    expect(contentsOf(before, ROOT).at(-1)).toEqual(
+      user(
+        response('pay', 'pending'),
+        response('draw', 'done'),
+        image('drawing'),
+        response('send', 'sent'),
+        image('stamp'),
+        text('look'),
+      ),
+    );
+  });
+
+  test('one message may answer the calls of several events, which fails the request in ADK [contents.late]', () => {
+    const answers = [response('send', 'sent', 'call-2'), response('pay', 'paid', 'call-1')];
+    for (const late of [answers, answers.toReversed()]) {
+      const contents = contentsOf(
+        events(
+          message(text('pay both')),
+          asked('a', pay),
+          asked('b', call('send', 'call-2')),
+          said(text('waiting')),
+          message(...late, text('both are done')),
+        ),
+        ROOT,
+      );
+      expect(contents).toEqual([
+        user(text('pay both')),
+        model(pay),
+        user(response('pay', 'paid', 'call-1')),
+        model(call('send', 'call-2')),
+        user(response('send', 'sent', 'call-2'), text('both are done')),
+      ]);
+    }
+  });
+
+  test('calls that the turn left to the client get their responses from the message; those that it left out, an error [contents.late] [contents.pairs]', () => {
+    const paused = [
+      message(text('pay')),
+      asked('a', text('I pay'), call('pay', 'adk-1'), call('send', 'adk-2')),
+    ];
+    expect(contentsOf(events(...paused), ROOT)).toEqual([user(text('pay'))]);
+    expect(contentsOf(events(...paused, message(response('send', 'sent', 'adk-2'))), ROOT)).toEqual([
+      user(text('pay')),
+      model(text('I pay'), call('pay'), call('send')),
+      user(
+        { functionResponse: { name: 'pay', response: { error: 'the call has no response' } } },
+        response('send', 'sent'),
+      ),
+    ]);
+    const both = message(response('send', 'sent', 'adk-2'), response('pay', 'paid', 'adk-1'));
+    expect(contentsOf(events(...paused, both), ROOT).at(-1)).toEqual(
+      user(response('pay', 'paid'), response('send', 'sent')),
+    );
+  });
+
+  test("merged responses that come late hide nothing, neither the user's words nor those of other runs: ADK hides both [contents.pairs]", () => {
+    const contents = contentsOf(
+      events(
+        message(text('pay')),
+        asked('a', pay),
+        message(text('stop')),
+        answered('a', response('pay', 'cancelled', 'call-1')),
+      ),
+      ROOT,
+    );
+    expect(contents).toEqual([
+      user(text('pay')),
+      model(pay),
+      user(response('pay', 'cancelled', 'call-1')),
+      user(text('stop')),
+    ]);
+  });
+
+  test('merged responses behind a late one are the last that was said: nothing is hidden any more [contents.late]', () => {
+    const all = events(
+      ...begun,
+      asked('b', call('send', 'call-2')),
+      message(response('pay', 'paid', 'call-1')),
+      answered('b', response('send', 'sent', 'call-2')),
+    );
+    expect(contentsOf(all, ROOT).map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model', 'user']);
+  });
+
+  test('responses that match no call are left out, with or without an id, and so is an empty rest [contents.unmatched]', () => {
+    for (const late of [
+      message(response('pay', 'paid', 'unheard')),
+      message(response('pay', 'paid'), text('')),
+      message(response('pay', 'paid', '')),
+    ]) {
+      expect(contentsOf(events(...begun, late), ROOT)).toEqual(contentsOf(events(...begun), ROOT));
+    }
+    const words = message(response('pay', 'paid', 'unheard'), text('was that right?'), image('receipt'));
+    expect(contentsOf(events(...begun, words), ROOT).at(-1)).toEqual(
+      user(text('was that right?'), image('receipt')),
+    );
+  });
+
+  test('responses to calls that a rewind hides match none [contents.unmatched] [session.rewind]', () => {
+    const rewound = events(
+      ...begun,
+      { kind: 'rewind', runKey: 'm', step: 1, hidesAfter: 1, event: {} },
+      message(response('pay', 'paid', 'call-1'), text('and now?')),
+    );
+    expect(contentsOf(rewound, ROOT)).toEqual([user(text('pay')), user(text('and now?'))]);
+  });
+
+  test('what a message says beside them ends what an earlier late response hides [contents.unmatched] [contents.late]', () => {
+    const contents = contentsOf(
+      events(
+        ...begun,
+        message(response('pay', 'paid', 'call-1')),
+        message(response('pay', 'paid', 'unheard'), text('and this?')),
+      ),
+      ROOT,
+    );
+    expect(contents).toEqual([
+      user(text('pay')),
+      model(pay),
+      user(response('pay', 'paid', 'call-1')),
+      model(text('it is pending')),
+      user(text('and this?')),
+    ]);
+  });
+
+  test('a response has the name of its call, whatever the client wrote [contents.pairs]', () => {
+    const contents = contentsOf(events(...begun, message(response('payment', 'paid', 'call-1'))), ROOT);
+    expect(contents.at(-1)).toEqual(user(response('pay', 'paid', 'call-1')));
+  });
+
+  test("a callback's own calls and responses belong together by id [contents.late]", () => {
+    const contents = contentsOf(
+      events(
+        message(text('hi')),
+        draft('callback', 'root', 'a', model(call('lookUp', 'made-up'))),
+        draft('callback', 'root', 'a', user(response('lookUp', 'found', 'made-up'))),
+        draft('model', 'root', 'a', model(text('I know'))),
+      ),
+      ROOT,
+    );
+    expect(contents).toEqual([
+      user(text('hi')),
+      model(call('lookUp', 'made-up')),
+      user(response('lookUp', 'found', 'made-up')),
+      model(text('I know')),
+    ]);
+  });
+});
+
+describe('requests to people', () => {
+  const request = draft('callback', 'root', 'a', user(call('adk_request_confirmation', 'adk-q')));
+
+  test('neither they nor the answers are contents; what the user says beside an answer is, which ADK leaves out [contents.reserved]', () => {
+    const reply = response('adk_request_confirmation', 'yes', 'adk-q');
+    const before = [message(text('pay')), asked('a', pay), request];
+    expect(contentsOf(events(...before, message(reply)), ROOT)).toEqual([user(text('pay'))]);
+    expect(
+      contentsOf(
+        events(
+          ...before,
+          message(reply, text('but be quick')),
+          answered('a', response('pay', 'paid', 'call-1')),
+        ),
+        ROOT,
+      ),
+    ).toEqual([
+      user(text('pay')),
+      model(pay),
+      user(response('pay', 'paid', 'call-1')),
+      user(text('but be quick')),
+    ]);
+  });
+
+  test('a model event that asks a person is left out with all its calls [contents.reserved]', () => {
+    const contents = contentsOf(
+      events(
+        message(text('pay')),
+        asked('a', pay, call('adk_request_input', 'adk-q')),
+        answered('a', response('pay', 'paid', 'call-1'), response('adk_request_input', '', 'adk-q')),
+        said(text('paid')),
+      ),
+      ROOT,
+    );
+    expect(contents).toEqual([user(text('pay')), model(text('paid'))]);
+  });
+});
+
+describe('code that a model wrote', () => {
+  const code = (source: string): Part => ({ executableCode: { code: source } });
+  const result = (output: string): Part => ({ codeExecutionResult: { output } });
+
+  test('stands with its result, and has a place among the calls [contents.pairs]', () => {
+    const parts = [call('pay', 'adk-1'), code('1 + 1'), call('send', 'adk-2')];
+    const answers = [response('pay', 'paid', 'adk-1'), result('2'), response('send', 'sent', 'adk-2')];
+    const all = events(message(text('go')), asked('a', ...parts), answered('a', ...answers));
+    expect(contentsOf(all, ROOT)).toEqual([
+      user(text('go')),
+      model(call('pay'), code('1 + 1'), call('send')),
+      user(response('pay', 'paid'), result('2'), response('send', 'sent')),
+    ]);
+    const swapped = [answers[1], answers[0], answers[2]] as Part[];
+    const wrong = events(message(text('go')), asked('a', ...parts), answered('a', ...swapped));
+    expect(contentsOf(wrong, ROOT)).toEqual([user(text('go'))]);
+  });
+
+  test('without calls it is there before its result is, and the result comes right behind it [contents.pairs]', () => {
+    const open = [message(text('go')), asked('a', text('so'), code('1 + 1'))];
+    expect(contentsOf(events(...open), ROOT)).toEqual([user(text('go')), model(text('so'), code('1 + 1'))]);
+    const late = [...open, message(text('well?')), answered('a', result('2'))];
+    expect(contentsOf(events(...late), ROOT)).toEqual([
+      user(text('go')),
+      model(text('so'), code('1 + 1')),
+      user(result('2')),
+      user(text('well?')),
+    ]);
+  });
+
+  test('that the provider ran has its result already, and no place [contents.pairs]', () => {
+    const parts = [code('1 + 1'), result('2'), code('2 + 2'), call('pay', 'adk-1')];
+    const all = events(
+      message(text('go')),
+      asked('a', ...parts),
+      answered('a', result('4'), response('pay', 'paid', 'adk-1')),
+    );
+    expect(contentsOf(all, ROOT).at(-1)).toEqual(user(result('4'), response('pay', 'paid')));
+    const provider = events(
+      message(text('go')),
+      asked('a', code('1 + 1'), call('pay', 'adk-1')),
+      answered('a', response('pay', 'paid', 'adk-1')),
+    );
+    expect(contentsOf(provider, ROOT).at(-1)).toEqual(user(response('pay', 'paid')));
+  });
+});
+
+describe('empty texts', () => {
+  test('an event whose first part is one keeps its calls, signatures and words, which ADK drops [contents.emptyPart]', () => {
+    const parts = [text(''), call('pay', 'call-1')];
+    const contents = contentsOf(
+      events(
+        message(text('pay')),
+        asked('a', ...parts),
+        answered('a', response('pay', 'paid', 'call-1')),
+        said({ text: '', thoughtSignature: 'c2ln' }),
+        message(text(''), text('thanks')),
+      ),
+      ROOT,
+    );
+    expect(contents).toEqual([
+      user(text('pay')),
+      model(...parts),
+      user(response('pay', 'paid', 'call-1')),
+      model({ text: '', thoughtSignature: 'c2ln' }),
+      user(text(''), text('thanks')),
+    ]);
+  });
+
+  test('an event that is nothing else is no content: some providers refuse it, in every later request [contents.emptyPart]', () => {
+    const contents = contentsOf(
+      events(message(text('hi')), said(text('')), said({ text: '', thought: true }), message(text(''))),
+      ROOT,
+    );
+    expect(contents).toEqual([user(text('hi'))]);
+  });
+});

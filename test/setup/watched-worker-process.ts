@@ -1,0 +1,71 @@
+import { flushCompileCache } from 'node:module';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Store, StoreNotice } from '../../src/store/store.ts';
+import { createWorker, jsonLogger } from '../../worker/index.ts';
+import { watchedApps } from './watched-apps.ts';
+import { Witness } from './witness.ts';
+
+/** What the test tells the worker process, as JSON in its first argument. */
+export interface WatchedWorkerOptions {
+  address: string;
+  /** Of the store, which the test's process owns. */
+  socket: string;
+  /** Where the witness writes. */
+  file: string;
+  /** By session: what it is held at. `openStep before` and the like are calls of the store. */
+  holds: Record<string, string>;
+}
+
+/** What the worker process tells the test. */
+export type FromWatchedWorker = { type: 'polls' } | { type: 'notice'; notice: StoreNotice };
+
+const SEEN = ['openStep', 'commitStep', 'recordOnce'] as const satisfies (keyof Store)[];
+
+const options: WatchedWorkerOptions = JSON.parse(process.argv[2] ?? '{}');
+const tell = (message: FromWatchedWorker) => process.send?.(message);
+process.once('disconnect', () => process.exit(1));
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+const witness = new Witness(options.file, options.holds);
+const store = await openStore({ socket: options.socket });
+store.onNotice((notice) => tell({ type: 'notice', notice }));
+const worker = await createWorker({
+  apps: watchedApps(witness),
+  store: seen(store),
+  connection: await NativeConnection.connect({ address: options.address }),
+  searchAttributes: true,
+  logger: jsonLogger({ level: 'error' }),
+});
+const running = worker.run();
+tell({ type: 'polls' });
+// It is killed before it could write its part of the cache, which makes the next start quicker.
+flushCompileCache();
+await running;
+
+/** The witness sees what is written of those sessions that are held there. */
+function seen(actual: Store): Store {
+  const sessions = new Map<string, string>();
+  return new Proxy(actual, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      const own = value.bind(target) as (...args: unknown[]) => unknown;
+      const method = SEEN.find((each) => each === name);
+      if (method === undefined) return own;
+      return async (given: { session?: string; identity?: { sessionId: string } }) => {
+        const named = () => given.identity?.sessionId ?? sessions.get(given.session ?? '') ?? '';
+        const see = async (when: 'before' | 'after') => {
+          const session = named();
+          if (options.holds[session]?.startsWith(method)) await witness.saw(session, `${method} ${when}`);
+        };
+        await see('before');
+        const result = (await own(given)) as { session?: string };
+        if (given.identity !== undefined && result.session !== undefined) {
+          sessions.set(result.session, given.identity.sessionId);
+        }
+        await see('after');
+        return result;
+      };
+    },
+  });
+}

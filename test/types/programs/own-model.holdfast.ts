@@ -1,0 +1,40 @@
+import type { Content } from '@google/genai';
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  LLMRegistry,
+  type LlmRequest,
+  type LlmResponse,
+} from '../../../src/index.ts';
+
+class NoConnection implements BaseLlmConnection {
+  async sendHistory(_history: Content[]): Promise<void> {}
+  async sendContent(_content: Content): Promise<void> {}
+  async sendRealtime(): Promise<void> {}
+  async *receive(): AsyncGenerator<LlmResponse, void, void> {}
+  async close(): Promise<void> {}
+}
+
+export class Parrot extends BaseLlm {
+  static override readonly supportedModels = [/^parrot-.*/];
+
+  override async *generateContentAsync(
+    llmRequest: LlmRequest,
+    stream = false,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    this.maybeAppendUserContent(llmRequest);
+    if (abortSignal?.aborted) return;
+    const parts = llmRequest.contents.at(-1)?.parts ?? [];
+    if (stream) yield { content: { role: 'model', parts }, partial: true };
+    yield { content: { role: 'model', parts }, turnComplete: true, customMetadata: { model: this.model } };
+  }
+
+  override async connect(_llmRequest: LlmRequest): Promise<BaseLlmConnection> {
+    return new NoConnection();
+  }
+}
+
+LLMRegistry.register(Parrot);
+
+export const request: LlmRequest = { model: 'parrot-1', contents: [], toolsDict: {}, liveConnectConfig: {} };

@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { LeftFolder } from './ending-process.ts';
+
+const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const PROGRAM = fileURLToPath(new URL(`./ending-process.${EXTENSION}`, import.meta.url));
+
+const folders = new Map<string, LeftFolder>();
+let watching: ChildProcess | undefined;
+
+/**
+ * Ends the Temporal server of a folder, which outlives its program otherwise, where this process ends or is killed, by Ctrl+C
+ * for one. One child process waits for all folders.
+ *
+ * @param options `remove`: the folder is deleted, too.
+ * @returns what calls that off.
+ */
+export function endWithProcess(folder: string, options: { remove: boolean }): () => void {
+  folders.set(folder, { folder, ...options });
+  tell();
+  return () => {
+    if (!folders.delete(folder)) return;
+    if (folders.size > 0) return tell();
+    watching?.kill('SIGKILL');
+    watching = undefined;
+  };
+}
+
+function tell(): void {
+  watching ??= startWatching();
+  watching.stdin?.write(`${JSON.stringify([...folders.values()])}\n`);
+}
+
+function startWatching(): ChildProcess {
+  const child = spawn(process.execPath, [PROGRAM], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+    windowsHide: true,
+  });
+  // Where it can't be started, or is killed, there is one precaution less.
+  child.on('error', () => undefined);
+  child.stdin.on('error', () => undefined);
+  child.unref();
+  (child.stdin as Socket).unref();
+  return child;
+}

@@ -1,0 +1,16 @@
+/** What tells a person, and when it stops telling. */
+export interface SlowProgress {
+  tell: (line: string) => void;
+  end: () => void;
+}
+
+/** Tells nothing of what is quick; of what isn't, all. */
+export function slowProgress(tell: (line: string) => void, quietFor: number): SlowProgress {
+  const held: string[] = [];
+  const began = Date.now();
+  const timer = setTimeout(() => held.splice(0).forEach(tell), quietFor);
+  return {
+    tell: (line) => void (Date.now() - began < quietFor ? held.push(line) : tell(line)),
+    end: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,13 @@
+/** Milliseconds that a worker which is done waits for what it was given, which may never end. */
+const LONGEST = 5_000;
+
+/** @throws Error where `work` takes longer. */
+export async function withinTime(work: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no end within ${LONGEST} ms`)), LONGEST);
+  try {
+    await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
