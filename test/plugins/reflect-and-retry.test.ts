@@ -204,12 +204,12 @@ describe('ReflectAndRetryToolPlugin', () => {
     const told = async (tool: BaseTool, args: Record<string, unknown>) =>
       String((await new Turn().fails(tool, new Error('declined'), args))?.reflection_guidance);
     expect(await told(charge, { amount: 5, card: '4111' })).toContain('{"amount":5,"card":"(sensitive)"}');
-    const quoting = await new Turn().fails(charge, new Error('4111-1 was declined, amount 5'), {
+    const quoting = await new Turn().fails(charge, new Error('visa-4111 was declined, amount 5'), {
       amount: 5,
-      card: '4111-1',
+      card: 'visa-4111',
     });
     expect(quoting).toMatchObject({ error_details: '(sensitive) was declined, amount 5' });
-    expect(JSON.stringify(quoting)).not.toContain('4111');
+    expect(JSON.stringify(quoting)).not.toContain('visa');
     expect((await told(findOrder, { note: 'x'.repeat(9_000) })).length).toBeLessThan(3_000);
     expect(await told(findOrder, { amount: 5n })).toContain('amount: 5n');
   });

@@ -22,8 +22,8 @@ const pay = tool({
   retry: { maximumAttempts: 1 },
   execute: ({ fails }) => {
     withinTool = trace.getSpanContext(context.active());
-    if (fails) throw new Error('the card 4242 was refused');
-    return { receipt: 'receipt-of-4242' };
+    if (fails) throw new Error('the card visa-4242 was refused');
+    return { receipt: 'receipt-of-visa-4242' };
   },
 });
 
@@ -62,18 +62,19 @@ afterAll(async () => {
   await environment.close();
 });
 
-const script = (args: Record<string, unknown>) => stepCalls([[{ name: 'pay', args }]], 'paid, says 4242');
+const script = (args: Record<string, unknown>) =>
+  stepCalls([[{ name: 'pay', args }]], 'paid, says visa-4242');
 
 describe('a turn’s trace', () => {
   test('goes from the client’s span over the turn’s to its model calls and tools [traces.genai]', async () => {
-    environment.gemini.reset(script({ card: '4242' }));
+    environment.gemini.reset(script({ card: 'visa-4242' }));
     const sender: SpanContext = {
       traceId: '0af7651916cd43dd8448eb211c80319c',
       spanId: 'b7ad6b7169203331',
       traceFlags: TraceFlags.SAMPLED,
     };
     const { result, workflowId } = await context.with(trace.setSpanContext(context.active(), sender), () =>
-      environment.run({ message: 'pay with 4242', sessionId: 'a/session' }),
+      environment.run({ message: 'pay with visa-4242', sessionId: 'a/session' }),
     );
     const spans = exported.getFinishedSpans();
     const [turn] = spans.filter(({ name }) => name === 'invoke_agent cashier');
@@ -100,12 +101,12 @@ describe('a turn’s trace', () => {
       'gen_ai.tool.name': 'pay',
     });
     expect(withinTool?.spanId).toBe(spans[1]?.spanContext().spanId);
-    expect(textOf(spans)).not.toContain('4242');
+    expect(textOf(spans)).not.toContain('visa-4242');
     expect(await detailsOf(workflowId)).toContain('[transcript](https://desk.example/test/ada/a%2Fsession)');
   });
 
   test('is one trace too where the client isn’t traced [traces.genai]', async () => {
-    environment.gemini.reset(script({ card: '4242' }));
+    environment.gemini.reset(script({ card: 'visa-4242' }));
     await environment.run({ message: 'pay' });
     const spans = exported.getFinishedSpans();
     expect(spans).toHaveLength(4);
@@ -116,7 +117,7 @@ describe('a turn’s trace', () => {
   });
 
   test('a sender that isn’t sampled has decided for the turn [traces.genai]', async () => {
-    environment.gemini.reset(script({ card: '4242' }));
+    environment.gemini.reset(script({ card: 'visa-4242' }));
     const sender = { traceId: '0af7651916cd43dd8448eb211c80319d', spanId: 'b7ad6b7169203331', traceFlags: 0 };
     await context.with(trace.setSpanContext(context.active(), sender), () =>
       environment.run({ message: 'pay' }),
@@ -153,7 +154,7 @@ describe('a turn’s trace', () => {
   });
 
   test('a reset tells of its end no second time [traces.genai] [metrics.prometheus]', async () => {
-    environment.gemini.reset(script({ card: '4242' }));
+    environment.gemini.reset(script({ card: 'visa-4242' }));
     const ended = await environment.run({ app: 'reset', message: 'pay', runConfig: { maxLlmCalls: 1 } });
     expect(ended.result.error?.code).toBe('LLM_CALLS_LIMIT_EXCEEDED');
     const { temporal } = environment;
@@ -171,12 +172,12 @@ describe('a turn’s trace', () => {
   });
 
   test('failures are told by their type, and never by their text [traces.genai]', async () => {
-    environment.gemini.reset(script({ card: '4242', fails: true }));
+    environment.gemini.reset(script({ card: 'visa-4242', fails: true }));
     await environment.run({ message: 'pay' });
     const [, failed] = exported.getFinishedSpans();
     expect(failed?.name).toBe('execute_tool pay');
     expect(failed?.attributes['error.type']).toBe('HOLDFAST_TOOL_FAILED');
-    expect(textOf(exported.getFinishedSpans())).not.toContain('4242');
+    expect(textOf(exported.getFinishedSpans())).not.toContain('visa-4242');
   });
 });
 
@@ -207,7 +208,7 @@ test('an answer in the model’s place is a step, and no model call [metrics.pro
 });
 
 test('calls are counted by tool and outcome, and no label names a person or a session [metrics.prometheus]', async () => {
-  environment.gemini.reset(script({ card: '4242', fails: true }));
+  environment.gemini.reset(script({ card: 'visa-4242', fails: true }));
   await environment.run({
     app: 'calls',
     userId: 'ada-lovelace',
@@ -219,7 +220,7 @@ test('calls are counted by tool and outcome, and no label names a person or a se
   expect(sum(after, 'holdfast_failures', { app: 'calls', kind: 'tool', name: 'pay' })).toBe(1);
   expect(sum(after, 'holdfast_call_seconds_count', { app: 'calls', tool: 'pay' })).toBe(1);
   const ours = after.filter((line) => line.startsWith('holdfast_')).join('\n');
-  expect(ours).not.toMatch(/ada-lovelace|private-session|4242/);
+  expect(ours).not.toMatch(/ada-lovelace|private-session|visa-4242/);
 });
 
 test('a refused request is a failure, and a message that isn’t taken a failed turn [metrics.prometheus]', async () => {
@@ -236,7 +237,7 @@ test('a refused request is a failure, and a message that isn’t taken a failed 
 });
 
 test('durations of a second and of a minute are told apart [metrics.prometheus]', async () => {
-  environment.gemini.reset(script({ card: '4242' }));
+  environment.gemini.reset(script({ card: 'visa-4242' }));
   await environment.run({ app: 'durations', message: 'pay' });
   const after = await metrics();
   for (const name of ['turn', 'message_wait', 'model', 'call']) {

@@ -246,7 +246,7 @@ describe('plugins of an app', () => {
   });
 
   test('replace the model’s event: that is stored, and the turn’s text [plugin.hooks]', async () => {
-    answering(saying('call me on 555'));
+    answering(saying('call me on tulip'));
     hooks.event = (event) => ({
       ...event,
       author: '',
@@ -258,7 +258,7 @@ describe('plugins of an app', () => {
     expect(result).toMatchObject({ status: 'completed', text: 'call me on ***' });
     expect(events[1]?.event).toMatchObject({ author: 'plugged', invocationId: result.invocationId });
     expect(events[1]?.event.id).not.toBe('mine');
-    expect(JSON.stringify(events)).not.toContain('555');
+    expect(JSON.stringify(events)).not.toContain('tulip');
   });
 
   test('replace responses: the model and the store see what they say [plugin.hooks]', async () => {
