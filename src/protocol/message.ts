@@ -1,5 +1,6 @@
 import type { Content } from '../events/content.ts';
 import { canonicalJson } from './canonical-json.ts';
+import type { DecisionReceipt } from './gate.ts';
 import { sha256Digest } from './identity.ts';
 import type { TurnRunConfig } from './turn.ts';
 
@@ -30,6 +31,8 @@ export interface SendMessage {
   runConfig?: TurnRunConfig;
   /** As in the start arguments. */
   traceparent?: string;
+  /** As in the start arguments. */
+  attestation?: string;
 }
 
 /** What became of a message. */
@@ -46,6 +49,11 @@ export interface MessageReceipt {
   position?: number;
   /** Why the message was not taken. */
   reason?: string;
+  /**
+   * What became of the answers to requests that the message carried, in the order of its parts. A message of nothing else starts
+   * no turn: `invocationId` is that of the turn that waits for them.
+   */
+  replies?: DecisionReceipt[];
 }
 
 /** Payload of the signal and the update `cancelCall`; one of the two names is given. */

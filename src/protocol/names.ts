@@ -6,6 +6,11 @@ export const AGENT_TURN = 'agentTurn';
 export const CALL_MODEL = 'holdfast.callModel';
 export const SETTLE_STEP = 'holdfast.settleStep';
 export const KEEP_MESSAGES = 'holdfast.keepMessages';
+/** Settles a call that a person has not let run. */
+export const CLOSE_CALL = 'holdfast.closeCall';
+export const VERIFY_DECISION = 'holdfast.verifyDecision';
+export const RECORD_ENTRIES = 'holdfast.recordEntries';
+export const NOTIFY = 'holdfast.notify';
 
 /** Activity types, and so tool names, that start like this belong to Holdfast. */
 export const RESERVED_PREFIX = 'holdfast.';
@@ -14,6 +19,9 @@ export const RESERVED_PREFIX = 'holdfast.';
 export const SEND_MESSAGE = 'sendMessage';
 export const CANCEL_CALL = 'cancelCall';
 export const INTERRUPT = 'interrupt';
+export const CONFIRM = 'confirm';
+export const PROVIDE_INPUT = 'provideInput';
+export const PROVIDE_CREDENTIAL = 'provideCredential';
 
 export const STATUS_QUERY = 'status';
 

@@ -1,5 +1,6 @@
 import type { Content } from '../events/content.ts';
 import type { Carried } from './carried.ts';
+import type { Gate, RequestEntry } from './gate.ts';
 import type { InvocationOutcome, TurnRunConfig, TurnUsage } from './turn.ts';
 
 /** Which invocation of which chain of runs writes: each new invocation raises it, and older ones can't append. */
@@ -46,6 +47,12 @@ export interface CallModelInput extends StepPosition {
   runConfig?: TurnRunConfig;
   /** First step only: when the message came, milliseconds since the epoch. */
   cameAt?: number;
+  /** First step only: where messages that were accepted before this one still wait, the answer is {@link StepBehind}. */
+  mayGiveWay?: true;
+  /** First step only: who sent the message, signed. */
+  attestation?: string;
+  /** The workflow that waits where the step asks a person. */
+  workflowId?: string;
 }
 
 /** How the workflow runs the calls of one tool: milliseconds, from the tool's durable options. */
@@ -68,6 +75,10 @@ export interface PlannedCall {
   tool: string;
   args: Carried<Record<string, unknown>>;
   summary?: string;
+  /** Before-tool callbacks have been asked when it was planned: `args` are what they made of them. */
+  prepared?: true;
+  /** It runs once this request is approved, which stands in the store with the step. */
+  gate?: Gate;
 }
 
 /** A message that waits in the store for its turn. */
@@ -122,6 +133,15 @@ export type StepOutcome =
       outcome: InvocationOutcome;
     } & FirstStep);
 
+/** A first step that has not begun: its message was accepted behind others that wait. */
+export interface StepBehind {
+  v: number;
+  kind: 'behind';
+  session: string;
+  /** Messages of earlier chains that wait, in order, its own among them. */
+  inbox: WaitingMessage[];
+}
+
 /** Input of a call's activity, whose type is the tool's name. */
 export interface ToolCallInput {
   v: number;
@@ -134,16 +154,39 @@ export interface ToolCallInput {
   /** No other call of the step runs meanwhile. */
   exclusive?: true;
   traceparent?: string;
+  /** As in the plan. */
+  prepared?: true;
+  /** The call has asked a person: what became of its latest request, recorded before anything else. */
+  answered?: AnsweredGate;
+}
+
+/** How a request of a call has ended. */
+export interface AnsweredGate {
+  requestId: string;
+  /** Those that no activity has recorded yet, in their order. */
+  entries: RequestEntry[];
+}
+
+/** Input of `holdfast.closeCall`: the call's, with what kept it from running. */
+export interface CloseCallInput extends ToolCallInput {
+  tool: string;
+  answered: AnsweredGate;
+  why: 'rejected' | 'expired';
+  /** What the person said. */
+  reason?: string;
 }
 
 /** Result of a call's activity: what the history shows and what the workflow must act on. */
-export interface ToolCallResult {
-  v: number;
-  response: Carried<Record<string, unknown>>;
-  /** The response is an error. */
-  failed?: true;
-  skipSummarization?: true;
-}
+export type ToolCallResult =
+  | {
+      v: number;
+      response: Carried<Record<string, unknown>>;
+      /** The response is an error. */
+      failed?: true;
+      skipSummarization?: true;
+    }
+  /** Nothing is settled: the call waits for this request, and is run again once it is answered. */
+  | { v: number; asks: Gate };
 
 /** A call whose activity settled nothing, and what the model is told instead. */
 export interface UnsettledCall {
@@ -200,6 +243,7 @@ export interface MessageToKeep {
   stateDelta?: Record<string, unknown>;
   agent?: string;
   runConfig?: TurnRunConfig;
+  attestation?: string;
   /** Why the message was not taken: only this is kept, for an operator to read. */
   rejected?: string;
 }

@@ -1,5 +1,6 @@
 import type { Content } from '../events/content.ts';
 import type { Carried, Reference } from './carried.ts';
+import type { WaitingRequest } from './gate.ts';
 import type { StoredMessage } from './message.ts';
 
 /** Settings of one turn that travel with its message. */
@@ -38,6 +39,11 @@ export interface AgentTurnStart {
   runConfig?: TurnRunConfig;
   /** Of the W3C's Trace Context: the span that the turn's own span is below. One that is malformed is ignored. */
   traceparent?: string;
+  /**
+   * Who sends the message: a compact JWS of an issuer that the app names, over app, user, session, message id, message digest
+   * and principal. Without one the requester is unverified, and `notRequester` refuses every decision.
+   */
+  attestation?: string;
 }
 
 export interface TurnUsage {
@@ -101,16 +107,26 @@ export interface RunningCall {
   since: number;
 }
 
+/** How a turn stands; of several waits the first of approval, credential, input. `running` while any call runs. */
+export type TurnState =
+  | InvocationStatus
+  | 'waiting_approval'
+  | 'waiting_credential'
+  | 'waiting_input'
+  | 'waiting_job';
+
 /** Answer of the query `status`. */
 export interface TurnStatus {
   v: number;
-  status: 'running' | Exclude<InvocationStatus, 'running'>;
+  status: TurnState;
   agent: string | undefined;
   step: number;
   invocationId: string;
   /** When the invocation began, milliseconds since the epoch; absent before one has. */
   since?: number;
   running: RunningCall[];
+  /** Requests that people have not answered yet. */
+  waiting: WaitingRequest[];
   /** Messages that wait for this one's end. */
   queued: number;
   usage: TurnUsage;

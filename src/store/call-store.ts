@@ -39,6 +39,8 @@ export type BegunCall =
       /** An earlier attempt began and recorded neither failure nor outcome. */
       unknown: boolean;
       once: Record<string, unknown>;
+      /** What before-tool callbacks did when the call was planned. */
+      prepared?: CallActions;
     };
 
 /** What the ledger has of a call by now. */

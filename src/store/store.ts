@@ -11,12 +11,26 @@ import type {
   WaitingMessage,
 } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
-import type { BeginCall, BegunCall, KnownCall, SettleCall, SettledCall } from './call-store.ts';
+import type { ApprovalStore, NewRequest } from './approval-store.ts';
+import type { BeginCall, BegunCall, CallActions, KnownCall, SettleCall, SettledCall } from './call-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
 import type { LiveNotice, StoreNotice } from './store-notice.ts';
 
+export type {
+  ApprovalRow,
+  ApprovalStore,
+  ApprovalTerms,
+  AuditedRequest,
+  BeginAnsweredCall,
+  BegunAnsweredCall,
+  ListApprovals,
+  NewRequest,
+  SealedCredential,
+  StoredCredential,
+  SuspendCall,
+} from './approval-store.ts';
 export type {
   BeginCall,
   BegunCall,
@@ -37,9 +51,9 @@ export type {
 /**
  * What an event is in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events
  * between `hidesAfter` and itself. `callback` is said by user code for its agent: a callback's answer or state, what a
- * plugin or a processor adds.
+ * plugin or a processor adds. `request` asks people, by calls with reserved names.
  */
-export type EventKind = 'message' | 'model' | 'responses' | 'error' | 'rewind' | 'callback';
+export type EventKind = 'message' | 'model' | 'responses' | 'error' | 'rewind' | 'callback' | 'request';
 
 /** An event with its place in the session. */
 export interface StoredEvent {
@@ -78,8 +92,12 @@ export interface OpenStep {
    * `actions.stateDelta` is what is applied, `temp:` included.
    */
   responses?: DraftEvent;
+  /** First step only: who sent the message, where somebody has attested it; the inbox has that of a queued one. */
+  requester?: string;
   /** First step only: what the turn was asked to be. Kept at the first opening, unless the inbox has it already. */
   asked?: { agent?: string; runConfig?: TurnRunConfig };
+  /** First step only: nothing is opened while messages wait that earlier chains accepted before this one. */
+  mayGiveWay?: boolean;
   /**
    * Events after this seq are returned; the caller keeps those before. Counts only where `session` names the session
    * found: all events are returned where it was made again under its names. On the first step `session` is a guess.
@@ -88,6 +106,14 @@ export interface OpenStep {
 }
 
 export type OpenedStep =
+  /** The message waits in the inbox, and others before it: nothing was written. */
+  | {
+      kind: 'behind';
+      session: string;
+      seq: number;
+      /** Accepted messages of earlier chains in order, this one's among them. */
+      inbox: WaitingMessage[];
+    }
   | {
       kind: 'finished';
       session: string;
@@ -168,17 +194,25 @@ export interface PlannedRow {
   tool: string;
   args?: Record<string, unknown>;
   response?: Record<string, unknown>;
+  /** What before-tool callbacks did when the call was planned; with a response they are the outcome's, else its run begins with them. */
+  actions?: CallActions;
 }
 
 /** Of a step's events the first one's branch is that of its merged responses. */
 export interface NewEvent {
-  kind: 'model' | 'error' | 'callback';
+  kind: 'model' | 'error' | 'callback' | 'request';
   event: DraftEvent;
 }
+
+/** What `openStep` is asked about before it is called; `mayGiveWay` and what it goes by on a first step only. */
+export type StepToPeek = Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'> &
+  Partial<Pick<OpenStep, 'fence' | 'messageDigest' | 'mayGiveWay'>>;
 
 /** What `openStep` would append, before it does. */
 export interface PeekedStep {
   names: SessionNames;
+  /** Nothing: `openStep` would answer this. */
+  behind?: Extract<OpenedStep, { kind: 'behind' }>;
   /** The step has been opened before, or its invocation has ended: its input is in the transcript, and can't be changed. */
   begun: boolean;
   /** First step whose message is in the inbox: its content. */
@@ -204,6 +238,8 @@ export interface PeekedStep {
 }
 
 export interface CommitStep {
+  /** What people are asked before calls of this step run; their events are among `events`. */
+  requests?: readonly NewRequest[];
   session: string;
   invocationId: string;
   runKey: string;
@@ -288,7 +324,7 @@ export interface ReadEvents extends SessionNames {
  *
  * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed
  */
-export interface Store extends SessionStore {
+export interface Store extends SessionStore, ApprovalStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.
@@ -300,9 +336,7 @@ export interface Store extends SessionStore {
    *
    * @throws StoreBehindHistory where calls of the step before have no outcome.
    */
-  peekStep(
-    step: Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'>,
-  ): Promise<PeekedStep>;
+  peekStep(step: StepToPeek): Promise<PeekedStep>;
   /** Appends the step's events and records its outcome under both fences. One round trip. */
   commitStep(step: CommitStep): Promise<CommittedStep>;
   /**

@@ -1,0 +1,222 @@
+import type { Carried } from './carried.ts';
+
+/** What a request asks a person for. */
+export type GateKind = 'confirmation' | 'credential' | 'input';
+
+/** What becomes of a request that nobody answers in time. */
+export type OnExpiry = 'reject' | 'approve' | 'escalate';
+
+/**
+ * A request that a call waits for, as far as the workflow needs it; approvers, arguments and all else stand in the store's
+ * row of it. Durations in milliseconds.
+ */
+export interface Gate {
+  /** `rq-<call key>.<n>`, n from 1 within the call; also the wire id of the `adk_request_*` call. */
+  requestId: string;
+  kind: GateKind;
+  /** For operators, at most 200 bytes; empty where it could tell what is sensitive. */
+  hint: string;
+  /** Only decisions with an attestation count. */
+  attested?: true;
+  /** Approvals of different people that it takes. Defaults to 1. */
+  quorum?: number;
+  /** The decision may change the arguments. */
+  allowEdit?: true;
+  /** Defaults to never. */
+  expiresIn?: number;
+  /** Defaults to `reject`. */
+  onExpiry?: OnExpiry;
+  /** After this long those of `escalateTo` may decide, too. */
+  escalateAfter?: number;
+  /** The tool asked while it ran: it runs again with the answer, whatever that is. */
+  inside?: true;
+  /** Somebody is to be told of it by the activity `holdfast.notify`. */
+  notifies?: true;
+}
+
+/** Names a request: by its own id, or by its call where that has one pending request. No name at all fits the only pending one. */
+export interface RequestName {
+  requestId?: string;
+  callKey?: string;
+  callId?: string;
+}
+
+/** Payload of the signal and the update `confirm`. Unknown fields are ignored. */
+export interface Confirm extends RequestName {
+  v?: number;
+  confirmed: boolean;
+  /** Takes the voter's earlier decision back, while the request is pending; `confirmed` says which one. */
+  withdraw?: true;
+  /** In place of the arguments that were shown. */
+  args?: Record<string, unknown>;
+  /** JSON for the tool: `toolConfirmation.payload`. */
+  payload?: unknown;
+  /** Up to 2,000 characters. Told to the model with a rejection. */
+  reason?: string;
+  /** A compact JWS over request, arguments and decision; see `docs/approvals.md`. */
+  attestation?: string;
+}
+
+/** Payload of the signal and the update `provideInput`. */
+export interface ProvideInput extends RequestName {
+  v?: number;
+  /** JSON, checked by the request's schema. */
+  response: unknown;
+}
+
+/** Payload of the signal and the update `provideCredential`. The secret itself is in the store, encrypted. */
+export interface ProvideCredential extends RequestName {
+  v?: number;
+  credentialRef: string;
+}
+
+/** Answer of the updates `confirm`, `provideInput` and `provideCredential`. */
+export interface DecisionReceipt {
+  v: number;
+  requestId: string;
+  callKey: string;
+  /**
+   * `approved`, `rejected`, `answered`: the request is closed by this. `counted`: a vote, more are needed. `withdrawn`: a vote
+   * was taken back. `duplicate`: the same was said before. `kept`: the request isn't there yet, and is decided by this once it is.
+   * `refused`: it doesn't count; `reason` says why.
+   */
+  status: 'approved' | 'rejected' | 'answered' | 'counted' | 'withdrawn' | 'duplicate' | 'kept' | 'refused';
+  reason?: string;
+  /** Of a request that takes several: how many people have approved, and how many must. */
+  approvals?: number;
+  quorum?: number;
+}
+
+/** Who has decided. */
+export interface Voter {
+  /** `unverified` for a plain signal or update. */
+  principal: string;
+  /** By an attestation. */
+  verified: boolean;
+  /** Where the decision was made: `cli`, `slack`, … */
+  channel?: string;
+}
+
+/** How a request stands, or has ended. */
+export type RequestStatus = 'pending' | 'approved' | 'rejected' | 'answered' | 'expired' | 'cancelled';
+
+/**
+ * Something that happened to a request, as the workflow has seen it: a row of the audit, and a change of the request's row.
+ * `refused` is a decision that doesn't count.
+ */
+export interface RequestEntry {
+  /** `<request id>/<k>`, k from 1 in the order of the workflow: recording it again changes nothing. */
+  entryId: string;
+  requestId: string;
+  kind:
+    | 'voted'
+    | 'withdrawn'
+    | 'refused'
+    | 'approved'
+    | 'rejected'
+    | 'answered'
+    | 'expired'
+    | 'escalated'
+    | 'cancelled';
+  /** Milliseconds since the epoch, of the workflow. */
+  at: number;
+  by?: Voter;
+  /** Of a vote, or of a decision that was refused. */
+  confirmed?: boolean;
+  /** What the person said, or why it doesn't count. */
+  reason?: string;
+  /** Of an approval: in place of the arguments that were shown; validated. */
+  args?: Record<string, unknown>;
+  /** Of an approval or rejection. */
+  payload?: unknown;
+  /** Of an input. */
+  response?: unknown;
+  /** Of a credential. */
+  credentialRef?: string;
+}
+
+/** Input of `holdfast.verifyDecision`: checks what the workflow can't, and records what it came to. */
+export interface VerifyDecisionInput {
+  v: number;
+  session: string;
+  agent: string;
+  invocationId: string;
+  callKey: string;
+  callId: string;
+  tool: string;
+  requestId: string;
+  kind: GateKind;
+  /** Of the entry that it writes. */
+  entryId: string;
+  /** Milliseconds since the epoch, when the decision came. */
+  at: number;
+  /** Those of `escalateTo` may decide. */
+  escalated: boolean;
+  confirm?: Confirm;
+  input?: ProvideInput;
+  credential?: ProvideCredential;
+}
+
+/** `counts: false` is recorded, and changes nothing else. */
+export type VerifiedDecision =
+  | {
+      v: number;
+      counts: true;
+      by: Voter;
+      /** Digest of the attestation, by which it is known again. */
+      attestation?: string;
+      /** Edited arguments, as they are to run: validated. */
+      args?: Carried<Record<string, unknown>>;
+    }
+  | { v: number; counts: false; reason: string; by?: Voter };
+
+/** Input of `holdfast.recordEntries`. */
+export interface RecordEntriesInput {
+  v: number;
+  session: string;
+  entries: RequestEntry[];
+}
+
+/** Input of `holdfast.notify`: tells people of requests that opened, or that others may decide from now on. */
+export interface NotifyInput {
+  v: number;
+  session: string;
+  app: string;
+  userId: string;
+  sessionId: string;
+  /** The workflow that waits. */
+  workflowId: string;
+  why: 'opened' | 'escalated';
+  requestIds: string[];
+}
+
+/** A pending request in the answer of the query `status`. */
+export interface WaitingRequest {
+  requestId: string;
+  kind: GateKind;
+  callKey: string;
+  callId: string;
+  tool: string;
+  /** Names of the agents from the root to the one that asks. */
+  path: string[];
+  hint: string;
+  /** Milliseconds since the epoch. */
+  since: number;
+  /** Milliseconds since the epoch; absent where it doesn't expire. */
+  until?: number;
+  /** Approvals so far, and how many it takes. */
+  votes: { approvals: number; quorum: number };
+}
+
+export const REQUEST_PREFIX = 'rq-';
+
+/** @param n from 1 within the call. */
+export function requestIdOf(callKey: string, n: number): string {
+  return `${REQUEST_PREFIX}${callKey}.${n}`;
+}
+
+/** The call that a request id names; undefined where it is none. */
+export function callKeyOfRequest(requestId: string): string | undefined {
+  const found = /^rq-(.+\.\d+\.\d+)\.\d+$/.exec(requestId);
+  return found?.[1];
+}

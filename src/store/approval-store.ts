@@ -1,0 +1,184 @@
+import type { AuthConfig } from '../events/event-actions.ts';
+import type { GateKind, OnExpiry, RequestEntry, RequestStatus, Voter } from '../protocol/gate.ts';
+import type { BeginCall, BegunCall } from './call-store.ts';
+import type { SessionNames } from './session-names.ts';
+import type { DraftEvent } from './store.ts';
+
+/** Who may decide a request, and how; durations in milliseconds. */
+export interface ApprovalTerms {
+  /** Those who may decide; anybody where there are none. */
+  approvers?: readonly string[];
+  quorum?: number;
+  expiresIn?: number;
+  onExpiry?: OnExpiry;
+  escalateAfter?: number;
+  escalateTo?: readonly string[];
+  allowEdit?: boolean;
+  notRequester?: boolean;
+}
+
+/** A request as it is made. It is bound to the call's arguments: to no others, and to no other tool. */
+export interface NewRequest {
+  requestId: string;
+  callKey: string;
+  callId: string;
+  kind: GateKind;
+  tool: string;
+  agent: string;
+  /** Names of the agents from the root to the one that asks. */
+  path: readonly string[];
+  /** The workflow that waits for the answer, and the root's. */
+  workflowId: string;
+  rootWorkflowId: string;
+  /** For people; never what the model wrote without saying so. */
+  hint: string;
+  /** As the tool gave it. */
+  payload?: unknown;
+  /** Those that are to run, as before-tool callbacks left them. */
+  args: Record<string, unknown>;
+  argsDigest: string;
+  /** Of how the tool is gated, and what it takes: a tool that has changed meanwhile isn't run. */
+  gateDigest: string;
+  /** Names of arguments that are shown to nobody. */
+  sensitive: boolean | readonly string[];
+  terms: ApprovalTerms;
+  /** Of an input: JSON Schema of the response. */
+  responseSchema?: unknown;
+  /** Of a credential; without secrets. */
+  authConfig?: AuthConfig;
+}
+
+/** A request by now. */
+export interface ApprovalRow extends Omit<NewRequest, 'path' | 'terms'>, SessionNames {
+  /** The store's internal id. */
+  session: string;
+  runKey: string;
+  invocationId: string;
+  path: string[];
+  terms: ApprovalTerms;
+  /** Attested sender of the message; absent where nobody has attested it. */
+  requester?: string;
+  status: RequestStatus;
+  /** Milliseconds since the epoch. */
+  since: number;
+  until?: number;
+  escalatedAt?: number;
+  decidedAt?: number;
+  /** Those whose decision counts by now, in order; votes that were taken back left out. */
+  votes: { by: Voter; confirmed: boolean; at: number }[];
+  reason?: string;
+  editedArgs?: Record<string, unknown>;
+  /** That of the decision. */
+  answerPayload?: unknown;
+  response?: unknown;
+  credentialRef?: string;
+}
+
+export interface ListApprovals {
+  app?: string;
+  userId?: string;
+  sessionId?: string;
+  /** All requests of a tree of turns. */
+  rootWorkflowId?: string;
+  /** Defaults to `['pending']`. */
+  status?: readonly RequestStatus[];
+  /** Defaults to 100, at most 1,000. */
+  limit?: number;
+  /** Goes on behind this one, the last of the page before. */
+  after?: { since: number; requestId: string };
+}
+
+/** A call that runs after a person was asked. */
+export interface BeginAnsweredCall extends BeginCall {
+  requestId: string;
+  /** Recorded first, in the same transaction; those that are recorded change nothing. */
+  entries: readonly RequestEntry[];
+}
+
+/**
+ * `closed`: the request was answered otherwise before, as after a reset; the call must not run.
+ * `started` carries all requests of the call, in order. An attempt that began after the latest answer and left no outcome makes
+ * the next one `unknown`.
+ */
+export type BegunAnsweredCall =
+  | Extract<BegunCall, { kind: 'settled' }>
+  | { kind: 'closed'; request: ApprovalRow }
+  | (Extract<BegunCall, { kind: 'started' }> & { requests: ApprovalRow[] });
+
+/** An attempt that ends with a question. */
+export interface SuspendCall {
+  session: string;
+  runKey: string;
+  callKey: string;
+  /** That which ends; an older one than the newest changes nothing. */
+  attempt: number;
+  request: NewRequest;
+  /** The request's event, appended with it. */
+  event: DraftEvent;
+}
+
+export interface AuditedRequest {
+  ok: boolean;
+  /** Rows that were looked at. */
+  rows: number;
+  /** What doesn't hold, each with the number of its row. */
+  problems: { n: number; problem: string }[];
+}
+
+/** A secret that is kept encrypted; see `src/credentials`. */
+export interface StoredCredential {
+  credentialRef: string;
+  app: string;
+  userId: string;
+  /** `AuthConfig.credentialKey`. */
+  credentialKey: string;
+  /** `apiKey`, `http`, … as in ADK's `AuthCredential.authType`. */
+  authType: string;
+  /** For people. */
+  label?: string;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+}
+
+/** As it lies in the store. */
+export interface SealedCredential extends StoredCredential {
+  /** Which key sealed it. */
+  keyId: string;
+  /** Base64: nonce, ciphertext and tag. */
+  sealed: string;
+}
+
+/** Requests to people, votes, and what they gave. The workflow that waits is the authority; these rows list, prove and dedupe. */
+export interface ApprovalStore {
+  /**
+   * Records what happened to requests, in order, each once; rows and audit in one transaction. A request that has ended stays as it
+   * is; what came later is in the audit.
+   */
+  recordEntries(record: { session: string; entries: readonly RequestEntry[] }): Promise<void>;
+  /** As `beginCall`, for a call whose request was answered. One round trip. */
+  beginAnsweredCall(call: BeginAnsweredCall): Promise<BegunAnsweredCall>;
+  /**
+   * Writes a request that a call makes while it runs, and its event; the attempt is no unknown one. Repeating it gives the first
+   * request of that id.
+   *
+   * @returns false where the attempt isn't the call's newest, or the call is settled, or its turn has ended.
+   */
+  suspendCall(suspend: SuspendCall): Promise<boolean>;
+  /** Undefined where there is none. */
+  findRequest(session: string, requestId: string): Promise<ApprovalRow | undefined>;
+  /** By its id alone, for those who are told nothing else; it names the session by its call key. */
+  findApproval(requestId: string): Promise<ApprovalRow | undefined>;
+  /** Oldest first. */
+  listApprovals(list?: ListApprovals): Promise<ApprovalRow[]>;
+  /** Recomputes the chain of a session's audit, those of deleted sessions included. */
+  verifyAudit(session: string): Promise<AuditedRequest>;
+
+  /** Replaces the one of the same app, user and key. */
+  putCredential(credential: Omit<SealedCredential, 'createdAt'>): Promise<StoredCredential>;
+  findCredential(
+    find: { app: string; userId: string } & ({ credentialRef: string } | { credentialKey: string }),
+  ): Promise<SealedCredential | undefined>;
+  listCredentials(list: { app: string; userId?: string }): Promise<StoredCredential[]>;
+  /** Whether there was one. */
+  removeCredential(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean>;
+}
