@@ -4,9 +4,9 @@ import { timeLeft } from '../src/flows/budgets.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../src/flows/step-draft.ts';
 import { NO_USAGE } from '../src/flows/step-usage.ts';
 import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
-import type { CallModelInput, ChainFence, FirstStep, StepOutcome } from '../src/protocol/step.ts';
+import type { CallModelInput, ChainFence, FirstStep, StepBehind, StepOutcome } from '../src/protocol/step.ts';
 import type { InvocationOutcome } from '../src/protocol/turn.ts';
-import type { CommittedStep } from '../src/store/store.ts';
+import type { CommittedStep, OpenedStep } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -20,10 +20,12 @@ import { stepInput } from './step-input.ts';
 import type { OpenStep } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
 
+type BegunStep = OpenedUnder & { opened: Exclude<OpenedStep, { kind: 'behind' }> };
+
 /** `holdfast.callModel`: one model step, from the transcript to its recorded outcome. */
 export function callModel(
   dependencies: ActivityDependencies,
-): (input: CallModelInput) => Promise<StepOutcome> {
+): (input: CallModelInput) => Promise<StepOutcome | StepBehind> {
   return (input) => {
     const { identity, invocationId, step, agent } = input;
     const place: CallPlace = {
@@ -56,21 +58,23 @@ class CallModel {
     this.#report = new StepReport(dependencies.telemetry, input);
   }
 
-  async run(): Promise<StepOutcome> {
+  async run(): Promise<StepOutcome | StepBehind> {
     const { store, transcripts } = this.#dependencies;
     const { message: _message, stateDelta: _delta, runConfig, ...position } = this.#input;
     const known = transcripts.known(position);
     let opening: OpenedUnder;
     try {
+      const { behind, ...given } = await stepInput({
+        dependencies: this.#dependencies,
+        input: this.#input,
+        known,
+        current: this.#current,
+      });
+      if (behind !== undefined) return this.#behind(behind);
       opening = await openStep(store, {
         ...position,
         ...known.ask,
-        ...(await stepInput({
-          dependencies: this.#dependencies,
-          input: this.#input,
-          known,
-          current: this.#current,
-        })),
+        ...given,
         asked: {
           ...(position.agent === undefined ? {} : { agent: position.agent }),
           ...(runConfig === undefined ? {} : { runConfig }),
@@ -83,12 +87,13 @@ class CallModel {
       throw error;
     }
     const { opened, fence } = opening;
+    if (opened.kind === 'behind') return this.#behind(opened);
     if (opened.kind === 'open') {
       this.#place.app = opened.names.app;
       this.#place.sessionId = opened.names.sessionId;
       this.#report.opened(opened);
     }
-    const told = this.#told(opening);
+    const told = this.#told({ opened, fence });
     if (opened.kind === 'finished') {
       const { inbox: _inbox, ...finished } = opened;
       return { ...finished, v: position.v, agent: opened.agent ?? position.agent ?? '', ...told };
@@ -141,7 +146,7 @@ class CallModel {
   }
 
   /** What the first step tells the workflow beside its outcome. */
-  #told({ opened, fence }: OpenedUnder): FirstStep {
+  #told({ opened, fence }: BegunStep): FirstStep {
     const { identity, step, fence: own } = this.#input;
     if (step !== 1 || identity === undefined) return {};
     const { searchAttributes, deployment, transcriptUrl } = this.#dependencies;
@@ -159,6 +164,11 @@ class CallModel {
       ...(fence.startedAt === own.startedAt ? {} : { startedAt: fence.startedAt }),
       ...(transcriptUrl === undefined ? {} : { transcript: transcriptUrl(identity) }),
     };
+  }
+
+  /** It is asked for again when the messages before it are answered. */
+  #behind({ kind, session, inbox }: Extract<OpenedStep, { kind: 'behind' }>): StepBehind {
+    return { v: this.#input.v, kind, session, inbox };
   }
 
   /** A message that can't be stored, or has another one's id: nothing of it is in the store. */

@@ -6,6 +6,7 @@ import type {
   KeepMessagesResult,
   SettleStepInput,
   SettleStepResult,
+  StepBehind,
   StepOutcome,
   ToolCallInput,
   ToolCallResult,
@@ -18,7 +19,7 @@ import { runTool } from './run-tool.ts';
 import { settleStep } from './settle-step.ts';
 
 export interface HoldfastActivities {
-  [CALL_MODEL]: (input: CallModelInput) => Promise<StepOutcome>;
+  [CALL_MODEL]: (input: CallModelInput) => Promise<StepOutcome | StepBehind>;
   [SETTLE_STEP]: (input: SettleStepInput) => Promise<SettleStepResult>;
   [KEEP_MESSAGES]: (input: KeepMessagesInput) => Promise<KeepMessagesResult>;
   [DELETE_EXPIRED_SESSIONS]: (input: RetainSessions) => Promise<ExpiredSessions>;

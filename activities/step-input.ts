@@ -22,7 +22,7 @@ import { seenEvent } from './seen-event.ts';
 import { StepTime } from './step-time.ts';
 import { UserCode } from './user-code.ts';
 
-type StepInput = Pick<OpenStep, 'message' | 'messageDigest' | 'responses'>;
+type StepInput = Pick<OpenStep, 'message' | 'messageDigest' | 'responses'> & Pick<PeekedStep, 'behind'>;
 
 interface Site {
   dependencies: ActivityDependencies;
@@ -37,8 +37,8 @@ const DELAY = 1_000;
 const HOOK = 'onUserMessageCallback';
 
 /**
- * What a step is opened with. Only where a plugin wants to see it first the store is asked what that is: a crash before the
- * opening asks the plugin again, and what is stored is one input.
+ * What a step is opened with, or why it isn't opened now. Only where a plugin wants to see it first the store is asked what that
+ * is: a crash before the opening asks the plugin again, and what is stored is one input.
  *
  * @throws what has the step tried again.
  */
@@ -56,7 +56,19 @@ async function firstInput(site: Site): Promise<StepInput> {
   const isHeard = pluginsOf(deployment, app).has(HOOK);
   const isMarked = given.message === undefined && customMetadata !== undefined;
   if (identity === undefined || (!isHeard && !isMarked)) return given;
-  const peeked = await store.peekStep({ identity, invocationId, runKey, step });
+  const { fence, mayGiveWay = false } = input;
+  const { messageDigest } = given;
+  const peeked = await store.peekStep({
+    identity,
+    invocationId,
+    runKey,
+    step,
+    fence,
+    mayGiveWay,
+    ...(messageDigest === undefined ? {} : { messageDigest }),
+  });
+  // Plugins see it when its turn comes.
+  if (peeked.behind !== undefined) return { behind: peeked.behind };
   // A retry has its message already.
   if (peeked.begun) return given;
   const original = given.message === undefined ? waiting(input, peeked, customMetadata) : given;

@@ -37,6 +37,7 @@ import {
   beginInvocation,
   type ChainState,
   endInvocation,
+  giveWay,
   type InvocationState,
   initialChain,
   restoredChain,
@@ -210,15 +211,22 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       betweenSteps: continueWhereSuggested,
     });
     const ended = await onFailure(invocation, handled);
+    if ('inbox' in ended) {
+      giveWay(chain);
+      mailbox.takeUp(ended.inbox, current);
+      continue;
+    }
     if (ended instanceof CancelledInvocation) {
       await handled();
       const { recorded, error } = ended;
-      if (recorded === undefined || recorded.status === 'interrupted') {
+      const hasEnded = recorded !== undefined && recorded.status !== 'interrupted';
+      if (hasEnded) endInvocation(chain, recorded);
+      // Its own message may yet wait in the store.
+      if (!hasEnded || chain.first === undefined) {
         status = 'interrupted';
         describe();
         throw error;
       }
-      endInvocation(chain, recorded);
       break;
     }
     mailbox.ended(current.invocationId, current.digest);

@@ -6,7 +6,7 @@ import {
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow';
-import type { FirstStep } from '../src/protocol/step.ts';
+import type { FirstStep, StepBehind } from '../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, RunningCall, TurnResult } from '../src/protocol/turn.ts';
 import { runCalls } from './run-calls.ts';
 import type { EarlyEnd, Steering } from './steering.ts';
@@ -45,17 +45,17 @@ export class CancelledInvocation {
   }
 }
 
-/** Runs an invocation from where it stands to its end, which the store has then recorded. */
+/** Runs an invocation from where it stands to its end, which the store has then recorded, unless it has to wait. */
 export async function runInvocation(
   start: AgentTurnStart,
   state: InvocationState,
   watch: InvocationWatch,
-): Promise<TurnResult | CancelledInvocation> {
+): Promise<TurnResult | CancelledInvocation | StepBehind> {
   const { steering, running } = watch;
   const deadline = new CancellationScope({ cancellable: true });
   try {
     const outcome = await steering.run(() => runSteps(start, state, watch, deadline));
-    return resultOf(state, outcome);
+    return 'kind' in outcome ? outcome : resultOf(state, outcome);
   } catch (error) {
     const cancelled = CancellationScope.current().consideredCancelled;
     const end = cancelled ? undefined : steering.earlyEnd;
@@ -83,7 +83,7 @@ async function runSteps(
   state: InvocationState,
   watch: InvocationWatch,
   deadline: CancellationScope,
-): Promise<InvocationOutcome> {
+): Promise<InvocationOutcome | StepBehind> {
   const { running, steering } = watch;
   let watched = false;
   const watchDeadline = () => {
@@ -95,6 +95,7 @@ async function runSteps(
   for (;;) {
     watch.changed();
     const outcome = await askModel(start, state);
+    if (outcome.kind === 'behind') return outcome;
     watch.firstStep(outcome);
     if (outcome.kind !== 'calls') return outcome.outcome;
     watchDeadline();

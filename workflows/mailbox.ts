@@ -107,8 +107,12 @@ export class Mailbox {
     return this.state.queue.shift();
   }
 
-  /** Accepted messages of earlier chains, which nobody has answered. */
-  takeUp(messages: readonly WaitingMessage[]): void {
+  /**
+   * Accepted messages of earlier chains, which nobody has answered.
+   *
+   * @param gaveWay the one among them that this chain began with.
+   */
+  takeUp(messages: readonly WaitingMessage[], gaveWay?: Partial<QueuedMessage>): void {
     const current = this.#recipient.current()?.invocationId;
     messages.forEach((message, index) => {
       const { invocationId, bytes } = message;
@@ -122,7 +126,7 @@ export class Mailbox {
       // What is larger went into the store before it was sent, and counts for nothing here.
       this.#insert({
         ...message,
-        ...arrivalOf(queued),
+        ...arrivalOf(invocationId === gaveWay?.invocationId ? gaveWay : queued),
         place,
         bytes: bytes > PAYLOAD_LIMIT ? 0 : bytes,
       });

@@ -4,6 +4,7 @@ import type {
   CallModelInput,
   SettleStepInput,
   SettleStepResult,
+  StepBehind,
   StepEnding,
   StepOutcome,
   StepPosition,
@@ -23,8 +24,11 @@ import type { InvocationState } from './turn-state.ts';
 
 const END_IN_FIRST_STEP = 'end-in-first-step';
 
-/** Runs the next model step and moves the state to where it ended. */
-export async function askModel(start: AgentTurnStart, state: InvocationState): Promise<StepOutcome> {
+/** Runs the next model step and moves the state to where it ended, unless it has not begun. */
+export async function askModel(
+  start: AgentTurnStart,
+  state: InvocationState,
+): Promise<StepOutcome | StepBehind> {
   const first = state.step === 0;
   const runConfig = runConfigOf(start, state);
   state.asked = state.step + 1;
@@ -32,13 +36,16 @@ export async function askModel(start: AgentTurnStart, state: InvocationState): P
     ...positionOf(state, state.asked),
     ...(state.agent === undefined ? {} : { agent: state.agent }),
     ...(first ? beginningOf(start, state) : {}),
+    // What comes later was taken in its order.
+    ...(first && state.number === 1 && start.retryOf === undefined ? { mayGiveWay: true } : {}),
     ...(runConfig ? { runConfig } : {}),
   };
-  const outcome = await scheduleActivity<StepOutcome>(
+  const outcome = await scheduleActivity<StepOutcome | StepBehind>(
     CALL_MODEL,
     [input],
     modelStepOptions(stepSummary(state)),
   );
+  if (outcome.kind === 'behind') return outcome;
   state.step = state.asked;
   state.session = outcome.session;
   state.agent = outcome.agent;

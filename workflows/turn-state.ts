@@ -53,7 +53,9 @@ export interface ChainState extends OrderBook {
   seq?: number;
   /** Absent between two invocations. */
   current?: InvocationState;
-  /** What the chain's first invocation came to. */
+  /** The invocation that the chain began with, where it waits for others to be answered, or did. */
+  gaveWay?: string;
+  /** What the invocation came to that the chain began with. */
   first?: TurnResult;
   others: OtherInvocation[];
   mailbox: MailboxState;
@@ -134,10 +136,17 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
   return chain.current;
 }
 
+/** Ends no invocation: messages that were accepted before go first. */
+export function giveWay(chain: ChainState): void {
+  if (chain.current !== undefined) chain.gaveWay = chain.current.invocationId;
+  delete chain.current;
+}
+
 export function endInvocation(chain: ChainState, result: TurnResult): void {
   delete chain.current;
   chain.seq = Math.max(chain.seq ?? 0, result.events.to);
-  if (chain.first === undefined) {
+  const { gaveWay = result.invocationId } = chain;
+  if (chain.first === undefined && result.invocationId === gaveWay) {
     chain.first = result;
     return;
   }

@@ -54,6 +54,7 @@ import type {
   SettledCall,
   SettledStep,
   SettleStep,
+  StepToPeek,
   Store,
   StoredEvent,
   StoreNotice,
@@ -128,9 +129,7 @@ export class PostgresStore implements Store {
     return opened;
   }
 
-  peekStep(
-    step: Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'>,
-  ): Promise<PeekedStep> {
+  peekStep(step: StepToPeek): Promise<PeekedStep> {
     return peekStep(this.#database, step);
   }
 

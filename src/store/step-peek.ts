@@ -3,13 +3,14 @@ import type { TurnRunConfig } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
 import { sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
-import { askedOf, call } from './step-writes.ts';
-import type { DraftEvent, OpenStep, PeekedStep, SessionNames } from './store.ts';
+import { askedOf, type BehindAnswer, behindOf, call } from './step-writes.ts';
+import type { DraftEvent, PeekedStep, SessionNames, StepToPeek } from './store.ts';
 
-const PEEK = call('holdfast.peek_step_1', 7);
+const PEEK = call('holdfast.peek_step_1', 10);
 
 interface PeekAnswer {
   names: SessionNames | null;
+  behind: BehindAnswer | null;
   begun: boolean;
   seq: number;
   from: number;
@@ -25,10 +26,7 @@ interface PeekAnswer {
   state: StateParts;
 }
 
-export async function peekStep(
-  database: Database,
-  step: Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'>,
-): Promise<PeekedStep> {
+export async function peekStep(database: Database, step: StepToPeek): Promise<PeekedStep> {
   const { identity } = step;
   const keys = identity && sessionKeys(identity);
   const [row] = await database.query<{ answer: PeekAnswer }>(PEEK, [
@@ -39,9 +37,13 @@ export async function peekStep(
     step.invocationId,
     step.runKey,
     step.step,
+    step.fence?.startedAt,
+    step.messageDigest,
+    step.mayGiveWay ?? false,
   ]);
   const {
     names,
+    behind,
     begun,
     seq,
     from,
@@ -57,6 +59,7 @@ export async function peekStep(
   } = (row as { answer: PeekAnswer }).answer;
   return {
     names: names ?? namesOf(identity as SessionNames),
+    ...(behind === null ? {} : { behind: behindOf(behind) }),
     begun,
     ...(message === null ? {} : { message }),
     ...(stateDelta === null ? {} : { stateDelta }),

@@ -10,7 +10,7 @@ import type { CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } fr
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
-const OPEN = call('holdfast.open_step_2', 23);
+const OPEN = call('holdfast.open_step_2', 24);
 const COMMIT = call('holdfast.commit_step_1', 31);
 const COMMIT_KEEPING = call('holdfast.commit_kept_step_1', 32);
 
@@ -25,6 +25,13 @@ interface Told {
   seq: number;
   from: number;
   inbox: InboxEntry[] | null;
+}
+
+export interface BehindAnswer {
+  kind: 'behind';
+  session: string;
+  seq: number;
+  inbox: InboxEntry[];
 }
 
 interface FinishedAnswer extends Told {
@@ -61,7 +68,7 @@ interface OpenAnswer extends Told {
 }
 
 interface OpenRow {
-  answer: OpenAnswer | FinishedAnswer | RecordedAnswer;
+  answer: OpenAnswer | FinishedAnswer | RecordedAnswer | BehindAnswer;
 }
 
 export async function openStep(
@@ -97,8 +104,10 @@ export async function openStep(
     step.knownSeq ?? 0,
     step.messageDigest,
     askedJson(step.asked),
+    step.mayGiveWay ?? false,
   ]);
   const { answer } = row as OpenRow;
+  if (answer.kind === 'behind') return { opened: behindOf(answer), appended: false };
   const inbox = (answer.inbox ?? []).map(waitingMessage);
   if (answer.kind === 'finished') {
     return { opened: { ...answer, agent: answer.agent ?? undefined, inbox }, appended: false };
@@ -127,6 +136,10 @@ export async function openStep(
     },
     appended,
   };
+}
+
+export function behindOf(answer: BehindAnswer): Extract<OpenedStep, { kind: 'behind' }> {
+  return { ...answer, inbox: answer.inbox.map(waitingMessage) };
 }
 
 /** A run's column. */

@@ -1,11 +1,38 @@
 /** Plugins see a step's input before it is appended. */
 export const hooks = `
+-- The answer to a chain's first step whose message an earlier chain has accepted, where others wait before it; null where it
+-- may begin, or is to be refused.
+create function holdfast.behind_1(s holdfast.sessions, invocation text, chain_started_at bigint, message_digest text)
+returns json language plpgsql stable as $$
+#variable_conflict use_variable
+declare
+  own holdfast.inbox;
+begin
+  select * into own from holdfast.inbox i
+    where i.waits_in = s.id and i.invocation_id = invocation and i.chain_started_at <> chain_started_at;
+  -- A place below zero is that of a message that goes before those that wait.
+  if not found or own.place < 0 or message_digest <> own.digest then
+    return null;
+  end if;
+  perform from holdfast.inbox i
+    where i.waits_in = s.id and i.chain_started_at <> chain_started_at
+      and (i.chain_started_at, i.place, i.created_at) < (own.chain_started_at, own.place, own.created_at)
+    limit 1;
+  if not found then
+    return null;
+  end if;
+  return json_build_object('kind', 'behind', 'session', s.id, 'seq', s.last_seq, 'inbox', (
+    select json_agg(json_build_array(i.message_id, i.invocation_id, i.agent, i.run_config, i.place, i.digest, i.bytes)
+        order by i.chain_started_at, i.place, i.created_at)
+      from holdfast.inbox i where i.waits_in = s.id and i.chain_started_at <> chain_started_at));
+end $$;
+
 -- From the second step on a message stands in place of what the calls of the step before merge into.
 create function holdfast.open_step_2(
   session text, name_key text, app_key text, user_key text, app text, user_id text, name text, message_id text,
   invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
   author text, branch text, message json, delta jsonb, event_id uuid, known_session text, known_seq bigint,
-  message_digest text, asked json
+  message_digest text, asked json, may_give_way boolean
 ) returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -16,6 +43,7 @@ declare
   before record;
   appended record;
   inbox json;
+  behind json;
   own boolean := false;
   taken record;
   carried jsonb;
@@ -49,6 +77,12 @@ begin
         into inbox from holdfast.inbox i -- A chain knows those that it has accepted itself.
         where i.waits_in = s.id and i.invocation_id <> invocation and i.chain_started_at <> fence_started_at;
       own := exists (select from holdfast.inbox i where i.session_id = s.id and i.invocation_id = invocation);
+      if own and may_give_way and r.run_key is null then
+        behind := holdfast.behind_1(s, invocation, fence_started_at, message_digest);
+        if behind is not null then
+          return behind;
+        end if;
+      end if;
     end if;
   end if;
   if r.status <> 'running' then
@@ -236,7 +270,7 @@ end $$;
 
 -- What open_step_2 would append, and the state before it. Reads only, and as of one moment.
 create function holdfast.peek_step_1(session text, name_key text, app_key text, user_key text, invocation text, run text,
-  at_step int) returns json language plpgsql stable as $$
+  at_step int, chain_started_at bigint, given_digest text, may_give_way boolean) returns json language plpgsql stable as $$
 #variable_conflict use_variable
 declare
   s holdfast.sessions;
@@ -244,6 +278,7 @@ declare
   step_status text;
   before record;
   begun boolean;
+  behind json;
   message json;
   state_delta json;
   message_digest text;
@@ -271,6 +306,9 @@ begin
     if not begun then
       select i.message, i.state_delta, i.digest into message, state_delta, message_digest
         from holdfast.inbox i where i.session_id = s.id and i.invocation_id = invocation;
+      if found and may_give_way and r.run_key is null then
+        behind := holdfast.behind_1(s, invocation, chain_started_at, given_digest);
+      end if;
     end if;
   elsif r.run_key is null then
     raise exception using errcode = 'HF002', message = format('run %s is not in the store', run);
@@ -298,7 +336,7 @@ begin
   return json_build_object(
     'names', case when s.id is not null then
       json_build_object('app', s.app, 'userId', s.user_id, 'sessionId', s.name) end,
-    'begun', begun, 'seq', coalesce(s.last_seq, 0), 'from', coalesce(r.first_seq, 0), 'userContent', user_content,
+    'behind', behind, 'begun', begun, 'seq', coalesce(s.last_seq, 0), 'from', coalesce(r.first_seq, 0), 'userContent', user_content,
     'message', message, 'stateDelta', state_delta, 'messageDigest', message_digest, 'responses', responses, 'delta', delta,
     'answers', answers, 'asked', own.asked,
     'state', json_build_array(coalesce(s.state, '{}'),

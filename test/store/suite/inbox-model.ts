@@ -20,7 +20,7 @@ type Operation =
   | { type: 'keep'; messages: Sent[]; newChain: boolean }
   | { type: 'upload'; id: string; content: Content }
   /** A turn begins: with the first message that waits, or with one that is sent along. */
-  | { type: 'begin'; with: 'waiting' | { id: string; content: Content } }
+  | { type: 'begin'; with: 'waiting' | { id: string; content: Content }; mayGiveWay: boolean }
   | { type: 'end'; how: 'answer' | 'interrupt' | 'vanish' };
 
 interface Row {
@@ -56,6 +56,13 @@ class Model {
     if (status !== 'waiting') {
       this.rows.set(id, { status: 'uploaded', content, chain: 0, place: 0 });
     }
+  }
+
+  /** Whether it may not begin yet. */
+  isBehind(id: string, content: Content, chain: number): boolean {
+    const row = this.rows.get(id);
+    if (this.begun.has(id) || row?.status !== 'waiting' || row.content !== content) return false;
+    return row.chain !== chain && this.waiting()[0] !== id;
   }
 
   begin(id: string, content: Content): boolean {
@@ -101,6 +108,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     arbitrary: fc.record({
       type: fc.constant('begin' as const),
       with: fc.oneof({ weight: 3, arbitrary: fc.constant('waiting' as const) }, fc.record({ id, content })),
+      mayGiveWay: fc.boolean(),
     }),
   },
   {
@@ -169,7 +177,14 @@ export function inboxModelSuite(store: () => PostgresStore): void {
               ? (model.rows.get(messageId)?.content as Content)
               : (next.with as { content: Content }).content;
             const turn = new Turn(store(), { names, messageId, fence: chain });
-            const open = () => turn.open(1, { text, digest: digest(text), fromInbox: waits });
+            const { mayGiveWay } = next;
+            const open = () => turn.open(1, { text, digest: digest(text), fromInbox: waits, mayGiveWay });
+            if (mayGiveWay && model.isBehind(messageId, text, chain.startedAt)) {
+              const told = await open();
+              expect(told).toMatchObject({ kind: 'behind' });
+              expect(told.inbox.map(({ messageId: waiting }) => waiting)).toEqual(model.waiting());
+              continue;
+            }
             if (!model.begin(messageId, text)) {
               await expect(open()).rejects.toBeInstanceOf(MessageConflict);
               continue;

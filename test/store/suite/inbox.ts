@@ -141,6 +141,54 @@ export function inboxSuite(store: () => PostgresStore): void {
     expect((await new Turn(store(), { names: newNames() }).opened(1)).inbox).toEqual([]);
   });
 
+  test('a message that was accepted behind others gives way to them, and writes nothing [message.acknowledged]', async () => {
+    const names = newNames();
+    await keep(names, [toKeep(names, 'a2', { place: 2 }), toKeep(names, 'a1', { place: 1 })], 10);
+    await keep(names, [toKeep(names, 'b1', { place: 1 })], 20);
+    await store().uploadMessage({ ...names, messageId: 'up', message: 'up' });
+    const begin = (messageId: string, more: Parameters<Turn['open']>[1] = {}) =>
+      new Turn(store(), { names, messageId }).open(1, { mayGiveWay: true, ...more });
+    const sentAlong = { text: 'text of a2', digest: messageDigest('text of a2') };
+    for (const how of [{ fromInbox: true }, sentAlong]) {
+      const told = await begin('a2', how);
+      expect(told).toMatchObject({ kind: 'behind', seq: 0 });
+      expect(told.inbox.map(({ messageId }) => messageId)).toEqual(['a1', 'a2', 'b1']);
+      expect(told.inbox).toMatchObject([
+        { place: 1 },
+        { digest: messageDigest('text of a2'), bytes: 20 },
+        {},
+      ]);
+    }
+    expect(await begin('b1', { fromInbox: true })).toMatchObject({ kind: 'behind' });
+    expect(
+      await store().findInvocation(names, new Turn(store(), { names, messageId: 'a2' }).invocationId),
+    ).toBe(undefined);
+    expect(await store().readEvents(names)).toEqual([]);
+    expect(await store().readInbox(names)).toHaveLength(4);
+    const other = { text: 'another', digest: messageDigest('another') };
+    await expect(begin('a2', other)).rejects.toBeInstanceOf(MessageConflict);
+
+    // The older ones that wait go on waiting for one that nobody has accepted yet.
+    expect(await begin('up', { fromInbox: true })).toMatchObject({ kind: 'open', inbox: { length: 3 } });
+    expect(await begin('new')).toMatchObject({ kind: 'open', inbox: { length: 3 } });
+    expect(await begin('a1', { fromInbox: true })).toMatchObject({ kind: 'open', inbox: { length: 2 } });
+    expect(await begin('a2', sentAlong)).toMatchObject({ kind: 'open', inbox: [{ messageId: 'b1' }] });
+    expect(await begin('a2', sentAlong)).toMatchObject({ kind: 'open', attempt: 2 });
+  });
+
+  test('a message gives way to none that it goes before: as one that interrupts, or of its own chain', async () => {
+    const names = newNames();
+    const fence = nextFence();
+    await keep(names, [toKeep(names, 'a', { place: 1 })], 10);
+    await keep(names, [toKeep(names, 'urgent', { place: -5 })], 20);
+    await keep(names, [toKeep(names, 'own', { place: 1 })], fence.startedAt);
+    const begin = (messageId: string) =>
+      new Turn(store(), { names, messageId, fence }).opened(1, { mayGiveWay: true, fromInbox: true });
+    expect(await begin('own')).toMatchObject({ inbox: [{ messageId: 'a' }, { messageId: 'urgent' }] });
+    fence.startedAt = nextFence().startedAt;
+    expect(await begin('urgent')).toMatchObject({ inbox: [{ messageId: 'a' }] });
+  });
+
   test('a message is kept once, its id is good for one content [message.acknowledged]', async () => {
     const names = newNames();
     const first = toKeep(names, 'm1', { place: 1 });

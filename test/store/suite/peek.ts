@@ -76,6 +76,24 @@ export function peekSuite(store: () => PostgresStore): void {
     });
   });
 
+  test('a message that has to give way is seen to, and one of another content is not [plugin.message]', async () => {
+    const names = newNames();
+    const messages = ['m1', 'm2'].map((id, place) => toKeep(names, id, { place }));
+    await store().keepMessages({ ...names, startedAt: 1, messages });
+    const turn = new Turn(store(), { names, messageId: 'm2' });
+    const told = await turn.open(1, { mayGiveWay: true, fromInbox: true });
+    expect(told).toMatchObject({ kind: 'behind', inbox: [{ messageId: 'm1' }, { messageId: 'm2' }] });
+    for (const more of [{}, { messageDigest: messages[1]?.digest }]) {
+      expect((await turn.peek(1, { mayGiveWay: true, ...more })).behind).toEqual(told);
+    }
+    const peeks = [{ mayGiveWay: true, messageDigest: 'other' }, { mayGiveWay: false }, {}];
+    for (const more of peeks) expect(await turn.peek(1, more)).not.toHaveProperty('behind');
+    const first = new Turn(store(), { names, messageId: 'm1' });
+    expect(await first.peek(1, { mayGiveWay: true })).not.toHaveProperty('behind');
+    await first.opened(1, { mayGiveWay: true, fromInbox: true });
+    expect(await turn.peek(1, { mayGiveWay: true })).not.toHaveProperty('behind');
+  });
+
   test('the responses to come are seen as they will be appended, again and again [plugin.events]', async () => {
     const turn = await withCalls(2, { own: 0, 'temp:m': 1 });
     await turn.settle(1, 1, { n: 1 }, { stateDelta: { own: 2 } });
@@ -157,7 +175,7 @@ export function peekSuite(store: () => PostgresStore): void {
     expect(watched).toHaveLength(1);
     const { rows } = await sql<{ provolatile: string }>`
       select distinct provolatile from pg_proc
-      where proname in ('peek_step_1', 'merged_responses_1')`.execute(store().db);
+      where proname in ('peek_step_1', 'merged_responses_1', 'behind_1')`.execute(store().db);
     expect(rows).toEqual([{ provolatile: 's' }]);
   });
 

@@ -19,6 +19,7 @@ import type {
   SettledCall,
   SettledStep,
   SettleStep,
+  StepToPeek,
   StepUsage,
   Store,
 } from '../../../src/store/store.ts';
@@ -88,6 +89,7 @@ export class Turn {
       session = undefined as string | undefined,
       asked = undefined as OpenStep['asked'],
       responses = undefined as DraftEvent | undefined,
+      mayGiveWay = false,
     } = {},
   ) {
     const message = {
@@ -112,6 +114,7 @@ export class Turn {
       fence: this.fence,
       seq: this.seq,
       knownSeq,
+      mayGiveWay,
     });
     this.session = opened.session;
     this.seq = opened.seq;
@@ -125,13 +128,15 @@ export class Turn {
   }
 
   /** What `open` would append. */
-  peek(step: number): Promise<PeekedStep> {
-    const { names, messageId, session, invocationId } = this;
+  peek(step: number, more: Partial<StepToPeek> = {}): Promise<PeekedStep> {
+    const { names, messageId, session, invocationId, fence } = this;
     return this.store.peekStep({
       ...(step === 1 ? { identity: { ...names, messageId } } : { session }),
       invocationId,
       runKey: invocationId,
       step,
+      fence,
+      ...more,
     });
   }
 
