@@ -1,3 +1,4 @@
+import type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 
 /** What was given names no turn, session or call that could exist, or no message. Nothing was sent. */
@@ -62,4 +63,56 @@ export class FollowerTooSlow extends Error {
 export class UnknownCall extends Error {
   readonly code = 'HOLDFAST_UNKNOWN_CALL';
   override readonly name = 'UnknownCall';
+}
+
+/** How a request has ended. */
+export interface EndedRequest {
+  requestId: string;
+  status: Exclude<RequestStatus, 'pending'>;
+  /** Milliseconds since the epoch; absent where it is not recorded. */
+  at?: number;
+}
+
+/** A request has ended, by an answer or without one: nothing was changed. */
+export class RequestNotPending extends Error {
+  readonly code = 'HOLDFAST_REQUEST_NOT_PENDING';
+  override readonly name = 'RequestNotPending';
+  /** What became of it, where that is known. */
+  readonly request: EndedRequest | undefined;
+
+  constructor(message: string, request?: EndedRequest) {
+    super(message);
+    this.request = request;
+  }
+}
+
+/** There is no such request. */
+export class RequestNotFound extends Error {
+  readonly code = 'HOLDFAST_REQUEST_NOT_FOUND';
+  override readonly name = 'RequestNotFound';
+}
+
+/** Several pending requests fit what was named. */
+export class AmbiguousRequest extends Error {
+  readonly code = 'HOLDFAST_AMBIGUOUS_REQUEST';
+  override readonly name = 'AmbiguousRequest';
+  /** Of those that fit. */
+  readonly requestIds: readonly string[];
+
+  constructor(message: string, requestIds: readonly string[] = []) {
+    super(message);
+    this.requestIds = requestIds;
+  }
+}
+
+/** A decision doesn't count; the message says why, and the request is as it was. */
+export class DecisionRefused extends Error {
+  readonly code = 'HOLDFAST_DECISION_REFUSED';
+  override readonly name = 'DecisionRefused';
+  readonly receipt: DecisionReceipt | undefined;
+
+  constructor(message: string, receipt?: DecisionReceipt) {
+    super(message);
+    this.receipt = receipt;
+  }
 }

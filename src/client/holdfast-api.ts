@@ -1,7 +1,9 @@
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
+import type { Approvals } from './approvals.ts';
 import type { ClientSessions } from './client-sessions.ts';
+import type { Credentials } from './credentials.ts';
 import type { FollowOptions } from './follow-events.ts';
 import type { OutgoingMessage } from './outgoing-turn.ts';
 import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './steering.ts';
@@ -19,6 +21,10 @@ export interface SentMessage extends SessionNames {
  */
 export interface HoldfastApi {
   readonly sessions: Pick<ClientSessions, 'create' | 'get' | 'list' | 'delete' | 'fork' | 'rewind' | 'retry'>;
+  /** Requests to people: listed, answered, proved. */
+  readonly approvals: Approvals;
+  /** Secrets of users, for tools. */
+  readonly credentials: Credentials;
   sendMessage(message: OutgoingMessage): Promise<TurnHandle>;
   /** Undefined where nobody has heard of the message. Sends nothing. */
   turn(message: SentMessage): Promise<TurnHandle | undefined>;

@@ -1,3 +1,4 @@
+export type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
 export type {
   CancelReceipt,
   InterruptReceipt,
@@ -15,18 +16,34 @@ export type {
   TurnStatus,
   TurnUsage,
 } from '../protocol/turn.ts';
+export type { AuditRow } from '../store/session-store.ts';
+export type { ApprovalRow, AuditedRequest, ListApprovals, StoredCredential } from '../store/store.ts';
+export type {
+  Approvals,
+  ConfirmOptions,
+  ProvideCredentialOptions,
+  ProvideInputOptions,
+  WhichAudit,
+  WhichRequest,
+} from './approvals.ts';
 export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';
 export {
+  AmbiguousRequest,
+  DecisionRefused,
+  type EndedRequest,
   FollowerTooSlow,
   InvalidTurn,
   MessageRejected,
   MessageTooLarge,
   NoAnswer,
+  RequestNotFound,
+  RequestNotPending,
   StoreNeeded,
   TurnRunning,
   UnknownCall,
 } from './client-errors.ts';
 export type { ClientSessions } from './client-sessions.ts';
+export type { Credentials, GivenCredential, PutCredential } from './credentials.ts';
 export type { DeletedExpired, DeletedSessions, DeleteSessionOptions } from './delete-session.ts';
 export type { Disposition } from './deliver.ts';
 export type { FollowOptions } from './follow-events.ts';

@@ -1,0 +1,98 @@
+import type {
+  Confirm,
+  DecisionReceipt,
+  ProvideCredential,
+  ProvideInput,
+  RequestName,
+} from '../protocol/gate.ts';
+import type { AuditRow } from '../store/session-store.ts';
+import type { ApprovalRow, AuditedRequest, ListApprovals, SessionNames } from '../store/store.ts';
+import type { AnswerOptions, Confirmed } from './steering.ts';
+
+/**
+ * Names a request: by its own id, with or without its session; or by its session, with the call where several requests are
+ * pending in it. An id that is another session's is not found.
+ */
+export type WhichRequest =
+  | ({ requestId: string } & Partial<SessionNames>)
+  | (SessionNames & Omit<RequestName, 'requestId'> & { requestId?: undefined });
+
+/** What {@link Approvals.confirm} takes. */
+export interface ConfirmOptions
+  extends AnswerOptions,
+    Pick<Confirm, 'confirmed' | 'withdraw' | 'args' | 'payload' | 'reason' | 'attestation'> {}
+
+/** What {@link Approvals.provideInput} takes. */
+export interface ProvideInputOptions extends AnswerOptions, Pick<ProvideInput, 'response'> {}
+
+/** What {@link Approvals.provideCredential} takes. */
+export interface ProvideCredentialOptions extends AnswerOptions, Pick<ProvideCredential, 'credentialRef'> {}
+
+/** Names a session; one that was deleted by the store's id of it only. */
+export type WhichAudit = SessionNames | { session: string };
+
+/** What requests to people are listed, answered and proved by, whichever way they are reached. */
+export interface Approvals {
+  /**
+   * Requests, the oldest first: pending ones unless told otherwise.
+   *
+   * @throws InvalidTurn
+   * @example
+   * for (const { requestId, hint, args } of await client.approvals.list({ app: 'shop' })) console.log(requestId, hint, args);
+   */
+  list(list?: ListApprovals): Promise<ApprovalRow[]>;
+  /**
+   * Undefined where there is none. A call's pending request, or the latest that it made.
+   *
+   * @throws AmbiguousRequest where several pending ones fit; InvalidTurn
+   */
+  get(which: WhichRequest): Promise<ApprovalRow | undefined>;
+  /**
+   * Approves or rejects a call, or counts as one vote of several. With no worker up the decision is kept for the next one, and is
+   * not confirmed.
+   *
+   * @param options `args` run in place of those that were shown, where the request allows it; `withdraw` takes an earlier vote
+   * back; `attestation` proves who decides.
+   * @throws RequestNotFound, AmbiguousRequest, InvalidTurn
+   * @throws RequestNotPending where it was answered otherwise, has expired, or its turn has ended.
+   * @throws DecisionRefused where the decision doesn't count: it is not this person's, or not of these arguments.
+   * @example
+   * await client.approvals.confirm({ requestId }, { confirmed: false, reason: 'the order is older than a year' });
+   */
+  confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>>;
+  /**
+   * Answers a request for input.
+   *
+   * @param options `response`: JSON, checked by the request's schema.
+   * @throws as {@link confirm}
+   * @example
+   * await client.approvals.provideInput({ requestId }, { response: { size: 'L' } });
+   */
+  provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>>;
+  /**
+   * Answers a request for a credential with one that {@link Credentials.put} has stored.
+   *
+   * @throws as {@link confirm}
+   * @example
+   * const { credentialRef } = await client.credentials.put({ app, userId, credentialKey, credential });
+   * await client.approvals.provideCredential({ requestId }, { credentialRef });
+   */
+  provideCredential(
+    which: WhichRequest,
+    options: ProvideCredentialOptions,
+  ): Promise<Confirmed<DecisionReceipt>>;
+  /**
+   * What happened in a session that is to be proved, in order: each request, vote, edit and expiry among it.
+   *
+   * @throws SessionNotFound, InvalidTurn
+   */
+  audit(which: WhichAudit): Promise<AuditRow[]>;
+  /**
+   * Recomputes the hash chain of a session's audit.
+   *
+   * @throws SessionNotFound, InvalidTurn
+   * @example
+   * const { ok, problems } = await client.approvals.verifyAudit(names);
+   */
+  verifyAudit(which: WhichAudit): Promise<AuditedRequest>;
+}
