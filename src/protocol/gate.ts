@@ -95,6 +95,8 @@ export interface Voter {
   verified: boolean;
   /** Where the decision was made: `cli`, `slack`, … */
   channel?: string;
+  /** Digest of the attestation, by which it is known again: one counts once. */
+  attestation?: string;
 }
 
 /** How a request stands, or has ended. */

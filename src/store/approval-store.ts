@@ -66,6 +66,8 @@ export interface ApprovalRow extends Omit<NewRequest, 'path' | 'terms'>, Session
   decidedAt?: number;
   /** Those whose decision counts by now, in order; votes that were taken back left out. */
   votes: { by: Voter; confirmed: boolean; at: number }[];
+  /** What has happened to it, oldest first; of the decisions that don't count the newest 20. */
+  history: RecordedEntry[];
   reason?: string;
   editedArgs?: Record<string, unknown>;
   /** That of the decision. */
@@ -73,6 +75,9 @@ export interface ApprovalRow extends Omit<NewRequest, 'path' | 'terms'>, Session
   response?: unknown;
   credentialRef?: string;
 }
+
+/** An entry without what the person gave. */
+export type RecordedEntry = Pick<RequestEntry, 'entryId' | 'kind' | 'at' | 'by' | 'confirmed' | 'reason'>;
 
 export interface ListApprovals {
   app?: string;

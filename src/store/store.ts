@@ -27,6 +27,7 @@ export type {
   BegunAnsweredCall,
   ListApprovals,
   NewRequest,
+  RecordedEntry,
   SealedCredential,
   StoredCredential,
   SuspendCall,
