@@ -22,9 +22,14 @@ export interface TranscriptEvent {
  */
 export type Sight = 'own' | 'foreign' | 'hidden' | 'answers';
 
-/** Semantics: `getContents` of `@google/adk` 2.0.0, which leaves out every event that begins with an empty text. */
+/**
+ * Semantics: `getContents` of `@google/adk` 2.0.0, which leaves out every event that begins with an empty text, and every event
+ * with a reserved call: here a model sees what it has asked by `adk_request_input`, the answer, and the calls beside it.
+ */
 export function sightOf(event: TranscriptEvent, { agent, branch }: Perspective): Sight {
   const { content, isolationScope } = event.event;
+  // It asks people, and an answer to it is no model's to read.
+  if (event.kind === 'request') return 'hidden';
   if (content === undefined || !saysSomething(content) || isolationScope !== undefined) return 'hidden';
   if (isOfAnotherBranch(event.event.branch, branch)) return 'hidden';
   const parts = content.parts ?? [];
@@ -32,7 +37,7 @@ export function sightOf(event: TranscriptEvent, { agent, branch }: Perspective):
   const answers = !foreign && parts.some(({ functionResponse }) => functionResponse !== undefined);
   // A person may say more than the answer that was asked for.
   if (answers && event.kind === 'message') return 'answers';
-  if (parts.some(isReservedPart)) return 'hidden';
+  if (event.kind !== 'model' && parts.some(isReservedPart)) return 'hidden';
   if (!foreign) return answers ? 'answers' : 'own';
   return isTellable(content) ? 'foreign' : 'hidden';
 }

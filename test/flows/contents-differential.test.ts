@@ -21,6 +21,7 @@ import { type ConversationShape, conversations } from './random-conversation.ts'
  * | responses that match nothing are left out, and the engine is told | ADK fails this request, then leaves them out |
  * | answers to another agent's call are retold | ADK fails this request, then leaves them out |
  * | only a message hides what stands between the calls and its answers | merged responses come late where runs go on at the same time: ADK hides what the others and the user said |
+ * | a model's own call of `adk_request_input` is seen, with its answer and the calls beside it | ADK hides all of them from it |
  * | a message with an answer to a request keeps what else it says | ADK leaves out the user's words |
  * | results of code come with their code, like responses with their calls | ADK's `'none'` begins with another agent's result |
  * | answers to requests, and calls of other branches, don't lengthen the turn of `includeContents: 'none'` | the agent sees neither |

@@ -302,94 +302,40 @@ describe('requests to people', () => {
     ]);
   });
 
-  test('a model event that asks a person is left out with all its calls [contents.reserved]', () => {
+  test('a model sees what it has asked a person by itself, the answer, and the calls beside it [contents.reserved] [input.request]', () => {
+    const question = call('adk_request_input', 'call-2');
+    const own = draft('request', 'root', 'a', user(call('adk_request_input', 'rq-a.1.1.1')));
     const contents = contentsOf(
       events(
         message(text('pay')),
-        asked('a', pay, call('adk_request_input', 'adk-q')),
-        answered('a', response('pay', 'paid', 'call-1'), response('adk_request_input', '', 'adk-q')),
+        asked('a', pay, question),
+        own,
+        answered('a', response('pay', 'paid', 'call-1'), response('adk_request_input', 'blue', 'call-2')),
         said(text('paid')),
-      ),
-      ROOT,
-    );
-    expect(contents).toEqual([user(text('pay')), model(text('paid'))]);
-  });
-});
-
-describe('code that a model wrote', () => {
-  const code = (source: string): Part => ({ executableCode: { code: source } });
-  const result = (output: string): Part => ({ codeExecutionResult: { output } });
-
-  test('stands with its result, and has a place among the calls [contents.pairs]', () => {
-    const parts = [call('pay', 'adk-1'), code('1 + 1'), call('send', 'adk-2')];
-    const answers = [response('pay', 'paid', 'adk-1'), result('2'), response('send', 'sent', 'adk-2')];
-    const all = events(message(text('go')), asked('a', ...parts), answered('a', ...answers));
-    expect(contentsOf(all, ROOT)).toEqual([
-      user(text('go')),
-      model(call('pay'), code('1 + 1'), call('send')),
-      user(response('pay', 'paid'), result('2'), response('send', 'sent')),
-    ]);
-    const swapped = [answers[1], answers[0], answers[2]] as Part[];
-    const wrong = events(message(text('go')), asked('a', ...parts), answered('a', ...swapped));
-    expect(contentsOf(wrong, ROOT)).toEqual([user(text('go'))]);
-  });
-
-  test('without calls it is there before its result is, and the result comes right behind it [contents.pairs]', () => {
-    const open = [message(text('go')), asked('a', text('so'), code('1 + 1'))];
-    expect(contentsOf(events(...open), ROOT)).toEqual([user(text('go')), model(text('so'), code('1 + 1'))]);
-    const late = [...open, message(text('well?')), answered('a', result('2'))];
-    expect(contentsOf(events(...late), ROOT)).toEqual([
-      user(text('go')),
-      model(text('so'), code('1 + 1')),
-      user(result('2')),
-      user(text('well?')),
-    ]);
-  });
-
-  test('that the provider ran has its result already, and no place [contents.pairs]', () => {
-    const parts = [code('1 + 1'), result('2'), code('2 + 2'), call('pay', 'adk-1')];
-    const all = events(
-      message(text('go')),
-      asked('a', ...parts),
-      answered('a', result('4'), response('pay', 'paid', 'adk-1')),
-    );
-    expect(contentsOf(all, ROOT).at(-1)).toEqual(user(result('4'), response('pay', 'paid')));
-    const provider = events(
-      message(text('go')),
-      asked('a', code('1 + 1'), call('pay', 'adk-1')),
-      answered('a', response('pay', 'paid', 'adk-1')),
-    );
-    expect(contentsOf(provider, ROOT).at(-1)).toEqual(user(response('pay', 'paid')));
-  });
-});
-
-describe('empty texts', () => {
-  test('an event whose first part is one keeps its calls, signatures and words, which ADK drops [contents.emptyPart]', () => {
-    const parts = [text(''), call('pay', 'call-1')];
-    const contents = contentsOf(
-      events(
-        message(text('pay')),
-        asked('a', ...parts),
-        answered('a', response('pay', 'paid', 'call-1')),
-        said({ text: '', thoughtSignature: 'c2ln' }),
-        message(text(''), text('thanks')),
       ),
       ROOT,
     );
     expect(contents).toEqual([
       user(text('pay')),
-      model(...parts),
-      user(response('pay', 'paid', 'call-1')),
-      model({ text: '', thoughtSignature: 'c2ln' }),
-      user(text(''), text('thanks')),
+      model(pay, question),
+      user(response('pay', 'paid', 'call-1'), response('adk_request_input', 'blue', 'call-2')),
+      model(text('paid')),
     ]);
   });
 
-  test('an event that is nothing else is no content: some providers refuse it, in every later request [contents.emptyPart]', () => {
-    const contents = contentsOf(
-      events(message(text('hi')), said(text('')), said({ text: '', thought: true }), message(text(''))),
-      ROOT,
+  test('responses stand with their calls across requests, in each perspective [contents.reserved] [confirm.events]', () => {
+    const requests = ['rq-a.1.0.1', 'rq-a.1.0.2'].map((id) =>
+      draft('request', 'root', 'a', user(call('adk_request_confirmation', id))),
     );
-    expect(contents).toEqual([user(text('hi'))]);
+    const stored = events(
+      message(text('pay')),
+      asked('a', pay),
+      ...requests,
+      answered('a', response('pay', 'paid', 'call-1')),
+    );
+    const seen = [user(text('pay')), model(pay), user(response('pay', 'paid', 'call-1'))];
+    expect(contentsOf(stored, ROOT)).toEqual(seen);
+    expect(contentsOf(stored, { ...ROOT, include: 'none' })).toEqual(seen);
+    expect(contentsOf(stored.slice(0, -1), ROOT)).toEqual([user(text('pay'))]);
   });
 });
