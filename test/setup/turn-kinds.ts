@@ -249,6 +249,18 @@ export const TURN_KINDS: Record<string, TurnKind> = {
       await (await client.sendMessage(turn)).result();
     },
   },
+  'gave-way': {
+    script: waiting,
+    async drive(environment, names) {
+      await whileWaiting(environment, names, async (handle) => {
+        for (const text of ['one', 'two'])
+          await handle.executeUpdate('sendMessage', { args: [message(text)] });
+        await handle.terminate();
+      });
+      const again = { ...names, message: 'two', messageId: 'two' };
+      await (await environment.client.sendMessage(again)).result();
+    },
+  },
   'continues-as-new': {
     script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]),
     serverConfig: oftenNew,

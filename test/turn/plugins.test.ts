@@ -240,6 +240,35 @@ describe('plugins of an app', () => {
     expect(events[2]?.event.customMetadata).toEqual({ channel: 'chat' });
   });
 
+  test('hear a message that gives way to others once, when its turn comes [plugin.hooks]', async () => {
+    const asked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    model.respond = async () => {
+      asked.resolve();
+      await goOn.promise;
+      return saying('fine');
+    };
+    const heard: string[] = [];
+    hooks.message = (message) => {
+      const said = stringifyContent({ content: message });
+      heard.push(said);
+      return text(`${said}, please`);
+    };
+    const names = { app: 'plugged', userId: 'ada', sessionId: randomUUID() };
+    const send = (message: string) =>
+      environment.client.sendMessage({ ...names, message, messageId: message });
+    const first = await send('first');
+    await asked.promise;
+    for (const message of ['second', 'third']) await (await send(message)).receipt({ timeout: 120_000 });
+    await environment.temporal.workflow.getHandle(first.workflowId).terminate();
+    goOn.resolve();
+    const third = await send('third');
+    expect(await third.result()).toMatchObject({ status: 'completed', invocationId: third.invocationId });
+    expect(heard).toEqual(['first', 'second', 'third']);
+    const messages = (await environment.store.readEvents(names)).filter(({ kind }) => kind === 'message');
+    expect(texts(messages)).toEqual(['first, please', 'second, please', 'third, please']);
+  });
+
   test('metadata of a run config stand on the message’s event [runner.config]', async () => {
     const { events } = await run({ runConfig: { customMetadata: { channel: 'mail' } } });
     expect(events[0]?.event).toMatchObject({ author: 'user', customMetadata: { channel: 'mail' } });
