@@ -13,6 +13,7 @@ import {
   type ResolvedDurableOptions,
   resolveDurableOptions,
 } from './durable-options.ts';
+import { GATE_OPTIONS, type GateOptions, resolveGate, type ToolGate } from './gate-options.ts';
 import { assertToolName, RESERVED_NAME } from './tool-name.ts';
 
 /** What {@link BaseTool.describe} tells. */
@@ -52,7 +53,7 @@ export interface ToolChunk {
   metadata?: Record<string, unknown>;
 }
 
-export interface BaseToolParams extends DurableOptions {
+export interface BaseToolParams extends DurableOptions, GateOptions {
   /** Starts with a letter or an underscore; letters, digits, `_`, `.`, `:`, `-`; at most 128 characters. */
   name: string;
   /** Tells the model what the tool does. */
@@ -105,10 +106,8 @@ export const TOOL_FIELDS: readonly string[] = [
   'ephemeral',
   'onCollision',
   ...DURABLE_OPTIONS,
+  ...GATE_OPTIONS,
 ];
-
-/** Options of ADK's tools that come with later releases. */
-export const UNSUPPORTED_TOOL_OPTIONS = ['requireConfirmation'];
 
 /**
  * Something that a model can call. Semantics: `BaseTool` of `@google/adk` 2.0.0.
@@ -139,6 +138,8 @@ export abstract class BaseTool {
   readonly onCollision: OnCollision;
   /** How Holdfast runs the tool: its durable options with their defaults, milliseconds. */
   readonly durable: ResolvedDurableOptions;
+  /** What calls wait for before they run; undefined for a tool that runs at once. */
+  readonly gate: ToolGate | undefined;
 
   constructor(params: BaseToolParams) {
     const kind = new.target.name || 'BaseTool';
@@ -147,7 +148,7 @@ export abstract class BaseTool {
     }
     assertToolName(kind, params.name, params);
     const owner = toolOwner(kind, params.name);
-    assertKnownFields(owner, params, TOOL_FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
+    assertKnownFields(owner, params, TOOL_FIELDS);
     const read = new OptionReader(owner, params);
     if (RESERVED_NAME in params) this[RESERVED_NAME] = params.name;
     this.name = params.name;
@@ -157,7 +158,8 @@ export abstract class BaseTool {
     this.trusted = read.boolean('trusted', false);
     this.ephemeral = read.boolean('ephemeral', false);
     this.onCollision = read.choice('onCollision', ['throw', 'replace', 'keep'], 'throw');
-    this.durable = resolveDurableOptions(params, owner);
+    this.gate = resolveGate(owner, params);
+    this.durable = resolveDurableOptions(params, owner, this.gate);
   }
 
   /** How the tool is offered to the model; undefined for a tool that the model doesn't call. */
@@ -209,6 +211,24 @@ export abstract class BaseTool {
   /** Whether {@link BaseTool.cancel} can do anything now. */
   supportsCancellation(): boolean {
     return false;
+  }
+
+  /**
+   * The arguments as the tool's own functions get them. By default any will do, and stay as they are.
+   *
+   * @throws InvalidArgumentsError naming what is wrong with each.
+   */
+  async readArguments(args: Record<string, unknown>): Promise<unknown> {
+    return args;
+  }
+
+  /**
+   * Refuses arguments that the tool would refuse, before a person is asked about them.
+   *
+   * @throws InvalidArgumentsError naming what is wrong with each.
+   */
+  async checkArguments(args: Record<string, unknown>): Promise<void> {
+    await this.readArguments(structuredClone(args));
   }
 
   /**

@@ -2,6 +2,7 @@ import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
 import type { TurnRunConfig } from '../protocol/turn.ts';
+import type { CallQuestions } from './call-questions.ts';
 import type { InvocationContext, TranscriptView } from './invocation-context.ts';
 
 /** Where a call's `once` results are kept over its attempts. */
@@ -27,6 +28,8 @@ export interface CallInit {
   heartbeat: (details?: unknown) => void;
   /** Registers what runs when the call is cancelled; see `Context.task`. */
   onCancel?: (handler: () => unknown) => void;
+  /** What the call asks people while it runs: new for each run. */
+  questions?: CallQuestions;
 }
 
 /** Everything that a context is made of. */

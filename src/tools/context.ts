@@ -1,20 +1,25 @@
+import type { AuthCredential } from '../events/auth-credential.ts';
 import type { Part } from '../events/content.ts';
 import {
   type AuthConfig,
   createEventActions,
   type EventActions,
-  type ToolConfirmation,
+  ToolConfirmation,
 } from '../events/event-actions.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
+import type { SchemaLike } from '../schema/schema-types.ts';
+import { assertCredentialKey, withoutSecrets } from './auth-config.ts';
+import { type Asked, CallQuestions } from './call-questions.ts';
 import type { CallInit, ContextInit } from './context-init.ts';
 import { type SearchMemoryResponse, ServiceMissing } from './context-services.ts';
+import { answerOf, type InputAnswer, type InputRequest } from './input-request.ts';
 import { InvocationContext, isInvocationContext } from './invocation-context.ts';
 import { ReadonlyContext, stateWith } from './readonly-context.ts';
 import { State } from './state.ts';
 import { ToolError } from './tool-error.ts';
-import { UnsupportedGate } from './unsupported-gate.ts';
 
 const LONGEST_ONCE_KEY = 200;
+const QUESTIONS = Symbol.for('holdfast.callQuestions');
 
 /** Something was asked of a context that only the context of a tool call has. */
 export class NoCallError extends ToolError {
@@ -67,7 +72,10 @@ export class Context extends ReadonlyContext {
 
   readonly #state: State;
   readonly #call: CallInit | undefined;
+  readonly #questions: CallQuestions;
   readonly #results = new Map<string, Promise<unknown>>();
+
+  declare readonly [QUESTIONS]: CallQuestions;
 
   constructor(options: ContextInit | ContextParams) {
     const init = 'invocationContext' in options ? initFrom(options) : options;
@@ -76,6 +84,9 @@ export class Context extends ReadonlyContext {
     this.abortSignal = init.abortSignal ?? new AbortController().signal;
     this.#state = new State(init.state, this.eventActions.stateDelta);
     this.#call = init.call;
+    this.#questions = init.call?.questions ?? new CallQuestions();
+    // Not private: a tool may come from another copy of the package. Not enumerable: it is nobody's to log.
+    Object.defineProperty(this, QUESTIONS, { value: this.#questions });
     const functionCallId = 'invocationContext' in options ? options.functionCallId : options.call?.callId;
     if (functionCallId !== undefined) this.functionCallId = functionCallId;
     if (init.toolConfirmation !== undefined) this.toolConfirmation = init.toolConfirmation;
@@ -202,30 +213,93 @@ export class Context extends ReadonlyContext {
   }
 
   /**
-   * Asks a person whether this call may run.
+   * Asks a person whether this call may go on. What the run then returns or throws is dropped, with its state: once a person has
+   * decided, the tool runs again from its beginning, with {@link Context.toolConfirmation}. Wrap what must happen only once in
+   * {@link Context.once}. Semantics: the method of `@google/adk` 2.0.0.
    *
-   * @throws UnsupportedGate in this release.
+   * @param request `payload` is JSON.
+   * @throws NoCallError outside of a tool call.
+   * @throws JsonValueError where the payload has no JSON form.
+   * @example
+   * execute: async ({ items }, context) => {
+   *   const price = await context.once('price', () => priceOf(items));
+   *   if (context.toolConfirmation === undefined) {
+   *     context.requestConfirmation({ hint: `Order for ${price} EUR?`, payload: { price } });
+   *     return;
+   *   }
+   *   return context.toolConfirmation.confirmed ? order(items) : { status: 'not ordered' };
+   * }
    */
-  requestConfirmation(_request: { hint?: string; payload?: unknown }): void {
-    throw new UnsupportedGate('context.requestConfirmation');
+  requestConfirmation({ hint, payload }: { hint?: string; payload?: unknown }): void {
+    const callId = this.#askingCall('requestConfirmation');
+    const json = toJsonValue(payload);
+    const question = new ToolConfirmation({
+      confirmed: false,
+      ...(hint === undefined ? {} : { hint }),
+      ...(json === undefined ? {} : { payload: json }),
+    });
+    this.eventActions.requestedToolConfirmations[callId] = question;
+    this.#questions.ask({
+      kind: 'confirmation',
+      hint: question.hint,
+      ...(json === undefined ? {} : { payload: json }),
+    });
   }
 
   /**
-   * Asks a person for a credential.
+   * Asks a person for a credential, after which the tool runs again from its beginning, as after
+   * {@link Context.requestConfirmation}. Only the scheme and the name of the credential are told: no secret of `authConfig`.
+   * Semantics: the method of `@google/adk` 2.0.0.
    *
-   * @throws UnsupportedGate in this release.
+   * @throws NoCallError outside of a tool call.
+   * @throws TypeError where `authConfig` has no `credentialKey`.
    */
-  requestCredential(_authConfig: AuthConfig): void {
-    throw new UnsupportedGate('context.requestCredential');
+  requestCredential(authConfig: AuthConfig): void {
+    const callId = this.#askingCall('requestCredential');
+    assertCredentialKey('requestCredential', authConfig);
+    const shown = withoutSecrets(authConfig);
+    this.eventActions.requestedAuthConfigs[callId] = shown;
+    this.#questions.ask({ kind: 'credential', authConfig: shown });
   }
 
   /**
-   * The credential that a person has given.
+   * The credential that a person has given for this user under this key; undefined where there is none yet. Semantics: the method of
+   * `@google/adk` 2.0.0, but no state ever holds the secret.
    *
-   * @throws UnsupportedGate in this release.
+   * @throws TypeError where `authConfig` has no `credentialKey`.
    */
-  getAuthResponse(_authConfig: AuthConfig): object | undefined {
-    throw new UnsupportedGate('context.getAuthResponse');
+  getAuthResponse(authConfig: AuthConfig): AuthCredential | undefined {
+    assertCredentialKey('getAuthResponse', authConfig);
+    return this.#questions.credentialOf(authConfig.credentialKey);
+  }
+
+  /** The credential of the tool's `authConfig`: there whenever such a tool runs. */
+  get credential(): AuthCredential | undefined {
+    return this.#questions.credential;
+  }
+
+  /**
+   * Asks a person something and waits for the answer, for days if need be: meanwhile nothing runs. The tool then runs again from its
+   * beginning, and the same question, the nth of the run, is answered at once. So ask in the same order each time, and wrap what must
+   * happen only once in {@link Context.once}.
+   *
+   * @param request `responseSchema` of any kind that tools take; `payload` is JSON for those who show the question.
+   * @returns what the person has answered, as the schema makes it.
+   * @throws NoCallError outside of a tool call.
+   * @throws DefinitionError for what is no schema.
+   * @throws JsonValueError where the payload has no JSON form.
+   * @throws ToolError (not retryable) for an answer that doesn't match the schema any more.
+   * @example
+   * const { street } = await context.requestInput({
+   *   message: 'Where should the parcel go?',
+   *   responseSchema: z.object({ street: z.string() }),
+   * });
+   */
+  async requestInput<const TSchema extends SchemaLike | undefined = undefined>(
+    request: InputRequest<TSchema>,
+  ): Promise<InputAnswer<TSchema>> {
+    this.#askingCall('requestInput');
+    return (await answerOf(this.#questions, request)) as InputAnswer<TSchema>;
   }
 
   async #onceRecorded(once: CallInit['once'], key: string, action: () => unknown): Promise<unknown> {
@@ -236,10 +310,28 @@ export class Context extends ReadonlyContext {
     return (first as { value?: unknown }).value;
   }
 
+  #askingCall(member: string): string {
+    if (this.functionCallId === undefined) throw new NoCallError(member);
+    return this.functionCallId;
+  }
+
   #currentCall(member: string): CallInit {
     if (this.#call === undefined) throw new NoCallError(member);
     return this.#call;
   }
+}
+
+/** Of the run that the context belongs to. */
+export function questionsOf(context: Context): CallQuestions {
+  return context[QUESTIONS];
+}
+
+/**
+ * What a person must be asked before the call of this context can come to a result, whatever its tool has returned or thrown; the
+ * confirmation first, then the credential. Undefined where the tool has asked nothing.
+ */
+export function askedOf(context: Context): Asked | undefined {
+  return context[QUESTIONS].asked;
 }
 
 /** A new context of the same invocation sees what its other contexts have written by now, and writes into its own actions. */

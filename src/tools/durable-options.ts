@@ -1,7 +1,11 @@
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import type { ToolGate } from './gate-options.ts';
 import { type ResolvedRetryOptions, type RetryOptions, resolveRetryOptions } from './retry-options.ts';
+
+/** What becomes of a call that may have run. */
+export type OnUnknownOutcome = 'retry' | 'fail' | 'ask';
 
 /** How Holdfast runs a tool: options of ours, beside those of ADK. */
 export interface DurableOptions {
@@ -27,7 +31,10 @@ export interface DurableOptions {
    * @format milliseconds, or text like `'30s'`
    */
   heartbeatTimeout?: Duration;
-  /** How failures are tried again: three attempts, 1 to 30 seconds apart, by default. */
+  /**
+   * How failures are tried again: three attempts, 1 to 30 seconds apart, by default; a single one where calls wait for a person's
+   * approval, which is for one run.
+   */
   retry?: RetryOptions;
   /**
    * Whether running the call twice does no more than running it once.
@@ -36,12 +43,12 @@ export interface DurableOptions {
    */
   idempotent?: boolean;
   /**
-   * What to do with a call that was started and left no outcome, because the worker died: run it again, or tell the
-   * model that it may have run.
+   * What to do with a call that was started and left no outcome, because the worker died: run it again, tell the
+   * model that it may have run, or ask a person whether to run it again.
    *
-   * @default 'retry'; 'fail' with `idempotent: false`
+   * @default 'retry'; 'fail' with `idempotent: false`, and where calls wait for a person's approval
    */
-  onUnknownOutcome?: 'retry' | 'fail';
+  onUnknownOutcome?: OnUnknownOutcome;
   /**
    * Whether the call may run beside other calls of the same step. Calls that may not run one after another.
    *
@@ -84,7 +91,7 @@ export interface ResolvedDurableOptions {
   readonly heartbeatTimeout: number;
   readonly retry: ResolvedRetryOptions;
   readonly idempotent: boolean;
-  readonly onUnknownOutcome: 'retry' | 'fail';
+  readonly onUnknownOutcome: OnUnknownOutcome;
   readonly isConcurrencySafe: boolean;
   readonly execution: 'activity' | 'local';
   readonly summary?: (args: Record<string, unknown>) => string;
@@ -115,11 +122,18 @@ export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
 export function resolveDurableOptions(
   options: DurableOptions,
   owner = 'durable options',
+  gate?: ToolGate,
 ): ResolvedDurableOptions {
   const read = new OptionReader(owner, isRecord(options) ? options : {});
   const execution = read.choice('execution', ['activity', 'local'], 'activity');
   const idempotent = read.boolean('idempotent', true);
-  const onUnknownOutcome = read.choice('onUnknownOutcome', ['retry', 'fail'], idempotent ? 'retry' : 'fail');
+  const isApproved = gate?.confirmation !== undefined;
+  if (execution === 'local' && gate !== undefined) refuseLocalGate(read, isApproved);
+  const onUnknownOutcome = read.choice<OnUnknownOutcome>(
+    'onUnknownOutcome',
+    ['retry', 'fail', 'ask'],
+    idempotent && !isApproved ? 'retry' : 'fail',
+  );
   if (execution === 'local') assertFitForLocal(read, onUnknownOutcome);
   const totalTimeout = read.duration('totalTimeout', 3_600_000);
   const timeout = read.duration('timeout', Math.min(totalTimeout, execution === 'local' ? 10_000 : 300_000));
@@ -137,7 +151,7 @@ export function resolveDurableOptions(
     timeout,
     totalTimeout,
     heartbeatTimeout: read.duration('heartbeatTimeout', 10_000),
-    retry: resolveRetryOptions(owner, 'retry', options.retry),
+    retry: resolveRetryOptions(owner, 'retry', options.retry, isApproved ? 1 : 3),
     idempotent,
     onUnknownOutcome,
     isConcurrencySafe: read.boolean('isConcurrencySafe', true),
@@ -148,9 +162,18 @@ export function resolveDurableOptions(
   });
 }
 
+/** A local activity can't wait: it would hold up the worker's workflow task. */
+function refuseLocalGate(read: OptionReader, isApproved: boolean): never {
+  const what = isApproved ? 'a person decides' : 'the credential is there';
+  return read.fail(
+    'execution',
+    `a tool with execution: 'local' runs in the worker that runs the turn, and cannot wait until ${what}; use 'activity'`,
+  );
+}
+
 /** A local activity is run again as a whole when its worker dies, and has no heartbeats. */
-function assertFitForLocal(read: OptionReader, onUnknownOutcome: 'retry' | 'fail'): void {
-  if (onUnknownOutcome === 'fail') {
+function assertFitForLocal(read: OptionReader, onUnknownOutcome: OnUnknownOutcome): void {
+  if (onUnknownOutcome !== 'retry') {
     const field = read.given('onUnknownOutcome') ? 'onUnknownOutcome' : 'idempotent';
     read.fail(
       field,

@@ -11,10 +11,10 @@ import { formatPath } from '../schema/path.ts';
 import { isZodSchema } from '../schema/zod-schema.ts';
 import {
   BaseTool,
+  type BaseToolParams,
   type RunAsyncToolRequest,
   TOOL_FIELDS,
   toolOwner,
-  UNSUPPORTED_TOOL_OPTIONS,
 } from './base-tool.ts';
 import type { Context } from './context.ts';
 import { jsonResult } from './function-response.ts';
@@ -22,8 +22,10 @@ import { isMediaResult } from './media.ts';
 import { ChunkRefused, type ChunkStream, isChunkStream, streamedResult } from './streamed-result.ts';
 import { thrownMessage } from './thrown-message.ts';
 import { InvalidArgumentsError, InvalidResultError, ToolExecutionError } from './tool-error.ts';
+import { questionOf } from './tool-gate.ts';
 import { assertToolName } from './tool-name.ts';
 import type { ToolInputParameters, ToolOptions, ToolOutputSchema } from './tool-types.ts';
+import { keptFromRunning } from './unpassed-gate.ts';
 
 const FUNCTION_TOOL = Symbol.for('holdfast.functionTool');
 
@@ -64,7 +66,7 @@ export class FunctionTool<
     const { parameters, outputSchema, execute, maxChunks: _, cancel, ...params } = options;
     const name = nameOf(kind, options, execute);
     const owner = toolOwner(kind, name);
-    assertKnownFields(owner, options, FIELDS, { unsupported: UNSUPPORTED_TOOL_OPTIONS });
+    assertKnownFields(owner, options, FIELDS);
     if (typeof execute !== 'function') {
       throw new DefinitionError({
         owner,
@@ -76,7 +78,7 @@ export class FunctionTool<
     if (cancel !== undefined && typeof cancel !== 'function') {
       read.fail('cancel', `expected a function of the call's id, got ${kindOf(cancel)}`);
     }
-    super({ ...params, name });
+    super({ ...(params as Omit<BaseToolParams, 'name'>), name });
     this.#execute = execute;
     this.#cancel = cancel;
     this.#maxChunks = read.count('maxChunks', 10_000);
@@ -110,8 +112,24 @@ export class FunctionTool<
     return this.#cancel !== undefined;
   }
 
+  /** What the parameters' schema makes of the arguments. */
+  override readArguments(args: Record<string, unknown>): Promise<unknown> {
+    return this.#validated(args);
+  }
+
   /**
-   * Validates the arguments, runs `execute`, validates its result.
+   * Whether a call with these arguments waits for a person's approval. Semantics: the method of `@google/adk` 2.0.0.
+   *
+   * @throws InvalidArgumentsError
+   */
+  async checkRequireConfirmation(args: Record<string, unknown>, toolContext: Context): Promise<boolean> {
+    return (await questionOf(this, args, toolContext)) !== undefined;
+  }
+
+  /**
+   * Validates the arguments, runs `execute`, validates its result. Where another tool runs this one, whose own gate nobody has
+   * passed, it asks by that tool's context, and does not run.
+   *
    *
    * @returns what `execute` returned, or the result of what it streamed, or what the output schema made of that.
    * @throws InvalidArgumentsError naming what is wrong with each argument.
@@ -120,6 +138,8 @@ export class FunctionTool<
    */
   override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
     const input = await this.#validated(request.args);
+    const kept = await keptFromRunning(this, request);
+    if (kept !== undefined) return kept;
     const returned = await this.#executed(input, request.toolContext);
     const result = isChunkStream(returned) ? await this.#streamed(returned, request) : returned;
     if (this.#output === undefined || isMediaResult(result)) return result;

@@ -8,7 +8,7 @@ export interface RetryOptions {
    * Own failures until the call is given up. Attempts that a lost worker, an unreachable store or a 429 ended don't
    * count.
    *
-   * @default 3
+   * @default 3; 1 where calls wait for a person's approval
    */
   maximumAttempts?: number;
   /**
@@ -48,6 +48,7 @@ export function resolveRetryOptions(
   owner: string,
   field: string,
   options: unknown = {},
+  maximumAttempts = 3,
 ): ResolvedRetryOptions {
   assertKnownFields(owner, options, FIELDS, { field });
   const read = new OptionReader(owner, options, field);
@@ -57,7 +58,7 @@ export function resolveRetryOptions(
     read.fail('maximumInterval', 'must not be shorter than initialInterval');
   }
   return Object.freeze({
-    maximumAttempts: read.count('maximumAttempts', 3),
+    maximumAttempts: read.count('maximumAttempts', maximumAttempts),
     initialInterval: Math.min(initialInterval, maximumInterval),
     maximumInterval,
     backoffCoefficient: read.number('backoffCoefficient', 2, 1),

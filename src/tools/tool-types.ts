@@ -4,6 +4,7 @@ import type { z as z3 } from 'zod/v3';
 import type { JsonSchema, SchemaInput, SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
 import type { BaseToolParams } from './base-tool.ts';
 import type { Context } from './context.ts';
+import type { ConfirmationPredicate, GateOptions } from './gate-options.ts';
 import type { Media } from './media.ts';
 
 /** Parameters of a function: a schema whose root is an object. */
@@ -38,11 +39,17 @@ export type ToolExecuteFunction<
   toolContext: Context,
 ) => Promise<ToolExecuteResult<TOutput>> | ToolExecuteResult<TOutput> | AsyncGenerator<unknown, unknown>;
 
+/** Whether calls of a function wait for a person's approval. Name: that of `@google/adk` 2.0.0. */
+export type RequireConfirmation<TParameters extends ToolInputParameters> =
+  | boolean
+  | ConfirmationPredicate<ToolExecuteArgument<TParameters>>;
+
 /** Options of a {@link FunctionTool}: those of `@google/adk` 2.0.0, an output schema, and how Holdfast runs it. */
 export interface ToolOptions<
   TParameters extends ToolInputParameters,
   TOutput extends ToolOutputSchema = undefined,
-> extends Omit<BaseToolParams, 'name'> {
+> extends Omit<BaseToolParams, 'name' | keyof GateOptions>,
+    GateOptions<ToolExecuteArgument<TParameters>> {
   /**
    * What the model calls the tool.
    *

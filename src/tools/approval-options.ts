@@ -1,0 +1,172 @@
+import type { OnExpiry } from '../protocol/gate.ts';
+import type { Duration } from '../schema/duration.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import { assertKnownFields } from '../schema/known-fields.ts';
+import { OptionReader } from '../schema/option-reader.ts';
+
+/** Who may decide whether a call runs, and how. */
+export interface ApprovalOptions {
+  /**
+   * Those whose decision counts, by the names that their attestations have. Decisions without an attestation don't count then.
+   *
+   * @default anybody
+   */
+  approvers?: readonly string[];
+  /**
+   * How many different people must approve. One rejection ends the request.
+   *
+   * @default 1
+   */
+  quorum?: number;
+  /**
+   * How long the request waits.
+   *
+   * @default 'never'
+   * @format milliseconds, or text like `'2 hours'`
+   */
+  expiresIn?: Duration | 'never';
+  /**
+   * What becomes of a request that nobody has decided in time. `'escalate'` asks those of `escalateTo` for as long again, then
+   * rejects.
+   *
+   * @default 'reject'
+   */
+  onExpiry?: OnExpiry;
+  /** Those who may decide, too, once the request has escalated. */
+  escalateTo?: readonly string[];
+  /**
+   * When those of `escalateTo` may decide beside the others. Shorter than `expiresIn`.
+   *
+   * @default not before the request expires
+   * @format milliseconds, or text like `'30 minutes'`
+   */
+  escalateAfter?: Duration;
+  /**
+   * Whether an approval may change the arguments. They are validated again.
+   *
+   * @default false
+   */
+  allowEdit?: boolean;
+  /**
+   * Whether whoever sent the message may not decide. Where nobody has attested the message, no decision counts.
+   *
+   * @default false
+   */
+  notRequester?: boolean;
+}
+
+/** {@link ApprovalOptions} that were checked; durations in milliseconds, and what is left out is the default. */
+export interface ResolvedApproval {
+  readonly approvers?: readonly string[];
+  readonly quorum?: number;
+  readonly expiresIn?: number;
+  readonly onExpiry?: OnExpiry;
+  readonly escalateAfter?: number;
+  readonly escalateTo?: readonly string[];
+  readonly allowEdit?: boolean;
+  readonly notRequester?: boolean;
+}
+
+const FIELDS = [
+  'approvers',
+  'quorum',
+  'expiresIn',
+  'onExpiry',
+  'escalateTo',
+  'escalateAfter',
+  'allowEdit',
+  'notRequester',
+] satisfies (keyof ApprovalOptions)[];
+
+const LONGEST_NAME = 200;
+
+/** @throws DefinitionError naming the option. */
+export function resolveApproval(owner: string, field: string, options: unknown = {}): ResolvedApproval {
+  assertKnownFields(owner, options, FIELDS, { field });
+  const read = new OptionReader(owner, options, field);
+  const approvers = peopleOf(read, 'approvers', options.approvers);
+  const escalateTo = peopleOf(read, 'escalateTo', options.escalateTo);
+  const quorum = read.count('quorum', 1);
+  const expiresIn = options.expiresIn === 'never' ? undefined : timeOf(read, 'expiresIn');
+  const escalateAfter = timeOf(read, 'escalateAfter');
+  const onExpiry = read.choice<OnExpiry>('onExpiry', ['reject', 'approve', 'escalate'], 'reject');
+  const notRequester = read.boolean('notRequester', false);
+  const approval: ResolvedApproval = {
+    ...(approvers === undefined ? {} : { approvers }),
+    ...(quorum === 1 ? {} : { quorum }),
+    ...(expiresIn === undefined ? {} : { expiresIn }),
+    ...(onExpiry === 'reject' ? {} : { onExpiry }),
+    ...(escalateAfter === undefined ? {} : { escalateAfter }),
+    ...(escalateTo === undefined ? {} : { escalateTo }),
+    ...(read.boolean('allowEdit', false) ? { allowEdit: true } : {}),
+    ...(notRequester ? { notRequester } : {}),
+  };
+  assertQuorum(read, approval);
+  assertExpiry(read, approval);
+  assertEscalation(read, approval);
+  return Object.freeze(approval);
+}
+
+function assertQuorum(read: OptionReader, { approvers, quorum = 1 }: ResolvedApproval): void {
+  if (approvers === undefined || quorum <= approvers.length) return;
+  const people = approvers.length === 1 ? '1 approver' : `${approvers.length} approvers`;
+  read.fail('quorum', `${quorum} approvals of different people, and there is ${people}: name more of them`);
+}
+
+function assertExpiry(read: OptionReader, approval: ResolvedApproval): void {
+  const { onExpiry, expiresIn, approvers, quorum, notRequester, escalateTo } = approval;
+  if (onExpiry === undefined) return;
+  if (expiresIn === undefined) {
+    read.fail(
+      'onExpiry',
+      `'${onExpiry}' never comes to pass without expiresIn: say when the request expires`,
+    );
+  }
+  if (onExpiry === 'escalate' && escalateTo === undefined) {
+    read.fail('onExpiry', `'escalate' needs escalateTo: name those who may decide from then on`);
+  }
+  if (onExpiry !== 'approve') return;
+  const rule = [
+    ...(approvers === undefined ? [] : ['approvers']),
+    ...(quorum === undefined ? [] : ['quorum']),
+    ...(notRequester === undefined ? [] : ['notRequester']),
+  ][0];
+  if (rule === undefined) return;
+  read.fail('onExpiry', `'approve' would pass by ${rule}: use 'reject' or 'escalate', or leave ${rule} out`);
+}
+
+function assertEscalation(read: OptionReader, approval: ResolvedApproval): void {
+  const { escalateAfter, escalateTo, expiresIn, onExpiry } = approval;
+  if (escalateAfter === undefined) {
+    if (escalateTo === undefined || onExpiry === 'escalate') return;
+    read.fail('escalateTo', `nobody is ever asked: give escalateAfter too, or onExpiry: 'escalate'`);
+  }
+  if (escalateTo === undefined)
+    read.fail('escalateAfter', 'needs escalateTo: name those who may decide then');
+  if (expiresIn !== undefined && escalateAfter >= expiresIn) {
+    read.fail('escalateAfter', 'must be shorter than expiresIn, or the request has expired by then');
+  }
+}
+
+function timeOf(read: OptionReader, name: string): number | undefined {
+  return read.given(name) ? read.duration(name, 1) : undefined;
+}
+
+function peopleOf(read: OptionReader, field: string, value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) return read.fail(field, `expected a list of names, got ${kindOf(value)}`);
+  if (value.length === 0) {
+    return read.fail(field, 'the list is empty, so nobody could decide: name somebody, or leave it out');
+  }
+  const names: string[] = [];
+  for (const [index, name] of value.entries()) {
+    const place = `${field}[${index}]`;
+    if (typeof name !== 'string') return read.fail(place, `expected a name, got ${kindOf(name)}`);
+    if (name.trim() === '') return read.fail(place, 'expected a name, got an empty string');
+    if (name.trim() !== name) return read.fail(place, 'a name must not begin or end with a space');
+    if (name.length > LONGEST_NAME) return read.fail(place, `must have at most ${LONGEST_NAME} characters`);
+    if (names.includes(name)) return read.fail(place, 'is in the list already: each person counts once');
+    names.push(name);
+  }
+  return Object.freeze(names);
+}

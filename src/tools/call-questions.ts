@@ -1,0 +1,80 @@
+import type { AuthCredential } from '../events/auth-credential.ts';
+import type { AuthConfig } from '../events/event-actions.ts';
+import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
+import type { ToolGate } from './gate-options.ts';
+
+/** What people have answered a call by now. */
+export interface CallAnswers {
+  /** Answers to `requestInput`, in the order of the requests. */
+  inputs?: readonly unknown[];
+  /** Of the tool's own `authConfig`. */
+  credential?: AuthCredential;
+  /** By `AuthConfig.credentialKey`; undefined where there is none. */
+  credentialOf?: (credentialKey: string) => AuthCredential | undefined;
+  /** That of the tool that runs: it was asked before, and isn't asked again. */
+  passed?: ToolGate | undefined;
+}
+
+/** What a call has asked a person for while it ran. */
+export type Asked =
+  | { kind: 'confirmation'; hint: string; payload?: unknown }
+  /** Without secrets. */
+  | { kind: 'credential'; authConfig: AuthConfig }
+  | { kind: 'input'; message: string; responseSchema?: JsonSchemaObject; payload?: unknown };
+
+/** The tool's run ends here, and begins anew once a person has answered. */
+export class InputPending extends Error {
+  override readonly name = 'InputPending';
+
+  constructor() {
+    super('the call waits for a person: it runs again with the answer');
+  }
+}
+
+/** The questions of one run of a call, and the answers that it has. Each run has its own. */
+export class CallQuestions {
+  readonly #answers: CallAnswers;
+  readonly #asked = new Map<Asked['kind'], Asked>();
+  #inputs = 0;
+
+  constructor(answers: CallAnswers = {}) {
+    this.#answers = answers;
+  }
+
+  /** What is to be asked now, first the confirmation, then the credential; undefined where nothing is. */
+  get asked(): Asked | undefined {
+    return this.#asked.get('confirmation') ?? this.#asked.get('credential') ?? this.#asked.get('input');
+  }
+
+  get credential(): AuthCredential | undefined {
+    return this.#answers.credential;
+  }
+
+  get passed(): ToolGate | undefined {
+    return this.#answers.passed;
+  }
+
+  credentialOf(credentialKey: string): AuthCredential | undefined {
+    return this.#answers.credentialOf?.(credentialKey);
+  }
+
+  /** The last one counts, as in ADK, whose actions hold one for each call. */
+  ask(question: Extract<Asked, { kind: 'confirmation' | 'credential' }>): void {
+    this.#asked.set(question.kind, question);
+  }
+
+  /**
+   * The answer to this run's next question.
+   *
+   * @throws InputPending where there is none yet.
+   */
+  input(question: Extract<Asked, { kind: 'input' }>): unknown {
+    const { inputs = [] } = this.#answers;
+    const index = this.#inputs;
+    this.#inputs += 1;
+    if (index < inputs.length) return inputs[index];
+    // Of several at once the first is asked: the others come when the call runs again.
+    if (!this.#asked.has('input')) this.#asked.set('input', question);
+    throw new InputPending();
+  }
+}

@@ -1,0 +1,147 @@
+import type { AuthConfig } from '../events/event-actions.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { OptionReader } from '../schema/option-reader.ts';
+import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
+import { withoutSecrets } from './auth-config.ts';
+import type { Context } from './context.ts';
+
+/** What a person is asked: words for people, and JSON that goes with them. */
+export interface ConfirmationQuestion {
+  /** @default a sentence that names the tool */
+  hint?: string;
+  /** JSON; the tool gets it back as `toolConfirmation.payload`, unless the decision brings another one. */
+  payload?: unknown;
+}
+
+/**
+ * Whether a call waits for a person's approval, and what the person is asked. Gets a copy of the arguments, as the tool's own
+ * function would get them. Anything but `false` asks; what throws keeps the call from running.
+ */
+export type ConfirmationPredicate<Args> = (
+  args: Args,
+  toolContext: Context,
+) => boolean | ConfirmationQuestion | Promise<boolean | ConfirmationQuestion>;
+
+/** What a tool waits for before it runs. */
+export interface GateOptions<Args = Record<string, unknown>> {
+  /**
+   * Whether calls wait for a person's approval: all of them, or those for which a predicate says so.
+   *
+   * @default false
+   */
+  requireConfirmation?: boolean | ConfirmationPredicate<Args>;
+  /** Decides instead of `requireConfirmation`, whatever that says. Name: `RequireConfirmationProvider` of adk-go. */
+  requireConfirmationProvider?: ConfirmationPredicate<Args>;
+  /** The same as `requireConfirmation`, under the name that kadirpekel/hector has for it. */
+  requiresApproval?: boolean;
+  /**
+   * What people read of a call for which nothing else says it.
+   *
+   * @default "Please approve or reject the tool call NAME() by responding with a FunctionResponse with an expected
+   * ToolConfirmation payload."
+   */
+  confirmationHint?: (args: Args) => string;
+  /** Who may decide, and how. */
+  approval?: ApprovalOptions;
+  /** The credential without which the tool doesn't run: `context.credential`. Asked for where none is kept. */
+  authConfig?: AuthConfig;
+}
+
+export const GATE_OPTIONS = [
+  'requireConfirmation',
+  'requireConfirmationProvider',
+  'requiresApproval',
+  'confirmationHint',
+  'approval',
+  'authConfig',
+] satisfies (keyof GateOptions)[];
+
+/** What a tool waits for, checked. */
+export interface ToolGate {
+  /** Left out where the tool waits for a credential only. */
+  readonly confirmation?: {
+    readonly when: 'always' | ConfirmationPredicate<never>;
+    /** By which option. */
+    readonly by: 'flag' | 'predicate' | 'provider';
+    readonly hint?: (args: never) => string;
+  };
+  readonly approval: ResolvedApproval;
+  readonly authConfig?: AuthConfig;
+}
+
+/**
+ * Checks what a tool's options say of its gate. Looks at no other fields of `options`.
+ *
+ * @returns undefined for a tool that never waits.
+ * @throws DefinitionError naming the option.
+ */
+export function resolveGate(owner: string, options: object): ToolGate | undefined {
+  const given = options as GateOptions<never>;
+  const read = new OptionReader(owner, options);
+  const asks = confirmationOf(read, given);
+  const hint = functionOf(read, 'confirmationHint', given.confirmationHint);
+  const approval = resolveApproval(owner, 'approval', given.approval);
+  const authConfig = authConfigOf(read, given.authConfig);
+  if (asks === undefined) refuseUnasked(read, given);
+  if (asks === undefined && authConfig === undefined) return undefined;
+  return Object.freeze({
+    ...(asks === undefined ? {} : { confirmation: { ...asks, ...(hint === undefined ? {} : { hint }) } }),
+    approval,
+    ...(authConfig === undefined ? {} : { authConfig }),
+  });
+}
+
+type Confirmation = NonNullable<ToolGate['confirmation']>;
+
+function confirmationOf(read: OptionReader, options: GateOptions<never>): Confirmation | undefined {
+  const { requireConfirmation: required, requiresApproval: alias } = options;
+  const provider = functionOf(read, 'requireConfirmationProvider', options.requireConfirmationProvider);
+  if (required !== undefined && typeof required !== 'boolean' && typeof required !== 'function') {
+    const wanted = 'expected true, false or a function of the arguments';
+    read.fail('requireConfirmation', `${wanted}, got ${kindOf(required)}`);
+  }
+  read.boolean('requiresApproval', false);
+  if (required !== undefined && alias !== undefined && required !== alias) {
+    read.fail(
+      'requiresApproval',
+      'contradicts requireConfirmation, which is the same option: keep one of them',
+    );
+  }
+  if (provider !== undefined) return { when: provider, by: 'provider' };
+  if (typeof required === 'function') return { when: required, by: 'predicate' };
+  return (required ?? alias) ? { when: 'always', by: 'flag' } : undefined;
+}
+
+/** Options of a question that is never asked would promise what doesn't happen. */
+function refuseUnasked(read: OptionReader, options: GateOptions<never>): void {
+  for (const name of ['approval', 'confirmationHint'] as const) {
+    if (options[name] === undefined) continue;
+    read.fail(
+      name,
+      'the tool never asks before it runs: set requireConfirmation: true or a function of the arguments, or leave ' +
+        `${name} out. For a tool that asks only while it runs: requireConfirmation: () => false`,
+    );
+  }
+}
+
+function functionOf<Value>(read: OptionReader, name: string, value: Value): Value {
+  if (value === undefined || typeof value === 'function') return value;
+  return read.fail(name, `expected a function of the arguments, got ${kindOf(value)}`);
+}
+
+function authConfigOf(read: OptionReader, value: unknown): AuthConfig | undefined {
+  if (value === undefined) return undefined;
+  if (!isRecord(value)) return read.fail('authConfig', `expected an object, got ${kindOf(value)}`);
+  const { credentialKey, authScheme } = value;
+  if (credentialKey === undefined || credentialKey === '') {
+    return read.fail('authConfig.credentialKey', 'required: the name under which the credential is kept');
+  }
+  if (typeof credentialKey !== 'string') {
+    return read.fail('authConfig.credentialKey', `expected a string, got ${kindOf(credentialKey)}`);
+  }
+  if (!isRecord(authScheme)) {
+    const wanted = `expected a security scheme of OpenAPI, like { type: 'http', scheme: 'bearer' }`;
+    return read.fail('authConfig.authScheme', `${wanted}, got ${kindOf(authScheme)}`);
+  }
+  return withoutSecrets({ credentialKey, authScheme });
+}

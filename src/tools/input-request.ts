@@ -1,0 +1,53 @@
+import { compileSchema } from '../schema/compile-schema.ts';
+import { toJsonValue } from '../schema/json-value.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import type { SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
+import type { CallQuestions } from './call-questions.ts';
+import { ToolError } from './tool-error.ts';
+
+/** A question to a person. */
+export interface InputRequest<TSchema extends SchemaLike | undefined = undefined> {
+  /** The question, for people. */
+  message: string;
+  /** What the answer must be like; any JSON by default. */
+  responseSchema?: TSchema;
+  /** JSON that goes with the question. */
+  payload?: unknown;
+}
+
+export type InputAnswer<TSchema extends SchemaLike | undefined> = [TSchema] extends [undefined]
+  ? unknown
+  : SchemaOutput<TSchema>;
+
+/**
+ * The answer to the next question of a run.
+ *
+ * @throws InputPending where there is none yet.
+ * @throws ToolError for an answer that doesn't match the schema.
+ */
+export async function answerOf(
+  questions: CallQuestions,
+  request: InputRequest<SchemaLike | undefined>,
+): Promise<unknown> {
+  if (!isRecord(request) || typeof request.message !== 'string' || request.message === '') {
+    const got = isRecord(request) ? kindOf(request.message) : kindOf(request);
+    throw new TypeError(`requestInput: message must be the text of a question, got ${got}`);
+  }
+  const { message, responseSchema, payload } = request;
+  const site = { owner: 'requestInput', field: 'responseSchema', side: 'input' } as const;
+  const schema = responseSchema === undefined ? undefined : compileSchema(responseSchema, site);
+  const json = toJsonValue(payload);
+  const answer = questions.input({
+    kind: 'input',
+    message,
+    ...(schema === undefined ? {} : { responseSchema: schema.jsonSchema }),
+    ...(json === undefined ? {} : { payload: json }),
+  });
+  if (schema === undefined) return answer;
+  const validation = await schema.validate(structuredClone(answer));
+  if (validation.ok) return validation.value;
+  throw new ToolError(`requestInput: the answer doesn't match responseSchema: ${validation.message}`, {
+    code: 'HOLDFAST_INPUT_MISMATCH',
+    retryable: false,
+  });
+}

@@ -1,0 +1,105 @@
+import { digestOf } from '../protocol/canonical-json.ts';
+import { toJsonValue } from '../schema/json-value.ts';
+import { isRecord } from '../schema/kind-of.ts';
+import type { ResolvedApproval } from './approval-options.ts';
+import type { BaseTool } from './base-tool.ts';
+import type { Context } from './context.ts';
+import { thrownMessage } from './thrown-message.ts';
+import { isToolError, ToolError } from './tool-error.ts';
+
+export type { ToolGate } from './gate-options.ts';
+
+/** What a person is to be asked about a call. */
+export interface Question {
+  hint: string;
+  /** JSON. */
+  payload?: unknown;
+}
+
+/**
+ * Asks a tool's flag, predicate or provider whether a call waits for a person's approval. The function gets a copy: it can't change
+ * what is then run. Anything but a clear no asks.
+ *
+ * @returns undefined where the call needs no approval.
+ * @throws InvalidArgumentsError where the arguments don't match the tool's parameters.
+ * @throws ToolError (not retryable) naming what threw: the call must not run.
+ */
+export async function questionOf(
+  tool: BaseTool,
+  args: Record<string, unknown>,
+  context: Context,
+): Promise<Question | undefined> {
+  const confirmation = tool.gate?.confirmation;
+  if (confirmation === undefined) return undefined;
+  const { when, by, hint } = confirmation;
+  const option = by === 'provider' ? 'requireConfirmationProvider' : 'requireConfirmation';
+  const answer =
+    when === 'always' ? true : await asked(tool, option, args, (copy) => when(copy as never, context));
+  if (answer === false) return undefined;
+  const said = isRecord(answer) ? answer : {};
+  const words =
+    typeof said.hint === 'string' && said.hint !== ''
+      ? said.hint
+      : hint && (await asked(tool, 'confirmationHint', args, (copy) => hint(copy as never)));
+  const payload = said.payload === undefined ? undefined : await payloadOf(tool, option, said.payload);
+  return {
+    hint: typeof words === 'string' && words !== '' ? words : defaultHint(tool.name),
+    ...(payload === undefined ? {} : { payload }),
+  };
+}
+
+/** Text of `@google/adk` 2.0.0. */
+export function defaultHint(toolName: string): string {
+  return (
+    `Please approve or reject the tool call ${toolName}() by responding with a FunctionResponse with an expected ` +
+    'ToolConfirmation payload.'
+  );
+}
+
+/** Who may decide about calls of this tool, and how: what a request of it is stored with. */
+export function termsOf(tool: BaseTool): ResolvedApproval {
+  return tool.gate?.approval ?? {};
+}
+
+/**
+ * Of what an approval relies on: the tool's name, how it is gated, who decides, what it takes and by which credential it runs. A tool
+ * that has another digest than when it was approved isn't run.
+ */
+export function gateDigestOf(tool: BaseTool): string {
+  const { confirmation, approval = {}, authConfig } = tool.gate ?? {};
+  return digestOf({
+    name: tool.name,
+    by: confirmation?.by ?? null,
+    approval,
+    parameters: tool.describe().inputSchema ?? null,
+    authConfig: authConfig ?? null,
+  });
+}
+
+async function asked(
+  tool: BaseTool,
+  option: string,
+  args: Record<string, unknown>,
+  ask: (copy: unknown) => unknown,
+): Promise<unknown> {
+  const copy = await tool.readArguments(structuredClone(args));
+  try {
+    return await ask(copy);
+  } catch (error) {
+    throw unasked(tool, option, error);
+  }
+}
+
+async function payloadOf(tool: BaseTool, option: string, payload: unknown): Promise<unknown> {
+  try {
+    return toJsonValue(payload);
+  } catch (error) {
+    throw unasked(tool, `${option}: payload`, error);
+  }
+}
+
+function unasked(tool: BaseTool, option: string, cause: unknown): ToolError {
+  const code = isToolError(cause) ? cause.code : 'HOLDFAST_GATE_FAILED';
+  const message = `Error in tool '${tool.name}': ${option}: ${thrownMessage(cause)}`;
+  return new ToolError(message, { code, retryable: false, cause });
+}
