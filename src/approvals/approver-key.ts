@@ -1,0 +1,83 @@
+import { exportJWK, generateKeyPair } from 'jose';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { isName, keyIdOf } from './attestation.ts';
+import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
+
+/** What an approver signs decisions with; a secret. */
+export interface ApproverKey {
+  v: number;
+  /** Named by the attestations, and by the app's list of issuers. */
+  issuer: string;
+  approver: string;
+  privateKey: PrivateJwk;
+}
+
+/** A text that was given as an approver's key is none. */
+export class InvalidApproverKey extends TypeError {
+  readonly code = 'HOLDFAST_INVALID_APPROVER_KEY';
+  override readonly name = 'InvalidApproverKey';
+}
+
+/**
+ * Makes a key (Ed25519) for one approver.
+ *
+ * @throws InvalidApproverKey for a name that is empty, longer than 256 characters or has control characters.
+ * @example
+ * const { key, issuer } = await createApproverKey('mira');
+ * await writeFile('mira.key.json', JSON.stringify(key), { mode: 0o600 });
+ * console.log(`approval: { issuers: [${JSON.stringify(issuer)}] }`);
+ */
+export async function createApproverKey(approver: string): Promise<{ key: ApproverKey; issuer: Issuer }> {
+  if (!isName(approver)) {
+    throw new InvalidApproverKey(
+      'approver: expected a name of 1 to 256 characters without control characters',
+    );
+  }
+  const pair = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
+  const made = (await exportJWK(pair.privateKey)) as PrivateJwk;
+  const kid = await keyIdOf(made);
+  const privateKey = { ...publicHalf(made), kid, alg: 'EdDSA', d: made.d };
+  const key = { v: 1, issuer: `approver:${approver}`, approver, privateKey };
+  return { key, issuer: issuerOf(key) };
+}
+
+/** What an app lists to believe the key. */
+export function issuerOf({ issuer, approver, privateKey }: ApproverKey): Issuer {
+  return { issuer, approver, key: { ...publicHalf(privateKey), alg: signingAlgorithmOf(privateKey) ?? '' } };
+}
+
+/**
+ * Reads what {@link createApproverKey} has made, as JSON.
+ *
+ * @throws InvalidApproverKey naming the field, and never quoting it.
+ */
+export function parseApproverKey(json: string): ApproverKey {
+  let key: unknown;
+  try {
+    key = JSON.parse(json);
+  } catch {
+    throw new InvalidApproverKey("an approver's key is JSON, and this is none");
+  }
+  if (!isRecord(key)) throw new InvalidApproverKey(`an approver's key is an object, got ${kindOf(key)}`);
+  const { issuer, approver, privateKey } = key;
+  if (!isName(issuer)) throw new InvalidApproverKey(`issuer: expected a name, got ${kindOf(issuer)}`);
+  if (!isName(approver)) throw new InvalidApproverKey(`approver: expected a name, got ${kindOf(approver)}`);
+  return { v: 1, issuer, approver, privateKey: privateKeyOf(privateKey) };
+}
+
+function privateKeyOf(key: unknown): PrivateJwk {
+  if (!isRecord(key)) throw new InvalidApproverKey(`privateKey: expected a JWK, got ${kindOf(key)}`);
+  const { kty, crv, x, y, d, kid } = key;
+  const isWhole = isText(kty) && isText(crv) && isText(x) && isText(d) && (y === undefined || isText(y));
+  if (!isWhole || (kid !== undefined && !isText(kid)) || signingAlgorithmOf({ kty, crv }) === undefined) {
+    throw new InvalidApproverKey('privateKey: expected a private JWK of Ed25519 or P-256');
+  }
+  return {
+    ...publicHalf({ kty, crv, x, ...(y === undefined ? {} : { y }), ...(kid === undefined ? {} : { kid }) }),
+    d,
+  };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

@@ -1,0 +1,44 @@
+/** Public half of a signing key, as RFC 7517 writes it: Ed25519 (`kty: 'OKP'`), or P-256 (`kty: 'EC'`). */
+export interface PublicJwk {
+  kty: string;
+  crv: string;
+  x: string;
+  y?: string;
+  /** Named by attestations. Defaults to the key's thumbprint (RFC 7638). */
+  kid?: string;
+  alg?: string;
+  use?: string;
+}
+
+/** The whole key; nobody but its owner has it. */
+export interface PrivateJwk extends PublicJwk {
+  d: string;
+}
+
+/** Somebody whose attestations an app believes: a gateway, or one approver. Two entries of one name are two of its keys. */
+export interface Issuer {
+  /** As attestations name it in `iss`. */
+  issuer: string;
+  key: PublicJwk;
+  /** The key speaks for this person only. Defaults to whomever it names. */
+  approver?: string;
+  /** The key speaks for decisions that were made here only, and for messages not at all. Defaults to all channels. */
+  channels?: readonly string[];
+}
+
+export type SigningAlgorithm = 'EdDSA' | 'ES256';
+
+/** Undefined for keys that attestations can't be signed with. */
+export function signingAlgorithmOf({
+  kty,
+  crv,
+}: Pick<PublicJwk, 'kty' | 'crv'>): SigningAlgorithm | undefined {
+  if (kty === 'OKP' && crv === 'Ed25519') return 'EdDSA';
+  if (kty === 'EC' && crv === 'P-256') return 'ES256';
+  return undefined;
+}
+
+/** The key without its private half, and without fields that say nothing about it. */
+export function publicHalf({ kty, crv, x, y, kid }: PublicJwk): PublicJwk {
+  return { kty, crv, x, ...(y === undefined ? {} : { y }), ...(kid === undefined ? {} : { kid }) };
+}

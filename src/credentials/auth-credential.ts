@@ -1,0 +1,93 @@
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { InvalidCredential } from './credential-errors.ts';
+
+/**
+ * A secret that a tool needs. Fields: `AuthCredential` of `@google/adk` 2.0.0, of which API keys and HTTP's `bearer` and `basic`
+ * are supported.
+ */
+export type AuthCredential =
+  | { authType: 'apiKey'; apiKey: string }
+  | { authType: 'http'; http: { scheme: 'bearer'; credentials: { token: string } } }
+  | { authType: 'http'; http: { scheme: 'basic'; credentials: { username: string; password: string } } };
+
+/** Characters. Service accounts' tokens have some thousands. */
+const LONGEST_SECRET = 16_384;
+const COMING = ['oauth2', 'openIdConnect', 'serviceAccount'];
+
+/**
+ * Reads a credential in ADK's form.
+ *
+ * @throws InvalidCredential naming the field and what it should be, never the value.
+ */
+export function readAuthCredential(value: unknown): AuthCredential {
+  const credential = recordAt('credential', value);
+  const { authType } = credential;
+  if (authType === 'apiKey') {
+    onlyFields('', credential, ['authType', 'apiKey']);
+    return { authType, apiKey: secretAt('apiKey', credential.apiKey) };
+  }
+  if (authType === 'http') {
+    onlyFields('', credential, ['authType', 'http']);
+    return { authType, http: readHttp(recordAt('http', credential.http)) } as AuthCredential;
+  }
+  const isComing = typeof authType === 'string' && COMING.includes(authType);
+  throw new InvalidCredential(
+    'authType',
+    isComing
+      ? 'this release of Holdfast keeps API keys, bearer tokens and passwords only'
+      : `expected 'apiKey' or 'http', got ${typeof authType === 'string' ? 'another string' : kindOf(authType)}`,
+  );
+}
+
+function readHttp(http: Record<string, unknown>): Extract<AuthCredential, { authType: 'http' }>['http'] {
+  onlyFields('http', http, ['scheme', 'credentials']);
+  const scheme = typeof http.scheme === 'string' ? http.scheme.toLowerCase() : undefined;
+  const credentials = recordAt('http.credentials', http.credentials);
+  if (scheme === 'bearer') {
+    onlyFields('http.credentials', credentials, ['token']);
+    return { scheme, credentials: { token: secretAt('http.credentials.token', credentials.token) } };
+  }
+  if (scheme === 'basic') {
+    onlyFields('http.credentials', credentials, ['username', 'password']);
+    const username = secretAt('http.credentials.username', credentials.username);
+    if (username.includes(':')) {
+      throw new InvalidCredential('http.credentials.username', 'a user name of HTTP has no colon');
+    }
+    const password = secretAt('http.credentials.password', credentials.password);
+    return { scheme, credentials: { username, password } };
+  }
+  const got = scheme === undefined ? kindOf(http.scheme) : 'another string';
+  throw new InvalidCredential('http.scheme', `expected 'bearer' or 'basic', got ${got}`);
+}
+
+function recordAt(field: string, value: unknown): Record<string, unknown> {
+  if (isRecord(value)) return value;
+  throw new InvalidCredential(field, `expected an object, got ${kindOf(value)}`);
+}
+
+/** A field that nobody reads may be where a secret was mistyped: it is named only where its name is one of ADK's. */
+function onlyFields(place: string, record: Record<string, unknown>, known: readonly string[]): void {
+  for (const [name, value] of Object.entries(record)) {
+    if (known.includes(name) || value === undefined) continue;
+    const problem = `expected ${known.join(', ')} only`;
+    throw new InvalidCredential(place === '' ? 'credential' : place, problem);
+  }
+}
+
+function secretAt(field: string, value: unknown): string {
+  if (typeof value !== 'string') {
+    throw new InvalidCredential(field, `expected a string, got ${kindOf(value)}`);
+  }
+  if (value === '') throw new InvalidCredential(field, 'is empty');
+  if (value.length > LONGEST_SECRET) {
+    throw new InvalidCredential(field, `is longer than ${LONGEST_SECRET} characters`);
+  }
+  if (/\p{Cc}/u.test(value)) {
+    throw new InvalidCredential(
+      field,
+      'has control characters, a line break for one, which no header can hold',
+    );
+  }
+  if (!value.isWellFormed()) throw new InvalidCredential(field, 'is no well-formed Unicode');
+  return value;
+}

@@ -1,0 +1,50 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { SealedCredential } from '../store/store.ts';
+import { type AuthCredential, readAuthCredential } from './auth-credential.ts';
+import { CredentialUnreadable } from './credential-errors.ts';
+import type { CredentialKey, CredentialKeys } from './credential-keys.ts';
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Whose a credential is: it can't be opened as anybody else's. */
+export type CredentialPlace = Pick<SealedCredential, 'app' | 'userId' | 'credentialKey' | 'credentialRef'>;
+
+/** @returns base64 of nonce, ciphertext and tag. */
+export function seal(credential: AuthCredential, place: CredentialPlace, { bytes }: CredentialKey): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, bytes, nonce, { authTagLength: TAG_BYTES }).setAAD(aadOf(place));
+  const sealed = [cipher.update(JSON.stringify(credential), 'utf8'), cipher.final()];
+  return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64');
+}
+
+/** @throws CredentialUnreadable where its key isn't there, and where it was changed or moved. */
+export function unseal(stored: SealedCredential, keys: CredentialKeys): AuthCredential {
+  const key = keys.find(stored.keyId);
+  if (key === undefined) {
+    throw new CredentialUnreadable(
+      `the credential ${stored.credentialRef} was encrypted with the key ${JSON.stringify(stored.keyId)}, which isn't among ` +
+        'those of HOLDFAST_CREDENTIAL_KEYS here: add it behind the first one, or store the credential again',
+    );
+  }
+  const bytes = Buffer.from(stored.sealed, 'base64');
+  try {
+    const decipher = createDecipheriv(CIPHER, key.bytes, bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAAD(aadOf(stored)).setAuthTag(bytes.subarray(-TAG_BYTES));
+    const open = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
+    return readAuthCredential(JSON.parse(Buffer.concat(open).toString('utf8')));
+  } catch {
+    // Why it doesn't open could tell of what it holds.
+    throw new CredentialUnreadable(
+      `the credential ${stored.credentialRef} can't be decrypted with the key ${JSON.stringify(stored.keyId)}: it was changed ` +
+        'or moved in the store, or another key has this id here; store the credential again',
+    );
+  }
+}
+
+function aadOf({ app, userId, credentialKey, credentialRef }: CredentialPlace): Buffer {
+  return Buffer.from(JSON.stringify(['holdfast.credential', app, userId, credentialKey, credentialRef]));
+}
