@@ -157,6 +157,11 @@ export interface VerifyDecisionInput {
   confirm?: Confirm;
   input?: ProvideInput;
   credential?: ProvideCredential;
+  /**
+   * The response of `input` is text of a client that sends nothing else: JSON, unless the request's schema takes text. What it
+   * stands for is the answer's `response`.
+   */
+  isText?: true;
 }
 
 /** `counts: false` is recorded, and changes nothing else. */
@@ -169,6 +174,8 @@ export type VerifiedDecision =
       attestation?: string;
       /** Edited arguments, as they are to run: validated. */
       args?: Carried<Record<string, unknown>>;
+      /** Of an input that came as text, what the text stands for; absent where that is the text itself. */
+      response?: unknown;
     }
   | { v: number; counts: false; reason: string; by?: Voter };
 
