@@ -15,6 +15,7 @@ import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { InvalidResultError } from '../src/tools/tool-error.ts';
 import type { ToolEdit } from '../src/tools/turn-tools.ts';
 import { AnswerLost, type ModelAnswer, ModelExchange } from './ask-model.ts';
+import { mayWait, prepareCalls } from './gate-calls.ts';
 import { ModelCallbacks } from './model-callbacks.ts';
 import { failureOf, logFailed, retriedUnlessLast, toldOf } from './step-failures.ts';
 import type { StepParts } from './step-parts.ts';
@@ -61,6 +62,7 @@ async function draftFromAnswer(
   const own = [...before, ...events.map(callbackEvent)];
   if (response === undefined) return { ...draftOfEnd(asked, own), cut: 'agent' };
   const usage = isAsked ? usageIn(step, response, built.request.model) : NO_USAGE;
+  const tools = new Map(Object.entries(built.request.toolsDict));
   try {
     const draft = draftFromResponse(
       asked,
@@ -70,10 +72,11 @@ async function draftFromAnswer(
         usage,
         events: own,
         actions: () => (context.hasActed ? eventActionsOf(context.actions) : undefined),
-        tools: new Map(Object.entries(built.request.toolsDict)),
+        tools,
         codeExecutor: codeExecutorOf(step),
         toolEdits: changedEdits(step.toolEdits, built.toolEdits()),
         pauses: runConfig.pauseOnToolCalls === true,
+        prepare: mayWait(tools) ? (calls) => prepareCalls(step, tools, calls) : undefined,
         planned: plannerOf(step),
       },
       transcript.callIds,
@@ -82,7 +85,7 @@ async function draftFromAnswer(
     if (agent.outputSchema === undefined) return await draft;
     return await time.race(draft, (problem) => new Error(`outputSchema: ${problem}`));
   } catch (error) {
-    if (time.isOver) throw error;
+    if (time.isOver || error instanceof StoreError) throw error;
     // Asking again would be paid again, for an answer of the same kind.
     const failure = unusable(step, error);
     report.failed(opened, asked, failure.code);

@@ -3,7 +3,7 @@ import type { Content } from '../src/events/content.ts';
 import type { Event } from '../src/events/event.ts';
 import { draftOf } from '../src/flows/draft-event.ts';
 import { PluginFailed } from '../src/plugins/plugin-failed.ts';
-import type { DraftEvent } from '../src/store/store.ts';
+import type { DraftEvent, EventKind } from '../src/store/store.ts';
 import type { InvocationContext } from '../src/tools/invocation-context.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import type { UserCode } from './user-code.ts';
@@ -12,7 +12,8 @@ const HOOK = 'onEventCallback';
 
 /**
  * An event as plugins let it be stored: what they return takes its place, and what they change in it counts. Its calls and
- * responses stay, by id and name: those are run, and answered, by what the model has said.
+ * responses stay, by id and name: those are run, and answered, by what the model has said. What an event of kind `request` asks
+ * stays as it is, whatever they return: people are to decide about what will run.
  *
  * @throws PluginFailed
  */
@@ -20,6 +21,7 @@ export async function seenEvent(
   code: UserCode,
   invocationContext: InvocationContext,
   draft: DraftEvent,
+  kind?: EventKind,
 ): Promise<DraftEvent> {
   if (!code.plugins.has(HOOK)) return draft;
   const copy = copyOf(draft);
@@ -29,11 +31,11 @@ export async function seenEvent(
   const { author, branch } = draft;
   const event = { ...copy, id: randomUUID(), timestamp: Date.now() };
   const answer: Partial<Event> = (await code.plugin(HOOK, { invocationContext, event })) ?? event;
+  const given = { ...answer, actions: answer.actions ?? event.actions };
   try {
     const seen = draftOf(
       {
-        ...answer,
-        actions: answer.actions ?? event.actions,
+        ...(kind === 'request' ? askingAs(draft, given) : given),
         ...(answer.author || author === undefined ? {} : { author }),
         ...(answer.branch || branch === undefined ? {} : { branch }),
       },
@@ -47,6 +49,16 @@ export async function seenEvent(
     code,
     'the event must keep its calls and responses, with their ids and names, in their order; their arguments may change',
   );
+}
+
+function askingAs({ content, longRunningToolIds, actions }: DraftEvent, given: Partial<Event>) {
+  const { requestedToolConfirmations, requestedAuthConfigs } = actions;
+  return {
+    ...given,
+    content,
+    longRunningToolIds,
+    actions: { ...given.actions, requestedToolConfirmations, requestedAuthConfigs },
+  };
 }
 
 /** A plugin that fails may have changed what it was given; as JSON carries it, or undefined where that can't. */

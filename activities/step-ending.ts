@@ -62,7 +62,7 @@ export class StepEnding {
     const events: NewEvent[] = [];
     for (const { kind, event } of draft.events) {
       try {
-        events.push({ kind, event: await seenEvent(this.#code, invocation, event) });
+        events.push({ kind, event: await seenEvent(this.#code, invocation, event, kind) });
       } catch (error) {
         this.#failed(error);
         if (kind === 'error') {

@@ -1,8 +1,9 @@
 import type { Part } from '../events/content.ts';
+import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall, ToolSchedule } from '../protocol/step.ts';
-import type { PlannedRow } from '../store/store.ts';
+import type { CallActions, PlannedRow } from '../store/store.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { carry, referenceTo } from './size-rule.ts';
@@ -17,6 +18,9 @@ const MOST_CALLS = 128;
  */
 export const TIMEOUT_MARGIN = 5_000;
 
+/** Of what a request asks, in bytes: the store has all of it. */
+const HINT_LIMIT = 200;
+
 /** What the plan leaves of a payload to the rest of the step's outcome. */
 const PLAN_LIMIT = PAYLOAD_LIMIT - 4 * 1024;
 
@@ -27,6 +31,12 @@ export interface FunctionCallOfStep {
   args: Record<string, unknown>;
   /** Answers the call, which isn't run. */
   response?: Record<string, unknown>;
+  /** Before-tool callbacks have been asked about it: the arguments are what they made of them. */
+  prepared?: true;
+  /** What they did beside; with a response it is the outcome's. */
+  actions?: CallActions;
+  /** It waits for a person. */
+  gate?: Gate;
 }
 
 /**
@@ -70,13 +80,19 @@ export function planCalls(
   codeTool?: BaseTool,
 ): CallPlan {
   const plan: CallPlan = { calls: [], schedules: {}, rows: [], all: [] };
-  const drafts: { index: number; args: Record<string, unknown>; forms: PlannedCall[] }[] = [];
+  const drafts: {
+    index: number;
+    args: Record<string, unknown>;
+    actions: CallActions | undefined;
+    forms: PlannedCall[];
+  }[] = [];
   let room = PLAN_LIMIT;
-  for (const [index, { callId, name, args, response }] of functionCalls.entries()) {
+  for (const [index, functionCall] of functionCalls.entries()) {
+    const { callId, name, args, response, actions } = functionCall;
     const call = { callKey: callKeyOf(runKey, step, index), callId, tool: name };
     plan.all.push(call);
     if (response !== undefined) {
-      plan.rows.push({ ...call, index, response });
+      plan.rows.push({ ...call, index, response, ...(actions === undefined ? {} : { actions }) });
       continue;
     }
     // No function call runs code, whatever name the model gives it.
@@ -85,7 +101,7 @@ export function planCalls(
       plan.rows.push({ ...call, index, response: { error: unknownToolText(name, [...tools.keys()]) } });
       continue;
     }
-    const forms = formsOf(call, args, tool);
+    const forms = formsOf(call, functionCall, tool);
     const schedule = Object.hasOwn(plan.schedules, name) ? {} : { [name]: scheduleOf(tool) };
     const size = bytesOf(forms.at(-1)) + bytesOf(schedule);
     if (drafts.length === MOST_CALLS || size > room) {
@@ -95,35 +111,51 @@ export function planCalls(
     }
     room -= size;
     Object.assign(plan.schedules, schedule);
-    drafts.push({ index, args, forms });
+    drafts.push({ index, args, actions, forms });
   }
-  for (const { index, args, forms } of drafts) {
+  for (const { index, args, actions, forms } of drafts) {
     const barest = bytesOf(forms.at(-1));
     const call = forms.find((form) => bytesOf(form) - barest <= room);
     if (call === undefined) throw new Error('the barest form of a call always fits');
     room -= bytesOf(call) - barest;
     plan.calls.push(call);
     const { callKey, callId, tool } = call;
-    if ('ref' in call.args) plan.rows.push({ callKey, callId, tool, index, args });
+    const row = {
+      ...('ref' in call.args ? { args } : {}),
+      ...(actions === undefined ? {} : { actions }),
+    };
+    if (Object.keys(row).length > 0) plan.rows.push({ callKey, callId, tool, index, ...row });
   }
   return plan;
 }
 
 /** The forms that a call can have in the plan, the richest first. */
 function formsOf(
-  call: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>,
-  args: Record<string, unknown>,
+  given: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>,
+  { args, prepared, gate }: FunctionCallOfStep,
   tool: BaseTool,
 ): PlannedCall[] {
   const sensitive = sensitiveArguments(tool, args);
-  const reference = referenceTo(call.callKey, args, JSON.stringify(args), sensitive);
+  const reference = referenceTo(given.callKey, args, JSON.stringify(args), sensitive);
   const summary = summaryOf(tool, args, sensitive);
-  const carried = carry(call.callKey, args, sensitive);
-  const bare = { ...call, args: { ref: { ...reference, gist: '' } } };
+  const carried = carry(given.callKey, args, sensitive);
+  const barest = {
+    ...given,
+    ...(prepared ? { prepared } : {}),
+    ...(gate === undefined ? {} : { gate: { ...gate, hint: '' } }),
+  };
+  const call = gate === undefined ? barest : { ...barest, gate: shownGate(gate, tool) };
+  const bare = { ...barest, args: { ref: { ...reference, gist: '' } } };
   const forms: PlannedCall[] = [{ ...call, args: { ref: reference } }, bare];
   if (summary !== '') forms.unshift({ ...call, args: { ref: reference }, summary });
   if ('value' in carried) forms.unshift({ ...call, args: carried, ...(summary === '' ? {} : { summary }) });
   return forms;
+}
+
+/** As the history carries it: its hint may quote what the tool keeps to itself. */
+export function shownGate(gate: Gate, { durable: { sensitive } }: BaseTool): Gate {
+  const isOpen = sensitive === false || (Array.isArray(sensitive) && sensitive.length === 0);
+  return { ...gate, hint: isOpen ? cutToBytes(gate.hint, HINT_LIMIT) : '' };
 }
 
 function bytesOf(value: unknown): number {

@@ -3,7 +3,7 @@ import { createEventActions, type EventActions } from '../events/event-actions.t
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { CommitStep, NewEvent, StepUsage } from '../store/store.ts';
+import type { CommitStep, NewEvent, NewRequest, StepUsage } from '../store/store.ts';
 import type { ToolEdit } from '../tools/turn-tools.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { finalTextOf } from './final-text.ts';
@@ -41,6 +41,8 @@ export interface StepDraft {
     toolEdits?: readonly ToolEdit[] | undefined;
     /** User code has ended the invocation: the calls run, and no model is asked about them. */
     ends?: boolean;
+    /** What people are asked before calls run. */
+    requests?: readonly NewRequest[];
   };
   /** Why the turn has failed. */
   error?: TurnError;
@@ -51,7 +53,7 @@ export interface StepDraft {
 /** What a model's answer, or its failure, adds to the store. */
 export type StepResponse = Pick<
   CommitStep,
-  'agent' | 'events' | 'calls' | 'rows' | 'usage' | 'scratch' | 'outcome' | 'ending'
+  'agent' | 'events' | 'calls' | 'rows' | 'requests' | 'usage' | 'scratch' | 'outcome' | 'ending'
 >;
 
 /** The end of a turn that asks no model, which may have been said by user code. */
@@ -105,12 +107,13 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
   const total = addUsage(asked.usage, usage);
   const position = { v: PROTOCOL_VERSION, session, seq: 0, agent, model };
   if (plan !== undefined) {
-    const { calls, schedules, rows, all, maxParallelCalls, toolEdits } = plan;
+    const { calls, schedules, rows, all, maxParallelCalls, toolEdits, requests } = plan;
     return {
       agent,
       events: withOwnState(events, plan),
       calls: all,
       rows,
+      ...(requests === undefined ? {} : { requests }),
       usage,
       ...(toolEdits === undefined ? {} : { scratch: { [TOOL_EDITS_KEY]: toolEdits } }),
       outcome: { ...position, kind: 'calls', calls, schedules, maxParallelCalls, usage: total },

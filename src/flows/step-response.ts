@@ -8,13 +8,14 @@ import type { LlmResponse } from '../models/llm-response.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { presentFields } from '../schema/present-fields.ts';
-import type { DraftEvent, NewEvent, StepUsage } from '../store/store.ts';
+import type { DraftEvent, NewEvent, NewRequest, StepUsage } from '../store/store.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { ToolEdit } from '../tools/turn-tools.ts';
 import { nameCalls, type TakenCallIds } from './call-ids.ts';
 import { finalTextOf } from './final-text.ts';
 import { answerBySchema, modelOutputOf } from './model-output.ts';
-import { callsOf, type FunctionCallOfStep, planCalls } from './plan-calls.ts';
+import { type CallPlan, callsOf, type FunctionCallOfStep, planCalls } from './plan-calls.ts';
+import { requestEvent } from './request-event.ts';
 import type { AskedStep, StepDraft } from './step-draft.ts';
 import { shortened } from './step-draft.ts';
 
@@ -33,8 +34,17 @@ export interface GivenResponse {
   toolEdits: readonly ToolEdit[] | undefined;
   /** The client answers the calls. */
   pauses: boolean;
+  /** Asks user code about calls that may have to wait for people; undefined where no tool of the request has a gate. */
+  prepare?: ((calls: readonly FunctionCallOfStep[]) => Promise<PreparedCalls>) | undefined;
   /** What an agent's planner makes of the parts. */
   planned: ((parts: readonly Part[]) => Part[] | undefined) | undefined;
+}
+
+/** The calls of a response, all of them in their order, as user code has prepared them, and what people are asked first. */
+export interface PreparedCalls {
+  calls: readonly FunctionCallOfStep[];
+  /** By the key of the call. */
+  requests: ReadonlyMap<string, NewRequest>;
 }
 
 /**
@@ -91,9 +101,22 @@ export async function draftFromResponse(
   if (failed) return { asked, events, usage, error: errorOf(response) };
   if (calls.length === 0 && !goesOn) return { asked, events, usage };
   if (pauses) return { asked, events, usage, cut: 'agent' };
-  const plan = planCalls(asked.runKey, asked.step, calls, tools, code);
+  const prepared = await given.prepare?.(calls);
+  const plan = planCalls(asked.runKey, asked.step, prepared?.calls ?? calls, tools, code);
   const { maxParallelCalls } = agent.durable;
-  return { asked, events, usage, plan: { ...plan, maxParallelCalls, toolEdits: given.toolEdits } };
+  const runs = { ...plan, maxParallelCalls, toolEdits: given.toolEdits };
+  const requests = prepared === undefined ? [] : requestsIn(plan, prepared);
+  if (requests.length === 0) return { asked, events, usage, plan: runs };
+  const asks: NewEvent = { kind: 'request', event: requestEvent(requests, event) };
+  return { asked, events: [...events, asks], usage, plan: { ...runs, requests } };
+}
+
+/** Those of calls that the plan has room for. */
+function requestsIn({ calls }: CallPlan, { requests }: PreparedCalls): NewRequest[] {
+  return calls.flatMap(({ callKey, gate }) => {
+    const request = gate === undefined ? undefined : requests.get(callKey);
+    return request === undefined ? [] : [request];
+  });
 }
 
 const NO_ERRORS: ReadonlyMap<FunctionCall, string> = new Map();
