@@ -18,6 +18,7 @@ import { openBackend } from './environment/backend.ts';
 import { Closing } from './environment/closing.ts';
 import { ownOrReach } from './environment/folder-access.ts';
 import { needsFolder, storeUrl } from './environment/places.ts';
+import { storedApprovals } from './stored-approvals.ts';
 
 /** How long a gateway that has gone away is waited for, milliseconds. */
 const GATEWAY_PATIENCE = 2_000;
@@ -49,6 +50,7 @@ export interface ConnectedFolder extends Connected {
 
 export interface ConnectedSessions extends Connected {
   sessions: Pick<HoldfastApi['sessions'], 'get' | 'list' | 'fork'>;
+  approvals: Pick<HoldfastApi['approvals'], 'list' | 'get' | 'audit' | 'verifyAudit'>;
 }
 
 /**
@@ -90,13 +92,21 @@ export async function connectFolder(options: ConnectFolderOptions): Promise<Conn
 /** As {@link connectFolder}, for what needs no Temporal server: none is started. */
 export async function connectSessions(options: ConnectOptions): Promise<ConnectedSessions> {
   const access = await accessTo(options, storeUrl(options.env) === undefined);
-  if ('api' in access) return { ...access, sessions: access.api.sessions };
+  if ('api' in access) {
+    const { sessions, approvals } = access.api;
+    return { ...access, sessions, approvals };
+  }
   const closing = new Closing();
   closing.add(() => access.ownership?.release());
   try {
     const store = await openNamedStore({ ...options, folder: access.ownership?.folder ?? options.folder });
     closing.add(() => store.close());
-    return { sessions: sessionsOf(store), apps: () => appsOf(store), close: () => closing.close() };
+    return {
+      sessions: sessionsOf(store),
+      approvals: storedApprovals(store),
+      apps: () => appsOf(store),
+      close: () => closing.close(),
+    };
   } catch (error) {
     await closing.close();
     throw error;

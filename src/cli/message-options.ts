@@ -1,6 +1,7 @@
 import type { Content } from '../events/content.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { CliError } from './cli-error.ts';
+import { objectOption, parsedOption } from './json-option.ts';
 
 /** What the user says, as the command line has it. */
 export interface MessageOptions {
@@ -23,7 +24,7 @@ export function givenMessage({ message, content, state }: MessageOptions): Given
   }
   return {
     message: content === undefined ? textOf(message) : contentOf(content),
-    ...(state === undefined ? {} : { stateDelta: stateOf(state) }),
+    ...(state === undefined ? {} : { stateDelta: objectOption('--state', state, 'values by key') }),
   };
 }
 
@@ -36,7 +37,7 @@ function textOf(message: string | undefined): string {
 }
 
 function contentOf(json: string): Content {
-  const content = parsed('--content', json);
+  const content = parsedOption('--content', json);
   if (!isRecord(content)) fail('--content', `expected a Content { "parts": [ … ] }, got ${kindOf(content)}`);
   const { role, parts } = content;
   if (role !== undefined && role !== 'user') fail('--content: role', 'expected "user" or nothing');
@@ -58,26 +59,6 @@ function contentOf(json: string): Content {
     }
   }
   return content;
-}
-
-function stateOf(json: string): Record<string, unknown> {
-  const state = parsed('--state', json);
-  return isRecord(state)
-    ? state
-    : fail('--state', `expected an object of values by key, got ${kindOf(state)}`);
-}
-
-/** JSON's own message quotes what it could not read. */
-function parsed(option: string, json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch (error) {
-    const place = error instanceof Error ? /\bat position \d+/.exec(error.message)?.[0] : undefined;
-    return fail(
-      option,
-      `expected JSON as one word of the shell${place === undefined ? '' : `; it is wrong ${place}`}`,
-    );
-  }
 }
 
 function fail(what: string, problem: string): never {

@@ -1,10 +1,13 @@
+import { approvals } from './approvals.ts';
 import type { AddCommand } from './command.ts';
 import { completion } from './completion.ts';
+import { credentials } from './credentials.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { gateway } from './gateway.ts';
 import { graph } from './graph.ts';
 import { init } from './init.ts';
+import { keys } from './keys.ts';
 import { replay } from './replay.ts';
 import { run } from './run.ts';
 import { sessions } from './sessions.ts';
@@ -17,6 +20,9 @@ export const COMMANDS: readonly AddCommand[] = [
   dev,
   run,
   sessions,
+  approvals,
+  credentials,
+  keys,
   graph,
   doctor,
   replay,

@@ -55,7 +55,8 @@ function decoded(part: string, path: string): string {
   }
 }
 
-async function onlyApp(apps: () => Promise<readonly string[]>): Promise<string> {
+/** @throws CliError where several apps have sessions, or none. */
+export async function onlyApp(apps: () => Promise<readonly string[]>): Promise<string> {
   const [first, ...others] = await apps();
   if (first === undefined) throw new CliError('there are no sessions; name the app with --app', 2);
   if (others.length === 0) return first;

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { type ApproverKey, InvalidApproverKey, parseApproverKey } from '../../approvals/approver-key.ts';
+import { type Decision, signDecision } from '../../approvals/decision-attestation.ts';
+import { digestOf } from '../../protocol/canonical-json.ts';
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import { CliError } from '../cli-error.ts';
+
+/** Who decides, or sends, and what it is signed with. */
+export interface SigningOptions {
+  as?: string;
+  /** Path of the key's file. */
+  key?: string;
+}
+
+/** Where decisions of this program are made. */
+const CHANNEL = 'cli';
+
+/**
+ * The key that signs; undefined where nobody is named.
+ *
+ * @throws CliError where only one of the two is given, the file is none, or is somebody else's.
+ */
+export function readApprover({ as, key: path }: SigningOptions): ApproverKey | undefined {
+  if (as === undefined && path === undefined) return undefined;
+  if (as === undefined) throw new CliError('--key: say whose key it is with --as <name>', 2);
+  if (path === undefined) {
+    throw new CliError(
+      `--as ${as}: give the key that signs for ${as} with --key <file>; npx holdfast keys create --approver ${as} makes one`,
+      2,
+    );
+  }
+  const key = readKeyFile(path);
+  if (key.approver === as) return key;
+  throw new CliError(
+    `--key ${path} is the key of ${key.approver}: sign as ${key.approver}, or give another key`,
+    2,
+  );
+}
+
+/** @throws CliError naming the file, and never what is in it. */
+export function readKeyFile(path: string): ApproverKey {
+  try {
+    return parseApproverKey(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof InvalidApproverKey)
+      throw new CliError(`${path}: ${error.message}`, 1, { cause: error });
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === 'ENOENT') {
+      throw new CliError(`${path}: no such file; npx holdfast keys create --approver NAME makes a key`);
+    }
+    if (code === '') throw error;
+    throw new CliError(`${path} can't be read: ${code}`, 1, { cause: error });
+  }
+}
+
+function isShownWhole(sensitive: ApprovalRow['sensitive']): boolean {
+  return typeof sensitive === 'boolean' ? !sensitive : sensitive.length === 0;
+}
+
+/**
+ * Signs a decision over the arguments that this process has shown.
+ *
+ * @throws CliError where they aren't those that the request is bound to.
+ */
+export async function attestDecision(
+  { issuer, approver, privateKey }: ApproverKey,
+  row: ApprovalRow,
+  { decision, args, payload }: { decision: Decision; args?: Record<string, unknown>; payload?: unknown },
+): Promise<string> {
+  const { requestId, argsDigest, sensitive } = row;
+  // What is shown to nobody may not have come here, either.
+  if (isShownWhole(sensitive) && digestOf(row.args) !== argsDigest) {
+    throw new CliError(
+      `nothing was signed: the arguments that came with ${requestId} are not those that it is bound to. Look at the store, and at ` +
+        'whatever stands between this command and it',
+    );
+  }
+  return await signDecision(
+    {
+      issuer,
+      approver,
+      requestId,
+      argsDigest,
+      decision,
+      channel: CHANNEL,
+      ...(args === undefined ? {} : { editedArgsDigest: digestOf(args) }),
+      ...(payload === undefined ? {} : { payloadDigest: digestOf(payload) }),
+    },
+    privateKey,
+  );
+}

@@ -1,0 +1,71 @@
+import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
+import { clockTime, tableLines } from '../sessions/shown-values.ts';
+import { type AuditOptions, auditTarget } from './audit-target.ts';
+import { visibleExcerpt } from './visible-text.ts';
+
+type InFolder<Options> = Options & Pick<ConnectOptions, 'folder' | 'env'>;
+
+/** `holdfast approvals audit verify`: recomputes the hash chain. Returns the exit code, 1 where it doesn't hold. */
+export async function verifyAudit(
+  argument: string | undefined,
+  options: InFolder<AuditOptions>,
+  output: CommandOutput = processOutput(),
+): Promise<number> {
+  const { folder, env } = options;
+  const connected = await connectSessions({ folder, env, onProgress: output.note });
+  try {
+    const { which, shown } = await auditTarget(argument, options, connected.apps);
+    const verified = await withProgress(output, 'verifying', connected.approvals.verifyAudit(which));
+    const { ok, rows, problems } = verified;
+    if (options.json) output.json(verified);
+    else {
+      const count = rows === 1 ? '1 row' : `${rows} rows`;
+      output.line(
+        ok
+          ? `the audit of ${visibleExcerpt(shown, 300)} holds: ${count}, each bound to the one before`
+          : `the audit of ${visibleExcerpt(shown, 300)} does not hold: ${count}`,
+      );
+      for (const { n, problem } of problems) output.line(`  row ${n}: ${visibleExcerpt(problem, 300)}`);
+    }
+    return ok ? 0 : 1;
+  } finally {
+    await connected.close();
+  }
+}
+
+/** `holdfast approvals audit show`: what happened in a session that is to be proved. */
+export async function showAudit(
+  argument: string | undefined,
+  options: InFolder<AuditOptions>,
+  output: CommandOutput = processOutput(),
+): Promise<void> {
+  const { folder, env } = options;
+  const connected = await connectSessions({ folder, env, onProgress: output.note });
+  try {
+    const { which, shown } = await auditTarget(argument, options, connected.apps);
+    const rows = await withProgress(output, 'reading the audit', connected.approvals.audit(which));
+    if (options.json) return output.json({ rows });
+    if (rows.length === 0) return output.note(`the audit of ${shown} has no rows`);
+    const cells = rows.map(({ n, at, kind, facts, hash }) => [
+      String(n),
+      clockTime(at),
+      kind,
+      Object.entries(facts)
+        .map(([name, value]) => `${name} ${visibleExcerpt(String(value), 80)}`)
+        .join(', '),
+      hash.slice(0, 12),
+    ]);
+    for (const line of tableLines(COLUMNS, cells)) output.line(line);
+  } finally {
+    await connected.close();
+  }
+}
+
+const COLUMNS = [
+  { title: 'N', right: true },
+  { title: 'TIME' },
+  { title: 'WHAT' },
+  { title: 'FACTS' },
+  { title: 'HASH' },
+];

@@ -1,0 +1,28 @@
+import type { WhichAudit } from '../../client/approvals.ts';
+import { CliError } from '../cli-error.ts';
+import type { ConnectedSessions } from '../connect-folder.ts';
+import { type NamingOptions, namedSession } from '../sessions/named-session.ts';
+
+export interface AuditOptions extends NamingOptions {
+  /** In place of the argument. */
+  session?: string;
+  /** The store's id of a session; the only name of one that was deleted. */
+  storeId?: string;
+  json?: boolean;
+}
+
+/** Whose audit is meant, and how it is called. @throws CliError where none is named, or more than one. */
+export async function auditTarget(
+  argument: string | undefined,
+  options: AuditOptions,
+  apps: ConnectedSessions['apps'],
+): Promise<{ which: WhichAudit; shown: string }> {
+  const given = [argument, options.session, options.storeId].filter((name) => name !== undefined);
+  const [only] = given;
+  if (only === undefined || given.length > 1) {
+    throw new CliError('name one session: as an argument, with --session, or with --store-id', 2);
+  }
+  if (options.storeId !== undefined) return { which: { session: only }, shown: `session ${only}` };
+  const names = await namedSession(only, options, apps);
+  return { which: names, shown: `session ${names.app}/${names.userId}/${names.sessionId}` };
+}

@@ -1,0 +1,148 @@
+import type { ConfirmOptions } from '../../client/approvals.ts';
+import type { Confirmed } from '../../client/steering.ts';
+import type { DecisionReceipt } from '../../protocol/gate.ts';
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import { CliError } from '../cli-error.ts';
+import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
+import { objectOption, parsedOption } from '../json-option.ts';
+import { attestDecision, readApprover, type SigningOptions } from './approver.ts';
+import { namedRequest, type RequestNaming } from './named-request.ts';
+import { needsAttestation } from './next-commands.ts';
+import { tellReceipt } from './receipt-text.ts';
+import { questionLines } from './request-text.ts';
+import { argumentLines, changeLines } from './shown-arguments.ts';
+import { visibleExcerpt } from './visible-text.ts';
+
+export type Decision = 'approve' | 'reject' | 'withdraw';
+
+export interface DecideOptions extends RequestNaming, SigningOptions {
+  /** JSON: in place of the arguments that were shown. */
+  args?: string;
+  /** JSON for the tool. */
+  payload?: string;
+  reason?: string;
+  json?: boolean;
+}
+
+const LONGEST_REASON = 2_000;
+
+/** `holdfast approvals approve|reject|withdraw`. Returns the exit code. */
+export async function decideApproval(
+  decision: Decision,
+  argument: string,
+  options: DecideOptions & Pick<ConnectOptions, 'folder' | 'env'>,
+  output: CommandOutput = processOutput(),
+): Promise<number> {
+  const { folder, env } = options;
+  const given = givenDecision(decision, options);
+  const approver = readApprover(options);
+  const connected = await connectFolder({ folder, env, onProgress: output.note });
+  try {
+    const { approvals } = connected.api;
+    const row = await withProgress(output, 'reading the request', namedRequest(argument, options, approvals));
+    assertDecidable(row, given);
+    for (const line of questionLines(row)) output.note(line);
+    if (given.args !== undefined) {
+      for (const line of changeLines(row.args, given.args, row.sensitive)) output.note(`  ${line}`);
+    }
+    const confirm = decisionOf(decision, row, given);
+    const attestation = approver && (await attestDecision(approver, row, { decision, ...given }));
+    const receipt = await withProgress(
+      output,
+      'deciding',
+      approvals.confirm(
+        { requestId: row.requestId },
+        { ...confirm, ...(attestation === undefined ? {} : { attestation }) },
+      ),
+    );
+    return tellDecision(row, receipt, { isSigned: approver !== undefined, json: options.json }, output);
+  } finally {
+    await connected.close();
+  }
+}
+
+export interface GivenDecision {
+  args?: Record<string, unknown>;
+  payload?: unknown;
+  reason?: string;
+}
+
+function givenDecision(decision: Decision, { args, payload, reason }: DecideOptions): GivenDecision {
+  if (reason !== undefined && reason.length > LONGEST_REASON) {
+    throw new CliError(`--reason: ${reason.length} characters; it may have ${LONGEST_REASON}`, 2);
+  }
+  if (reason !== undefined && !reason.isWellFormed()) {
+    throw new CliError('--reason: expected text, got malformed Unicode', 2);
+  }
+  if (args !== undefined && decision !== 'approve') throw new CliError('--args: only an approval edits', 2);
+  return {
+    ...(args === undefined ? {} : { args: objectOption('--args', args, 'arguments by name') }),
+    ...(payload === undefined ? {} : { payload: parsedOption('--payload', payload) }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** What the request can't be told, before anything is signed. The workflow and its activity check it again. */
+function assertDecidable(row: ApprovalRow, { args }: GivenDecision): void {
+  const { requestId, kind, terms } = row;
+  if (kind === 'input') {
+    throw new CliError(
+      `${requestId} asks for an answer, not for an approval: holdfast approvals answer ${requestId} --response JSON`,
+      2,
+    );
+  }
+  if (kind === 'credential') {
+    throw new CliError(
+      `${requestId} asks for a credential, not for an approval: holdfast approvals provide-credential ${requestId} ` +
+        '--credential REF; holdfast approvals show tells where REF comes from',
+      2,
+    );
+  }
+  if (args !== undefined && !terms.allowEdit) {
+    throw new CliError(
+      `--args: the arguments of ${requestId} may not be edited: its tool has no approval: { allowEdit: true }. Approve it as it ` +
+        'is, or reject it with the reason',
+      2,
+    );
+  }
+}
+
+function decisionOf(decision: Decision, row: ApprovalRow, given: GivenDecision): ConfirmOptions {
+  if (decision !== 'withdraw') return { ...given, confirmed: decision === 'approve' };
+  // The vote is found by its voter; a plain one takes back whatever was said plainly.
+  const plain = row.votes.findLast(({ by }) => !by.verified);
+  return { ...given, withdraw: true, confirmed: plain?.confirmed ?? true };
+}
+
+/** Returns the exit code. */
+export function tellDecision(
+  row: ApprovalRow,
+  receipt: Confirmed<DecisionReceipt>,
+  { isSigned, json }: { isSigned: boolean; json?: boolean | undefined },
+  output: CommandOutput,
+): number {
+  if (json) output.json({ requestId: row.requestId, signed: isSigned, ...receipt });
+  const code = tellReceipt(row, receipt, json ? { ...output, line: output.note } : output);
+  if (!isSigned && row.kind === 'confirmation') {
+    output.note(
+      needsAttestation(row)
+        ? 'sent as a plain signal, which nobody has signed: it counts only where the app trusts Temporal; sign it with --as NAME --key FILE'
+        : 'sent as a plain signal: recorded as unverified; --as NAME --key FILE signs it',
+    );
+  }
+  return code;
+}
+
+/** For a question at the terminal: what is to run in place of what was shown. */
+export function editLines(row: ApprovalRow, args: Record<string, unknown>): string[] {
+  return changeLines(row.args, args, row.sensitive);
+}
+
+/** On one line. */
+export function callLine({ tool, args, sensitive }: ApprovalRow): string {
+  const shown = argumentLines(args, sensitive)
+    .map((line) => line.trim())
+    .join(', ');
+  return `${visibleExcerpt(tool, 80)}(${visibleExcerpt(shown, 200)})`;
+}

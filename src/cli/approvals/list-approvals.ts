@@ -1,0 +1,83 @@
+import type { RequestStatus } from '../../protocol/gate.ts';
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
+import { ago, tableLines } from '../sessions/shown-values.ts';
+import { type RequestNaming, requestFilter } from './named-request.ts';
+import { untilText } from './request-text.ts';
+import { visibleExcerpt } from './visible-text.ts';
+
+export interface ListApprovalsOptions extends RequestNaming {
+  limit: number;
+  /** Those that have ended, too. */
+  all?: boolean;
+  json?: boolean;
+}
+
+const EVERY_STATUS: readonly RequestStatus[] = [
+  'pending',
+  'approved',
+  'rejected',
+  'answered',
+  'expired',
+  'cancelled',
+];
+
+/** `holdfast approvals list`: requests that wait for people, the oldest first. */
+export async function listApprovals(
+  options: ListApprovalsOptions & Pick<ConnectOptions, 'folder' | 'env'>,
+  output: CommandOutput = processOutput(),
+): Promise<void> {
+  const { folder, env, limit, all } = options;
+  const filter = requestFilter(options);
+  const connected = await connectSessions({ folder, env, onProgress: output.note });
+  try {
+    const list = {
+      ...filter,
+      limit: Math.min(limit + 1, MOST_LISTED),
+      ...(all ? { status: EVERY_STATUS } : {}),
+    };
+    const found = await withProgress(output, 'reading requests', connected.approvals.list(list));
+    const shown = found.slice(0, limit);
+    if (options.json) return output.json({ approvals: shown });
+    if (shown.length === 0) return output.note(all ? 'no requests' : 'nothing waits for a person');
+    for (const line of tableLines(COLUMNS, shown.map(rowOf))) output.line(line);
+    if (found.length > shown.length) output.note(`the oldest ${limit}; more with --limit`);
+    else output.note('holdfast approvals show REQUEST tells all of one');
+  } finally {
+    await connected.close();
+  }
+}
+
+/** Of one answer. */
+const MOST_LISTED = 1_000;
+
+const COLUMNS = [
+  { title: 'REQUEST' },
+  { title: 'KIND' },
+  { title: 'STATUS' },
+  { title: 'SINCE' },
+  { title: 'EXPIRES' },
+  { title: 'VOTES' },
+  { title: 'SESSION' },
+  { title: 'TOOL' },
+  { title: 'HINT' },
+];
+
+function rowOf(row: ApprovalRow): string[] {
+  const { requestId, kind, status, since, until, votes, terms, app, userId, sessionId, tool, hint } = row;
+  const quorum = terms.quorum ?? 1;
+  const approvals = votes.filter(({ confirmed }) => confirmed).length;
+  const isPending = status === 'pending';
+  return [
+    requestId,
+    kind,
+    status,
+    ago(since),
+    isPending && until !== undefined ? untilText(until) : '',
+    isPending && quorum > 1 ? `${approvals} of ${quorum}` : '',
+    [app, userId, sessionId].map((part) => visibleExcerpt(part, 40)).join('/'),
+    visibleExcerpt(tool, 40),
+    visibleExcerpt(hint, 60),
+  ];
+}

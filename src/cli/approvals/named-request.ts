@@ -1,0 +1,79 @@
+import type { Approvals } from '../../client/approvals.ts';
+import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import { CliError } from '../cli-error.ts';
+import { assertText } from '../sessions/named-session.ts';
+import { visibleExcerpt } from './visible-text.ts';
+
+/** Whose requests a command is about, as options; none is assumed. */
+export interface RequestNaming {
+  app?: string;
+  user?: string;
+  session?: string;
+}
+
+const MOST_LISTED = 1_000;
+
+/** @throws CliError for text that no name can be. */
+export function requestFilter({ app, user, session }: RequestNaming): {
+  app?: string;
+  userId?: string;
+  sessionId?: string;
+} {
+  for (const [name, value] of Object.entries({ '--app': app, '--user': user, '--session': session }))
+    assertText(name, value);
+  return {
+    ...(app === undefined ? {} : { app }),
+    ...(user === undefined ? {} : { userId: user }),
+    ...(session === undefined ? {} : { sessionId: session }),
+  };
+}
+
+/**
+ * The request that an argument names: by its own id, or by the key or id of its call, of which it is the only pending one.
+ *
+ * @throws CliError where there is none, or several.
+ */
+export async function namedRequest(
+  argument: string,
+  naming: RequestNaming,
+  approvals: Pick<Approvals, 'list' | 'get'>,
+): Promise<ApprovalRow> {
+  assertText('the request', argument);
+  const filter = requestFilter(naming);
+  if (argument.startsWith(REQUEST_PREFIX)) {
+    if (callKeyOfRequest(argument) === undefined) {
+      throw new CliError(
+        `${visibleExcerpt(argument, 200)} is no request: expected ${REQUEST_PREFIX}<call key>.<n>, as holdfast approvals list shows it`,
+        2,
+      );
+    }
+    const row = await approvals.get({ requestId: argument });
+    if (row !== undefined && isOf(row, filter)) return row;
+    throw new CliError(
+      `there is no request ${visibleExcerpt(argument, 200)}${Object.keys(filter).length > 0 ? ' of that app, user and session' : ''}: see ` +
+        'holdfast approvals list, with --all for those that have ended',
+    );
+  }
+  const isKey = callKeyOfRequest(`${REQUEST_PREFIX}${argument}.1`) !== undefined;
+  const pending = await approvals.list({ ...filter, limit: MOST_LISTED });
+  const fitting = pending.filter(
+    ({ callKey, callId }) => callId === argument || (isKey && callKey === argument),
+  );
+  const [row, ...others] = fitting;
+  if (row === undefined) {
+    throw new CliError(
+      `no request of the call ${visibleExcerpt(argument, 200)} waits for an answer: see holdfast approvals list; one that has ended is ` +
+        'named by its own id (holdfast approvals list --all)',
+    );
+  }
+  if (others.length === 0) return row;
+  throw new CliError(
+    `several requests of calls with this id wait: name one of ${fitting.map(({ requestId }) => requestId).join(', ')}`,
+    2,
+  );
+}
+
+function isOf(row: ApprovalRow, filter: ReturnType<typeof requestFilter>): boolean {
+  return Object.entries(filter).every(([name, value]) => row[name as keyof typeof filter] === value);
+}

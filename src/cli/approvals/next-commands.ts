@@ -1,0 +1,43 @@
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import { shellWord } from '../shell-word.ts';
+import { visibleText } from './visible-text.ts';
+
+const DEFAULT_FOLDER = '.holdfast';
+
+/** Commands that decide a pending request, to be copied; their capitals are for the person to fill in. */
+export function nextCommands(row: ApprovalRow, folder = DEFAULT_FOLDER): string[] {
+  const place = folder === DEFAULT_FOLDER ? '' : ` --folder ${shellWord(folder)}`;
+  const command = (words: string) => `npx holdfast ${words}${place}`;
+  const { requestId, kind, app, userId, authConfig } = row;
+  const request = shellWord(requestId);
+  const signed = needsAttestation(row) ? ' --as NAME --key FILE' : '';
+  if (kind === 'input') return [command(`approvals answer ${request} --response JSON`)];
+  if (kind === 'credential') {
+    const key = shellWord(authConfig?.credentialKey ?? 'KEY');
+    const whose = `--app ${shellWord(app)} --user ${shellWord(userId)}`;
+    return [
+      command(`credentials add ${whose} --name ${key} --type ${credentialTypeOf(row)}`),
+      command(`approvals provide-credential ${request} --credential REF`),
+    ].map(visibleText);
+  }
+  return [
+    command(`approvals approve ${request}${signed}`),
+    ...(row.terms.allowEdit ? [command(`approvals approve ${request} --args JSON${signed}`)] : []),
+    command(`approvals reject ${request} --reason TEXT${signed}`),
+  ];
+}
+
+/** Unless its app trusts Temporal; then a plain decision counts, too. */
+export function needsAttestation({ terms }: Pick<ApprovalRow, 'terms'>): boolean {
+  const { approvers, quorum = 1, notRequester } = terms;
+  return approvers !== undefined || quorum > 1 || notRequester === true;
+}
+
+export type CredentialType = 'api-key' | 'bearer' | 'basic';
+
+/** What the tool's security scheme asks for, in OpenAPI 3's words. */
+export function credentialTypeOf({ authConfig }: Pick<ApprovalRow, 'authConfig'>): CredentialType {
+  const { type, scheme } = (authConfig?.authScheme ?? {}) as { type?: unknown; scheme?: unknown };
+  if (type === 'http') return String(scheme).toLowerCase() === 'basic' ? 'basic' : 'bearer';
+  return type === 'apiKey' ? 'api-key' : 'bearer';
+}

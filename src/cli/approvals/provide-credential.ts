@@ -1,0 +1,51 @@
+import { CliError } from '../cli-error.ts';
+import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
+import { tellDecision } from './decide-approval.ts';
+import { namedRequest, type RequestNaming } from './named-request.ts';
+
+export interface ProvideCredentialOptions extends RequestNaming {
+  /** `credentialRef` of a stored credential. */
+  credential: string;
+  json?: boolean;
+}
+
+const REF = /^cr-[\w-]{22}$/;
+
+/** `holdfast approvals provide-credential`. Returns the exit code. */
+export async function provideCredential(
+  argument: string,
+  options: ProvideCredentialOptions & Pick<ConnectOptions, 'folder' | 'env'>,
+  output: CommandOutput = processOutput(),
+): Promise<number> {
+  const { folder, env, credential: credentialRef } = options;
+  if (!REF.test(credentialRef)) {
+    // Not repeated: it may be the secret itself.
+    throw new CliError(
+      '--credential: expected the reference of a stored credential, cr-…: holdfast credentials add stores one and prints it; ' +
+        'a secret itself must not be given here',
+      2,
+    );
+  }
+  const connected = await connectFolder({ folder, env, onProgress: output.note });
+  try {
+    const { approvals } = connected.api;
+    const row = await withProgress(output, 'reading the request', namedRequest(argument, options, approvals));
+    if (row.kind !== 'credential') {
+      throw new CliError(
+        `${row.requestId} asks for ${row.kind === 'input' ? 'an answer' : 'an approval'}, not for a credential: holdfast ` +
+          `approvals show ${row.requestId} tells what to type`,
+        2,
+      );
+    }
+    const sent = approvals.provideCredential({ requestId: row.requestId }, { credentialRef });
+    return tellDecision(
+      row,
+      await withProgress(output, 'giving the credential', sent),
+      { isSigned: false, json: options.json },
+      output,
+    );
+  } finally {
+    await connected.close();
+  }
+}

@@ -1,0 +1,42 @@
+import type { Confirmed } from '../../client/steering.ts';
+import type { DecisionReceipt } from '../../protocol/gate.ts';
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { CommandOutput } from '../command-output.ts';
+import { visibleExcerpt } from './visible-text.ts';
+
+/** Says what has become of an answer. Returns the exit code: 1 where it doesn't count. */
+export function tellReceipt(
+  { requestId }: Pick<ApprovalRow, 'requestId'>,
+  receipt: Confirmed<DecisionReceipt>,
+  output: Pick<CommandOutput, 'line' | 'note'>,
+): number {
+  if (!receipt.confirmed) {
+    output.line(`${requestId} is sent, and not confirmed yet`);
+    output.note(
+      `${receipt.reason}. The answer is kept, and counts as soon as a worker takes the turn up (holdfast run, dev or worker)`,
+    );
+    return 0;
+  }
+  output.line(`${requestId} ${statusWords(receipt)}`);
+  return receipt.status === 'refused' ? 1 : 0;
+}
+
+function statusWords({ status, reason, approvals, quorum }: DecisionReceipt): string {
+  const why = reason === undefined ? '' : `: ${visibleExcerpt(reason, 500)}`;
+  const count =
+    approvals === undefined || quorum === undefined ? '' : `: ${approvals} of ${quorum} approvals`;
+  switch (status) {
+    case 'counted':
+      return `counts${count}; more are needed`;
+    case 'withdrawn':
+      return `withdrawn${count}`;
+    case 'duplicate':
+      return 'was answered so before; nothing has changed';
+    case 'kept':
+      return 'is not asked yet; the answer is kept for it';
+    case 'refused':
+      return `is as it was: the answer does not count${why}`;
+    default:
+      return status;
+  }
+}

@@ -1,0 +1,172 @@
+import type { GateKind } from '../../protocol/gate.ts';
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import { ago, clockTime } from '../sessions/shown-values.ts';
+import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';
+import { spanText } from './span-text.ts';
+import { visibleExcerpt, visibleText } from './visible-text.ts';
+
+export const LONGEST_HINT = 400;
+
+const WANTED: Record<GateKind, string> = {
+  confirmation: 'waits for an approval',
+  credential: 'waits for a credential',
+  input: 'waits for an answer',
+};
+
+type Block = [label: string, lines: readonly string[]];
+
+/** All that somebody needs to decide by, rendered here: nothing of it is what the model says about its call. */
+export function requestLines(row: ApprovalRow, now = Date.now()): string[] {
+  const blocks: Block[] = [
+    ['call', [callText(row), `key ${row.callKey} · id ${visibleExcerpt(row.callId, 80)}`]],
+    ...questionBlocks(row),
+    ['requester', [requesterText(row)]],
+    ['terms', termsLines(row)],
+    ['since', [`${clockTime(row.since)} (${ago(row.since, now)})`]],
+    ...untilBlock(row, now),
+    ...votesBlock(row, now),
+    ...historyBlock(row, now),
+    ...decisionBlocks(row, now),
+  ];
+  return [`${row.requestId}  ${statusText(row)}`, ...blocksLines(blocks)];
+}
+
+/** What is asked, without what has become of it: for somebody who is asked right now. */
+export function questionLines(row: ApprovalRow): string[] {
+  const { terms } = row;
+  const hasTerms = Object.keys(terms).length > 0;
+  return [
+    `${row.requestId}  ${WANTED[row.kind]}`,
+    ...blocksLines([
+      ['call', [callText(row)]],
+      ...questionBlocks(row),
+      ...(hasTerms ? ([['terms', termsLines(row)]] as Block[]) : []),
+    ]),
+  ];
+}
+
+/** `ann by cli`, `unverified (not attested)`. */
+export function voterText({ principal, verified, channel }: ApprovalRow['votes'][number]['by']): string {
+  const proof = verified ? '' : ' (not attested)';
+  return `${visibleExcerpt(principal, 80)}${proof}${channel === undefined ? '' : ` by ${visibleExcerpt(channel, 40)}`}`;
+}
+
+export function statusText(row: ApprovalRow): string {
+  return row.status === 'pending' ? `pending: ${WANTED[row.kind]}` : row.status;
+}
+
+/** `in 2 h`, or how long ago it was. */
+export function untilText(until: number, now = Date.now()): string {
+  return until > now ? `in ${spanText(until - now)}` : `${ago(until, now)}`;
+}
+
+/** Labels to the left, their lines below one another. */
+function blocksLines(blocks: readonly Block[]): string[] {
+  const width = Math.max(...blocks.map(([label]) => label.length));
+  return blocks.flatMap(([label, lines]) =>
+    lines.map((line, index) => `  ${(index === 0 ? label : '').padEnd(width)}  ${line}`),
+  );
+}
+
+function callText({ tool, path, agent, app, userId, sessionId }: ApprovalRow): string {
+  const agents = path.length > 0 ? path : [agent];
+  const session = [app, userId, sessionId].map((part) => visibleExcerpt(part, 80)).join('/');
+  return `${visibleExcerpt(tool, 80)} of ${agents.map((name) => visibleExcerpt(name, 80)).join(' › ')}, session ${session}`;
+}
+
+function questionBlocks(row: ApprovalRow): Block[] {
+  const { kind, hint, args, sensitive, payload, editedArgs, responseSchema, authConfig } = row;
+  const isEmpty = Object.keys(args).length === 0;
+  return [
+    ...(hint === '' ? [] : ([['hint', [visibleExcerpt(hint, LONGEST_HINT)]]] as Block[])),
+    ['arguments', isEmpty ? ['(none)'] : argumentLines(args, sensitive)],
+    ...(editedArgs === undefined ? [] : ([['edited', changeLines(args, editedArgs, sensitive)]] as Block[])),
+    ...(payload === undefined ? [] : ([['payload', valueLines(payload)]] as Block[])),
+    ...(kind === 'input' && responseSchema !== undefined
+      ? ([['schema', valueLines(responseSchema)]] as Block[])
+      : []),
+    ...(authConfig === undefined ? [] : ([['credential', [authText(authConfig)]]] as Block[])),
+  ];
+}
+
+function authText({ authScheme, credentialKey }: NonNullable<ApprovalRow['authConfig']>): string {
+  const { type, scheme } = authScheme as { type?: unknown; scheme?: unknown };
+  const words = [type, scheme].filter((word) => typeof word === 'string');
+  return visibleText([credentialKey, ...(words.length === 0 ? [] : [`(${words.join(', ')})`])].join(' '));
+}
+
+function requesterText({ requester }: ApprovalRow): string {
+  return requester === undefined
+    ? 'unverified: nobody has attested who sent the message'
+    : `${visibleExcerpt(requester, 80)} (attested)`;
+}
+
+function termsLines({ terms }: ApprovalRow): string[] {
+  const {
+    approvers,
+    quorum = 1,
+    allowEdit,
+    notRequester,
+    onExpiry,
+    expiresIn,
+    escalateAfter,
+    escalateTo,
+  } = terms;
+  const people = (names: readonly string[]) => names.map((name) => visibleExcerpt(name, 80)).join(', ');
+  const expiry = { approve: 'approved', reject: 'rejected', escalate: 'handed on' }[onExpiry ?? 'reject'];
+  return [
+    approvers === undefined ? 'anybody may decide' : `approvers: ${people(approvers)}`,
+    ...(quorum > 1 ? [`${quorum} approvals of different people`] : []),
+    ...(notRequester ? ['not by the requester'] : []),
+    ...(allowEdit ? ['arguments may be edited'] : []),
+    ...(expiresIn === undefined ? [] : [`expires after ${spanText(expiresIn)}; then it is ${expiry}`]),
+    ...(escalateTo === undefined
+      ? []
+      : [
+          `escalates to ${people(escalateTo)}${escalateAfter === undefined ? '' : ` after ${spanText(escalateAfter)}`}`,
+        ]),
+  ];
+}
+
+function untilBlock({ until, status, escalatedAt }: ApprovalRow, now: number): Block[] {
+  const escalated = escalatedAt === undefined ? [] : [`escalated ${ago(escalatedAt, now)}`];
+  if (status !== 'pending') return [];
+  const expires = until === undefined ? [] : [`${clockTime(until)} (${untilText(until, now)})`];
+  return expires.length + escalated.length === 0 ? [] : [['expires', [...expires, ...escalated]]];
+}
+
+function votesBlock({ votes, terms, status }: ApprovalRow, now: number): Block[] {
+  const { quorum = 1 } = terms;
+  const lines = votes.map(
+    ({ by, confirmed, at }) => `${confirmed ? 'approved' : 'rejected'} by ${voterText(by)}, ${ago(at, now)}`,
+  );
+  const count = votes.filter(({ confirmed }) => confirmed).length;
+  if (status === 'pending' && quorum > 1) lines.push(`${count} of ${quorum} approvals`);
+  return lines.length === 0 ? [] : [['votes', lines]];
+}
+
+/** What the votes don't say: those that were taken back, and decisions that don't count. */
+function historyBlock({ history }: ApprovalRow, now: number): Block[] {
+  const told = history.filter(
+    ({ kind }) => kind === 'refused' || kind === 'withdrawn' || kind === 'escalated',
+  );
+  const lines = told.map(({ kind, by, at, reason }) => {
+    const who = by === undefined ? '' : ` by ${voterText(by)}`;
+    const why = reason === undefined ? '' : `: ${visibleExcerpt(reason, 200)}`;
+    return `${kind}${who}, ${ago(at, now)}${why}`;
+  });
+  return lines.length === 0 ? [] : [['history', lines]];
+}
+
+function decisionBlocks(row: ApprovalRow, now: number): Block[] {
+  const { decidedAt, reason, answerPayload, response, credentialRef } = row;
+  return [
+    ...(decidedAt === undefined
+      ? []
+      : ([['decided', [`${clockTime(decidedAt)} (${ago(decidedAt, now)})`]]] as Block[])),
+    ...(reason === undefined ? [] : ([['reason', [visibleExcerpt(reason, 2_000)]]] as Block[])),
+    ...(answerPayload === undefined ? [] : ([['answer', valueLines(answerPayload)]] as Block[])),
+    ...(response === undefined ? [] : ([['answer', valueLines(response)]] as Block[])),
+    ...(credentialRef === undefined ? [] : ([['credential', [visibleText(credentialRef)]]] as Block[])),
+  ];
+}

@@ -1,0 +1,28 @@
+import { readJsonSchema } from '../../schema/json-schema.ts';
+import { isRecord } from '../../schema/kind-of.ts';
+import { SchemaError } from '../../schema/schema-error.ts';
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import { CliError } from '../cli-error.ts';
+
+/** What is wrong with a response by the request's schema; undefined where nothing is. */
+export function responseProblem({ responseSchema }: ApprovalRow, response: unknown): string | undefined {
+  if (!isRecord(responseSchema)) return undefined;
+  try {
+    const checked = readJsonSchema(responseSchema).validate(response);
+    return checked.ok ? undefined : checked.message;
+  } catch (error) {
+    // A schema that a model has written wrongly: what takes the response says what it makes of it.
+    if (error instanceof SchemaError) return undefined;
+    throw error;
+  }
+}
+
+/** @throws CliError naming the fields that don't fit. */
+export function assertResponse(row: ApprovalRow, response: unknown): void {
+  const problem = responseProblem(row, response);
+  if (problem === undefined) return;
+  throw new CliError(
+    `the answer does not fit what is asked: ${problem}. holdfast approvals show ${row.requestId} shows the schema`,
+    2,
+  );
+}

@@ -1,0 +1,120 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { AnswerRequestOptions } from '../approvals/answer-request.ts';
+import type { AuditOptions } from '../approvals/audit-target.ts';
+import type { DecideOptions, Decision } from '../approvals/decide-approval.ts';
+import type { ListApprovalsOptions } from '../approvals/list-approvals.ts';
+import type { ProvideCredentialOptions } from '../approvals/provide-credential.ts';
+import type { ShowApprovalOptions } from '../approvals/show-approval.ts';
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
+
+type InFolder<Options> = Options & { folder: string };
+
+const RECEIPT = 'one JSON value: the receipt { requestId, callKey, status, confirmed, … }';
+
+export const approvals: AddCommand = (holdfast, exit) => {
+  const group = holdfast.command('approvals').description('list, show and answer what waits for people');
+
+  naming(group.command('list').description('requests that wait for people, the oldest first'))
+    .option('--limit <number>', 'so many at most, up to 1000', limitNumber, 100)
+    .option('--all', 'those that have ended, too')
+    .option('--json', 'one JSON value: { approvals }')
+    .action(async (options: InFolder<ListApprovalsOptions>) => {
+      const { listApprovals } = await import('../approvals/list-approvals.ts');
+      await listApprovals({ ...options, env: process.env });
+    });
+
+  request(group.command('show').description('what a request asks, of whom, and what has become of it'))
+    .option('--json', 'one JSON value: the request')
+    .action(async (argument: string, options: InFolder<ShowApprovalOptions>) => {
+      const { showApproval } = await import('../approvals/show-approval.ts');
+      await showApproval(argument, { ...options, env: process.env });
+    });
+
+  const decision = (command: Command, word: Decision) =>
+    command
+      .option('--payload <JSON>', 'for the tool: toolConfirmation.payload')
+      .option('--reason <text>', 'why; the model is told of a rejection')
+      .option('--as <name>', 'approver who signs the decision')
+      .option('--key <file.json>', "the approver's key, of holdfast keys create")
+      .option('--json', RECEIPT)
+      .action(async (argument: string, options: InFolder<DecideOptions>) => {
+        const { decideApproval } = await import('../approvals/decide-approval.ts');
+        exit(await decideApproval(word, argument, { ...options, env: process.env }));
+      });
+  const approve = request(group.command('approve').description('let a call run')).option(
+    '--args <JSON>',
+    'arguments in place of those that were shown: all of them',
+  );
+  decision(approve, 'approve');
+  decision(
+    request(group.command('reject').description('answer a call with a rejection; it does not run')),
+    'reject',
+  );
+  decision(
+    request(group.command('withdraw').description('take a vote back, while more are needed')),
+    'withdraw',
+  );
+
+  request(group.command('answer').description('answer what a tool or model has asked'))
+    .option('--response <JSON>', 'the answer, as the schema of the request has it')
+    .option('--text <text>', 'in its place, an answer that is text')
+    .option('--json', RECEIPT)
+    .action(async (argument: string, options: InFolder<AnswerRequestOptions>) => {
+      const { answerRequest } = await import('../approvals/answer-request.ts');
+      exit(await answerRequest(argument, { ...options, env: process.env }));
+    });
+
+  request(
+    group.command('provide-credential').description('give a stored credential to a call that waits for one'),
+  )
+    .requiredOption('--credential <ref>', 'cr-…, as holdfast credentials add prints it; never the secret')
+    .option('--json', RECEIPT)
+    .action(async (argument: string, options: InFolder<ProvideCredentialOptions>) => {
+      const { provideCredential } = await import('../approvals/provide-credential.ts');
+      exit(await provideCredential(argument, { ...options, env: process.env }));
+    });
+
+  const audit = group
+    .command('audit')
+    .description('what was asked and decided, each row bound to the one before');
+  audited(audit.command('verify').description("recompute the hash chain of a session's audit"))
+    .option('--json', 'one JSON value: { ok, rows, problems }')
+    .action(async (argument: string | undefined, options: InFolder<AuditOptions>) => {
+      const { verifyAudit } = await import('../approvals/audit-commands.ts');
+      exit(await verifyAudit(argument, { ...options, env: process.env }));
+    });
+  audited(audit.command('show').description("the rows of a session's audit"))
+    .option('--json', 'one JSON value: { rows }')
+    .action(async (argument: string | undefined, options: InFolder<AuditOptions>) => {
+      const { showAudit } = await import('../approvals/audit-commands.ts');
+      await showAudit(argument, { ...options, env: process.env });
+    });
+};
+
+function naming(command: Command): Command {
+  return command
+    .option('--app <name>', 'of this app (default: of all)')
+    .option('--user <id>', 'of this user (default: of all)')
+    .option('--session <id>', 'of this session (default: of all)')
+    .option(...FOLDER_OPTION);
+}
+
+function request(command: Command): Command {
+  return naming(command.argument('<request>', "the request's id, or the id or key of a call that waits"));
+}
+
+function audited(command: Command): Command {
+  return command
+    .argument('[session]', "the session's id, or app/user/session, each part URI-encoded")
+    .option('--app <name>', 'app of the session (default: the only one that has sessions)')
+    .option('--user <id>', 'user of the session (default: user)')
+    .option('--session <id>', 'the session, in place of the argument')
+    .option('--store-id <id>', "the store's id of a session, where it was deleted")
+    .option(...FOLDER_OPTION);
+}
+
+function limitNumber(text: string): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= 1_000) return number;
+  throw new InvalidArgumentError('Expected a whole number of 1 to 1000.');
+}

@@ -1,0 +1,70 @@
+import { CliError } from './cli-error.ts';
+
+const LONGEST = 64 * 1024;
+
+/**
+ * A secret: typed at a terminal that doesn't show it, or all of standard input without the line end behind it. It is never in the
+ * command line, which other processes and the shell's history see.
+ *
+ * @throws CliError where there is none, or it is too long; 130 on Ctrl-C.
+ */
+export async function readSecret(
+  question: string,
+  input: NodeJS.ReadStream = process.stdin,
+  err: NodeJS.WritableStream = process.stderr,
+): Promise<string> {
+  const secret = input.isTTY ? await typedSecret(question, input, err) : await pipedSecret(input);
+  if (secret === '') throw new CliError('there is no secret on standard input: type it, or pipe it in', 2);
+  return secret;
+}
+
+async function pipedSecret(input: NodeJS.ReadableStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of input) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > LONGEST) throw tooLong();
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}
+
+function typedSecret(
+  question: string,
+  input: NodeJS.ReadStream,
+  err: NodeJS.WritableStream,
+): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const wasRaw = input.isRaw;
+  let typed = '';
+  const end = (settle: () => void) => {
+    input.off('data', take);
+    input.setRawMode(wasRaw);
+    input.pause();
+    err.write('\n');
+    settle();
+  };
+  const take = (chunk: Buffer) => {
+    for (const key of chunk.toString('utf8')) {
+      if (key === '\r' || key === '\n') return end(() => resolve(typed));
+      if (key === '\u0003') return end(() => reject(new CliError('interrupted', 130)));
+      if (key === '\u0004') return end(() => resolve(''));
+      if (key === '\u007f' || key === '\b') typed = Array.from(typed).slice(0, -1).join('');
+      else if (key === '\u0015') typed = '';
+      else if (key >= ' ') typed += key;
+      if (typed.length > LONGEST) return end(() => reject(tooLong()));
+    }
+  };
+  err.write(`${question} (not shown): `);
+  input.setRawMode(true);
+  input.on('data', take);
+  input.resume();
+  return promise;
+}
+
+function tooLong(): CliError {
+  return new CliError(`the secret is longer than ${LONGEST} bytes`, 2);
+}
