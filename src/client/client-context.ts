@@ -1,4 +1,10 @@
 import { Client, type ClientOptions } from '@temporalio/client';
+import {
+  type CredentialKeys,
+  credentialKeysOf,
+  credentialKeysOfVariables,
+  type GivenCredentialKeys,
+} from '../credentials/credential-keys.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { Store } from '../store/store.ts';
 import { StoreNeeded } from './client-errors.ts';
@@ -24,6 +30,11 @@ export interface HoldfastClientOptions {
   taskQueue?: string;
   /** Labels turns with Holdfast's search attributes, which the server must know. Defaults to false. */
   searchAttributes?: boolean;
+  /**
+   * Keys that credentials are encrypted with, the workers': `{ '<id>': '<base64 of 32 bytes>' }`, the first of which encrypts.
+   * Defaults to those of the environment variable `HOLDFAST_CREDENTIAL_KEYS`; without any no credential can be stored.
+   */
+  credentialKeys?: GivenCredentialKeys;
 }
 
 /** What the parts of the client share. */
@@ -32,15 +43,26 @@ export interface ClientContext {
   store: Store | undefined;
   taskQueue: string;
   searchAttributes: boolean;
+  credentialKeys: CredentialKeys | undefined;
 }
 
 export function contextOf(options: HoldfastClientOptions): ClientContext {
-  const { temporal, store, taskQueue = DEFAULT_TASK_QUEUE, searchAttributes = false } = options;
+  const {
+    temporal,
+    store,
+    taskQueue = DEFAULT_TASK_QUEUE,
+    searchAttributes = false,
+    credentialKeys,
+  } = options;
   return {
     temporal: isClient(temporal) ? temporal : new Client(temporal),
     store,
     taskQueue,
     searchAttributes,
+    credentialKeys:
+      credentialKeys === undefined
+        ? credentialKeysOfVariables(process.env)
+        : credentialKeysOf(credentialKeys),
   };
 }
 

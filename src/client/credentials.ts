@@ -1,15 +1,5 @@
+import type { AuthCredential } from '../events/auth-credential.ts';
 import type { StoredCredential } from '../store/store.ts';
-
-/** A secret, in the words of ADK's `AuthCredential`. */
-export interface GivenCredential {
-  authType: 'apiKey' | 'http';
-  apiKey?: string;
-  http?: {
-    /** `bearer` or `basic`. */
-    scheme: string;
-    credentials: { username?: string; password?: string; token?: string };
-  };
-}
 
 /** What {@link Credentials.put} takes. */
 export interface PutCredential {
@@ -17,8 +7,9 @@ export interface PutCredential {
   userId: string;
   /** `credentialKey` of the tool's `authConfig`. */
   credentialKey: string;
-  credential: GivenCredential;
-  /** For people; no secret. */
+  /** An API key, or HTTP's `bearer` or `basic`. */
+  credential: AuthCredential;
+  /** For people, up to 200 characters; no secret. */
   label?: string;
 }
 
@@ -27,7 +18,8 @@ export interface Credentials {
   /**
    * Encrypts a credential into the store; the one of the same app, user and key is replaced. Its `credentialRef` is no secret.
    *
-   * @throws InvalidTurn
+   * @throws InvalidCredential naming the field; InvalidTurn
+   * @throws CredentialKeyMissing where nothing is there to encrypt it with.
    * @example
    * const credential = { authType: 'apiKey', apiKey: process.env.SHOP_KEY } as const;
    * const { credentialRef } = await client.credentials.put({ app: 'shop', userId: 'ada', credentialKey: 'shop', credential });

@@ -7,7 +7,9 @@ import type { SessionNames, StoredEvent } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 import { InvalidTurn } from './client-errors.ts';
 import type { FollowOptions } from './follow-events.ts';
+import { GatewayApprovals } from './gateway-approvals.ts';
 import { GatewayConnection, type GatewayConnectionOptions } from './gateway-connection.ts';
+import { GatewayCredentials } from './gateway-credentials.ts';
 import { GatewayError } from './gateway-errors.ts';
 import { sessionPath, turnPath, withQuery } from './gateway-paths.ts';
 import { GatewaySessions } from './gateway-sessions.ts';
@@ -36,11 +38,15 @@ export type GatewayClientOptions = GatewayConnectionOptions;
 export class GatewayClient implements HoldfastApi {
   readonly #connection: GatewayConnection;
   readonly sessions: GatewaySessions;
+  readonly approvals: GatewayApprovals;
+  readonly credentials: GatewayCredentials;
 
   /** @throws TypeError for a url that is none. */
   constructor(options: GatewayClientOptions) {
     this.#connection = new GatewayConnection(options);
     this.sessions = new GatewaySessions(this.#connection);
+    this.approvals = new GatewayApprovals(this.#connection);
+    this.credentials = new GatewayCredentials(this.#connection);
   }
 
   /** What the gateway says of itself. */
@@ -52,17 +58,19 @@ export class GatewayClient implements HoldfastApi {
    * As `HoldfastClient.sendMessage`. Sent again, under the same id, while the gateway can't be reached, a few times.
    *
    * @throws MessageRejected, NoAnswer, InvalidTurn
+   * @throws RequestNotPending, RequestNotFound, AmbiguousRequest, DecisionRefused where it answers requests.
    */
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
-    const { app, userId, sessionId, message, policy, agent, stateDelta, runConfig } = given;
+    const { app, userId, sessionId, message, policy, agent, stateDelta, runConfig, attestation } = given;
     const names = { app, userId, sessionId };
     const messageId = given.messageId ?? randomUUID();
-    const path = turnPath(names, messageId, 'sendMessage');
+    turnPath(names, messageId, 'sendMessage');
     checkDepth({ message, stateDelta });
-    const body = { messageId, message, policy, agent, stateDelta, runConfig };
+    const body = { messageId, message, policy, agent, stateDelta, runConfig, attestation };
     const sent = `${sessionPath(names, 'sendMessage')}/messages`;
     const told = await this.#connection.askAgain<ToldTurn>(sent, { method: 'POST', body });
-    return gatewayTurn(this.#connection, path, told);
+    // What answers requests is for a turn that another message began.
+    return gatewayTurn(this.#connection, turnPath(names, told.messageId, 'sendMessage'), told);
   }
 
   /** @throws InvalidTurn */

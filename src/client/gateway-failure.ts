@@ -1,5 +1,12 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, RetryState, TerminatedFailure } from '@temporalio/common';
+import {
+  CredentialKeyMissing,
+  CredentialUnreadable,
+  InvalidCredential,
+  InvalidCredentialKeys,
+} from '../credentials/credential-errors.ts';
+import type { DecisionReceipt } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 import {
   MessageConflict,
@@ -13,10 +20,15 @@ import {
   Unstorable,
 } from '../store/store-errors.ts';
 import {
+  AmbiguousRequest,
+  DecisionRefused,
+  type EndedRequest,
   InvalidTurn,
   MessageRejected,
   MessageTooLarge,
   NoAnswer,
+  RequestNotFound,
+  RequestNotPending,
   StoreNeeded,
   TurnRunning,
   UnknownCall,
@@ -27,15 +39,22 @@ import { GatewayError } from './gateway-errors.ts';
 export interface ToldError {
   code: string;
   message: string;
-  receipt?: MessageReceipt;
+  receipt?: MessageReceipt | DecisionReceipt;
+  /** How the request has ended that is not pending any more. */
+  request?: EndedRequest;
+  /** Of those that fit what was named. */
+  requestIds?: readonly string[];
 }
 
 type ErrorClass = new (message: string) => Error & { readonly code: string };
 
 const CLASSES: readonly ErrorClass[] = [
+  CredentialUnreadable,
+  InvalidCredentialKeys,
   InvalidTurn,
   MessageTooLarge,
   NoAnswer,
+  RequestNotFound,
   StoreNeeded,
   TurnRunning,
   UnknownCall,
@@ -50,7 +69,22 @@ const CLASSES: readonly ErrorClass[] = [
   Unstorable,
 ];
 const CLASS_OF = new Map(CLASSES.map((each) => [new each('').code, each]));
-const REJECTED = new MessageRejected('').code;
+
+/** Errors that say more than a message. */
+const TELLING = new Map<string, (told: ToldError) => Error>([
+  [
+    new MessageRejected('').code,
+    ({ message, receipt }) => new MessageRejected(message, receipt as MessageReceipt | undefined),
+  ],
+  [
+    new DecisionRefused('').code,
+    ({ message, receipt }) => new DecisionRefused(message, receipt as DecisionReceipt | undefined),
+  ],
+  [new CredentialKeyMissing().code, () => new CredentialKeyMissing()],
+  [new InvalidCredential('', '').code, ({ message }) => invalidCredential(message)],
+  [new RequestNotPending('').code, ({ message, request }) => new RequestNotPending(message, request)],
+  [new AmbiguousRequest('').code, ({ message, requestIds }) => new AmbiguousRequest(message, requestIds)],
+]);
 
 /** How a run ended that has no result, by the gateway's code of it. */
 const RUN_ENDS: ReadonlyMap<string, (message: string) => Error> = new Map([
@@ -59,10 +93,16 @@ const RUN_ENDS: ReadonlyMap<string, (message: string) => Error> = new Map([
   ['HOLDFAST_RUN_FAILED', (message) => ApplicationFailure.nonRetryable(message)],
 ]);
 
+function invalidCredential(message: string): InvalidCredential {
+  const at = message.indexOf(': ');
+  return new InvalidCredential(message.slice(0, Math.max(0, at)), message.slice(at === -1 ? 0 : at + 2));
+}
+
 /** The error that the client behind the gateway has thrown, in its own class where there is one. */
 export function errorOf(told: ToldError, status: number): Error {
   const { code, message } = told;
-  if (code === REJECTED) return new MessageRejected(message, told.receipt);
+  const telling = TELLING.get(code);
+  if (telling !== undefined) return telling(told);
   const known = CLASS_OF.get(code);
   if (known !== undefined) return new known(message);
   const cause = RUN_ENDS.get(code)?.(message);
@@ -73,8 +113,17 @@ export function errorOf(told: ToldError, status: number): Error {
 /** What an error answer's body, or an error event, tells; undefined where it is none of the gateway's. */
 export function toldError(body: unknown): ToldError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const { code, message, receipt } = body as Record<string, unknown>;
+  const { code, message, receipt, request, requestIds } = body as Record<string, unknown>;
   if (typeof code !== 'string' || typeof message !== 'string') return undefined;
-  const isReceipt = typeof receipt === 'object' && receipt !== null;
-  return { code, message, ...(isReceipt ? { receipt: receipt as MessageReceipt } : {}) };
+  return {
+    code,
+    message,
+    ...(isObject(receipt) ? { receipt: receipt as unknown as MessageReceipt | DecisionReceipt } : {}),
+    ...(isObject(request) ? { request: request as unknown as EndedRequest } : {}),
+    ...(Array.isArray(requestIds) ? { requestIds: requestIds.map(String) } : {}),
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }

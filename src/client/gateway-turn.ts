@@ -13,7 +13,10 @@ import type { TurnHandle } from './turn-handle.ts';
 export type ToldTurn = Pick<
   TurnHandle,
   'workflowId' | 'runId' | 'invocationId' | 'messageId' | 'taskQueue' | 'attached' | 'disposition'
->;
+> & {
+  /** Of a message that answers requests: what became of it. */
+  receipt?: Receipt;
+};
 
 /** How long one poll waits, seconds. */
 const WAIT = 30;
@@ -34,7 +37,8 @@ export function gatewayTurn(connection: GatewayConnection, path: string, told: T
   });
   return {
     ...{ workflowId, runId, invocationId, messageId, taskQueue, attached, disposition },
-    receipt: (options) => connection.ask<Receipt>(withQuery(`${path}/receipt`, answerQuery(options))),
+    receipt: async (options) =>
+      told.receipt ?? (await connection.ask<Receipt>(withQuery(`${path}/receipt`, answerQuery(options)))),
     result: (options) => awaitTurn(connection, path, options?.signal),
     events: (options) => storedEvents(connection, events(false, options)),
     stream: (options) => gatewayStream(connection, events(true, options)),

@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
+import { ClientApprovals } from './client-approvals.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
+import { ClientCredentials } from './client-credentials.ts';
 import { ClientSessions } from './client-sessions.ts';
 import { deliverUploaded } from './deliver-uploaded.ts';
 import { findTurn } from './find-turn.ts';
 import { type FollowOptions, followEvents } from './follow-events.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
-import { type OutgoingMessage, outgoingTurn } from './outgoing-turn.ts';
+import { type OutgoingMessage, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
+import { isRepliesOnly } from './reply-parts.ts';
+import { sendReplies } from './send-replies.ts';
 import {
   type AnswerOptions,
   type CallToCancel,
@@ -35,10 +39,16 @@ export class HoldfastClient implements HoldfastApi {
   readonly #context: ClientContext;
   /** Create, get, list, delete, fork, rewind and retry; needs the store. */
   readonly sessions: ClientSessions;
+  /** Requests to people: listed, answered, proved. Needs the store, but to answer what is named with its session. */
+  readonly approvals: ClientApprovals;
+  /** Secrets of users, for tools; needs the store and keys. */
+  readonly credentials: ClientCredentials;
 
   constructor(options: HoldfastClientOptions) {
     this.#context = contextOf(options);
     this.sessions = new ClientSessions(this.#context);
+    this.approvals = new ClientApprovals(this.#context);
+    this.credentials = new ClientCredentials(this.#context);
   }
 
   /**
@@ -46,17 +56,22 @@ export class HoldfastClient implements HoldfastApi {
    * run that answers another one. The message is kept when this returns, also with no worker up, and is answered once,
    * whatever becomes of the turn that runs; `receipt()` of the handle says what became of it.
    *
+   * A message of nothing but answers to requests, in ADK's form, begins no turn: it goes to the one that waits, whose handle this
+   * returns. `receipt()` of the handle says what became of each answer.
+   *
    * @throws MessageTooLarge over 64 KiB of JSON without a store.
    * @throws MessageRejected by the policy `reject`, while the session answers another message.
    * @throws NoAnswer by the policy `reject`, where another message is under way and no worker answers.
    * @throws InvalidTurn for names that are empty or no text, for a message that is none, and for what is over a bound of
    * {@link OutgoingMessage}: nothing was sent.
+   * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused where it answers requests.
    * @example
    * const turn = await client.sendMessage({ ...names, message: 'and now to Bergen', policy: 'interrupt' });
    */
   async sendMessage(message: OutgoingMessage): Promise<TurnHandle> {
     const names = turnNamesOf(message, message.messageId ?? randomUUID(), 'sendMessage');
     const turn = await outgoingTurn(this.#context, names, message);
+    if (isRepliesOnly(turn.message?.message)) return await answeredTurn(this.#context, turn);
     return turnHandle(this.#context, { ...turn, ...(await deliverUploaded(this.#context, turn)) });
   }
 
@@ -153,4 +168,9 @@ export class HoldfastClient implements HoldfastApi {
   async status(names: SessionNames, options: AnswerOptions = {}): Promise<TurnStatus | undefined> {
     return await status(this.#context, names, options);
   }
+}
+
+async function answeredTurn(context: ClientContext, outgoing: OutgoingTurn): Promise<TurnHandle> {
+  const { turn, receipt } = await sendReplies(context, outgoing);
+  return { ...turnHandle(context, turn), receipt: async () => receipt };
 }

@@ -1,3 +1,11 @@
+export {
+  CredentialKeyMissing,
+  CredentialUnreadable,
+  InvalidCredential,
+  InvalidCredentialKeys,
+} from '../credentials/credential-errors.ts';
+export type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
+export { type AuthCredential, AuthCredentialTypes } from '../events/auth-credential.ts';
 export type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
 export type {
   CancelReceipt,
@@ -43,7 +51,7 @@ export {
   UnknownCall,
 } from './client-errors.ts';
 export type { ClientSessions } from './client-sessions.ts';
-export type { Credentials, GivenCredential, PutCredential } from './credentials.ts';
+export type { Credentials, PutCredential } from './credentials.ts';
 export type { DeletedExpired, DeletedSessions, DeleteSessionOptions } from './delete-session.ts';
 export type { Disposition } from './deliver.ts';
 export type { FollowOptions } from './follow-events.ts';

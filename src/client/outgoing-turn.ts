@@ -14,6 +14,8 @@ import type { Store } from '../store/store.ts';
 import { activeTrace } from './active-trace.ts';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, MessageTooLarge } from './client-errors.ts';
+import { replyParts } from './reply-parts.ts';
+import { sealedReplies } from './seal-replies.ts';
 import { checkBounded, type TurnNames } from './turn-names.ts';
 
 /** A message to a session; what {@link HoldfastClient.sendMessage} takes. */
@@ -21,7 +23,9 @@ export interface OutgoingMessage extends SessionNames {
   /**
    * A string means one user text part. Over 64 KiB of JSON, `stateDelta` included, it goes to the client's store first.
    * Objects and lists are nested in at most 100 levels, here and in `stateDelta`. Parts may be function responses: late ones of
-   * long-running tools, and those of calls that the client answers (`runConfig.pauseOnToolCalls`).
+   * long-running tools, those of calls that the client answers (`runConfig.pauseOnToolCalls`), and answers to requests, in ADK's
+   * form. Of nothing but such answers no turn begins: the one that waits goes on. A secret in them is kept encrypted by the
+   * store, and travels as a reference.
    */
   message: string | Content;
   /**
@@ -40,6 +44,11 @@ export interface OutgoingMessage extends SessionNames {
   stateDelta?: Record<string, unknown>;
   /** Fields that Holdfast doesn't know are left out. */
   runConfig?: TurnRunConfig;
+  /**
+   * Proves who sends it: a compact JWS of an issuer that the app names. Without one the sender is unverified, and where a call's
+   * requester may not decide about it, nobody may.
+   */
+  attestation?: string;
 }
 
 /** A turn in the forms in which it crosses Temporal. */
@@ -55,22 +64,24 @@ export interface OutgoingTurn {
 const POLICIES: readonly unknown[] = [undefined, 'enqueue', 'interrupt', 'reject'];
 
 /**
- * Puts a message that is too large to travel into the store.
+ * Puts a message that is too large to travel into the store, and the secrets of those that answer requests for credentials.
  *
- * @throws InvalidTurn, MessageTooLarge
+ * @throws InvalidTurn, MessageTooLarge, and what `credentials.put` throws.
  */
 export async function outgoingTurn(
-  { store }: ClientContext,
+  context: ClientContext,
   names: TurnNames,
   given: OutgoingMessage,
 ): Promise<OutgoingTurn> {
-  const { message, policy } = given;
+  const { store } = context;
+  const { policy } = given;
   // Null counts as absent, as in a message of any other client.
   const stateDelta = given.stateDelta ?? undefined;
   const agent = given.agent ?? undefined;
   const runConfig = knownRunConfig(given.runConfig ?? undefined);
-  checkDepth({ message, stateDelta });
-  checkContent(message);
+  const attestation = given.attestation ?? undefined;
+  checkDepth({ message: given.message, stateDelta });
+  checkContent(given.message);
   if (agent !== undefined) checkBounded({ agent }, 'sendMessage');
   if (stateDelta !== undefined && !isRecord(stateDelta)) {
     throw invalid('stateDelta', 'expected an object or nothing');
@@ -78,12 +89,22 @@ export async function outgoingTurn(
   if (!POLICIES.includes(policy)) {
     throw invalid('policy', "expected 'enqueue', 'interrupt', 'reject' or nothing");
   }
+  if (attestation !== undefined && (typeof attestation !== 'string' || attestation === '')) {
+    throw invalid('attestation', 'expected a compact JWS or nothing');
+  }
   const { session, messageId } = names;
+  const message = await sealedReplies(context, session, given.message);
   const withDelta = stateDelta === undefined ? {} : { stateDelta };
   const bytes = jsonBytes([message, stateDelta]);
   let content: Pick<SendMessage, 'message' | 'stored' | 'stateDelta'> = { message, ...withDelta };
   let uploaded = false;
   if (bytes > PAYLOAD_LIMIT) {
+    if (replyParts(message).length > 0) {
+      throw invalid(
+        'message',
+        'what answers requests goes in a message of its own, of at most 64 KiB of JSON',
+      );
+    }
     if (store === undefined) throw tooLarge(bytes);
     uploaded = !(await isKept(store, names));
     content = { stored: await store.uploadMessage({ ...session, messageId, message, ...withDelta }) };
@@ -95,6 +116,7 @@ export async function outgoingTurn(
     ...(agent === undefined ? {} : { agent }),
     ...(runConfig === undefined ? {} : { runConfig }),
     ...activeTrace(),
+    ...(attestation === undefined ? {} : { attestation }),
   };
   return {
     names,

@@ -1,0 +1,161 @@
+import type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
+import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../protocol/names.ts';
+import type { AuditRow } from '../store/session-store.ts';
+import type { ApprovalRow, AuditedRequest, ListApprovals, Store } from '../store/store.ts';
+import { SessionNotFound } from '../store/store-errors.ts';
+import type {
+  Approvals,
+  ConfirmOptions,
+  ProvideCredentialOptions,
+  ProvideInputOptions,
+  WhichAudit,
+  WhichRequest,
+} from './approvals.ts';
+import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
+import { type ClientContext, storeOf } from './client-context.ts';
+import { InvalidTurn } from './client-errors.ts';
+import { decide } from './decide.ts';
+import { findRequest, namedRequest } from './find-request.ts';
+import { isSameJson } from './same-json.ts';
+import { shownRequest } from './shown-request.ts';
+import type { Confirmed } from './steering.ts';
+import { checkText, sessionNamesOf } from './turn-names.ts';
+
+const STATUSES: readonly unknown[] = [
+  'pending',
+  'approved',
+  'rejected',
+  'answered',
+  'expired',
+  'cancelled',
+] satisfies RequestStatus[];
+
+const MOST_LISTED = 1_000;
+
+/** `approvals` of a `HoldfastClient`. */
+export class ClientApprovals implements Approvals {
+  readonly #context: ClientContext;
+
+  constructor(context: ClientContext) {
+    this.#context = context;
+  }
+
+  /** @throws StoreNeeded, InvalidTurn */
+  async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
+    const store = this.#store('approvals.list');
+    checkList(list);
+    return (await store.listApprovals(list)).map(shownRequest);
+  }
+
+  /** @throws StoreNeeded, AmbiguousRequest, InvalidTurn */
+  async get(which: WhichRequest): Promise<ApprovalRow | undefined> {
+    const method = 'approvals.get';
+    const row = await findRequest(this.#store(method), namedRequest(which, method), method);
+    return row && shownRequest(row);
+  }
+
+  /**
+   * Without a store the request is named with its session.
+   *
+   * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn, StoreNeeded
+   */
+  async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>> {
+    const decision = checkedConfirm(options);
+    return await decide(this.#context, which, {
+      method: 'approvals.confirm',
+      order: CONFIRM,
+      decision,
+      timeout: options.timeout,
+      isSame: ({ status, editedArgs }) =>
+        decision.withdraw === undefined &&
+        status === (decision.confirmed ? 'approved' : 'rejected') &&
+        isSameJson(decision.args, editedArgs),
+    });
+  }
+
+  /** @throws as {@link confirm} */
+  async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>> {
+    const decision = checkedInput(options);
+    return await decide(this.#context, which, {
+      method: 'approvals.provideInput',
+      order: PROVIDE_INPUT,
+      decision,
+      timeout: options.timeout,
+      isSame: ({ kind, status, response }) =>
+        kind === 'input' && status === 'answered' && isSameJson(decision.response, response),
+    });
+  }
+
+  /** @throws as {@link confirm} */
+  async provideCredential(
+    which: WhichRequest,
+    options: ProvideCredentialOptions,
+  ): Promise<Confirmed<DecisionReceipt>> {
+    const decision = checkedCredential(options);
+    return await decide(this.#context, which, {
+      method: 'approvals.provideCredential',
+      order: PROVIDE_CREDENTIAL,
+      decision,
+      timeout: options.timeout,
+      isSame: ({ credentialRef, status }) =>
+        status === 'answered' && credentialRef === decision.credentialRef,
+    });
+  }
+
+  /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
+  async audit(which: WhichAudit): Promise<AuditRow[]> {
+    const method = 'approvals.audit';
+    const store = this.#store(method);
+    const rows = await store.readAudit(await sessionIdOf(store, which, method));
+    if (rows.length === 0) throw noAudit(method, which);
+    return rows;
+  }
+
+  /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
+  async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
+    const method = 'approvals.verifyAudit';
+    const store = this.#store(method);
+    const audited = await store.verifyAudit(await sessionIdOf(store, which, method));
+    if (audited.rows === 0 && audited.ok) throw noAudit(method, which);
+    return audited;
+  }
+
+  #store(what: string): Store {
+    return storeOf(this.#context, what);
+  }
+}
+
+/** The store's id of a session, which its audit is kept under for ever. */
+async function sessionIdOf(store: Store, which: WhichAudit, method: string): Promise<string> {
+  if ('session' in which) {
+    checkText({ session: which.session }, method);
+    return which.session;
+  }
+  const found = await store.findSession(sessionNamesOf(which, method));
+  if (found === undefined) throw noAudit(method, which);
+  return found.session;
+}
+
+function noAudit(method: string, which: WhichAudit): SessionNotFound {
+  const what = 'session' in which ? which.session : `${which.app}/${which.userId}/${which.sessionId}`;
+  return new SessionNotFound(
+    `${method}: there is no session ${what}: one that was deleted is named by the store's id of it, { session }`,
+  );
+}
+
+function checkList({ app, userId, sessionId, rootWorkflowId, status, limit, after }: ListApprovals): void {
+  const method = 'approvals.list';
+  const given = Object.entries({ app, userId, sessionId, rootWorkflowId });
+  checkText(Object.fromEntries(given.filter(([, value]) => value !== undefined)), method);
+  if (status !== undefined && (!Array.isArray(status) || !status.every((one) => STATUSES.includes(one)))) {
+    throw new InvalidTurn(`${method}: status: expected a list of ${STATUSES.join(', ')}`);
+  }
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_LISTED)) {
+    throw new InvalidTurn(`${method}: limit: expected a whole number from 1 to ${MOST_LISTED}`);
+  }
+  if (after === undefined) return;
+  if (!Number.isFinite(after.since)) {
+    throw new InvalidTurn(`${method}: after.since: expected milliseconds since the epoch`);
+  }
+  checkText({ 'after.requestId': after.requestId }, method);
+}

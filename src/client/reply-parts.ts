@@ -1,0 +1,88 @@
+import type { Content, Part } from '../events/content.ts';
+import {
+  REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT_FUNCTION_CALL_NAME,
+} from '../events/reserved-calls.ts';
+import { callKeyOfRequest, type GateKind } from '../protocol/gate.ts';
+import type { ApprovalRow } from '../store/store.ts';
+import { isSameJson } from './same-json.ts';
+
+/** A part of a message that answers a request, in ADK's form. */
+export interface ReplyPart {
+  /** Of the part. */
+  index: number;
+  /** Of the request, or of its call. */
+  id: string | undefined;
+  /** As far as its name tells. */
+  kind: GateKind | undefined;
+  response: Record<string, unknown>;
+}
+
+const KINDS = new Map<string | undefined, GateKind>([
+  [REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, 'confirmation'],
+  [REQUEST_CREDENTIAL_FUNCTION_CALL_NAME, 'credential'],
+  [REQUEST_INPUT_FUNCTION_CALL_NAME, 'input'],
+]);
+
+/** The answers to requests that a message carries: by their names, or the ids of requests. */
+export function replyParts(message: string | Content): ReplyPart[] {
+  if (typeof message === 'string') return [];
+  return (message.parts ?? []).flatMap(({ functionResponse }, index) => {
+    if (!functionResponse) return [];
+    const { id, name, response = {} } = functionResponse;
+    const kind = KINDS.get(name);
+    const isReply = kind !== undefined || (id !== undefined && callKeyOfRequest(id) !== undefined);
+    return isReply ? [{ index, id, kind, response }] : [];
+  });
+}
+
+/** Whether nothing of a message is left for the model. */
+export function isRepliesOnly(message: string | Content | undefined): boolean {
+  if (message === undefined || typeof message === 'string') return false;
+  return replyParts(message).length === (message.parts ?? []).length;
+}
+
+/** What ADK's clients wrap as `{ response: '<JSON>' }`; undefined where that is none. */
+export function unwrappedResponse(response: Record<string, unknown>): unknown {
+  const { response: text } = response;
+  if (typeof text !== 'string' || Object.keys(response).length !== 1) return response;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a request that has ended was answered by the same. */
+export function isSameReply({ response }: ReplyPart, row: ApprovalRow): boolean {
+  const { kind, status } = row;
+  const given = unwrappedResponse(response);
+  if (kind === 'confirmation') {
+    const confirmed = isRecord(given) && given.confirmed === true;
+    return status === (confirmed ? 'approved' : 'rejected');
+  }
+  if (status !== 'answered' || !isRecord(given)) return false;
+  if (kind === 'credential') return given.credentialRef === row.credentialRef;
+  const [only = given] = Object.keys(given).length === 1 ? Object.values(given) : [];
+  return isSameJson(only, row.response) || isSameJson(given, row.response);
+}
+
+/** A message with other responses in some of its parts. */
+export function withResponses(
+  message: Content,
+  responses: ReadonlyMap<number, Record<string, unknown>>,
+): Content {
+  if (responses.size === 0) return message;
+  const parts = (message.parts ?? []).map((part, index): Part => {
+    const response = responses.get(index);
+    return response === undefined
+      ? part
+      : { ...part, functionResponse: { ...part.functionResponse, response } };
+  });
+  return { ...message, parts };
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,165 @@
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { callKeyOfRequest, type DecisionReceipt } from '../protocol/gate.ts';
+import type { MessageReceipt, SendMessage } from '../protocol/message.ts';
+import { SEND_MESSAGE } from '../protocol/names.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { ApprovalRow } from '../store/store.ts';
+import { ANSWER_TIMEOUT, aboutWorkers } from './ask-workflow.ts';
+import type { SentTurn } from './await-result.ts';
+import type { ClientContext } from './client-context.ts';
+import { DecisionRefused, InvalidTurn } from './client-errors.ts';
+import { afterEnd, afterRefusal, askDecision, type Said } from './decide.ts';
+import { isAccepted, rejected } from './deliver.ts';
+import { type Addressee, answeredRequest } from './find-request.ts';
+import type { Receipt } from './message-receipt.ts';
+import { latestRun, openRun } from './open-run.ts';
+import type { OutgoingTurn } from './outgoing-turn.ts';
+import { isSameReply, type ReplyPart, replyParts } from './reply-parts.ts';
+import type { Confirmed } from './steering.ts';
+import type { TurnNames } from './turn-names.ts';
+
+type Explained = Pick<Said, 'method' | 'isSame'>;
+
+const METHOD = 'sendMessage';
+const MOST_TRIES = 5;
+
+/** The turn that waits for what was sent, and what became of that. */
+export interface AnsweredTurn {
+  turn: SentTurn;
+  receipt: Receipt;
+}
+
+/** A reply with its request, as the store had it. */
+interface Reply {
+  part: ReplyPart;
+  row: ApprovalRow | undefined;
+}
+
+/**
+ * Gives a message of nothing but answers to requests to the turn that waits for them; it never starts one.
+ *
+ * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn
+ */
+export async function sendReplies(context: ClientContext, outgoing: OutgoingTurn): Promise<AnsweredTurn> {
+  const { names, message } = outgoing;
+  if (message?.message === undefined || typeof message.message === 'string' || message.stored !== undefined) {
+    throw new InvalidTurn(`${METHOD}: message: what answers requests is too large to travel: send less`);
+  }
+  const replies = await Promise.all(
+    replyParts(message.message).map(async (part) => ({
+      part,
+      row: await answeredRequest(context.store, names.session, part.id),
+    })),
+  );
+  // An answer is for the turn that waits, whatever runs.
+  const { policy: _policy, ...payload } = message;
+  const receipt = await deliverReplies(context, names, payload, replies);
+  const turn = await waitingTurn(context, names, replies, receipt);
+  return { turn, receipt };
+}
+
+async function deliverReplies(
+  context: ClientContext,
+  names: TurnNames,
+  payload: SendMessage,
+  replies: readonly Reply[],
+): Promise<Receipt> {
+  const { workflowId } = names;
+  const deadline = Date.now() + ANSWER_TIMEOUT;
+  for (let tried = 0; tried < MOST_TRIES; tried++) {
+    const asked = await askDecision<MessageReceipt>(context, workflowId, {
+      update: SEND_MESSAGE,
+      payload,
+      deadline,
+    });
+    if (asked.kind === 'answer') return await taken(context, names, replies, asked.value);
+    if (asked.kind === 'refused') {
+      return await ended(names, replies, (to, said) => afterRefusal(context, to, said, asked));
+    }
+    const run = await openRun(context.temporal, workflowId);
+    if (run === undefined) break;
+    if (asked.kind === 'closed') continue;
+    try {
+      await context.temporal.workflow.getHandle(workflowId).signal(SEND_MESSAGE, payload);
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) continue;
+      throw error;
+    }
+    return { status: 'accepted', confirmed: false, reason: await aboutWorkers(context, run.taskQueue) };
+  }
+  return await ended(names, replies, (to, said) => afterEnd(context, to, said));
+}
+
+/** @throws DecisionRefused where nothing of it counts. */
+async function taken(
+  context: ClientContext,
+  names: TurnNames,
+  replies: readonly Reply[],
+  receipt: MessageReceipt,
+): Promise<Receipt> {
+  const told = receipt.replies ?? [];
+  const refused = told.filter(({ status }) => status === 'refused');
+  const [first] = refused;
+  if (first !== undefined && refused.length === told.length) {
+    const reply = replies.find(({ part }) => part.id === first.requestId) ?? replies[0];
+    // What has ended says more of itself than the turn does.
+    const row = reply?.row && (await context.store?.findApproval(reply.row.requestId));
+    if (reply !== undefined && row !== undefined && row.status !== 'pending') {
+      return await ended(names, [reply], (to, said) => afterEnd(context, to, said));
+    }
+    throw new DecisionRefused(`${METHOD}: ${first.requestId}: ${first.reason ?? 'it does not count'}`, first);
+  }
+  if (!isAccepted(receipt)) throw rejected(names.workflowId, receipt);
+  return { ...receipt, confirmed: true };
+}
+
+/** Every reply must have been given before; else the first that was not says why it does not count. */
+async function ended(
+  { workflowId, messageId, invocationId }: TurnNames,
+  replies: readonly Reply[],
+  explain: (to: Addressee, said: Explained) => Promise<Confirmed<DecisionReceipt>>,
+): Promise<Receipt> {
+  const receipts: DecisionReceipt[] = [];
+  for (const { part, row } of replies) {
+    const named = part.id === undefined ? {} : { requestId: part.id };
+    const to = { workflowId: row?.workflowId ?? workflowId, named, row };
+    const isSame = (now: ApprovalRow) => isSameReply(part, now);
+    const told = await explain(to, { method: METHOD, isSame });
+    if (told.confirmed) receipts.push(told);
+  }
+  const of = replies[0]?.row?.invocationId ?? invocationId;
+  const v = PROTOCOL_VERSION;
+  return { v, messageId, invocationId: of, status: 'finished', replies: receipts, confirmed: true };
+}
+
+/** The invocation that the requests are of, in the place of the message's own, which never begins. */
+async function waitingTurn(
+  context: ClientContext,
+  names: TurnNames,
+  replies: readonly Reply[],
+  receipt: Receipt,
+): Promise<SentTurn> {
+  const { session, workflowId } = names;
+  const told = 'invocationId' in receipt ? receipt.invocationId : undefined;
+  const invocationId =
+    replies.find(({ row }) => row !== undefined)?.row?.invocationId ??
+    told ??
+    runKeyOf(replies[0]?.part.id) ??
+    names.invocationId;
+  const run = await latestRun(context.temporal, workflowId);
+  const recorded = await context.store?.findInvocation(session, invocationId);
+  const memo = run?.memo?.invocationId === invocationId ? run.memo.messageId : undefined;
+  const messageId = recorded?.messageId ?? (typeof memo === 'string' ? memo : names.messageId);
+  return {
+    names: { ...names, invocationId, messageId },
+    start: { ...session, messageId },
+    runId: run?.runId ?? '',
+    taskQueue: run?.taskQueue ?? context.taskQueue,
+    disposition: 'attached',
+  };
+}
+
+function runKeyOf(requestId: string | undefined): string | undefined {
+  const callKey = requestId === undefined ? undefined : callKeyOfRequest(requestId);
+  return callKey?.replace(/\.\d+\.\d+$/, '');
+}
