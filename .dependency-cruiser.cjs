@@ -53,6 +53,16 @@ module.exports = {
       },
     },
     {
+      name: 'approvals-and-credentials-know-no-runtime',
+      comment: 'and of the store its types: who uses them brings one',
+      severity: 'error',
+      from: { path: '^src/(approvals|credentials)/' },
+      to: {
+        path: '^(src/(agents|tools|models|flows|store|client|cli|testing|gateway)|workflows|activities|worker)/',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'workflows-are-only-bundled',
       severity: 'error',
       from: { path: '^(src|activities|worker)/' },

@@ -177,7 +177,8 @@ export type VerifiedDecision =
       /** Of an input that came as text, what the text stands for; absent where that is the text itself. */
       response?: unknown;
     }
-  | { v: number; counts: false; reason: string; by?: Voter };
+  /** `duplicate`: the same person's same decision counts already. */
+  | { v: number; counts: false; reason: string; by?: Voter; duplicate?: true };
 
 /** Input of `holdfast.recordEntries`. */
 export interface RecordEntriesInput {

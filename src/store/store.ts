@@ -4,6 +4,7 @@ import type {
   ChainFence,
   KeepMessagesInput,
   KeptMessage,
+  MessageToKeep,
   PlannedCall,
   StepOutcome,
   TurnIdentity,
@@ -271,6 +272,11 @@ export interface CommittedStep {
   outcome: StepOutcome;
 }
 
+/** A message for the inbox, and who sent it where an attestation of it holds: the turn's requester later on. */
+export interface MessageForInbox extends MessageToKeep {
+  requester?: string;
+}
+
 export interface SettleStep {
   session: string;
   invocationId: string;
@@ -378,7 +384,9 @@ export interface Store extends SessionStore, ApprovalStore {
    * those that were never answered. Makes the session where it is missing. A message that can't be stored is answered
    * with `refused` and holds up no other. One round trip.
    */
-  keepMessages(keep: Omit<KeepMessagesInput, 'v'>): Promise<KeptMessage[]>;
+  keepMessages(
+    keep: Omit<KeepMessagesInput, 'v' | 'messages'> & { messages: readonly MessageForInbox[] },
+  ): Promise<KeptMessage[]>;
   /**
    * Puts a message's content into the inbox before the message is sent, for one that is too large to travel. Another
    * content replaces it as long as nobody has accepted the message, and changes nothing later. Dropped after 30 days

@@ -51,6 +51,10 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     path: 'src/store/planted.ts',
     content: "import { tool } from '../tools/tool.ts';\nexport const planted = tool;\n",
   },
+  'approvals-and-credentials-know-no-runtime': {
+    path: 'src/credentials/planted.ts',
+    content: "import { openStore } from '../store/open-store.ts';\nexport const planted = openStore;\n",
+  },
   'workflows-are-only-bundled': {
     path: 'activities/planted.ts',
     content: "import { agentTurn } from '../workflows/index.ts';\nexport const planted = agentTurn;\n",
