@@ -18,7 +18,8 @@ const MOST_CONTENT_BYTES = 16 * 1024 * 1024;
 
 const SIBLINGS = 'select holdfast.settled_delta_1($1, $2) as delta';
 
-type BegunAnswer =
+/** What the store answers of a call that begins. */
+export type BegunAnswer =
   | { settled: true; response: Record<string, unknown>; failed: boolean; actions: CallActions }
   | {
       settled?: undefined;
@@ -28,9 +29,11 @@ type BegunAnswer =
       once: Record<string, unknown> | null;
       args: Record<string, unknown> | null;
       error: string | null;
+      prepared: CallActions | null;
     };
 
-interface ContextAnswer {
+/** What the store answers of the call's run. */
+export interface ContextAnswer {
   names: [app: string, userId: string, sessionId: string];
   invocationId: string;
   content: Event['content'] | null;
@@ -201,10 +204,9 @@ export class CallLedger {
   }
 
   #kept(call: BeginCall, found: ContextAnswer): RunContext {
-    const [app, userId, sessionId] = found.names;
     const { invocationId, content } = found;
     const userContent = content === null ? undefined : JSON.stringify(content);
-    const context = { names: { app, userId, sessionId }, invocationId, userContent };
+    const context = { names: namesOfContext(found.names), invocationId, userContent };
     this.#contexts.set(contextKey(call), context);
     return context;
   }
@@ -260,7 +262,11 @@ function contextKey({ session, runKey }: BeginCall): string {
   return `${session}/${runKey}`;
 }
 
-function begunCall(
+export function namesOfContext([app, userId, sessionId]: ContextAnswer['names']): SessionNames {
+  return { app, userId, sessionId };
+}
+
+export function begunCall(
   call: BeginCall,
   begun: BegunAnswer | undefined,
   context: RunContext | undefined,
@@ -288,6 +294,7 @@ function begunCall(
     ...(begun.error === null ? {} : { lastError: begun.error }),
     unknown: begun.unknown,
     once: begun.once ?? {},
+    ...(begun.prepared === null ? {} : { prepared: begun.prepared }),
   };
 }
 

@@ -22,7 +22,7 @@ function begun(wantArgs: string): string {
       'actions', l.actions)
     else json_build_object('attempts', l.attempts, 'failures', l.failures, 'unknown', l.attempts - 1 > l.ended,
       'once', l.once, 'args', case when ${wantArgs} then l.args end,
-      'error', case when l.failures > 0 then l.last_error end) end`;
+      'error', case when l.failures > 0 then l.last_error end, 'prepared', l.prepared) end`;
 }
 
 /** Of a session `s` and its run's `r`: the parts of the state. */

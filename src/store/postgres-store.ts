@@ -8,6 +8,7 @@ import { findWaiting, forgetUpload, keepMessages, readInbox, uploadMessage } fro
 import { recordFailure, recordOnce } from './ledger-notes.ts';
 import { migrate } from './migrate.ts';
 import { Notices } from './notices.ts';
+import { PostgresApprovals } from './postgres-approvals.ts';
 import { PostgresExchange, type PostgresExchangeOptions } from './postgres-exchange.ts';
 import { findCall, findInvocation, findSession, newestFence, readEvents, readReference } from './reads.ts';
 import type {
@@ -76,7 +77,7 @@ export interface PostgresStoreOptions extends DatabaseOptions {
  * The store over a pool of PostgreSQL connections, embedded or not. What has to happen together is one statement, and
  * prepared ones are given up where they get lost, so that poolers in transaction mode work.
  */
-export class PostgresStore implements Store {
+export class PostgresStore extends PostgresApprovals implements Store {
   /** Queries on the store's own pool. Its tables are read at one's own risk: they change between releases. */
   readonly db: Kysely<Tables>;
   /** Of the embedded store that this process owns: what `openStore({ socket })` takes in its other processes. */
@@ -92,6 +93,7 @@ export class PostgresStore implements Store {
     notices: Notices,
     { socket, onClose }: { socket: string | undefined; onClose: () => Promise<void> },
   ) {
+    super(database, notices);
     this.db = database.db;
     this.socket = socket;
     this.#database = database;

@@ -1,3 +1,4 @@
+import type { RequestEntry } from '../protocol/gate.ts';
 import type { SessionPlace } from '../protocol/retention.ts';
 import type { SessionNames } from './session-names.ts';
 import type { DraftEvent, StepUsage, StoredEvent } from './store.ts';
@@ -169,13 +170,18 @@ export interface SessionStore {
   readAudit(session: string): Promise<AuditRow[]>;
 }
 
-/** What was done to a session, kept after its deletion; holds no content. Rows of a session are chained by their hashes. */
+/** What was done to a session, and asked in it; kept after its deletion, then without any content. Rows of a session are chained by their hashes. */
 export interface AuditRow {
   /** From 1, gapless within a session. */
   n: number;
   at: number;
-  kind: 'created' | 'forked' | 'rewound' | 'retried' | 'deleted';
-  facts: Record<string, string | number>;
+  kind: 'created' | 'forked' | 'rewound' | 'retried' | 'deleted' | 'requested' | RequestEntry['kind'];
+  facts: Record<string, string | number | boolean>;
+  /**
+   * What was shown and given, of a request only; gone once the session is deleted. The facts have its digest:
+   * `contentDigest`, SHA-256, hex, of a salt and this in the text that the store keeps.
+   */
+  content?: Record<string, unknown>;
   /**
    * SHA-256, hex, of the canonical JSON (keys sorted, no white space) of `[hash of the row before, or "", internal id of
    * the session, n, at, kind, facts]`.

@@ -6,10 +6,14 @@ export async function readAudit(database: Database, session: string): Promise<Au
   const rows = await database.read(
     database.db
       .selectFrom('holdfast.audit')
-      .select(['n', 'at', 'kind', 'facts', 'hash'])
+      .select(['n', 'at', 'kind', 'facts', 'hash', 'content'])
       .where('session_id', '=', storableText(session))
       .orderBy('n')
       .compile(),
   );
-  return rows.map(({ at, ...row }) => ({ ...row, at: at.getTime() }));
+  return rows.map(({ at, content, ...row }) => ({
+    ...row,
+    at: at.getTime(),
+    ...(content === null ? {} : { content }),
+  }));
 }

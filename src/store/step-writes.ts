@@ -10,9 +10,9 @@ import type { CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } fr
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
-const OPEN = call('holdfast.open_step_2', 24);
+const OPEN = call('holdfast.open_step_2', 25);
 const COMMIT = call('holdfast.commit_step_1', 31);
-const COMMIT_KEEPING = call('holdfast.commit_kept_step_1', 32);
+const COMMIT_WITH_MORE = call('holdfast.commit_step_2', 34);
 
 /** A statement that calls an SQL function. */
 export function call(name: string, parameters: number): string {
@@ -105,6 +105,7 @@ export async function openStep(
     step.messageDigest,
     askedJson(step.asked),
     step.mayGiveWay ?? false,
+    step.requester === undefined ? null : storableText(step.requester),
   ]);
   const { answer } = row as OpenRow;
   if (answer.kind === 'behind') return { opened: behindOf(answer), appended: false };
@@ -166,10 +167,11 @@ interface CommitAnswer {
 }
 
 export async function commitStep(database: Database, step: CommitStep): Promise<CommittedStep> {
-  const { fence, calls, rows, scratch } = step;
+  const { fence, calls, rows } = step;
+  const more = moreOf(step);
   const events = step.events.map(({ kind, event }) => ({ kind, ...eventColumns(event, step.agent) }));
   const [row] = await database.query<{ answer: CommitAnswer }>(
-    scratch === undefined ? COMMIT : COMMIT_KEEPING,
+    more === undefined ? COMMIT : COMMIT_WITH_MORE,
     [
       step.session,
       step.invocationId,
@@ -207,12 +209,23 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
       outcomeHead(step.outcome),
       step.ending?.status,
       step.outcome.kind === 'calls' ? null : endingHead(step.ending ?? step.outcome.outcome),
-      ...(scratch === undefined ? [] : [jsonText(scratch)]),
+      ...(more ?? []),
     ],
   );
   const { kind, seq, from, usage, outcome } = (row as { answer: CommitAnswer }).answer;
   const recorded = outcome ?? withUsage(step, usage as TurnUsage);
   return { kind, seq, from, outcome: placed(recorded, { session: step.session, seq, from }) };
+}
+
+/** What few steps have; undefined where there is none of it. */
+function moreOf({ scratch, rows, requests = [] }: CommitStep): (string | null)[] | undefined {
+  const prepared = rows.some(({ actions }) => actions !== undefined);
+  if (scratch === undefined && !prepared && requests.length === 0) return undefined;
+  return [
+    scratch === undefined ? null : jsonText(scratch),
+    prepared ? jsonArray(rows.map(({ actions }) => jsonText(actions))) : null,
+    requests.length === 0 ? null : jsonText(requests),
+  ];
 }
 
 /** Without what is known only when it is recorded, and without its closing brace: the statement puts both behind it. */

@@ -1,17 +1,23 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Event } from '../events/event.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
+import type { ApprovalColumns } from './approval-row.ts';
 import type { AuditRow } from './session-store.ts';
 import type { EventKind, InboxRow } from './store.ts';
 
 /** PostgreSQL's bigint arrives as text; every one here is below 2^53. */
 type BigInteger = ColumnType<string, number | undefined, number>;
 
+type ApprovalTimes = 'since' | 'until' | 'escalated_at' | 'decided_at';
+
 /** What the typed queries read. The SQL functions of `migrations` do the writing. */
 export interface Tables {
   'holdfast.sessions': {
     id: string;
     name_key: string;
+    app: string;
+    user_id: string;
+    name: string;
     last_seq: BigInteger;
     last_agent: string | null;
     fence_started_at: BigInteger;
@@ -55,6 +61,29 @@ export interface Tables {
     kind: AuditRow['kind'];
     facts: JSONColumnType<AuditRow['facts']>;
     hash: string;
+    content: JSONColumnType<Record<string, unknown>> | null;
+    salt: string | null;
+  };
+  'holdfast.approvals': Omit<ApprovalColumns, ApprovalTimes> & {
+    app_key: string;
+    user_key: string;
+    since: BigInteger;
+    until: BigInteger | null;
+    escalated_at: BigInteger | null;
+    decided_at: BigInteger | null;
+  };
+  'holdfast.credentials': {
+    user_key: string;
+    app_key: string;
+    app: string;
+    user_id: string;
+    credential_key: string;
+    credential_ref: string;
+    auth_type: string;
+    label: string | null;
+    key_id: string;
+    sealed: string;
+    created_at: Generated<Date>;
   };
   'holdfast.inbox': {
     session_id: string;

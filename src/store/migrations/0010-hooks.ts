@@ -1,5 +1,9 @@
-/** Plugins see a step's input before it is appended. */
+/** Plugins see a step's input before it is appended; an invocation knows who sent its message. */
 export const hooks = `
+-- Who sent the message, where somebody has attested it.
+alter table holdfast.inbox add column requester text;
+alter table holdfast.runs add column requester text;
+
 -- The answer to a chain's first step whose message an earlier chain has accepted, where others wait before it; null where it
 -- may begin, or is to be refused.
 create function holdfast.behind_1(s holdfast.sessions, invocation text, chain_started_at bigint, message_digest text)
@@ -32,7 +36,7 @@ create function holdfast.open_step_2(
   session text, name_key text, app_key text, user_key text, app text, user_id text, name text, message_id text,
   invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
   author text, branch text, message json, delta jsonb, event_id uuid, known_session text, known_seq bigint,
-  message_digest text, asked json, may_give_way boolean
+  message_digest text, asked json, may_give_way boolean, requester text
 ) returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -155,6 +159,8 @@ begin
     end if;
   elsif r.message_seq is null and (message is not null or name_key is not null) then
     if own then
+      requester := coalesce(requester, (
+        select i.requester from holdfast.inbox i where i.session_id = s.id and i.invocation_id = invocation));
       taken := holdfast.take_message_1(s.id, invocation, s.last_seq + 1, event_id, message is null);
       if message_digest <> taken.digest then
         perform holdfast.refuse_message_1(message_id);
@@ -176,10 +182,10 @@ begin
     r.message_seq := s.last_seq + 1;
   end if;
   if r.run_key is null then
-    insert into holdfast.runs as t (session_id, run_key, invocation_id, message_id, message_digest, asked,
+    insert into holdfast.runs as t (session_id, run_key, invocation_id, message_id, message_digest, asked, requester,
         fence_started_at, fence_invocation, step, message_seq, first_seq, last_seq)
-      values (s.id, run, invocation, message_id, message_digest, asked, fence_started_at, fence_invocation, at_step,
-        r.message_seq, s.last_seq + 1, s.last_seq)
+      values (s.id, run, invocation, message_id, message_digest, asked, requester, fence_started_at, fence_invocation,
+        at_step, r.message_seq, s.last_seq + 1, s.last_seq)
       returning * into r;
   else
     update holdfast.runs t set fence_started_at = fence_started_at, fence_invocation = fence_invocation,
@@ -242,30 +248,6 @@ begin
         where u.user_key = s.user_key),
       r.temp),
     'events', events);
-end $$;
-
--- As commit_step_1, for a step whose calls need some \`temp:\` state when they are retried.
-create function holdfast.commit_kept_step_1(
-  session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, agent text,
-  event_ids uuid[], kinds text[], authors text[], branches text[], bodies json, deltas jsonb,
-  call_keys text[], call_ids text[], call_tools text[],
-  row_keys text[], row_indexes int[], row_call_ids text[], row_tools text[], row_args json, row_responses json,
-  usage json, model_calls bigint, prompt_tokens bigint, output_tokens bigint, total_tokens bigint,
-  cost double precision, outcome_head text, ending_status text, ending_head text, scratch jsonb
-) returns json language plpgsql as $$
-#variable_conflict use_variable
-declare
-  answer json;
-begin
-  answer := holdfast.commit_step_1(session, invocation, run, at_step, fence_started_at, fence_invocation, agent, event_ids,
-    kinds, authors, branches, bodies, deltas, call_keys, call_ids, call_tools, row_keys, row_indexes, row_call_ids, row_tools,
-    row_args, row_responses, usage, model_calls, prompt_tokens, output_tokens, total_tokens, cost, outcome_head,
-    ending_status, ending_head);
-  if answer ->> 'kind' = 'committed' then
-    update holdfast.ledger l set once = coalesce(l.once, '{}') || jsonb_build_object('temp', scratch)
-      where l.session_id = session and l.key = run || '.' || at_step;
-  end if;
-  return answer;
 end $$;
 
 -- What open_step_2 would append, and the state before it. Reads only, and as of one moment.

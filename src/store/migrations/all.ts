@@ -10,6 +10,10 @@ import { responses } from './0009-responses.ts';
 import { hooks } from './0010-hooks.ts';
 import { appends } from './0011-appends.ts';
 import { settling } from './0012-settling.ts';
+import { approvals } from './0013-approvals.ts';
+import { entries } from './0014-entries.ts';
+import { answeredCalls } from './0015-answered-calls.ts';
+import { credentials } from './0016-credentials.ts';
 
 export interface Migration {
   version: number;
@@ -31,4 +35,8 @@ export const migrations: readonly Migration[] = [
   { version: 10, name: 'hooks', sql: hooks },
   { version: 11, name: 'appends', sql: appends },
   { version: 12, name: 'settling', sql: settling },
+  { version: 13, name: 'approvals', sql: approvals },
+  { version: 14, name: 'entries', sql: entries },
+  { version: 15, name: 'answered calls', sql: answeredCalls },
+  { version: 16, name: 'credentials', sql: credentials },
 ];

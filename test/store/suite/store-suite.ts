@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import { appendedEventSuite } from './appended-events.ts';
+import { approvalSuite } from './approvals.ts';
 import { auditSuite } from './audit.ts';
 import { callbackEventSuite } from './callback-events.ts';
 import { callSuite } from './calls.ts';
@@ -65,6 +66,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('inbox', () => inboxSuite(store));
     describe('inbox uploads', () => inboxUploadSuite(store));
     describe('inbox model', () => inboxModelSuite(store));
+    describe('approvals', () => approvalSuite(store));
     describe('races', () => raceSuite(store));
     describe('concurrency', () => concurrencySuite(store));
   });

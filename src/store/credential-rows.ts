@@ -1,0 +1,101 @@
+import type { Selectable } from 'kysely';
+import type { ApprovalStore, SealedCredential, StoredCredential } from './approval-store.ts';
+import type { Database } from './database.ts';
+import { storableText } from './json-text.ts';
+import { sessionKeys } from './session-key.ts';
+import type { Tables } from './tables.ts';
+
+const PUT = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
+  credential_ref, auth_type, label, key_id, sealed)
+values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, $6, $7, $8, $9, $10)
+on conflict on constraint credentials_pkey do update set credential_ref = excluded.credential_ref,
+  auth_type = excluded.auth_type, label = excluded.label, key_id = excluded.key_id, sealed = excluded.sealed,
+  created_at = excluded.created_at
+returning *`;
+
+const REMOVE =
+  'delete from holdfast.credentials c where c.user_key = $1 and c.credential_ref = $2 returning 1';
+
+type CredentialRow = Selectable<Tables['holdfast.credentials']>;
+
+/** @throws Unstorable where a name or the key isn't storable */
+export async function putCredential(
+  database: Database,
+  credential: Omit<SealedCredential, 'createdAt'>,
+): Promise<StoredCredential> {
+  const { app, userId, credentialKey, credentialRef, authType, label, keyId, sealed } = credential;
+  const keys = keysOf(app, userId, credentialKey);
+  const [row] = await database.query<CredentialRow>(PUT, [
+    keys.user,
+    keys.app,
+    app,
+    userId,
+    credentialKey,
+    credentialRef,
+    authType,
+    label === undefined ? null : storableText(label),
+    keyId,
+    sealed,
+  ]);
+  return storedCredential(row as CredentialRow);
+}
+
+export async function findCredential(
+  database: Database,
+  find: Parameters<ApprovalStore['findCredential']>[0],
+): Promise<SealedCredential | undefined> {
+  const { app, userId } = find;
+  const query = database.db
+    .selectFrom('holdfast.credentials')
+    .selectAll()
+    .where('user_key', '=', keysOf(app, userId).user);
+  const [row] = await database.read(
+    'credentialRef' in find
+      ? query.where('credential_ref', '=', storableText(find.credentialRef)).compile()
+      : query.where('credential_key', '=', storableText(find.credentialKey)).compile(),
+  );
+  return row && { ...storedCredential(row), keyId: row.key_id, sealed: row.sealed };
+}
+
+/** Oldest first. */
+export async function listCredentials(
+  database: Database,
+  { app, userId }: { app: string; userId?: string },
+): Promise<StoredCredential[]> {
+  const query = database.db.selectFrom('holdfast.credentials').selectAll();
+  const rows = await database.read(
+    (userId === undefined
+      ? query.where('app_key', '=', keysOf(app, '').app)
+      : query.where('user_key', '=', keysOf(app, userId).user)
+    )
+      .orderBy('created_at')
+      .orderBy('credential_ref')
+      .compile(),
+  );
+  return rows.map(storedCredential);
+}
+
+export async function removeCredential(
+  database: Database,
+  { app, userId, credentialRef }: { app: string; userId: string; credentialRef: string },
+): Promise<boolean> {
+  const removed = await database.query(REMOVE, [keysOf(app, userId).user, storableText(credentialRef)]);
+  return removed.length > 0;
+}
+
+/** A key that isn't storable is refused as a name is: it would come back as another one. */
+function keysOf(app: string, userId: string, credentialKey = '') {
+  return sessionKeys({ app, userId, sessionId: credentialKey });
+}
+
+function storedCredential(row: CredentialRow): StoredCredential {
+  return {
+    credentialRef: row.credential_ref,
+    app: row.app,
+    userId: row.user_id,
+    credentialKey: row.credential_key,
+    authType: row.auth_type,
+    ...(row.label === null ? {} : { label: row.label }),
+    createdAt: row.created_at.getTime(),
+  };
+}

@@ -1,0 +1,85 @@
+import { beginAnsweredCall } from './answered-calls.ts';
+import type {
+  ApprovalRow,
+  ApprovalStore,
+  AuditedRequest,
+  BeginAnsweredCall,
+  BegunAnsweredCall,
+  ListApprovals,
+  SealedCredential,
+  StoredCredential,
+  SuspendCall,
+} from './approval-store.ts';
+import { findApproval, findRequest, listApprovals } from './approvals-read.ts';
+import { recordEntries, suspendCall } from './approvals-write.ts';
+import { verifyAudit } from './audit-verify.ts';
+import { findCredential, listCredentials, putCredential, removeCredential } from './credential-rows.ts';
+import type { Database } from './database.ts';
+import type { Notices } from './notices.ts';
+
+/** What the store knows of requests to people. */
+export class PostgresApprovals implements ApprovalStore {
+  readonly #database: Database;
+  readonly #notices: Notices;
+
+  constructor(database: Database, notices: Notices) {
+    this.#database = database;
+    this.#notices = notices;
+  }
+
+  recordEntries(record: Parameters<ApprovalStore['recordEntries']>[0]): Promise<void> {
+    return recordEntries(this.#database, record);
+  }
+
+  async beginAnsweredCall(call: BeginAnsweredCall): Promise<BegunAnsweredCall> {
+    const begun = await beginAnsweredCall(this.#database, call);
+    if (begun.kind === 'started') {
+      const { session, runKey, callKey, tool } = call;
+      const { attempt } = begun;
+      this.#notices.tell({ type: 'call started', session, runKey, callKey, tool, attempt });
+    }
+    return begun;
+  }
+
+  async suspendCall(suspend: SuspendCall): Promise<boolean> {
+    const suspended = await suspendCall(this.#database, suspend);
+    if (suspended?.appended) {
+      this.#notices.tell({ type: 'appended', session: suspend.session, seq: suspended.seq });
+    }
+    return suspended !== undefined;
+  }
+
+  findRequest(session: string, requestId: string): Promise<ApprovalRow | undefined> {
+    return findRequest(this.#database, session, requestId);
+  }
+
+  findApproval(requestId: string): Promise<ApprovalRow | undefined> {
+    return findApproval(this.#database, requestId);
+  }
+
+  listApprovals(list: ListApprovals = {}): Promise<ApprovalRow[]> {
+    return listApprovals(this.#database, list);
+  }
+
+  verifyAudit(session: string): Promise<AuditedRequest> {
+    return verifyAudit(this.#database, session);
+  }
+
+  putCredential(credential: Omit<SealedCredential, 'createdAt'>): Promise<StoredCredential> {
+    return putCredential(this.#database, credential);
+  }
+
+  findCredential(
+    find: Parameters<ApprovalStore['findCredential']>[0],
+  ): Promise<SealedCredential | undefined> {
+    return findCredential(this.#database, find);
+  }
+
+  listCredentials(list: { app: string; userId?: string }): Promise<StoredCredential[]> {
+    return listCredentials(this.#database, list);
+  }
+
+  removeCredential(remove: Parameters<ApprovalStore['removeCredential']>[0]): Promise<boolean> {
+    return removeCredential(this.#database, remove);
+  }
+}
