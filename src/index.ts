@@ -1,6 +1,7 @@
 export { App, type AppOptions, isApp, type ResumabilityConfig } from './agents/app.ts';
 export { validateAppName } from './agents/app-name.ts';
 export type { AppDurableOptions, AppSettings } from './agents/app-settings.ts';
+export type { AppApprovalOptions, AppApprovals } from './agents/approval-settings.ts';
 export { BaseAgent, type BaseAgentConfig, isBaseAgent } from './agents/base-agent.ts';
 export type { BudgetLimits, Budgets, ResolvedBudgetLimits, ResolvedBudgets } from './agents/budget-limits.ts';
 export { CallbackFailed, type CallbackFailedParams } from './agents/callback-failed.ts';
@@ -32,6 +33,8 @@ export {
 export type { ModelPrice, PriceTable, ResolvedPriceTable } from './agents/price-table.ts';
 export { SchemaMismatch } from './agents/schema-mismatch.ts';
 export type { StaticInstruction } from './agents/static-instruction.ts';
+export type { Issuer, PublicJwk } from './approvals/issuer.ts';
+export type { NotifiedRequest, NotifiedWhy, Notifier } from './approvals/notifier.ts';
 export {
   type AppendEventRequest,
   BaseSessionService,
@@ -69,6 +72,15 @@ export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
+export {
+  type AuthCredential,
+  AuthCredentialTypes,
+  type HttpAuth,
+  type HttpCredentials,
+  type OAuth2Auth,
+  type ServiceAccount,
+  type ServiceAccountCredential,
+} from './events/auth-credential.ts';
 export type {
   Content,
   FunctionCall,
@@ -106,6 +118,7 @@ export {
   findEventByLastFunctionResponseId,
   findMatchingFunctionCall,
 } from './events/find-call.ts';
+export { originalCallFrom } from './events/original-call.ts';
 export {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
@@ -126,6 +139,13 @@ export {
   type ToolResultEvent,
   toStructuredEvents,
 } from './events/structured-events.ts';
+export {
+  getPendingUserInputRequests,
+  getUserInputRequests,
+  requiresUserInput,
+  type UserInputKind,
+  type UserInputRequest,
+} from './events/user-input-request.ts';
 export { InstructionFailed } from './flows/build-request.ts';
 export { MissingTemplateValue } from './flows/fill-template.ts';
 export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './flows/processors/base-llm-processor.ts';
@@ -228,6 +248,7 @@ export {
   StoreUnavailable,
   Unstorable,
 } from './store/store-errors.ts';
+export type { ApprovalOptions, ResolvedApproval } from './tools/approval-options.ts';
 export {
   BaseTool,
   type BaseToolParams,
@@ -241,6 +262,7 @@ export {
   toDefinition,
 } from './tools/base-tool.ts';
 export { BaseToolset, isBaseToolset, type ToolPredicate, type ToolUnion } from './tools/base-toolset.ts';
+export { type ApprovalToolOptions, approvalTool } from './tools/built-in/approval-tool.ts';
 export { CODE_EXECUTION, CodeExecutionTool } from './tools/built-in/code-execution-tool.ts';
 export {
   ENTERPRISE_WEB_SEARCH,
@@ -277,13 +299,20 @@ export {
   NoCallError,
 } from './tools/context.ts';
 export { type MemoryEntry, type SearchMemoryResponse, ServiceMissing } from './tools/context-services.ts';
-export type { DurableOptions, ResolvedDurableOptions } from './tools/durable-options.ts';
+export type { DurableOptions, OnUnknownOutcome, ResolvedDurableOptions } from './tools/durable-options.ts';
 export {
   filterToolset,
   stringPredicate,
   stringPredicate as allowedToolsPredicate,
 } from './tools/filter-toolset.ts';
 export { FunctionTool, isFunctionTool } from './tools/function-tool.ts';
+export type {
+  ConfirmationPredicate,
+  ConfirmationQuestion,
+  GateOptions,
+  ToolGate,
+} from './tools/gate-options.ts';
+export type { InputAnswer, InputRequest } from './tools/input-request.ts';
 export {
   InvocationContext,
   type Perspective,
@@ -309,6 +338,7 @@ export {
 } from './tools/tool-error.ts';
 export { isToolRegistry, ToolRegistry } from './tools/tool-registry.ts';
 export type {
+  RequireConfirmation,
   ToolExecuteArgument,
   ToolExecuteFunction,
   ToolExecuteResult,
@@ -317,5 +347,4 @@ export type {
   ToolOutputSchema,
 } from './tools/tool-types.ts';
 export type { ToolFactory, TurnTools } from './tools/turn-tools.ts';
-export { UnsupportedGate } from './tools/unsupported-gate.ts';
 export { type ConfirmationProvider, withConfirmation } from './tools/with-confirmation.ts';

@@ -1,3 +1,4 @@
+import type { Notifier } from '../approvals/notifier.ts';
 import type { TurnRunConfig } from '../protocol/turn.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
@@ -6,6 +7,12 @@ import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { ToolFactory } from '../tools/turn-tools.ts';
+import {
+  type AppApprovalOptions,
+  type AppApprovals,
+  resolveApprovals,
+  resolveNotifiers,
+} from './approval-settings.ts';
 import { type Budgets, type ResolvedBudgets, resolveBudgets } from './budget-limits.ts';
 import { type PriceTable, type ResolvedPriceTable, resolvePriceTable } from './price-table.ts';
 
@@ -31,6 +38,10 @@ export interface AppDurableOptions {
    * @example { orderQuery: ({ orderId }) => tool({ name: 'query_order', description: '…', execute: () => find(orderId) }) }
    */
   toolFactories?: Readonly<Record<string, ToolFactory>> | ReadonlyMap<string, ToolFactory>;
+  /** Whose decisions count about calls that name approvers, a quorum, or bar whoever has asked for them. */
+  approval?: AppApprovalOptions;
+  /** Who is told of requests that wait for people, in this order. Nobody is by default. */
+  notifiers?: readonly Notifier[];
 }
 
 /** {@link AppDurableOptions} that were checked, their defaults filled in; durations in milliseconds. */
@@ -40,16 +51,26 @@ export interface AppSettings {
   readonly budgets: ResolvedBudgets;
   readonly runConfig: Readonly<TurnRunConfig>;
   readonly toolFactories: ReadonlyMap<string, ToolFactory>;
+  readonly approval: AppApprovals;
+  readonly notifiers: readonly Notifier[];
 }
 
-const FIELDS = ['retention', 'prices', 'budgets', 'runConfig', 'toolFactories'];
+const FIELDS = [
+  'retention',
+  'prices',
+  'budgets',
+  'runConfig',
+  'toolFactories',
+  'approval',
+  'notifiers',
+] satisfies (keyof AppDurableOptions)[];
 const RUN_CONFIG_FIELDS = [
   'maxLlmCalls',
   'streamingMode',
   'pauseOnToolCalls',
   'customMetadata',
 ] satisfies (keyof TurnRunConfig)[];
-const COMING = ['approval', 'limits'];
+const COMING = ['limits'];
 
 /** @throws DefinitionError naming the option. */
 export function resolveAppSettings(owner: string, field: string, options: unknown = {}): AppSettings {
@@ -70,6 +91,8 @@ export function resolveAppSettings(owner: string, field: string, options: unknow
     budgets: resolveBudgets(owner, `${field}.budgets`, options.budgets),
     runConfig: resolveRunConfig(owner, `${field}.runConfig`, options.runConfig),
     toolFactories: resolveFactories(owner, `${field}.toolFactories`, options.toolFactories),
+    approval: resolveApprovals(owner, `${field}.approval`, options.approval),
+    notifiers: resolveNotifiers(owner, `${field}.notifiers`, options.notifiers),
   });
 }
 

@@ -1,8 +1,7 @@
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
-import type { Context } from '../tools/context.ts';
+import { askedOf, type Context } from '../tools/context.ts';
 import { thrownMessage } from '../tools/thrown-message.ts';
-import { isUnsupportedGate } from '../tools/unsupported-gate.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-hook.ts';
 import { shownJson } from './shown-json.ts';
@@ -121,7 +120,7 @@ export class ReflectAndRetryToolPlugin extends BasePlugin {
 
   #answerTo(call: CallParams, error: unknown): Record<string, unknown> | undefined {
     const { tool, toolContext } = call;
-    if (isOfGate(toolContext, error)) return undefined;
+    if (isOfGate(toolContext)) return undefined;
     if (this.maxRetries > 0) {
       const key = this.counterKey(toolContext, tool.name);
       const failures = failuresIn(toolContext, key) + 1;
@@ -176,12 +175,12 @@ function failuresIn({ state }: Context, key: string): number {
   return typeof failures === 'number' && failures > 0 ? failures : 0;
 }
 
-/** A call that waits for a person's word, could not ask for it, or got a no, is no failure of its tool. */
-function isOfGate({ actions, toolConfirmation }: Context, error: unknown): boolean {
+/** A call that waits for a person's word, or got a no, is no failure of its tool. */
+function isOfGate(context: Context): boolean {
   return (
-    Object.keys(actions.requestedToolConfirmations ?? {}).length > 0 ||
-    toolConfirmation?.confirmed === false ||
-    isUnsupportedGate(error)
+    askedOf(context) !== undefined ||
+    Object.keys(context.actions.requestedToolConfirmations ?? {}).length > 0 ||
+    context.toolConfirmation?.confirmed === false
   );
 }
 

@@ -3,6 +3,7 @@ import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import { problemOfName } from './person-name.ts';
 
 /** Who may decide whether a call runs, and how. */
 export interface ApprovalOptions {
@@ -77,8 +78,6 @@ const FIELDS = [
   'allowEdit',
   'notRequester',
 ] satisfies (keyof ApprovalOptions)[];
-
-const LONGEST_NAME = 200;
 
 /** @throws DefinitionError naming the option. */
 export function resolveApproval(owner: string, field: string, options: unknown = {}): ResolvedApproval {
@@ -161,10 +160,8 @@ function peopleOf(read: OptionReader, field: string, value: unknown): readonly s
   const names: string[] = [];
   for (const [index, name] of value.entries()) {
     const place = `${field}[${index}]`;
-    if (typeof name !== 'string') return read.fail(place, `expected a name, got ${kindOf(name)}`);
-    if (name.trim() === '') return read.fail(place, 'expected a name, got an empty string');
-    if (name.trim() !== name) return read.fail(place, 'a name must not begin or end with a space');
-    if (name.length > LONGEST_NAME) return read.fail(place, `must have at most ${LONGEST_NAME} characters`);
+    const problem = problemOfName(name);
+    if (problem !== undefined) return read.fail(place, problem);
     if (names.includes(name)) return read.fail(place, 'is in the list already: each person counts once');
     names.push(name);
   }

@@ -15,6 +15,7 @@ import { type SearchMemoryResponse, ServiceMissing } from './context-services.ts
 import { answerOf, type InputAnswer, type InputRequest } from './input-request.ts';
 import { InvocationContext, isInvocationContext } from './invocation-context.ts';
 import { ReadonlyContext, stateWith } from './readonly-context.ts';
+import { shortHint } from './short-hint.ts';
 import { State } from './state.ts';
 import { ToolError } from './tool-error.ts';
 
@@ -235,7 +236,7 @@ export class Context extends ReadonlyContext {
     const json = toJsonValue(payload);
     const question = new ToolConfirmation({
       confirmed: false,
-      ...(hint === undefined ? {} : { hint }),
+      hint: shortHint(hint ?? ''),
       ...(json === undefined ? {} : { payload: json }),
     });
     this.eventActions.requestedToolConfirmations[callId] = question;

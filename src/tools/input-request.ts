@@ -3,6 +3,7 @@ import { toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import type { SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
 import type { CallQuestions } from './call-questions.ts';
+import { shortHint } from './short-hint.ts';
 import { ToolError } from './tool-error.ts';
 
 /** A question to a person. */
@@ -39,7 +40,7 @@ export async function answerOf(
   const json = toJsonValue(payload);
   const answer = questions.input({
     kind: 'input',
-    message,
+    message: shortHint(message),
     ...(schema === undefined ? {} : { responseSchema: schema.jsonSchema }),
     ...(json === undefined ? {} : { payload: json }),
   });

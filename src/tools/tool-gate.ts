@@ -4,6 +4,7 @@ import { isRecord } from '../schema/kind-of.ts';
 import type { ResolvedApproval } from './approval-options.ts';
 import type { BaseTool } from './base-tool.ts';
 import type { Context } from './context.ts';
+import { shortHint } from './short-hint.ts';
 import { thrownMessage } from './thrown-message.ts';
 import { isToolError, ToolError } from './tool-error.ts';
 
@@ -31,21 +32,24 @@ export async function questionOf(
 ): Promise<Question | undefined> {
   const confirmation = tool.gate?.confirmation;
   if (confirmation === undefined) return undefined;
-  const { when, by, hint } = confirmation;
+  const { when, by } = confirmation;
   const option = by === 'provider' ? 'requireConfirmationProvider' : 'requireConfirmation';
   const answer =
     when === 'always' ? true : await asked(tool, option, args, (copy) => when(copy as never, context));
   if (answer === false) return undefined;
-  const said = isRecord(answer) ? answer : {};
-  const words =
-    typeof said.hint === 'string' && said.hint !== ''
-      ? said.hint
-      : hint && (await asked(tool, 'confirmationHint', args, (copy) => hint(copy as never)));
-  const payload = said.payload === undefined ? undefined : await payloadOf(tool, option, said.payload);
+  const { hint, payload }: Record<string, unknown> = isRecord(answer) ? answer : {};
+  const json = payload === undefined ? undefined : jsonOf(tool, `${option}: payload`, payload);
   return {
-    hint: typeof words === 'string' && words !== '' ? words : defaultHint(tool.name),
-    ...(payload === undefined ? {} : { payload }),
+    hint: shortHint(typeof hint === 'string' && hint !== '' ? hint : await hintOf(tool, args)),
+    ...(json === undefined ? {} : { payload: json }),
   };
+}
+
+/** What the tool itself says of a call that waits. */
+export async function hintOf(tool: BaseTool, args: Record<string, unknown>): Promise<string> {
+  const hint = tool.gate?.confirmation?.hint;
+  const words = hint && (await asked(tool, 'confirmationHint', args, (copy) => hint(copy as never)));
+  return typeof words === 'string' && words !== '' ? words : defaultHint(tool.name);
 }
 
 /** Text of `@google/adk` 2.0.0. */
@@ -90,11 +94,11 @@ async function asked(
   }
 }
 
-async function payloadOf(tool: BaseTool, option: string, payload: unknown): Promise<unknown> {
+function jsonOf(tool: BaseTool, option: string, value: unknown): unknown {
   try {
-    return toJsonValue(payload);
+    return toJsonValue(value);
   } catch (error) {
-    throw unasked(tool, `${option}: payload`, error);
+    throw unasked(tool, option, error);
   }
 }
 

@@ -1,24 +1,26 @@
 import type { FunctionDeclaration } from '../events/content.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { kindOf } from '../schema/kind-of.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from './base-tool.ts';
 import type { BaseToolset } from './base-toolset.ts';
 import type { Context } from './context.ts';
-import { assertNameOf, withReservedName } from './tool-name.ts';
-import { UnsupportedGate } from './unsupported-gate.ts';
+import type { ConfirmationPredicate, ConfirmationQuestion, GateOptions } from './gate-options.ts';
+import { hintOf, questionOf } from './tool-gate.ts';
+import { assertNameOf, RESERVED_NAME } from './tool-name.ts';
+import { keptFromRunning } from './unpassed-gate.ts';
 import { WrappedToolset } from './wrapped-toolset.ts';
 
-/** Whether a call needs a person's approval; the arguments are the model's, not validated. */
+/** Whether a call waits for a person's approval, and what the person is asked; the arguments are a copy. */
 export type ConfirmationProvider = (
   toolName: string,
   args: Record<string, unknown>,
   toolContext: Context,
-) => boolean | Promise<boolean>;
+) => boolean | ConfirmationQuestion | Promise<boolean | ConfirmationQuestion>;
 
 /**
- * A toolset whose calls wait for a person's approval. Its gate comes with a later release: until then a call that needs an
- * approval is refused, and nothing runs. Tools that the model doesn't call stay as they are. Semantics: `WithConfirmation` of
- * adk-go.
+ * A toolset whose calls wait for a person's approval. A tool that has a gate of its own keeps it: its calls wait where either says
+ * so. A tool that gets one is run once for each approval, and as an activity. Tools that the model doesn't call, and those that only
+ * ask people, stay as they are. Semantics: `WithConfirmation` of adk-go.
  *
  * @param required for all calls; where there is a provider its answer counts alone.
  * @throws DefinitionError naming the argument.
@@ -37,23 +39,21 @@ export function withConfirmation(
     refuse('provider', `expected a function of a tool's name and its arguments, got ${kindOf(provider)}`);
   }
   return new WrappedToolset('withConfirmation', toolset, (tools) =>
-    tools.map((tool) =>
-      tool._getDeclaration() === undefined ? tool : new ConfirmedTool(tool, required, provider),
-    ),
+    tools.map((tool) => {
+      const isCalled = tool._getDeclaration() !== undefined && tool[RESERVED_NAME] === undefined;
+      const isGated = required || provider !== undefined;
+      return isCalled && isGated ? new ConfirmedTool(tool, required, provider) : tool;
+    }),
   );
 }
 
 class ConfirmedTool extends BaseTool {
   readonly #inner: BaseTool;
-  readonly #required: boolean;
-  readonly #provider: ConfirmationProvider | undefined;
 
   constructor(inner: BaseTool, required: boolean, provider: ConfirmationProvider | undefined) {
     assertNameOf('withConfirmation', inner);
-    super(withReservedName(optionsOf(inner)));
+    super({ ...optionsOf(inner), ...gateOver(inner, required, provider) });
     this.#inner = inner;
-    this.#required = required;
-    this.#provider = provider;
   }
 
   override _getDeclaration(): FunctionDeclaration | undefined {
@@ -77,27 +77,54 @@ class ConfirmedTool extends BaseTool {
     return this.#inner.supportsCancellation();
   }
 
-  override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
-    if (await this.#mustAsk(request)) throw new UnsupportedGate(`tool '${this.name}' needs an approval`);
-    return this.#inner.runAsync(request);
+  override checkArguments(args: Record<string, unknown>): Promise<void> {
+    return this.#inner.checkArguments(args);
   }
 
-  async #mustAsk({ args, toolContext }: RunAsyncToolRequest): Promise<boolean> {
-    if (this.#provider === undefined) return this.#required;
-    // The provider must not change what the tool is then given.
-    const answer: unknown = await this.#provider(this.name, structuredClone(args), toolContext);
-    // Anything but a clear no asks.
-    return answer !== false;
+  override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
+    return (await keptFromRunning(this, request)) ?? this.#inner.runAsync(request);
   }
+}
+
+function gateOver(
+  inner: BaseTool,
+  required: boolean,
+  provider: ConfirmationProvider | undefined,
+): GateOptions {
+  const { confirmation, approval, authConfig } = inner.gate ?? {};
+  const own = authConfig === undefined ? {} : { authConfig };
+  const ofToolset: ConfirmationPredicate<Record<string, unknown>> = provider
+    ? (args, context) => provider(inner.name, args, context)
+    : () => required;
+  if (confirmation === undefined) {
+    // As a flag it is seen in the digest of the gate.
+    return provider === undefined
+      ? { ...own, requireConfirmation: required }
+      : { ...own, requireConfirmationProvider: ofToolset };
+  }
+  return {
+    ...own,
+    ...(approval === undefined ? {} : { approval }),
+    requireConfirmationProvider: async (args, context) => {
+      const question = await questionOf(inner, args, context);
+      if (question !== undefined) return question;
+      const answer: unknown = await ofToolset(args, context);
+      if (answer === false) return false;
+      return { hint: await hintOf(inner, args), ...(isRecord(answer) ? answer : {}) };
+    },
+  };
 }
 
 function optionsOf(tool: BaseTool) {
   const { name, description, isLongRunning, isReadOnly, trusted, ephemeral, onCollision, durable } = tool;
-  const { heartbeatTimeout, ...options } = durable;
+  const isGated = tool.gate?.confirmation !== undefined;
+  const { onUnknownOutcome } = durable;
   return {
-    ...options,
-    // Local tools have none, and may not be given one.
-    ...(durable.execution === 'local' ? {} : { heartbeatTimeout }),
+    ...durable,
+    // Defaults of a tool that waits: what was chosen for runs without an approval says nothing about those.
+    retry: isGated ? durable.retry : { ...durable.retry, maximumAttempts: 1 },
+    onUnknownOutcome: isGated || onUnknownOutcome === 'ask' ? onUnknownOutcome : ('fail' as const),
+    execution: 'activity' as const,
     name,
     description,
     isLongRunning,

@@ -11,6 +11,8 @@ const rootAgent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });
 const shop = (durable: AppDurableOptions) => new App({ name: 'shop', rootAgent, durable });
 const query = () => tool({ name: 'query', description: '', execute: () => 1 });
 
+const pager = { name: 'pager', notify: async () => undefined };
+
 class Spend extends BasePlugin {}
 
 describe('App [app.settings]', () => {
@@ -23,6 +25,8 @@ describe('App [app.settings]', () => {
       budgets: { turn: {}, session: {} },
       runConfig: {},
       toolFactories: new Map(),
+      approval: { trustTemporal: false, issuers: [] },
+      notifiers: [],
     });
     expect(app.resumabilityConfig).toBeUndefined();
   });
@@ -39,6 +43,8 @@ describe('App [app.settings]', () => {
         customMetadata: { desk: ['a'] },
       },
       toolFactories: { query },
+      approval: { trustTemporal: true },
+      notifiers: [pager],
     });
     expect(durable).toEqual({
       retention: 90 * 86_400_000,
@@ -54,6 +60,8 @@ describe('App [app.settings]', () => {
         customMetadata: { desk: ['a'] },
       },
       toolFactories: new Map([['query', query]]),
+      approval: { trustTemporal: true, issuers: [] },
+      notifiers: [pager],
     });
   });
 
@@ -151,7 +159,6 @@ describe('App [app.settings]', () => {
 
 describe('durable options of an App: each is refused by its name [app.settings]', () => {
   test.each<[string, string, object]>([
-    ['approval', 'an option that this release of Holdfast does not have yet', { approval: {} }],
     ['limits', 'an option that this release of Holdfast does not have yet', { limits: {} }],
     ['retentoin', 'unknown option; did you mean "retention"?', { retentoin: 1 }],
     ['retention', 'must be longer than 0', { retention: 0 }],

@@ -9,7 +9,6 @@ import { REFLECT_AND_RETRY_RESPONSE_TYPE } from '../../src/plugins/tool-failure-
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { ToolExecutionError } from '../../src/tools/tool-error.ts';
-import { UnsupportedGate } from '../../src/tools/unsupported-gate.ts';
 import { callContextOf, charge, findOrder } from './plugin-scene.ts';
 
 const boom = new ToolExecutionError(
@@ -182,12 +181,15 @@ describe('ReflectAndRetryToolPlugin', () => {
     const waiting = callContextOf('c1');
     waiting.actions.requestedToolConfirmations.c1 = { hint: '', confirmed: false };
     const rejected = callContextOf('c1', { toolConfirmation: { hint: '', confirmed: false } });
-    const gate = new ToolExecutionError("Error in tool 'find_order'", new UnsupportedGate('an approval'));
+    const asking = callContextOf('c1');
+    const pending = await asking.requestInput({ message: 'Which one?' }).catch((thrown: unknown) => thrown);
+    const needy = callContextOf('c1');
+    needy.requestCredential({ credentialKey: 'shop', authScheme: { type: 'http', scheme: 'bearer' } });
     for (const [toolContext, error] of [
       [waiting, boom],
       [rejected, boom],
-      [callContextOf('c1'), gate],
-      [callContextOf('c1'), gate.cause as Error],
+      [asking, new ToolExecutionError("Error in tool 'find_order'", pending)],
+      [needy, boom],
     ] as const) {
       const answer = await new ReflectAndRetryToolPlugin().onToolErrorCallback({
         tool: findOrder,

@@ -153,7 +153,6 @@ tool({
 tool({ ...base, timeout: 'soon', execute: () => 1 });
 // @ts-expect-error misspelt
 tool({ ...base, timeouts: 5, execute: () => 1 });
-// @ts-expect-error not in this release
 tool({ ...base, onUnknownOutcome: 'ask', execute: () => 1 });
 // @ts-expect-error no description
 tool({ name: 't', execute: () => 1 });

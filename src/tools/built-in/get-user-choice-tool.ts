@@ -1,9 +1,11 @@
 import { LongRunningFunctionTool } from '../long-running-function-tool.ts';
-import { UnsupportedGate } from '../unsupported-gate.ts';
+import { ToolError } from '../tool-error.ts';
 
 /**
- * `get_user_choice`: the model has the user choose among options and waits for the choice. Its gate comes with a later
- * release: until then a call is refused, and the model is told so. Declaration: that of `@google/adk` 2.0.0.
+ * `get_user_choice`: the model has a person choose among options, and gets `{ result: choice }`. Declaration: that of
+ * `@google/adk` 2.0.0.
+ *
+ * @example new LlmAgent({ name: 'travel', model: 'gemini-2.5-flash', tools: [getUserChoiceTool] })
  */
 export const getUserChoiceTool = new LongRunningFunctionTool({
   name: 'get_user_choice',
@@ -19,7 +21,16 @@ export const getUserChoiceTool = new LongRunningFunctionTool({
     },
     required: ['options'],
   } as const,
-  execute: () => {
-    throw new UnsupportedGate('a choice of the user');
+  execute: async ({ options }, context) => {
+    const choices = [...new Set(options)];
+    if (choices.length === 0) {
+      const message = 'there is nothing to choose from: give at least one option';
+      throw new ToolError(message, { code: 'HOLDFAST_INVALID_ARGUMENTS', retryable: false });
+    }
+    return await context.requestInput({
+      message: 'Please choose one of the options.',
+      responseSchema: { type: 'string', enum: choices },
+      payload: { options: choices },
+    });
   },
 });

@@ -1,31 +1,44 @@
+import { REQUEST_INPUT_FUNCTION_CALL_NAME } from '../../events/reserved-calls.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
 import { LongRunningFunctionTool } from '../long-running-function-tool.ts';
+import { ToolError } from '../tool-error.ts';
 import { withReservedName } from '../tool-name.ts';
-import { UnsupportedGate } from '../unsupported-gate.ts';
+import type { ToolOptions } from '../tool-types.ts';
+
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    message: { type: 'string', description: 'The prompt for the user.' },
+    response_schema: {
+      type: 'object',
+      description: 'Expected schema of the response.',
+      additionalProperties: {},
+    },
+  },
+  required: ['message'],
+} as const;
 
 /**
- * `adk_request_input`: the model asks the user a question and waits for the answer. Its gate comes with a later release: until
- * then a call is refused, and ends the turn. Declaration: that of `@google/adk` 2.0.0.
+ * `adk_request_input`: the model asks a person a question and gets the answer as the response of its call; text as
+ * `{ result: answer }`, objects as they are. Declaration: that of `@google/adk` 2.0.0.
  */
 export const requestInputTool = new LongRunningFunctionTool(
-  withReservedName({
-    name: 'adk_request_input',
+  withReservedName<ToolOptions<typeof PARAMETERS>>({
+    name: REQUEST_INPUT_FUNCTION_CALL_NAME,
     description: 'Presents a custom message to the user and awaits unstructured or structured input.',
-    parameters: {
-      type: 'object',
-      properties: {
-        message: { type: 'string', description: 'The prompt for the user.' },
-        response_schema: {
-          type: 'object',
-          description: 'Expected schema of the response.',
-          additionalProperties: {},
-        },
-      },
-      required: ['message'],
-    } as const,
-    execute: (_question, { actions }) => {
-      // The model doesn't see reserved calls, this refusal included, and would ask again.
-      actions.skipSummarization = true;
-      return { error: new UnsupportedGate('a question to the user').message };
+    parameters: PARAMETERS,
+    execute: async ({ message, response_schema: responseSchema }, context) => {
+      try {
+        return await context.requestInput({ message, responseSchema });
+      } catch (error) {
+        if (!(error instanceof DefinitionError)) throw error;
+        // The model wrote it, and can write another one.
+        throw new ToolError(`response_schema is no JSON Schema: ${error.problem}`, {
+          code: 'HOLDFAST_INVALID_ARGUMENTS',
+          retryable: false,
+          cause: error,
+        });
+      }
     },
   }),
 );

@@ -1,0 +1,137 @@
+import { type Issuer, publicHalf, signingAlgorithmOf } from '../approvals/issuer.ts';
+import type { Notifier } from '../approvals/notifier.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { assertKnownFields } from '../schema/known-fields.ts';
+import { OptionReader } from '../schema/option-reader.ts';
+import { problemOfName } from '../tools/person-name.ts';
+
+/** Whose decisions an app believes. */
+export interface AppApprovalOptions {
+  /**
+   * Whether plain signals and updates decide where an attestation would be needed otherwise: whoever may write to the Temporal
+   * namespace is an approver then, and all of them count as one person.
+   *
+   * @default false
+   */
+  trustTemporal?: boolean;
+  /**
+   * Those whose attestations count: approvers with keys of their own, gateways.
+   *
+   * @default nobody
+   */
+  issuers?: readonly Issuer[];
+}
+
+/** {@link AppApprovalOptions} that were checked. */
+export interface AppApprovals {
+  readonly trustTemporal: boolean;
+  readonly issuers: readonly Issuer[];
+}
+
+const ISSUER_FIELDS = ['issuer', 'key', 'approver', 'channels'] satisfies (keyof Issuer)[];
+/** Of JWKs of all kinds: their private halves. */
+const PRIVATE_FIELDS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
+const COORDINATE = /^[A-Za-z0-9_-]{43}$/;
+
+/** @throws DefinitionError naming the option, and never quoting a key. */
+export function resolveApprovals(owner: string, field: string, options: unknown = {}): AppApprovals {
+  assertKnownFields(owner, options, ['trustTemporal', 'issuers'], { field });
+  const read = new OptionReader(owner, options, field);
+  return Object.freeze({
+    trustTemporal: read.boolean('trustTemporal', false),
+    issuers: Object.freeze(
+      listOf(owner, `${field}.issuers`, options.issuers).map((issuer, index) =>
+        issuerOf(owner, `${field}.issuers[${index}]`, issuer),
+      ),
+    ),
+  });
+}
+
+/** @throws DefinitionError naming the option. */
+export function resolveNotifiers(owner: string, field: string, notifiers: unknown): readonly Notifier[] {
+  const names = new Set<string>();
+  for (const [index, notifier] of listOf(owner, field, notifiers).entries()) {
+    const place = `${field}[${index}]`;
+    if (!isRecord(notifier) || typeof notifier.notify !== 'function') {
+      const wanted = 'expected a notifier: an object with a name and a function notify';
+      throw new DefinitionError({ owner, field: place, problem: `${wanted}, got ${kindOf(notifier)}` });
+    }
+    const { name } = notifier;
+    if (typeof name !== 'string' || name === '') {
+      throw new DefinitionError({ owner, field: `${place}.name`, problem: 'expected a name' });
+    }
+    if (names.has(name)) {
+      const problem = 'another notifier has this name: each has its own';
+      throw new DefinitionError({ owner, field: `${place}.name`, problem });
+    }
+    names.add(name);
+  }
+  return Object.freeze([...listOf(owner, field, notifiers)] as Notifier[]);
+}
+
+function issuerOf(owner: string, field: string, given: unknown): Issuer {
+  assertKnownFields(owner, given, ISSUER_FIELDS, { field });
+  const read = new OptionReader(owner, given, field);
+  const issuer = nameOf(read, 'issuer', given.issuer);
+  const key = keyOf(owner, `${field}.key`, given.key);
+  const approver = given.approver === undefined ? undefined : nameOf(read, 'approver', given.approver);
+  const channels = channelsOf(read, given.channels);
+  return Object.freeze({
+    issuer,
+    key,
+    ...(approver === undefined ? {} : { approver }),
+    ...(channels === undefined ? {} : { channels }),
+  });
+}
+
+function keyOf(owner: string, field: string, key: unknown): Issuer['key'] {
+  const fail = (problem: string): never => {
+    throw new DefinitionError({ owner, field, problem });
+  };
+  const wanted = `expected a public JWK of Ed25519 (kty: 'OKP') or P-256 (kty: 'EC')`;
+  if (!isRecord(key)) return fail(`${wanted}, got ${kindOf(key)}`);
+  if (PRIVATE_FIELDS.some((name) => key[name] !== undefined)) {
+    return fail(
+      'this is a private key: list its public half only, and replace the key, as others may have read it here',
+    );
+  }
+  const { kty, crv, x, y, kid, alg } = key;
+  if (typeof kty !== 'string' || typeof crv !== 'string') return fail(wanted);
+  const algorithm = signingAlgorithmOf({ kty, crv });
+  if (algorithm === undefined) return fail(`${wanted}; others are not taken`);
+  const isWhole = isCoordinate(x) && (kty === 'OKP' ? y === undefined : isCoordinate(y));
+  if (!isWhole) return fail(`${wanted}, whose coordinates are 32 bytes in base64url`);
+  if (kid !== undefined && (typeof kid !== 'string' || kid === ''))
+    return fail('kid: expected the name of the key');
+  if (alg !== undefined && alg !== algorithm) return fail(`alg: expected '${algorithm}', or leave it out`);
+  return Object.freeze({
+    ...publicHalf({ kty, crv, x, ...(isCoordinate(y) ? { y } : {}), ...(kid === undefined ? {} : { kid }) }),
+    alg: algorithm,
+  });
+}
+
+function isCoordinate(value: unknown): value is string {
+  return typeof value === 'string' && COORDINATE.test(value);
+}
+
+function channelsOf(read: OptionReader, channels: unknown): readonly string[] | undefined {
+  if (channels === undefined) return undefined;
+  if (!Array.isArray(channels) || channels.length === 0) {
+    return read.fail(
+      'channels',
+      'expected a list with at least one channel, or leave it out for all of them',
+    );
+  }
+  return Object.freeze(channels.map((channel, index) => nameOf(read, `channels[${index}]`, channel)));
+}
+
+function nameOf(read: OptionReader, field: string, value: unknown): string {
+  const problem = problemOfName(value);
+  return problem === undefined ? String(value) : read.fail(field, problem);
+}
+
+function listOf(owner: string, field: string, value: unknown = []): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new DefinitionError({ owner, field, problem: `expected a list, got ${kindOf(value)}` });
+}

@@ -1,0 +1,88 @@
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { isRecord, kindOf } from '../../schema/kind-of.ts';
+import { assertKnownFields } from '../../schema/known-fields.ts';
+import type { ApprovalOptions } from '../approval-options.ts';
+import { assertToolNames } from '../base-toolset.ts';
+import { FunctionTool } from '../function-tool.ts';
+
+/** Options of {@link approvalTool}. Fields: `approvaltool.Config` of kadirpekel/hector, and who decides. */
+export interface ApprovalToolOptions {
+  /** @default 'request_approval' */
+  name?: string;
+  /** Tells the model when to ask. */
+  description?: string;
+  /** What the model must say beside `action` and `reason`: names of text arguments. */
+  requiredFields?: readonly string[];
+  /** Who may decide, and how. */
+  approval?: ApprovalOptions;
+}
+
+const FIELDS = ['name', 'description', 'requiredFields', 'approval'];
+const LONGEST_QUOTE = 500;
+
+/**
+ * A tool by which a model asks a person to approve of what it is about to do. Each call waits: an approval answers it with
+ * `{ status: 'approved' }` and what the person has added, a rejection with the error of all rejected calls. It lets nothing else
+ * pass: tools that must not run without an approval say so themselves, by `requireConfirmation`. Arguments: `approvaltool` of
+ * kadirpekel/hector.
+ *
+ * @throws DefinitionError naming the option.
+ * @example
+ * new LlmAgent({
+ *   name: 'operator',
+ *   model: 'gemini-2.5-flash',
+ *   tools: [approvalTool({ approval: { approvers: ['mira'], expiresIn: '2 hours' } })],
+ * });
+ */
+export function approvalTool(options: ApprovalToolOptions = {}): FunctionTool {
+  const owner = 'approvalTool';
+  if (!isRecord(options)) {
+    throw new DefinitionError({ owner, problem: `expected an object, got ${kindOf(options)}` });
+  }
+  assertKnownFields(owner, options, FIELDS);
+  const chosen: ApprovalToolOptions = options;
+  const { name = 'request_approval', description = DESCRIPTION, requiredFields = [], approval } = chosen;
+  assertToolNames(owner, 'requiredFields', requiredFields);
+  return new FunctionTool({
+    name,
+    description,
+    parameters: parametersWith(requiredFields),
+    requiresApproval: true,
+    ...(approval === undefined ? {} : { approval }),
+    confirmationHint: ({ action, reason }) =>
+      `An agent asks for an approval. The action, in its words: ${quoted(action)}. The reason, in its words: ${quoted(reason)}.`,
+    execute: ({ action }, { toolConfirmation }) => ({
+      status: 'approved',
+      action,
+      ...(toolConfirmation?.payload === undefined ? {} : { payload: toolConfirmation.payload }),
+    }),
+  }) as FunctionTool;
+}
+
+const DESCRIPTION =
+  'Asks a person for approval, and waits for it. Use it before you take an action of high risk, or where you need an explicit ' +
+  'yes. An error says that the approval was denied: do not take the action then.';
+
+function parametersWith(requiredFields: readonly string[]) {
+  const own = requiredFields.filter((field) => !['action', 'reason', 'details'].includes(field));
+  return {
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(
+        own.map((field) => [field, { type: 'string', description: `Required field: ${field}` }]),
+      ),
+      action: { type: 'string', description: 'The action requiring approval' },
+      reason: { type: 'string', description: 'Why approval is needed' },
+      details: { type: 'object', description: 'Additional details for the approver' },
+    },
+    required: [...new Set(['action', 'reason', ...requiredFields])],
+  };
+}
+
+/** As JSON, so that nothing in it passes for words of ours. */
+function quoted(text: unknown): string {
+  const said = String(text);
+  return JSON.stringify(
+    said.length <= LONGEST_QUOTE ? said : `${said.slice(0, LONGEST_QUOTE).toWellFormed()}…`,
+  );
+}
