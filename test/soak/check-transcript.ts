@@ -75,7 +75,8 @@ export function checkTranscript(session: SessionEvidence): Violation[] {
   return found.violations;
 }
 
-function checkMessages({ played: { scenario }, events }: SessionEvidence, found: Findings): void {
+function checkMessages({ played, events, keptBeforeStop }: SessionEvidence, found: Findings): void {
+  const { scenario } = played;
   const sent = messagesOf(scenario);
   const order = events.filter(({ kind }) => kind === 'message').map(({ event }) => event.invocationId);
   const idOf = ({ turn }: SoakMessage) => invocationOf(scenario, turn.messageId);
@@ -86,7 +87,10 @@ function checkMessages({ played: { scenario }, events }: SessionEvidence, found:
     'invocations of the message events',
   );
   // Who interrupts goes before who waits, and who comes after a stop begins a run of its own.
-  const inOrder = scenario.messages.filter(({ policy }) => policy === undefined).map(idOf);
+  const inOrder = scenario.messages
+    .filter(({ policy }) => policy === undefined)
+    .filter(({ turn: { messageId } }, index) => index === 0 || (keptBeforeStop?.includes(messageId) ?? true))
+    .map(idOf);
   found.expectEqual(
     order.filter((id) => inOrder.includes(id)),
     inOrder.filter((id) => order.includes(id)),

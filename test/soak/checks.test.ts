@@ -156,6 +156,31 @@ test('a soak in which all went well has no violations, and its repeats are count
   expect(checkUsage(good.all).figures).toEqual({ steps: 3, extraCalls: 0, unknownCalls: 0 });
 });
 
+test('messages that nobody had accepted before their run was stopped come in any order [crash.soak]', () => {
+  const turns: SoakTurn[] = ['m3', 'm4'].map((messageId) => ({ messageId, steps: [] }));
+  const promise = 'queued messages are answered in the order in which they were accepted';
+  for (const [kept, isBroken] of [
+    [['m3', 'm4'], true],
+    [undefined, true],
+    [['m3'], false],
+    [[], false],
+  ] as const) {
+    const soak = evidence();
+    const { session } = soak;
+    const sent = (turn: SoakTurn) => ({ turn, twice: false, pause: 0 });
+    session.played.scenario.messages = [acting, ...turns].map(sent);
+    session.events.splice(4);
+    for (const { messageId } of turns.toReversed()) {
+      const invocationId = invocationOf(scenario, messageId);
+      const event = createEvent({ invocationId, content: { parts: [] } });
+      const seq = session.events.length + 1;
+      session.events.push({ seq, kind: 'message', runKey: invocationId, step: 1, event });
+    }
+    if (kept !== undefined) session.keptBeforeStop = [...kept];
+    expect(promisesBroken(soak).includes(promise), JSON.stringify(kept)).toBe(isBroken);
+  }
+});
+
 type Plant = (soak: ReturnType<typeof evidence>) => void;
 
 /** The event of that number, to be spoilt. */

@@ -2,6 +2,8 @@ import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { sql } from 'kysely';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
+import { KEEP_MESSAGES } from '../../src/protocol/names.ts';
+import type { KeepMessagesResult } from '../../src/protocol/step.ts';
 import type { OpenedStore } from '../../src/store/open-store.ts';
 import type { InboxRow, RecordedInvocation, StepUsage, StoredEvent } from '../../src/store/store.ts';
 import type { SoakEffect } from '../setup/soak-effects.ts';
@@ -31,6 +33,11 @@ export interface SessionEvidence {
   inbox: InboxRow[];
   state: Record<string, unknown>;
   usage: StepUsage;
+  /**
+   * Ids of the messages whose runs had them in the store when the first of these was stopped; absent where none was. Those
+   * that it had not looked at yet are sent again by their clients, in whatever order these come.
+   */
+  keptBeforeStop?: string[];
   /** What the histories say that no worker's death explains. */
   workflowProblems: string[];
 }
@@ -63,7 +70,9 @@ export async function gatherSession(
     if (recorded !== undefined) invocations.set(turn.messageId, recorded);
   }
   const session = await store.getSession({ ...names, numRecentEvents: 0 });
+  const kept = await keptBeforeStop(temporalClient, workflowIdOfScenario(played.scenario));
   return {
+    ...(kept === undefined ? {} : { keptBeforeStop: kept }),
     played,
     invocations,
     events: await eventsOf(store, names),
@@ -90,6 +99,33 @@ async function callsOf(store: OpenedStore, session: string): Promise<Map<string,
       (extract(epoch from settled_at) * 1000)::float8 as "settledAt"
     from holdfast.ledger where session_id = ${session} and kind = 'call'`.execute(store.db);
   return new Map(rows.map((row) => [row.key, row]));
+}
+
+async function keptBeforeStop(client: Client, workflowId: string): Promise<string[] | undefined> {
+  const runs: { runId: string; startTime: Date }[] = [];
+  for await (const run of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) runs.push(run);
+  const kept: string[] = [];
+  for (const { runId } of runs.sort((a, b) => Number(a.startTime) - Number(b.startTime))) {
+    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    kept.push(...keptIn(events ?? []));
+    const last = events?.at(-1);
+    if (last?.workflowExecutionTerminatedEventAttributes || last?.workflowExecutionCanceledEventAttributes)
+      return kept;
+  }
+  return undefined;
+}
+
+function keptIn(events: readonly proto.temporal.api.history.v1.IHistoryEvent[]): string[] {
+  const keeping = events
+    .filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === KEEP_MESSAGES)
+    .map(({ eventId }) => String(eventId));
+  return events.flatMap(({ activityTaskCompletedEventAttributes: completed }) => {
+    if (!keeping.includes(String(completed?.scheduledEventId))) return [];
+    const { messages }: KeepMessagesResult = JSON.parse(
+      Buffer.from(completed?.result?.payloads?.[0]?.data ?? []).toString(),
+    );
+    return messages.filter(({ kind }) => kind === 'kept').map(({ messageId }) => messageId);
+  });
 }
 
 /** Causes that say that our code, not a worker's death or a race of Temporal's, has failed a workflow task. */
