@@ -20,7 +20,10 @@ export type WhichRequest =
 /** What {@link Approvals.confirm} takes. */
 export interface ConfirmOptions
   extends AnswerOptions,
-    Pick<Confirm, 'confirmed' | 'withdraw' | 'args' | 'payload' | 'reason' | 'attestation'> {}
+    Pick<Confirm, 'confirmed' | 'args' | 'payload' | 'reason' | 'attestation'> {
+  /** Takes the voter's earlier decision back, while the request is pending; `confirmed` says which one. */
+  withdraw?: boolean;
+}
 
 /** What {@link Approvals.provideInput} takes. */
 export interface ProvideInputOptions extends AnswerOptions, Pick<ProvideInput, 'response'> {}

@@ -4,6 +4,9 @@ import { emptyApp, type GatewayHono, type GatewayMiddleware, type RouteSetting }
 import type { GatewayOptions } from './gateway-options.ts';
 import { OpenStreams } from './open-streams.ts';
 import { requestLog } from './request-log.ts';
+import { approvalRoutes } from './routes/approval-routes.ts';
+import { auditRoutes } from './routes/audit-routes.ts';
+import { credentialRoutes } from './routes/credential-routes.ts';
 import { documentRoutes } from './routes/document-routes.ts';
 import { eventRoutes } from './routes/event-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
@@ -46,6 +49,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   turnRoutes(app, setting);
   eventRoutes(app, setting);
   steeringRoutes(app, setting);
+  approvalRoutes(app, setting);
+  auditRoutes(app, setting);
+  credentialRoutes(app, setting);
   documentRoutes(app, setting);
   app.notFound(unknownRoute(app, options.access));
   app.onError((error, context) => {

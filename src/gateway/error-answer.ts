@@ -1,6 +1,8 @@
 import { isGrpcServiceError, WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { HTTPException } from 'hono/http-exception';
+import type { EndedRequest } from '../client/client-errors.ts';
+import type { DecisionReceipt } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 import { RequestRefused } from './gateway-errors.ts';
 
@@ -14,8 +16,12 @@ export interface ErrorBody {
     message: string;
     /** Where the code is described. */
     docs?: string;
-    /** Of a message that was rejected: what the turn that runs said to it. */
-    receipt?: MessageReceipt;
+    /** Of a message that was rejected, or a decision that was refused: what the turn that runs said to it. */
+    receipt?: MessageReceipt | DecisionReceipt;
+    /** How the request has ended that is not pending any more. */
+    request?: EndedRequest;
+    /** Of those that fit what was named. */
+    requestIds?: readonly string[];
   };
 }
 
@@ -40,6 +46,11 @@ const RULES: readonly Rule[] = [
   { code: 'HOLDFAST_SESSION_NOT_FOUND', status: 404 },
   { code: 'HOLDFAST_NO_SUCH_PLACE', status: 404 },
   { code: 'HOLDFAST_UNKNOWN_CALL', status: 404 },
+  { code: 'HOLDFAST_REQUEST_NOT_FOUND', status: 404 },
+  { code: 'HOLDFAST_INVALID_CREDENTIAL', status: 400 },
+  { code: 'HOLDFAST_REQUEST_NOT_PENDING', status: 409 },
+  { code: 'HOLDFAST_AMBIGUOUS_REQUEST', status: 409 },
+  { code: 'HOLDFAST_DECISION_REFUSED', status: 409 },
   { code: 'HOLDFAST_SESSION_EXISTS', status: 409 },
   { code: 'HOLDFAST_SESSION_HAS_FORKS', status: 409 },
   { code: 'HOLDFAST_TURN_RUNNING', status: 409 },
@@ -48,6 +59,12 @@ const RULES: readonly Rule[] = [
   { code: 'HOLDFAST_FOLLOWER_TOO_SLOW', status: 409 },
   { code: 'HOLDFAST_MESSAGE_TOO_LARGE', status: 413 },
   { code: 'HOLDFAST_STORE_NEEDED', status: 501, message: 'this gateway has no store' },
+  {
+    code: 'HOLDFAST_CREDENTIAL_KEY_MISSING',
+    status: 501,
+    message:
+      'this gateway has no key to encrypt credentials with: its operator sets HOLDFAST_CREDENTIAL_KEYS',
+  },
   { code: 'HOLDFAST_STORE_UNAVAILABLE', status: 503, message: 'the store can’t be reached now: try again' },
   { code: 'HOLDFAST_STORE_BEHIND_HISTORY', status: 503, message: 'the store is behind: try again later' },
   {
@@ -58,6 +75,9 @@ const RULES: readonly Rule[] = [
   { code: 'HOLDFAST_NO_ANSWER', status: 504 },
 ];
 const RULE_OF = new Map(RULES.map((rule) => [rule.code, rule]));
+
+/** A program may hold two copies of the package, whose classes are not each other's. */
+const TELLING = new Set(['MessageRejected', 'DecisionRefused', 'RequestNotPending', 'AmbiguousRequest']);
 
 const TEMPORAL_AWAY: Rule = {
   code: 'HOLDFAST_TEMPORAL_UNREACHABLE',
@@ -98,8 +118,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   const rule = ruleOf(error);
   const message = rule.message ?? messageOf(error);
   const body = bodyOf(rule.code, message);
-  const receipt = receiptOf(error);
-  if (receipt !== undefined) body.error.receipt = receipt;
+  Object.assign(body.error, toldBeside(error));
   return {
     status: rule.status,
     body,
@@ -134,10 +153,15 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function receiptOf(error: unknown): MessageReceipt | undefined {
-  if (!(error instanceof Error) || error.name !== 'MessageRejected' || !('receipt' in error))
-    return undefined;
-  return error.receipt as MessageReceipt | undefined;
+/** What some errors tell beside their message. */
+function toldBeside(error: unknown): Partial<ErrorBody['error']> {
+  if (!(error instanceof Error) || !TELLING.has(error.name)) return {};
+  const { receipt, request, requestIds } = error as Partial<ErrorBody['error']>;
+  return {
+    ...(receipt === undefined ? {} : { receipt }),
+    ...(request === undefined ? {} : { request }),
+    ...(requestIds === undefined ? {} : { requestIds }),
+  };
 }
 
 function bodyOf(code: string, message: string): ErrorBody {

@@ -13,6 +13,8 @@ const TAGS = [
   { name: 'Sessions', description: 'Conversations of a user in an app.' },
   { name: 'Turns', description: 'A turn goes from a message to its final answer.' },
   { name: 'Events', description: 'What was said and done in a session.' },
+  { name: 'Approvals', description: 'What waits for a person, and the record of it.' },
+  { name: 'Credentials', description: 'Secrets of users, for tools.' },
   { name: 'Steering', description: 'What is done to a session, and to the turn that runs.' },
 ];
 

@@ -25,7 +25,8 @@ interface Sent {
 
 /** Answers every question the same: who asks it has let the request through. */
 const reached = async () => Promise.reject(new SessionNotFound('reached'));
-const client = new Proxy({}, { get: (_none, name) => (name === 'sessions' ? client : reached) });
+const PARTS: readonly unknown[] = ['sessions', 'approvals', 'credentials'];
+const client = new Proxy({}, { get: (_none, name) => (PARTS.includes(name) ? client : reached) });
 const { gateway, send, lines } = stubGateway(client as HoldfastApi);
 
 let document: Document;

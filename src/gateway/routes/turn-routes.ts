@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
+import { isRepliesOnly } from '../../client/reply-parts.ts';
 import type { TurnHandle } from '../../client/turn-handle.ts';
 import type { SessionNames } from '../../store/store.ts';
 import { awaitReceipt } from '../await-receipt.ts';
@@ -34,7 +35,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'sendMessage',
       summary: 'Send a message, which a turn answers',
       description:
-        'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn.',
+        'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests goes to the turn that waits.',
       ...guarded(setting, 'run'),
       request: { params: SESSION_PATH, body: jsonBody(SEND_MESSAGE) },
       responses: {
@@ -44,8 +45,10 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
     }),
     async (context) => {
       const names = sessionNames(context.req.valid('param'));
-      const turn = await client.sendMessage({ ...names, ...(context.req.valid('json') as Message) });
-      return context.json(turnView(names, turn, about()), 202);
+      const message = context.req.valid('json') as Message;
+      const turn = await client.sendMessage({ ...names, ...message });
+      const receipt = isRepliesOnly(message.message) ? { receipt: await turn.receipt() } : {};
+      return context.json({ ...turnView(names, turn, about()), ...receipt }, 202);
     },
   );
   app.openapi(

@@ -33,7 +33,7 @@ const EVENT = z
 export const STORED_EVENT = z
   .looseObject({
     seq: z.int().openapi({ description: 'From 1, gapless within a session.' }),
-    kind: z.enum(['message', 'model', 'responses', 'error', 'rewind', 'callback']),
+    kind: z.enum(['message', 'model', 'responses', 'error', 'rewind', 'callback', 'request']),
     runKey: z.string(),
     step: z.int(),
     hidesAfter: z.int().optional().openapi({

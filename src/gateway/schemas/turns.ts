@@ -54,7 +54,16 @@ export const TURN_RESULT = z
 export const TURN_STATUS = z
   .looseObject({
     v: z.int(),
-    status: z.enum(['running', 'completed', 'failed', 'interrupted']),
+    status: z.enum([
+      'running',
+      'waiting_approval',
+      'waiting_credential',
+      'waiting_input',
+      'waiting_job',
+      'completed',
+      'failed',
+      'interrupted',
+    ]),
     agent: z.string().optional(),
     step: z.int(),
     invocationId: z.string(),
@@ -65,6 +74,21 @@ export const TURN_STATUS = z
         since: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
       }),
     ),
+    waiting: z
+      .array(
+        z.looseObject({
+          requestId: z.string(),
+          kind: z.enum(['confirmation', 'credential', 'input']),
+          callKey: z.string(),
+          callId: z.string(),
+          tool: z.string(),
+          hint: z.string(),
+          since: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
+          until: z.number().optional().openapi({ description: 'Absent where it doesn’t expire.' }),
+        }),
+      )
+      .optional()
+      .openapi({ description: 'Requests that people have not answered yet.' }),
     queued: z.int().openapi({ description: 'Messages that wait for this one’s end.' }),
     usage: USAGE,
   })
@@ -94,8 +118,6 @@ const TURN_FIELDS = {
   disposition: z.enum(['started', 'attached', 'sent']),
   links: LINKS,
 };
-
-export const TURN_BODY = z.looseObject(TURN_FIELDS).openapi('Turn');
 
 export const ENDED_TURN = z.looseObject({ ...TURN_FIELDS, result: TURN_RESULT }).openapi('EndedTurn');
 
@@ -150,6 +172,7 @@ export const SEND_MESSAGE = bodyOf({
       { error: expected('an object') },
     )
     .nullish(),
+  attestation: text('A compact JWS that proves who sends it.').nullish(),
 }).openapi('SendMessage');
 
 export const RECEIPT = z
@@ -162,8 +185,22 @@ export const RECEIPT = z
     invocationId: z.string().optional(),
     position: z.int().optional().openapi({ description: 'Of a queued message: 1 is the next one.' }),
     reason: z.string().optional(),
+    replies: z
+      .array(z.looseObject({ requestId: z.string(), status: z.string() }))
+      .optional()
+      .openapi({ description: 'What became of the answers to requests that the message carried.' }),
   })
   .openapi('Receipt');
+
+export const TURN_BODY = z
+  .looseObject({
+    ...TURN_FIELDS,
+    receipt: RECEIPT.optional().openapi({
+      description:
+        'Of a message that only answers requests: what became of it. The turn is the one that waits.',
+    }),
+  })
+  .openapi('Turn');
 
 export const INTERRUPT = bodyOf({
   reason: text('Told to the model, up to 500 characters of it.').optional(),

@@ -1,0 +1,137 @@
+import { createRoute } from '@hono/zod-openapi';
+import type { ConfirmOptions, WhichRequest } from '../../client/approvals.ts';
+import { RequestNotFound } from '../../client/client-errors.ts';
+import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
+import {
+  APPROVAL,
+  APPROVAL_LIST,
+  CONFIRM_REQUEST,
+  DECISION,
+  LIST_APPROVALS_QUERY,
+  PROVIDE_CREDENTIAL,
+  PROVIDE_INPUT,
+  SESSION_APPROVAL_QUERY,
+} from '../schemas/approvals.ts';
+import { ANSWER_QUERY } from '../schemas/fields.ts';
+import { REQUEST, REQUEST_PATH, SESSION, SESSION_PATH, sessionNames } from '../schemas/path-parts.ts';
+import { guarded } from './guarded.ts';
+
+const tags = ['Approvals'];
+
+/** Requests to people: listed, shown and answered. */
+export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
+  const { approvals } = setting.options.client;
+  const find = async (which: WhichRequest) => {
+    const row = await approvals.get(which);
+    if (row === undefined) throw new RequestNotFound('there is no such request');
+    return row;
+  };
+  app.openapi(
+    createRoute({
+      method: 'get',
+      path: '/v1/approvals',
+      tags,
+      operationId: 'listApprovals',
+      summary: 'List requests to people',
+      description: 'The oldest first; the pending ones unless `status` says otherwise.',
+      ...guarded(setting, 'read'),
+      request: { query: LIST_APPROVALS_QUERY },
+      responses: { 200: json(APPROVAL_LIST, 'A page of them.'), ...problems() },
+    }),
+    async (context) => {
+      const { user, session, afterTime, afterRequest, ...query } = context.req.valid('query');
+      const listed = await approvals.list({
+        ...query,
+        ...(user === undefined ? {} : { userId: user }),
+        ...(session === undefined ? {} : { sessionId: session }),
+        // One half of a place is the page's begin.
+        ...(afterTime === undefined ? {} : { after: { since: afterTime, requestId: afterRequest ?? '-' } }),
+      });
+      return context.json({ approvals: listed }, 200);
+    },
+  );
+  app.openapi(
+    createRoute({
+      method: 'get',
+      path: REQUEST,
+      tags,
+      operationId: 'getApproval',
+      summary: 'Show a request',
+      ...guarded(setting, 'read'),
+      request: { params: REQUEST_PATH },
+      responses: { 200: json(APPROVAL, 'The request, by now.'), ...problems() },
+    }),
+    async (context) => context.json(await find(context.req.valid('param')), 200),
+  );
+  app.openapi(
+    createRoute({
+      method: 'get',
+      path: `${SESSION}/approval`,
+      tags,
+      operationId: 'getSessionApproval',
+      summary: 'Show a session’s request',
+      description:
+        'The only pending one, or that of a call: its pending one, or the latest that it made. Several that fit are a 409 with their ids.',
+      ...guarded(setting, 'read'),
+      request: { params: SESSION_PATH, query: SESSION_APPROVAL_QUERY },
+      responses: { 200: json(APPROVAL, 'The request, by now.'), ...problems(409) },
+    }),
+    async (context) => {
+      const names = sessionNames(context.req.valid('param'));
+      const row = await find({ ...names, ...context.req.valid('query') } as WhichRequest);
+      return context.json(row, 200);
+    },
+  );
+  app.openapi(
+    createRoute({
+      method: 'post',
+      path: `${REQUEST}/confirm`,
+      tags,
+      operationId: 'confirmRequest',
+      summary: 'Approve or reject a call',
+      description: 'Or vote, where it takes several people. The same decision again changes nothing.',
+      ...guarded(setting, 'approve'),
+      request: { params: REQUEST_PATH, query: ANSWER_QUERY, body: jsonBody(CONFIRM_REQUEST) },
+      responses: { 200: json(DECISION, 'What became of the decision.'), ...bodyProblems(409) },
+    }),
+    async (context) => {
+      const decision = { ...context.req.valid('json'), ...context.req.valid('query') } as ConfirmOptions;
+      return context.json(await approvals.confirm(context.req.valid('param'), decision), 200);
+    },
+  );
+  app.openapi(
+    createRoute({
+      method: 'post',
+      path: `${REQUEST}/provide-input`,
+      tags,
+      operationId: 'provideInput',
+      summary: 'Answer a request for input',
+      ...guarded(setting, 'approve'),
+      request: { params: REQUEST_PATH, query: ANSWER_QUERY, body: jsonBody(PROVIDE_INPUT) },
+      responses: { 200: json(DECISION, 'What became of the answer.'), ...bodyProblems(409) },
+    }),
+    async (context) => {
+      const { response } = context.req.valid('json');
+      const answer = { response, ...context.req.valid('query') };
+      return context.json(await approvals.provideInput(context.req.valid('param'), answer), 200);
+    },
+  );
+  app.openapi(
+    createRoute({
+      method: 'post',
+      path: `${REQUEST}/provide-credential`,
+      tags,
+      operationId: 'provideCredential',
+      summary: 'Answer a request for a credential',
+      description: 'With one that was stored before.',
+      ...guarded(setting, 'approve'),
+      request: { params: REQUEST_PATH, query: ANSWER_QUERY, body: jsonBody(PROVIDE_CREDENTIAL) },
+      responses: { 200: json(DECISION, 'What became of the answer.'), ...bodyProblems(409) },
+    }),
+    async (context) => {
+      const answer = { ...context.req.valid('json'), ...context.req.valid('query') };
+      return context.json(await approvals.provideCredential(context.req.valid('param'), answer), 200);
+    },
+  );
+}
