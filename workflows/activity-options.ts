@@ -36,9 +36,33 @@ export function deleteExpiredOptions(summary: string): ActivityOptions {
   return { ...modelStepOptions(summary), startToCloseTimeout: 60 * 60_000 };
 }
 
-export function callOptions(call: PlannedCall, schedule: ToolSchedule): ActivityOptions {
+/** As the end of a call: its callbacks run in it. */
+export function closeCallOptions(summary: string): ActivityOptions {
+  return modelStepOptions(summary);
+}
+
+export function verifyDecisionOptions(summary: string): ActivityOptions {
+  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+}
+
+export function recordEntriesOptions(summary: string): ActivityOptions {
+  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+}
+
+/** Nobody waits for it, and news that is a day old is none. */
+export function notifyOptions(summary: string): ActivityOptions {
   return {
-    activityId: call.callKey,
+    ...modelStepOptions(summary),
+    startToCloseTimeout: 5 * 60_000,
+    scheduleToCloseTimeout: 24 * 60 * 60_000,
+    cancellationType: 'TRY_CANCEL',
+  };
+}
+
+/** @param run from 1: a call that asks people runs again behind their answer. */
+export function callOptions(call: PlannedCall, schedule: ToolSchedule, run = 1): ActivityOptions {
+  return {
+    activityId: run === 1 ? call.callKey : `${call.callKey}/${run}`,
     heartbeatTimeout: schedule.heartbeat,
     ...localCallOptions(call, schedule),
   };

@@ -24,11 +24,15 @@ import {
 import { CANCEL_CALL, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from '../src/protocol/names.ts';
 import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { AnsweredMessages, withoutReplies } from './answered-messages.ts';
+import { handleDecisions } from './decision-handlers.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { Mailbox } from './mailbox.ts';
 import { allHold, checkedInterrupt, checkedMessage } from './message-arguments.ts';
 import { Orders } from './orders.ts';
+import { waitingRequest } from './request-book.ts';
+import { Requests } from './requests.ts';
 import { labelRun } from './search-attributes.ts';
 import { checkedStart, missingMessage } from './start-arguments.ts';
 import { reasonText, Steering } from './steering.ts';
@@ -43,11 +47,13 @@ import {
   restoredChain,
   resultOfChain,
 } from './turn-state.ts';
+import { keepLabelled, stateOfWork } from './waiting-status.ts';
 
 const A_MESSAGE = 'a message to the session: { messageId, message, policy?, agent? }';
 const A_CANCEL = 'cancels one call, its model is told: { callKey, reason? }';
 const AN_INTERRUPT = 'ends the turn that runs, its open calls are answered: { reason? }';
 
+const NOTHING_WAITS = 'an answer to a request came with the first message: no request is pending then';
 const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
 
 /**
@@ -58,7 +64,7 @@ const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
  */
 export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Promise<TurnResult> {
   const info = workflowInfo();
-  const start = checkedStart(given, info);
+  const { start, inVain } = withoutReplies(checkedStart(given, info));
   const chain = carried === undefined ? initialChain(start, info) : restoredChain(carried);
   const { app, userId, sessionId } = start;
   const running: RunningCall[] = [];
@@ -80,6 +86,15 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     },
     changed: () => describe(),
   });
+  chain.requests ??= {};
+  const requests = new Requests(chain.requests, {
+    ...{ app, userId, sessionId, workflowId: info.workflowId },
+    session: () => latest?.session,
+    changed: () => describe(),
+    note: (text) => mailbox.note(text),
+  });
+  const messages = new AnsweredMessages(requests, mailbox, () => latest?.invocationId ?? '');
+  const state = () => (status === 'running' ? stateOfWork(running, requests.pending) : status);
   const interrupt = (given: Interrupt): InterruptReceipt => {
     const { reason, invocationId } = checkedInterrupt(given);
     const current = chain.current?.invocationId;
@@ -95,18 +110,20 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     return { v: PROTOCOL_VERSION, callKey, status: 'cancelling' };
   };
   const orders = new Orders(chain);
-  const describe = () => setCurrentDetails(describeTurn(info.workflowId, status, latest, running, mailbox));
+  const describe = () =>
+    setCurrentDetails(describeTurn(info.workflowId, state(), latest, running, mailbox, requests.pending));
 
   setHandler(
     defineQuery<TurnStatus>(STATUS_QUERY),
     (): TurnStatus => ({
       v: PROTOCOL_VERSION,
-      status,
+      status: state(),
       agent: latest?.agent,
-      step: latest === undefined ? 0 : currentStep(latest, running),
+      step: latest === undefined ? 0 : currentStep(latest, running, requests.pending),
       invocationId: latest?.invocationId ?? '',
       ...(latest?.beganAt === undefined ? {} : { since: latest.beganAt }),
       running: [...running],
+      waiting: requests.pending.map(waitingRequest),
       queued: mailbox.waiting,
       usage: latest?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     }),
@@ -114,9 +131,9 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   );
   setHandler(
     defineUpdate<MessageReceipt, [SendMessage]>(SEND_MESSAGE),
-    (given) => mailbox.updated(checkedMessage(given)),
+    (given) => messages.updated(checkedMessage(given)),
     {
-      validator: (given) => void checkedMessage(given, allHold),
+      validator: (given) => messages.check(checkedMessage(given, allHold)),
       description: `${A_MESSAGE}; answers what became of it`,
     },
   );
@@ -140,7 +157,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     defineSignal<[SendMessage]>(SEND_MESSAGE),
     (given) => {
       try {
-        mailbox.signalled(checkedMessage(given));
+        messages.signalled(checkedMessage(given));
       } catch (error) {
         mailbox.refused(given, messageOf(error));
       }
@@ -158,6 +175,8 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     { description: AN_INTERRUPT },
   );
 
+  handleDecisions(requests);
+
   /** Nobody reads what a signal's handler throws; what is thrown otherwise would stop the workflow for ever. */
   function noted(handle: () => unknown): void {
     try {
@@ -170,9 +189,8 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   /** What was accepted is in the store, and who asked has an answer; also while the run is being cancelled. */
   const handled = () =>
     CancellationScope.nonCancellable(async () => {
-      while (!mailbox.settled || !allHandlersFinished()) {
-        await condition(() => mailbox.settled && allHandlersFinished());
-      }
+      const isSettled = () => mailbox.settled && requests.settled && allHandlersFinished();
+      while (!isSettled()) await condition(isSettled);
     });
   const continueWhereSuggested = async () => {
     if (!workflowInfo().continueAsNewSuggested) return;
@@ -182,6 +200,8 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     await continueAsNew<typeof agentTurn>(withoutMessage(start), chain);
   };
 
+  for (let count = 0; count < inVain; count += 1) mailbox.note(NOTHING_WAITS);
+  void keepLabelled(chain, () => (status === 'running' ? stateOfWork(running, requests.pending) : 'running'));
   for (;;) {
     if (chain.current === undefined) {
       await handled();
@@ -198,9 +218,10 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     const invocation = runInvocation(start, current, {
       running,
       steering,
+      requests,
       changed: describe,
       firstStep(told) {
-        labelRun(start, current, told);
+        labelRun(start, current, told, chain);
         if (told.inbox !== undefined) mailbox.takeUp(told.inbox);
         if (told.transcript !== undefined) current.transcript = told.transcript;
         if (told.startedAt !== undefined) {

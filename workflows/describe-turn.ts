@@ -1,5 +1,6 @@
 import type { RunningCall, TurnStatus, TurnUsage } from '../src/protocol/turn.ts';
 import type { Mailbox } from './mailbox.ts';
+import type { PendingRequest } from './request-book.ts';
 import type { InvocationState } from './turn-state.ts';
 
 const MOST_CALLS = 8;
@@ -12,13 +13,15 @@ export function describeTurn(
   state: InvocationState | undefined,
   running: readonly RunningCall[],
   mailbox: Pick<Mailbox, 'waiting' | 'state'>,
+  pending: readonly PendingRequest[] = [],
 ): string {
   if (state === undefined) return 'waiting for a message';
   const { agent, beganAt, transcript } = state;
-  const step = status === 'running' ? currentStep(state, running) : state.step;
+  const isWorking = status === 'running' || status.startsWith('waiting_');
+  const step = isWorking ? currentStep(state, running, pending) : state.step;
   const paragraphs = [
     `**${plain(agent ?? 'agent')}**, step ${step}${sinceText(beganAt)}`,
-    status === 'running' ? doingText(state, running) : status,
+    ...(isWorking ? doingTexts(state, running, pending) : [status]),
     spentText(state.usage),
   ];
   if (mailbox.waiting > 0) paragraphs.push(waitingText(mailbox));
@@ -32,13 +35,44 @@ export function describeTurn(
 }
 
 /** The step whose calls run, else the one that the model is asked for. */
-export function currentStep(state: InvocationState, running: readonly RunningCall[]): number {
-  return running.length > 0 ? state.step : state.step + 1;
+export function currentStep(
+  state: InvocationState,
+  running: readonly RunningCall[],
+  pending: readonly PendingRequest[],
+): number {
+  return running.length + pending.length > 0 ? state.step : state.step + 1;
 }
 
-function doingText({ model }: InvocationState, running: readonly RunningCall[]): string {
-  if (running.length > 0) return runningText(running);
-  return `asking ${model === undefined ? 'the model' : code(model)}`;
+function doingTexts(
+  { model }: InvocationState,
+  running: readonly RunningCall[],
+  pending: readonly PendingRequest[],
+): string[] {
+  const texts = pending.length > 0 ? [requestsText(pending)] : [];
+  if (running.length > 0) texts.unshift(runningText(running));
+  return texts.length > 0 ? texts : [`asking ${model === undefined ? 'the model' : code(model)}`];
+}
+
+const WHAT_TO_DO = {
+  confirmation: 'approve',
+  input: 'answer',
+  credential: 'provide-credential',
+} as const;
+
+function requestsText(pending: readonly PendingRequest[]): string {
+  const shown = pending.slice(0, MOST_CALLS).map((request) => {
+    const { gate, call, since, until, votes } = request;
+    const { summary = '' } = call;
+    return [
+      `- ${code(call.tool)} ${placeOf(call.callKey)}${sinceText(since)}${timeText(' until', until)}`,
+      ...(gate.hint === '' ? [] : [plain(gate.hint)]),
+      ...(summary === '' ? [] : [plain(summary)]),
+      ...(votes.quorum > 1 ? [`${votes.approvals} of ${votes.quorum} have approved`] : []),
+      code(`holdfast approvals ${WHAT_TO_DO[gate.kind]} ${gate.requestId}`),
+    ].join('  \n  ');
+  });
+  const more = pending.length - shown.length;
+  return ['waiting for', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
 }
 
 function runningText(running: readonly RunningCall[]): string {
@@ -69,9 +103,15 @@ function counted(count: number, what: string): string {
 }
 
 function sinceText(time: number | undefined): string {
-  return time === undefined
-    ? ''
-    : ` since ${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  return timeText(' since', time);
+}
+
+/** A year that no calendar has is no reason to fail. */
+const LAST_DAY = 8.64e15;
+
+function timeText(what: string, time: number | undefined): string {
+  if (time === undefined || time > LAST_DAY) return '';
+  return `${what} ${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 /** Step and place of a call within the turn: the end of its key. */

@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { FirstStep, StepBehind } from '../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, RunningCall, TurnResult } from '../src/protocol/turn.ts';
+import type { Requests } from './requests.ts';
 import { runCalls } from './run-calls.ts';
 import type { EarlyEnd, Steering } from './steering.ts';
 import { askModel, budgetError, endEarly, endTurn, resultOf, settleStep } from './steps.ts';
@@ -28,6 +29,7 @@ const OUT_OF_TIME: EarlyEnd = {
 export interface InvocationWatch {
   running: RunningCall[];
   steering: Steering;
+  requests: Requests;
   /** Something that {@link describeTurn} shows has changed. */
   changed(): void;
   firstStep(told: FirstStep): void;
@@ -51,7 +53,7 @@ export async function runInvocation(
   state: InvocationState,
   watch: InvocationWatch,
 ): Promise<TurnResult | CancelledInvocation | StepBehind> {
-  const { steering, running } = watch;
+  const { steering, running, requests } = watch;
   const deadline = new CancellationScope({ cancellable: true });
   try {
     const outcome = await steering.run(() => runSteps(start, state, watch, deadline));
@@ -70,6 +72,7 @@ export async function runInvocation(
   } finally {
     deadline.cancel();
     steering.forget();
+    requests.planned([]);
   }
 }
 
@@ -84,7 +87,7 @@ async function runSteps(
   watch: InvocationWatch,
   deadline: CancellationScope,
 ): Promise<InvocationOutcome | StepBehind> {
-  const { running, steering } = watch;
+  const { running, steering, requests } = watch;
   let watched = false;
   const watchDeadline = () => {
     if (watched || state.deadline === undefined) return;
@@ -94,6 +97,7 @@ async function runSteps(
   watchDeadline();
   for (;;) {
     watch.changed();
+    requests.asking(state.invocationId, state.step + 1);
     const outcome = await askModel(start, state);
     if (outcome.kind === 'behind') return outcome;
     watch.firstStep(outcome);
@@ -106,6 +110,7 @@ async function runSteps(
         session,
         agent,
         runKey: state.invocationId,
+        invocationId: state.invocationId,
         ...(state.traceparent === undefined ? {} : { traceparent: state.traceparent }),
       },
       outcome,
@@ -123,6 +128,7 @@ async function runSteps(
         },
       },
       steering,
+      requests,
     );
 
     const overBudget = ran.skipSummarization ? undefined : budgetError(start, state);

@@ -235,7 +235,7 @@ export class Mailbox {
   }
 
   #toKeep(message: SendMessage, invocationId: string, digest: string, bytes: number): MessageToKeep {
-    const { messageId, policy, stateDelta, agent, runConfig, stored } = message;
+    const { messageId, policy, stateDelta, agent, runConfig, stored, attestation } = message;
     this.state.places += 1;
     return {
       messageId,
@@ -247,6 +247,7 @@ export class Mailbox {
       ...(stateDelta === undefined ? {} : { stateDelta }),
       ...(agent === undefined ? {} : { agent }),
       ...(runConfig === undefined ? {} : { runConfig }),
+      ...(attestation === undefined ? {} : { attestation }),
     };
   }
 

@@ -27,6 +27,10 @@ const TOO_DEEP = 'message-too-deep';
 const UNUSABLE_NAME = 'unusable-name';
 const FUNCTION_RESPONSES = 'function-responses';
 const RUN_CONFIG_FIELDS = 'run-config-fields';
+const ATTESTATION = 'attestation';
+
+/** Characters of a compact JWS. */
+export const LONGEST_ATTESTATION = 8 * 1024;
 
 /** Whether a rule that came later holds in this run. */
 type Holds = (patch: string) => boolean;
@@ -90,6 +94,7 @@ export function checkMessageFields(
     }
   }
   checkStored(message.stored, refuse);
+  checkAttestation(message.attestation, refuse, holds);
   checkRecord('stateDelta', message.stateDelta, refuse);
   checkRecord('runConfig', message.runConfig, refuse);
   const maxLlmCalls = message.runConfig?.maxLlmCalls;
@@ -126,6 +131,19 @@ function tooLarge(bytes: number): string {
     `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal: ` +
     'send it by a HoldfastClient with a store, or by the gateway, which put it into the store first'
   );
+}
+
+/** It travels beside the message, whose size is measured without it. */
+function checkAttestation(attestation: unknown, refuse: Refuse, holds: Holds): void {
+  if (attestation === undefined) return;
+  if (typeof attestation === 'string' && attestation.length <= LONGEST_ATTESTATION) return;
+  // Runs of the first releases didn't look at it.
+  if (!holds(ATTESTATION)) return;
+  const problem =
+    typeof attestation === 'string'
+      ? `${attestation.length} characters, at most ${LONGEST_ATTESTATION} are allowed`
+      : `expected a compact JWS or nothing, got ${shapeOf(attestation)}`;
+  throw refuse('attestation', problem);
 }
 
 function checkStored(stored: StoredMessage | undefined, refuse: Refuse): void {

@@ -4,6 +4,7 @@ import { searchAttributeValues } from '../src/protocol/search-attributes.ts';
 import type { FirstStep } from '../src/protocol/step.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import type { InvocationState } from './turn-state.ts';
+import type { StatusLabel } from './waiting-status.ts';
 
 /**
  * Labels a run with what its client left out. An attribute that the server doesn't know would park the run for ever, so
@@ -13,8 +14,10 @@ export function labelRun(
   start: AgentTurnStart,
   state: InvocationState,
   { searchAttributes }: FirstStep,
+  kept: StatusLabel,
 ): void {
   if (!searchAttributes) return;
+  kept.label ??= 'running';
   const present = workflowInfo().typedSearchAttributes;
   const missing = Object.entries(searchAttributeValues({ ...start, agent: state.agent }))
     .map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value }))

@@ -1,4 +1,10 @@
-import { ApplicationFailure, CancellationScope, patched, scheduleActivity } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  patched,
+  scheduleActivity,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { CALL_MODEL, SETTLE_STEP } from '../src/protocol/names.ts';
 import type {
   CallModelInput,
@@ -34,8 +40,10 @@ export async function askModel(
   state.asked = state.step + 1;
   const input: CallModelInput = {
     ...positionOf(state, state.asked),
+    workflowId: workflowInfo().workflowId,
     ...(state.agent === undefined ? {} : { agent: state.agent }),
     ...(first ? beginningOf(start, state) : {}),
+    ...(first ? attestationOf(start, state) : {}),
     // What comes later was taken in its order.
     ...(first && state.number === 1 && start.retryOf === undefined ? { mayGiveWay: true } : {}),
     ...(runConfig ? { runConfig } : {}),
@@ -75,6 +83,11 @@ function beginningOf(start: AgentTurnStart, { number, messageId, cameAt }: Invoc
     ...(own && stored !== undefined ? { messageDigest: stored.digest } : {}),
     ...(own && stateDelta ? { stateDelta } : {}),
   };
+}
+
+/** That of a queued message is looked at when the store keeps it. */
+function attestationOf({ attestation }: AgentTurnStart, { number }: InvocationState) {
+  return number === 1 && attestation !== undefined ? { attestation } : {};
 }
 
 /** Of the message; a chain's first one travels in the start arguments. */

@@ -11,6 +11,8 @@ import type {
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { MailboxState, QueuedMessage } from './mailbox.ts';
 import type { OrderBook } from './orders.ts';
+import type { ClosedRequests } from './request-book.ts';
+import type { StatusLabel } from './waiting-status.ts';
 
 /** Where an invocation stands: everything that its next step needs and nothing that the store knows. */
 export interface InvocationState {
@@ -44,7 +46,7 @@ export interface InvocationState {
 }
 
 /** What a chain of runs carries from run to run. */
-export interface ChainState extends OrderBook {
+export interface ChainState extends OrderBook, StatusLabel {
   v: number;
   startedAt: number;
   /** Number of the newest invocation. */
@@ -59,6 +61,8 @@ export interface ChainState extends OrderBook {
   first?: TurnResult;
   others: OtherInvocation[];
   mailbox: MailboxState;
+  /** Requests that have ended, by request id; the newest ones. */
+  requests?: ClosedRequests;
 }
 
 /** Enough for everybody who waits: clients find older ones in the store. */

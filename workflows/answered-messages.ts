@@ -1,0 +1,118 @@
+import { ApplicationFailure, patched } from '@temporalio/workflow';
+import type { FunctionResponse } from '../src/events/content.ts';
+import { type DecisionReceipt, REQUEST_PREFIX } from '../src/protocol/gate.ts';
+import type { MessageReceipt, SendMessage } from '../src/protocol/message.ts';
+import type { AgentTurnStart } from '../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { bareReceipt } from './decisions.ts';
+import type { Mailbox } from './mailbox.ts';
+import { allHold, refusal } from './message-arguments.ts';
+import { decisionOf, type SplitMessage, splitMessage } from './replies.ts';
+import type { Requests } from './requests.ts';
+
+const REPLIES = 'replies-in-messages';
+
+/** Messages whose parts may answer requests: those go to the requests, and what is left to the mailbox. */
+export class AnsweredMessages {
+  readonly #requests: Requests;
+  readonly #mailbox: Mailbox;
+  readonly #invocationId: () => string;
+
+  /** @param invocationId of the turn that waits, or the last one. */
+  constructor(requests: Requests, mailbox: Mailbox, invocationId: () => string) {
+    this.#requests = requests;
+    this.#mailbox = mailbox;
+    this.#invocationId = invocationId;
+  }
+
+  /**
+   * For the validator of an update.
+   *
+   * @throws ApplicationFailure of type `RawSecret`: all else is answered part by part.
+   */
+  check(message: SendMessage): void {
+    for (const reply of this.#split(message, allHold).replies) {
+      try {
+        decisionOf(reply, this.#requests);
+      } catch (error) {
+        if (isSecret(error)) throw error;
+      }
+    }
+  }
+
+  signalled(message: SendMessage): void {
+    const { replies, rest } = this.#split(message, patched);
+    for (const reply of replies) {
+      try {
+        this.#requests.signalled(decisionOf(reply, this.#requests));
+      } catch (error) {
+        this.#requests.refused(nameOf(reply), error);
+      }
+    }
+    if (rest !== undefined || message.stored !== undefined) this.#mailbox.signalled(restOf(message, rest));
+  }
+
+  async updated(message: SendMessage): Promise<MessageReceipt> {
+    const { replies, rest } = this.#split(message, patched);
+    if (replies.length === 0) return await this.#mailbox.updated(message);
+    const answers = replies.map((reply) => this.#answer(reply));
+    if (rest === undefined) {
+      const { messageId } = message;
+      const invocationId = this.#invocationId();
+      const receipt = { v: PROTOCOL_VERSION, messageId, invocationId, status: 'running' } as const;
+      return { ...receipt, replies: await Promise.all(answers) };
+    }
+    const receipt = await this.#mailbox.updated(restOf(message, rest));
+    return { ...receipt, replies: await Promise.all(answers) };
+  }
+
+  async #answer(reply: FunctionResponse): Promise<DecisionReceipt> {
+    try {
+      return await this.#requests.decide(decisionOf(reply, this.#requests));
+    } catch (error) {
+      if (!(error instanceof ApplicationFailure)) throw error;
+      return { ...bareReceipt(reply.id ?? ''), status: 'refused', reason: error.message };
+    }
+  }
+
+  #split({ message }: SendMessage, holds: (patch: string) => boolean): SplitMessage {
+    const split = splitMessage(message, (id) => this.#requests.knows(id));
+    return split.replies.length > 0 && holds(REPLIES) ? split : { replies: [], ...restField(message) };
+  }
+}
+
+/**
+ * A start without what answers requests, of which none is pending.
+ *
+ * @throws ApplicationFailure of type `InvalidStart` where nothing else is said.
+ */
+export function withoutReplies(start: AgentTurnStart): { start: AgentTurnStart; inVain: number } {
+  const { replies, rest } = splitMessage(start.message, () => false);
+  if (replies.length === 0 || !patched(REPLIES)) return { start, inVain: 0 };
+  if (rest === undefined) {
+    throw refusal(
+      'agentTurn',
+      'InvalidStart',
+      'message',
+      'it only answers requests, and no turn of this session waits for any: send it while the turn that has asked runs, by sendMessage, or send something else with it',
+    );
+  }
+  return { start: { ...start, message: rest }, inVain: replies.length };
+}
+
+function restField(rest: SplitMessage['rest']): Pick<SplitMessage, 'rest'> {
+  return rest === undefined ? {} : { rest };
+}
+
+function restOf(message: SendMessage, rest: SplitMessage['rest']): SendMessage {
+  return rest === undefined ? message : { ...message, message: rest };
+}
+
+function nameOf({ id }: FunctionResponse) {
+  if (id === undefined) return {};
+  return id.startsWith(REQUEST_PREFIX) ? { requestId: id } : { callId: id };
+}
+
+function isSecret(error: unknown): boolean {
+  return error instanceof ApplicationFailure && error.type === 'RawSecret';
+}

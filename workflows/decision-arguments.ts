@@ -1,0 +1,161 @@
+import type { ApplicationFailure } from '@temporalio/workflow';
+import { digestOf } from '../src/protocol/canonical-json.ts';
+import type {
+  Confirm,
+  GateKind,
+  ProvideCredential,
+  ProvideInput,
+  RequestName,
+} from '../src/protocol/gate.ts';
+import { isTooDeep, MOST_LEVELS } from '../src/protocol/message-limits.ts';
+import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { jsonBytes } from './json-bytes.ts';
+import { isObject, LONGEST_ATTESTATION, type Refuse, refusal, shapeOf } from './message-arguments.ts';
+
+/** What somebody says to a request, with its known fields only. */
+export interface Decision {
+  kind: GateKind;
+  name: RequestName;
+  confirm?: Confirm;
+  input?: ProvideInput;
+  credential?: ProvideCredential;
+  /** The input is text of a client that knows no other: JSON, unless the request's schema takes text. */
+  isText?: true;
+}
+
+/** JSON bytes of what a decision gives the tool: arguments, payload and response together. */
+const MOST_GIVEN_BYTES = 32 * 1024;
+const LONGEST_REASON = 2_000;
+const LONGEST_REQUEST_NAME = 1_000;
+const CREDENTIAL_REF = /^cr-[A-Za-z0-9_-]{22}$/;
+
+/** Type of the failure that tells of a secret where none belongs. */
+export const RAW_SECRET = 'RawSecret';
+
+/** @throws ApplicationFailure of type `InvalidDecision` */
+export function checkedConfirm(given: Confirm): Decision {
+  const refuse = refuseOf(CONFIRM);
+  const name = checkedName(given, refuse);
+  const { confirmed, withdraw, args, payload, reason, attestation } = given;
+  if (typeof confirmed !== 'boolean') {
+    throw refuse('confirmed', `expected true or false, got ${shapeOf(confirmed)}`);
+  }
+  if (withdraw !== undefined && withdraw !== null && typeof withdraw !== 'boolean') {
+    throw refuse('withdraw', `expected true or nothing, got ${shapeOf(withdraw)}`);
+  }
+  if (isGiven(args) && !isObject(args)) {
+    throw refuse('args', `expected an object or nothing, got ${shapeOf(args)}`);
+  }
+  if (isGiven(args) && !confirmed) throw refuse('args', 'a rejection changes no arguments: leave them out');
+  checkText('reason', reason, LONGEST_REASON, refuse);
+  checkText('attestation', attestation, LONGEST_ATTESTATION, refuse);
+  checkSize('args', [args, payload], refuse);
+  const confirm: Confirm = {
+    confirmed,
+    ...(withdraw ? { withdraw } : {}),
+    ...(isGiven(args) ? { args } : {}),
+    ...(isGiven(payload) ? { payload } : {}),
+    ...(isGiven(reason) && reason !== '' ? { reason } : {}),
+    ...(isGiven(attestation) ? { attestation } : {}),
+  };
+  return { kind: 'confirmation', name, confirm };
+}
+
+/** @throws ApplicationFailure of type `InvalidDecision` */
+export function checkedInput(given: ProvideInput): Decision {
+  const refuse = refuseOf(PROVIDE_INPUT);
+  const name = checkedName(given, refuse);
+  const { response } = given;
+  if (response === undefined) throw refuse('response', 'expected the answer as JSON, got nothing');
+  checkSize('response', response, refuse);
+  return { kind: 'input', name, input: { response } };
+}
+
+/**
+ * Nothing but a reference is taken; what else is there may be the secret itself, and isn't named.
+ *
+ * @throws ApplicationFailure of type `InvalidDecision`, or `RawSecret`
+ */
+export function checkedCredential(given: ProvideCredential): Decision {
+  const refuse = refuseOf(PROVIDE_CREDENTIAL);
+  const name = checkedName(given, refuse);
+  const {
+    v: _v,
+    requestId: _requestId,
+    callKey: _callKey,
+    callId: _callId,
+    credentialRef,
+    ...others
+  } = given;
+  if (Object.keys(others).length > 0) throw rawSecret();
+  if (!isGiven(credentialRef)) throw refuse('credentialRef', 'expected a reference, got nothing');
+  if (typeof credentialRef !== 'string' || !CREDENTIAL_REF.test(credentialRef)) throw rawSecret();
+  return { kind: 'credential', name, credential: { credentialRef } };
+}
+
+export function rawSecret(): ApplicationFailure {
+  const problem =
+    'only a reference to a stored credential travels through Temporal, whose history keeps what it is told: ' +
+    'put the secret into the store (holdfast credentials add), and give its reference';
+  return refusal(PROVIDE_CREDENTIAL, RAW_SECRET, 'credentialRef', problem);
+}
+
+/** Equal for decisions that say the same of a request, whoever says it and why. */
+export function answerOf({ confirm, input, credential }: Decision): string {
+  if (confirm !== undefined) return versionOf(confirm, confirm.confirmed);
+  return digestOf(input?.response ?? credential?.credentialRef ?? null);
+}
+
+/** Equal for approvals of the same arguments with the same payload. */
+export function versionOf({ args, payload }: Confirm, confirmed = true): string {
+  return digestOf([confirmed, args ?? null, payload ?? null]);
+}
+
+/** Equal for decisions that are the same in each field. */
+export function wordsOf({ kind, confirm, input, credential, isText }: Decision): string {
+  return digestOf([kind, confirm ?? null, input ?? null, credential ?? null, isText ?? false]);
+}
+
+function refuseOf(of: string): Refuse {
+  return (field, problem) => refusal(of, 'InvalidDecision', field, problem);
+}
+
+function checkedName(given: RequestName & { v?: number }, refuse: Refuse): RequestName {
+  if (!isObject(given)) throw refuse('arguments', `expected one object, got ${shapeOf(given)}`);
+  if (isGiven(given.v) && (typeof given.v !== 'number' || given.v > PROTOCOL_VERSION)) {
+    throw refuse('v', `this worker speaks version ${PROTOCOL_VERSION}; deploy a newer worker`);
+  }
+  const name: RequestName = {};
+  for (const field of ['requestId', 'callKey', 'callId'] as const) {
+    const value = given[field];
+    if (!isGiven(value)) continue;
+    if (typeof value !== 'string' || value === '' || value.length > LONGEST_REQUEST_NAME) {
+      throw refuse(field, `expected a non-empty string or nothing, got ${shapeOf(value)}`);
+    }
+    name[field] = value;
+  }
+  return name;
+}
+
+/** Null counts as absent, as other languages' serialisers write it. */
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null;
+}
+
+function checkText(field: string, value: unknown, longest: number, refuse: Refuse): void {
+  if (!isGiven(value)) return;
+  if (typeof value !== 'string') throw refuse(field, `expected text or nothing, got ${shapeOf(value)}`);
+  if (value.length > longest) {
+    throw refuse(field, `${value.length} characters, at most ${longest} are allowed`);
+  }
+}
+
+function checkSize(field: string, value: unknown, refuse: Refuse): void {
+  if (isTooDeep(value)) {
+    throw refuse(field, `objects and lists in more than ${MOST_LEVELS} levels: send flatter content`);
+  }
+  const bytes = jsonBytes(value);
+  if (bytes <= MOST_GIVEN_BYTES) return;
+  throw refuse(field, `${bytes} bytes of JSON, at most ${MOST_GIVEN_BYTES} are allowed`);
+}

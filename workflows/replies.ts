@@ -1,0 +1,105 @@
+import type { Content, FunctionResponse, Part } from '../src/events/content.ts';
+import {
+  REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT_FUNCTION_CALL_NAME,
+} from '../src/events/reserved-calls.ts';
+import { type GateKind, REQUEST_PREFIX, type RequestName } from '../src/protocol/gate.ts';
+import { checkedConfirm, checkedCredential, checkedInput, type Decision } from './decision-arguments.ts';
+
+const KIND_OF_NAME: ReadonlyMap<string | undefined, GateKind> = new Map([
+  [REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, 'confirmation'],
+  [REQUEST_INPUT_FUNCTION_CALL_NAME, 'input'],
+  [REQUEST_CREDENTIAL_FUNCTION_CALL_NAME, 'credential'],
+]);
+
+/** A message without what answers requests, and that. */
+export interface SplitMessage {
+  replies: FunctionResponse[];
+  /** Absent where nothing else was said. */
+  rest?: string | Content;
+}
+
+/**
+ * Takes the parts out of a message that answer requests to people.
+ *
+ * @param isRequest whether the id of a function response means a request, whatever its name.
+ */
+export function splitMessage(
+  message: string | Content | undefined,
+  isRequest: (id: string) => boolean,
+): SplitMessage {
+  if (message === undefined) return { replies: [] };
+  if (typeof message === 'string') return { replies: [], rest: message };
+  const { parts = [] } = message;
+  const replies = parts.flatMap((part) => replyOf(part, isRequest) ?? []);
+  if (replies.length === 0) return { replies, rest: message };
+  const others = parts.filter((part) => replyOf(part, isRequest) === undefined);
+  return { replies, ...(others.length === 0 ? {} : { rest: { ...message, parts: others } }) };
+}
+
+function replyOf(
+  { functionResponse }: Part,
+  isRequest: (id: string) => boolean,
+): FunctionResponse | undefined {
+  const { name, id } = functionResponse ?? {};
+  if (KIND_OF_NAME.has(name) || (id !== undefined && isRequest(id))) return functionResponse;
+  return undefined;
+}
+
+/**
+ * What a reply in the form of `@google/adk` says. A confirmation whose payload makes no sense is a denial, as there.
+ *
+ * @throws ApplicationFailure where it is too large, or has a secret in it.
+ */
+export function decisionOf(
+  { id, name, response = {} }: FunctionResponse,
+  requests: { kindOf(name: RequestName): GateKind | undefined },
+): Decision {
+  const which = nameOf(id);
+  const kind = KIND_OF_NAME.get(name) ?? requests.kindOf(which) ?? 'confirmation';
+  const { given, isMalformed } = unwrapped(response);
+  if (kind === 'credential') {
+    return checkedCredential({ ...which, ...given } as Parameters<typeof checkedCredential>[0]);
+  }
+  if (kind === 'input') return inputOf(which, given);
+  const { confirmed, payload } = given;
+  if (isMalformed || typeof confirmed !== 'boolean') return checkedConfirm({ ...which, confirmed: false });
+  return checkedConfirm({ ...which, confirmed, ...(payload === undefined ? {} : { payload }) });
+}
+
+function nameOf(id: string | undefined): RequestName {
+  if (id === undefined || id === '') return {};
+  return id.startsWith(REQUEST_PREFIX) ? { requestId: id } : { callId: id };
+}
+
+/** ADK's web client sends the JSON of a response as the only field of another one. */
+function unwrapped(response: Record<string, unknown>): {
+  given: Record<string, unknown>;
+  isMalformed: boolean;
+} {
+  const [key, ...others] = Object.keys(response);
+  if (key !== 'response' || others.length > 0) return { given: response, isMalformed: false };
+  const { response: text } = response;
+  const parsed = typeof text === 'string' ? parsedJson(text) : text;
+  const isRecord = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  return isRecord
+    ? { given: parsed as Record<string, unknown>, isMalformed: false }
+    : { given: response, isMalformed: true };
+}
+
+function inputOf(which: RequestName, given: Record<string, unknown>): Decision {
+  const [key, ...others] = Object.keys(given);
+  const isWrapped = others.length === 0 && (key === 'payload' || key === 'result' || key === 'response');
+  const response = isWrapped ? given[key as string] : given;
+  const decision = checkedInput({ ...which, response });
+  return typeof response === 'string' ? { ...decision, isText: true } : decision;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import type { Voter } from '../src/protocol/gate.ts';
+
+/** An approval that counts. */
+export interface Vote {
+  by: Voter;
+  /** Equal for approvals of the same arguments with the same payload: only those add up. */
+  of: string;
+  /** Equal for decisions that say the same in the same words. */
+  given: string;
+}
+
+/** Approvals of one request by different people; a rejection that counts ends it at once. */
+export class VoteTally {
+  readonly quorum: number;
+  readonly #votes = new Map<string, Vote>();
+
+  constructor(quorum = 1) {
+    this.quorum = quorum;
+  }
+
+  /** Of the arguments that most have approved. */
+  get approvals(): number {
+    return Math.max(0, ...[...this.#votes.values()].map(({ of }) => this.of(of).length));
+  }
+
+  of(version: string): Vote[] {
+    return [...this.#votes.values()].filter((vote) => vote.of === version);
+  }
+
+  voteOf({ principal }: Voter): Vote | undefined {
+    return this.#votes.get(principal);
+  }
+
+  /** Whether these very words count already. */
+  hasGiven(given: string): boolean {
+    return [...this.#votes.values()].some((vote) => vote.given === given);
+  }
+
+  add(vote: Vote): void {
+    this.#votes.set(vote.by.principal, vote);
+  }
+
+  withdraw({ principal }: Voter): boolean {
+    return this.#votes.delete(principal);
+  }
+}
