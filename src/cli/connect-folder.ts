@@ -70,7 +70,7 @@ export async function connectFolder(options: ConnectFolderOptions): Promise<Conn
   closing.add(() => ownership?.release());
   try {
     const folder = ownership?.folder ?? options.folder;
-    const { store, temporal } = await openBackend({ ...options, folder });
+    const { store, temporal, credentialKeys } = await openBackend({ ...options, folder });
     closing.add(() => store.close());
     if (temporal.startedHere) closing.add(() => stopEmbedded(folder));
     const connection = await Connection.connect(temporal.connectionOptions);
@@ -81,6 +81,7 @@ export async function connectFolder(options: ConnectFolderOptions): Promise<Conn
       store,
       taskQueue: await taskQueueOf(client, store, options),
       searchAttributes: temporal.searchAttributes === 'registered',
+      ...(credentialKeys === undefined ? {} : { credentialKeys }),
     });
     return { api, apps: () => appsOf(store), close: () => closing.close() };
   } catch (error) {

@@ -12,9 +12,11 @@ export async function readSecret(
   question: string,
   input: NodeJS.ReadStream = process.stdin,
   err: NodeJS.WritableStream = process.stderr,
+  { mayBeEmpty = false, signal }: { mayBeEmpty?: boolean; signal?: AbortSignal } = {},
 ): Promise<string> {
-  const secret = input.isTTY ? await typedSecret(question, input, err) : await pipedSecret(input);
-  if (secret === '') throw new CliError('there is no secret on standard input: type it, or pipe it in', 2);
+  const secret = input.isTTY ? await typedSecret(question, input, err, signal) : await pipedSecret(input);
+  if (secret === '' && !mayBeEmpty)
+    throw new CliError('there is no secret on standard input: type it, or pipe it in', 2);
   return secret;
 }
 
@@ -36,17 +38,20 @@ function typedSecret(
   question: string,
   input: NodeJS.ReadStream,
   err: NodeJS.WritableStream,
+  signal: AbortSignal | undefined,
 ): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const wasRaw = input.isRaw;
   let typed = '';
   const end = (settle: () => void) => {
     input.off('data', take);
+    signal?.removeEventListener('abort', cutOff);
     input.setRawMode(wasRaw);
     input.pause();
     err.write('\n');
     settle();
   };
+  const cutOff = () => end(() => reject(signal?.reason));
   const take = (chunk: Buffer) => {
     for (const key of chunk.toString('utf8')) {
       if (key === '\r' || key === '\n') return end(() => resolve(typed));
@@ -58,6 +63,8 @@ function typedSecret(
       if (typed.length > LONGEST) return end(() => reject(tooLong()));
     }
   };
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  signal?.addEventListener('abort', cutOff);
   err.write(`${question} (not shown): `);
   input.setRawMode(true);
   input.on('data', take);

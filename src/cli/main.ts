@@ -3,7 +3,7 @@ import { CliError, describeError } from './cli-error.ts';
 import { holdfastProgram } from './program.ts';
 import { printable } from './sessions/shown-values.ts';
 
-/** The `holdfast` command. Ends the process: 0, 1 for a failure, 2 for a wrong command line, 130 where interrupted. */
+/** The `holdfast` command. Ends the process: 0, 1 for a failure, 2 for a wrong command line, 3 for a turn that is left waiting for people, 130 where interrupted. */
 export async function main(args: readonly string[]): Promise<never> {
   // `| head` has read enough.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -4,6 +4,7 @@ import type { Content } from '../events/content.ts';
 import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
 import { ChunkLines } from './chunk-lines.ts';
+import { askedLine, askedRequests } from './gates/asked-requests.ts';
 import { LiveLine } from './live-line.ts';
 import { codeLines, printable } from './sessions/shown-values.ts';
 import { shellWord } from './shell-word.ts';
@@ -96,7 +97,8 @@ export function terminalPrinter(
       chunks.interrupt();
       const isWritten = kind === 'model' && live.complete(stored, textOf(event.content));
       live.interrupt();
-      for (const line of linesOf(event.content, isWritten)) {
+      for (const asked of askedRequests(stored)) say(author, 'yellow', askedLine(asked));
+      for (const line of kind === 'request' ? [] : linesOf(event.content, isWritten)) {
         const style: Style = kind === 'message' ? 'bold' : kind === 'model' ? MODEL : 'dim';
         say(kind === 'message' ? 'you' : author, style, line);
       }

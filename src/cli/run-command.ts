@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayUnreachable } from '../client/gateway-errors.ts';
 import { nameProblem } from '../protocol/message-limits.ts';
-import type { InvocationOutcome } from '../protocol/turn.ts';
+import { attestMessage, readApprover } from './approvals/approver.ts';
 import { CliError } from './cli-error.ts';
 import { ownOrReach } from './environment/folder-access.ts';
 import { needsFolder } from './environment/places.ts';
+import { GateDesk, type GateDeskOptions } from './gates/gate-desk.ts';
+import { heldPrinter } from './gates/held-printer.ts';
+import { terminalPerson } from './gates/terminal-person.ts';
 import { chooseAgent, loadAgents } from './load-agents.ts';
 import { givenMessage } from './message-options.ts';
 import { jsonPrinter, type Printer, terminalPrinter } from './printer.ts';
 import { runThrough } from './run-through.ts';
 import type { TurnOfCommand } from './run-turn.ts';
-import type { Interruption, RunningCommand, RunOptions } from './running-command.ts';
+import type { Interruption, RunningCommand, RunOptions, TurnLeft } from './running-command.ts';
 import { shellWord } from './shell-word.ts';
 
 function checkOptions(options: RunOptions): void {
@@ -27,16 +30,21 @@ function checkOptions(options: RunOptions): void {
   if (problem !== undefined) throw new CliError(`--message-id: ${problem}`, 2);
 }
 
+/** Of a turn that waits for people, where the command doesn't. */
+const WAITING = 3;
+
 /** `holdfast run`: one turn to its end. Returns the exit code. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
   const given = givenMessage(options);
   checkOptions(options);
-  const printer = options.json ? jsonPrinter() : terminalPrinter();
+  const approver = readApprover(options);
+  const held = heldPrinter(options.json ? jsonPrinter() : terminalPrinter());
+  const { printer } = held;
   const loaded = await loadAgents(file);
   const agent = chooseAgent(file, loaded, options.agent);
   // A model that nobody knows is told before anything is started.
   for (const { canonicalModel } of loaded.agents) void canonicalModel;
-  const turn: TurnOfCommand = {
+  const unsigned: TurnOfCommand = {
     app: options.app ?? loaded.app,
     userId: options.user,
     sessionId: options.session ?? `s-${randomUUID().slice(0, 8)}`,
@@ -46,23 +54,49 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
     // JSON has whole events only.
     ...(options.json || !process.stdout.isTTY ? {} : { runConfig: { streamingMode: 'sse' as const } }),
   };
+  const turn = approver === undefined ? unsigned : await attestMessage(approver, unsigned);
   if (loaded.apps.length > 0 && turn.app !== loaded.app) {
     printer.note(`--app ${turn.app}: the plugins and settings of the app ${loaded.app} are not for it`);
   }
-  const interrupted = onInterrupt(printer, commandOf(file, options, turn));
+  const resumeCommand = commandOf(file, options, turn);
+  const interrupted = onInterrupt(printer, resumeCommand);
+  const { app, userId, sessionId } = turn;
+  const desk = new GateDesk({
+    names: { app, userId, sessionId },
+    note: printer.note,
+    folder: options.folder,
+    approver,
+    leaves: !options.wait,
+    ...askedAtTerminal(options, held),
+  });
   const printed = { begun: false, seq: undefined };
   try {
-    const outcome = await answered({ file, loaded, turn, options, printer, printed, interrupted });
+    const outcome = await answered({ file, loaded, turn, options, printer, printed, desk, interrupted });
     if (outcome === undefined) return 130;
-    printer.outcome(outcome, { sessionId: turn.sessionId, app: turn.app, userId: turn.userId });
+    if (outcome === 'waiting') {
+      printer.note(`the turn waits for people, and is kept; follow it with: ${resumeCommand}`);
+      return WAITING;
+    }
+    desk.close();
+    printer.outcome(outcome, { app, userId, sessionId });
     return outcome.status === 'completed' ? 0 : 1;
   } finally {
+    desk.close();
     interrupted.forget();
   }
 }
 
+/** A person at a terminal is asked, unless programs read what they would see. */
+function askedAtTerminal(
+  { json, wait }: RunOptions,
+  { hold, release }: ReturnType<typeof heldPrinter>,
+): Pick<GateDeskOptions, 'person' | 'hold'> {
+  if (json || !wait || !process.stdin.isTTY || !process.stderr.isTTY) return {};
+  return { person: (signal) => terminalPerson(signal), hold: { begin: hold, end: release } };
+}
+
 /** By this process's own worker, or through the process that owns the folder, until that one ends. */
-async function answered(command: RunningCommand): Promise<InvocationOutcome | undefined> {
+async function answered(command: RunningCommand): Promise<TurnLeft> {
   const { options, printer } = command;
   for (;;) {
     const access = needsFolder(process.env)

@@ -1,22 +1,21 @@
 import { DefaultLogger } from '@temporalio/worker';
 import type { FolderOwnership } from '../../worker/folder/lock.ts';
 import { workflowUrl } from '../../worker/temporal/ui-link.ts';
-import type { InvocationOutcome } from '../protocol/turn.ts';
 import { offerGemini } from '../testing/offer-gemini.ts';
 import { lineLogger } from './environment/line-logger.ts';
 import { type Environment, openEnvironment } from './environment/open-environment.ts';
 import { folderLogger, installRuntime } from './environment/worker-logs.ts';
 import { othersWaiting, runTurn } from './run-turn.ts';
-import { messagesText, type RunningCommand } from './running-command.ts';
+import { messagesText, type RunningCommand, type TurnLeft } from './running-command.ts';
 
 /** Somebody has pressed Ctrl-C and waits: running tools get a moment, and another attempt later. Milliseconds. */
 const SHUTDOWN_GRACE = 1_000;
 
-/** With a worker of this process. Undefined where it was interrupted. */
+/** With a worker of this process. Undefined where it was interrupted, `waiting` where it is left waiting for people. */
 export async function runHere(
-  { file, loaded, turn, options, printer, printed, interrupted }: RunningCommand,
+  { file, loaded, turn, options, printer, printed, desk, interrupted }: RunningCommand,
   ownership: FolderOwnership | undefined,
-): Promise<InvocationOutcome | undefined> {
+): Promise<TurnLeft> {
   let environment: Environment | undefined;
   const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, printer.note);
   const log = ownership && folderLogger(ownership.folder);
@@ -37,9 +36,9 @@ export async function runHere(
     const { client, temporal, taskQueue, failed } = environment;
     const linkOf = (workflowId: string, runId: string) =>
       workflowUrl(temporal, workflowId, runId || undefined);
-    const running = runTurn(client, turn, { taskQueue, linkOf, printer, printed });
-    const outcome = await Promise.race([running, interrupted.happened, failed]);
-    if (outcome === undefined) return undefined;
+    const running = runTurn(client, turn, { taskQueue, linkOf, printer, printed, desk });
+    const outcome = await Promise.race([running, interrupted.happened, desk.left, failed]);
+    if (outcome === undefined || outcome === 'waiting') return outcome;
     const others = await othersWaiting(client, turn);
     if (others > 0)
       printer.note(`${messagesText(others)} in this session: answered by the next command with this file`);

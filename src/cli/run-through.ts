@@ -3,12 +3,11 @@ import { setTimeout } from 'node:timers/promises';
 import { workflowUrl } from '../../worker/temporal/ui-link.ts';
 import { GatewayClient } from '../client/gateway-client.ts';
 import type { GatewayAbout } from '../gateway/about.ts';
-import type { InvocationOutcome } from '../protocol/turn.ts';
 import { CliError } from './cli-error.ts';
 import type { ReachedOwner } from './environment/folder-access.ts';
 import { taskQueueFor } from './environment/places.ts';
 import { othersWaiting, runTurn } from './run-turn.ts';
-import { messagesText, type RunningCommand } from './running-command.ts';
+import { messagesText, type RunningCommand, type TurnLeft } from './running-command.ts';
 
 /** How long a process that has gone away is waited for, milliseconds. */
 const GATEWAY_PATIENCE = 2_000;
@@ -17,14 +16,14 @@ const LOAD_PATIENCE = 15_000;
 const POLL = 200;
 
 /**
- * Through the gateway of the process that owns the folder. Undefined where it was interrupted.
+ * Through the gateway of the process that owns the folder. Undefined where it was interrupted, `waiting` where it is left waiting for people.
  *
  * @throws GatewayUnreachable where that process has ended; CliError where it serves other agents.
  */
 export async function runThrough(
-  { file, turn, options, printer, printed, interrupted }: RunningCommand,
+  { file, turn, options, printer, printed, desk, interrupted }: RunningCommand,
   { url, token, pid }: ReachedOwner,
-): Promise<InvocationOutcome | undefined> {
+): Promise<TurnLeft> {
   const api = new GatewayClient({ url, token, patience: GATEWAY_PATIENCE });
   const owner = pid === undefined ? 'the process that owns the folder' : `process ${pid}`;
   const about = await agentsLoaded(api);
@@ -46,9 +45,9 @@ export async function runThrough(
     printer.note(`--stop-server: the Temporal server is that of ${owner}, and stays up`);
   interrupted.keepsTurn();
   const linkOf = (workflowId: string, runId: string) => workflowUrl(about, workflowId, runId || undefined);
-  const running = runTurn(api, turn, { taskQueue, linkOf, printer, printed });
-  const outcome = await Promise.race([running, interrupted.happened]);
-  if (outcome === undefined) return undefined;
+  const running = runTurn(api, turn, { taskQueue, linkOf, printer, printed, desk });
+  const outcome = await Promise.race([running, interrupted.happened, desk.left]);
+  if (outcome === undefined || outcome === 'waiting') return outcome;
   const others = await othersWaiting(api, turn);
   if (others > 0) printer.note(`${messagesText(others)} in this session: answered by ${owner}`);
   return outcome;

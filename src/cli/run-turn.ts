@@ -4,6 +4,7 @@ import type { OutgoingMessage } from '../client/outgoing-turn.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import { CliError } from './cli-error.ts';
+import type { GateDesk } from './gates/gate-desk.ts';
 import { printItem } from './print-item.ts';
 import type { Printer } from './printer.ts';
 
@@ -21,6 +22,8 @@ export interface TurnPlace {
   linkOf: (workflowId: string, runId: string) => string | undefined;
   printer: Printer;
   printed: Printed;
+  /** Where the turn waits for people. */
+  desk: GateDesk;
 }
 
 /** How long a worker has to say whether other messages wait, milliseconds. */
@@ -30,7 +33,7 @@ const WORD_OF_OTHERS = 1_000;
 export async function runTurn(
   api: HoldfastApi,
   turn: TurnOfCommand,
-  { taskQueue, linkOf, printer, printed }: TurnPlace,
+  { taskQueue, linkOf, printer, printed, desk }: TurnPlace,
 ): Promise<InvocationOutcome> {
   const { app, userId, sessionId, messageId } = turn;
   const known = await api.turn({ app, userId, sessionId, messageId });
@@ -40,6 +43,7 @@ export async function runTurn(
     return await known.result();
   }
   const handle = await api.sendMessage(turn);
+  desk.serve(api);
   if (handle.taskQueue !== taskQueue) {
     throw new CliError(
       `message ${messageId} is under way on the task queue ${handle.taskQueue}, of another folder or agents file: ` +
@@ -53,7 +57,9 @@ export async function runTurn(
     printer.started({ ...turn, link: linkOf(handle.workflowId, handle.runId) });
     printed.begun = true;
   }
-  await print(handle, printer, printed);
+  // It may wait behind a turn that waits for people.
+  if (handle.disposition === 'sent') desk.waits();
+  await print(handle, printer, printed, desk);
   const outcome = await handle.result();
   if ((printed.seq ?? 0) < outcome.events.to) {
     throw new CliError(
@@ -78,13 +84,19 @@ export async function othersWaiting(api: HoldfastApi, turn: TurnOfCommand): Prom
 }
 
 /** A turn as it comes, until it has ended. */
-export async function print(handle: TurnHandle, printer: Printer, printed: Printed): Promise<void> {
+export async function print(
+  handle: TurnHandle,
+  printer: Printer,
+  printed: Printed,
+  desk?: Pick<GateDesk, 'heard'>,
+): Promise<void> {
   for (;;) {
     try {
       const { seq: after } = printed;
       for await (const item of handle.stream(after === undefined ? {} : { after })) {
         if (item.type === 'event') printed.seq = item.seq;
         printItem(printer, item);
+        desk?.heard(item);
       }
       return;
     } catch (error) {

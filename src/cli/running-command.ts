@@ -1,9 +1,12 @@
+import type { InvocationOutcome } from '../protocol/turn.ts';
+import type { SigningOptions } from './approvals/approver.ts';
+import type { GateDesk } from './gates/gate-desk.ts';
 import type { AgentsFile } from './load-agents.ts';
 import type { MessageOptions } from './message-options.ts';
 import type { Printer } from './printer.ts';
 import type { Printed, TurnOfCommand } from './run-turn.ts';
 
-export interface RunOptions extends MessageOptions {
+export interface RunOptions extends MessageOptions, SigningOptions {
   agent?: string;
   session?: string;
   user: string;
@@ -12,6 +15,8 @@ export interface RunOptions extends MessageOptions {
   json?: boolean;
   folder: string;
   stopServer?: boolean;
+  /** False: at a gate the command ends, and the turn waits on. */
+  wait: boolean;
 }
 
 /** Ctrl-C and SIGTERM of a `holdfast run`. */
@@ -30,8 +35,12 @@ export interface RunningCommand {
   options: RunOptions;
   printer: Printer;
   printed: Printed;
+  desk: GateDesk;
   interrupted: Interruption;
 }
+
+/** How a command leaves its turn: ended, waiting for people, or (undefined) interrupted. */
+export type TurnLeft = InvocationOutcome | 'waiting' | undefined;
 
 /** How a person is told of other messages of the session. */
 export function messagesText(count: number): string {

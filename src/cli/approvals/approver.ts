@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { type ApproverKey, InvalidApproverKey, parseApproverKey } from '../../approvals/approver-key.ts';
 import { type Decision, signDecision } from '../../approvals/decision-attestation.ts';
+import { signMessage } from '../../approvals/message-attestation.ts';
+import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
+import { messageDigest } from '../../protocol/message.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { CliError } from '../cli-error.ts';
 
@@ -88,4 +91,15 @@ export async function attestDecision(
     },
     privateKey,
   );
+}
+
+/** Signs that somebody sends a message, so that they can be kept from approving what they asked for. */
+export async function attestMessage<Message extends OutgoingMessage & { messageId: string }>(
+  { issuer, approver, privateKey }: ApproverKey,
+  message: Message,
+): Promise<Message & { attestation: string }> {
+  const { app, userId, sessionId, messageId } = message;
+  const digest = messageDigest(message.message, message.stateDelta);
+  const claims = { issuer, principal: approver, app, userId, sessionId, messageId, messageDigest: digest };
+  return { ...message, attestation: await signMessage(claims, privateKey) };
 }

@@ -1,4 +1,4 @@
-import type { GivenCredential } from '../../client/credentials.ts';
+import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { CredentialType } from '../approvals/next-commands.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
@@ -78,7 +78,7 @@ function assertUsername({ type, username }: AddCredentialOptions): void {
 export function credentialOf(
   { type, username = '' }: Pick<AddCredentialOptions, 'type' | 'username'>,
   secret: string,
-): GivenCredential {
+): AuthCredential {
   switch (type) {
     case 'api-key':
       return { authType: 'apiKey', apiKey: secret };

@@ -22,8 +22,8 @@ export interface WorkerPlace {
   temporal: Pick<TemporalTarget, 'connectionOptions' | 'namespace' | 'searchAttributes'>;
   store: { socket: string } | { url: string };
   taskQueue: string;
-  /** Folder of `worker.log`. */
-  logFolder: string;
+  /** `.holdfast`: has `worker.log`, and the keys of an embedded store. */
+  folder: string;
 }
 
 /** What a worker process is told. `quit` is a drain without grace. */

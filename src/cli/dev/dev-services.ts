@@ -62,7 +62,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
     ({ store }) => closing.add(() => store.close()),
     () => undefined,
   );
-  const place = opening.then((backend) => placeOf(backend, env, { taskQueue, logFolder: folder }));
+  const place = opening.then((backend) => placeOf(backend, env, { taskQueue, folder }));
   place.catch(() => undefined);
 
   const first = Promise.withResolvers<Served>();
@@ -137,7 +137,7 @@ function servedNames(served: Served | undefined): { apps: string[]; agents: stri
 function placeOf(
   { temporal: { connectionOptions, namespace, searchAttributes }, store }: Backend,
   env: NodeJS.ProcessEnv,
-  rest: Pick<WorkerPlace, 'taskQueue' | 'logFolder'>,
+  rest: Pick<WorkerPlace, 'taskQueue' | 'folder'>,
 ): WorkerPlace {
   const url = storeUrl(env);
   const { socket } = store;

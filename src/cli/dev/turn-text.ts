@@ -1,6 +1,7 @@
 import type { StreamItem } from '../../client/stream-item.ts';
 import type { Part } from '../../events/content.ts';
 import { ChunkLines } from '../chunk-lines.ts';
+import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { LiveLine } from '../live-line.ts';
 import { codeLines, cutJson, printable } from '../sessions/shown-values.ts';
 import type { Screen } from './screen.ts';
@@ -51,6 +52,10 @@ export class TurnText {
     const { kind, event } = stored;
     const author = event.author ?? '';
     if (kind === 'message') return;
+    if (kind === 'request') {
+      for (const asked of askedRequests(stored)) this.#line(`  ? ${askedLine(asked)}`, 'yellow');
+      return;
+    }
     if (kind === 'rewind') this.#note('  ↶ the session was rewound');
     const parts = event.content?.parts ?? [];
     if (kind === 'model' || kind === 'callback') this.#answer(stored, author, parts);
@@ -91,7 +96,7 @@ export class TurnText {
     else this.#note(`  ✓ ${tool} ${placeOf(callKey)} settled${took}`, 'green');
   }
 
-  #line(text: string, style: 'cyan' | 'dim' | 'red'): void {
+  #line(text: string, style: 'cyan' | 'dim' | 'red' | 'yellow'): void {
     this.#live.interrupt();
     this.#screen.line(printable(text), style);
   }

@@ -1,6 +1,7 @@
 import { openStore } from '../../store/open-store.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError } from '../cli-error.ts';
+import { credentialKeysFor } from '../environment/credential-keys.ts';
 import { startWorker } from '../environment/running-worker.ts';
 import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { loadAgents } from '../load-agents.ts';
@@ -40,7 +41,7 @@ async function workerProcess(file: string): Promise<number> {
   });
   const place = await orders.place;
   if (place === undefined) return 0;
-  const logger = folderLogger(place.logFolder);
+  const logger = folderLogger(place.folder);
   installRuntime(logger, { handlesSignals: false });
   const store = await openStore(place.store);
   // What it does is heard in the chat at once, and with an embedded store in no other way.
@@ -49,6 +50,7 @@ async function workerProcess(file: string): Promise<number> {
   const worker = await startWorker({
     temporal,
     store,
+    credentialKeys: credentialKeysFor(process.env, place.folder),
     taskQueue,
     loaded,
     rootAgent,

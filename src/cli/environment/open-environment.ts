@@ -57,13 +57,13 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   try {
     closing.add(() => ownership?.release());
     const backend = await open({ folder, env, onProgress });
-    const { temporal, store } = backend;
+    const { temporal, store, credentialKeys } = backend;
     closing.add(() => (stopServer ? temporal.stop?.() : undefined));
     closing.add(() => store.close());
     const taskQueue = options.taskQueue ?? taskQueueFor(env, folder, file);
     const opened = await openClient(backend, taskQueue);
     closing.add(() => opened.close());
-    const worker = await startWorker({ ...options, temporal, store, taskQueue });
+    const worker = await startWorker({ ...options, temporal, store, credentialKeys, taskQueue });
     closing.add(() => worker.close());
     const failed = new Promise<never>((_resolve, reject) => worker.ended.catch(reject));
     failed.catch(() => undefined);

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
 import { createWorker, type HoldfastLogger, type TemporalTarget } from '../../../worker/index.ts';
+import type { CredentialKeys } from '../../credentials/credential-keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { AgentsFile } from '../load-agents.ts';
 import { Leaving } from './leaving.ts';
@@ -11,6 +12,8 @@ const PATIENCE = 5_000;
 export interface RunningWorkerOptions {
   temporal: Pick<TemporalTarget, 'connectionOptions' | 'namespace' | 'searchAttributes'>;
   store: Store;
+  /** What credentials are encrypted with. */
+  credentialKeys: CredentialKeys | undefined;
   taskQueue: string;
   loaded: Pick<AgentsFile, 'agents' | 'apps'>;
   /** Defaults to the first agent. */
@@ -38,7 +41,8 @@ export interface RunningWorker {
 }
 
 export async function startWorker(options: RunningWorkerOptions): Promise<RunningWorker> {
-  const { temporal, store, taskQueue, loaded, rootAgent, logger, grace, transcriptUrl } = options;
+  const { temporal, store, credentialKeys, taskQueue, loaded, rootAgent, logger, grace, transcriptUrl } =
+    options;
   const connection = await NativeConnection.connect(temporal.connectionOptions);
   const leaving = new Leaving();
   try {
@@ -54,6 +58,7 @@ export async function startWorker(options: RunningWorkerOptions): Promise<Runnin
       shutdownGraceTime: grace,
       interceptors: leaving.interceptors,
       logger,
+      ...(credentialKeys === undefined ? {} : { credentialKeys }),
       ...(transcriptUrl === undefined ? {} : { transcriptUrl }),
     });
     const ended = worker.run().finally(() => connection.close());

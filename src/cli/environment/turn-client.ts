@@ -8,10 +8,19 @@ export interface OpenedClient {
   close(): Promise<void>;
 }
 
-export async function openClient({ temporal, store }: Backend, taskQueue: string): Promise<OpenedClient> {
+export async function openClient(
+  { temporal, store, credentialKeys }: Backend,
+  taskQueue: string,
+): Promise<OpenedClient> {
   const connection = await Connection.connect(temporal.connectionOptions);
   const own = new Client({ connection, namespace: temporal.namespace });
   const searchAttributes = temporal.searchAttributes === 'registered';
-  const client = new HoldfastClient({ temporal: own, store, taskQueue, searchAttributes });
+  const client = new HoldfastClient({
+    temporal: own,
+    store,
+    taskQueue,
+    searchAttributes,
+    ...(credentialKeys === undefined ? {} : { credentialKeys }),
+  });
   return { client, temporal: own, close: () => connection.close() };
 }

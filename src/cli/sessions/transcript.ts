@@ -3,6 +3,7 @@ import { visibleEvents } from '../../flows/visible-events.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import type { CommandOutput } from '../command-output.ts';
+import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { clockTime, codeLines, cutJson, printable } from './shown-values.ts';
 
 /** An event, and whether a rewind or a retry hides it. */
@@ -56,6 +57,9 @@ function bodyOf(stored: StoredEvent): string[] {
     return [
       `rewind: hides what came after ${hidesAfter}${before === undefined ? '' : `, from ${before} on`}`,
     ];
+  }
+  if (kind === 'request') {
+    return askedRequests(stored).map((asked) => `${author}  ? ${askedLine(asked)}`);
   }
   let calls = 0;
   const parts = (event.content?.parts ?? []).flatMap((part) => {

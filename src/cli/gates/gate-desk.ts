@@ -1,0 +1,177 @@
+import { setTimeout } from 'node:timers/promises';
+import type { ApproverKey } from '../../approvals/approver-key.ts';
+import { NoAnswer } from '../../client/client-errors.ts';
+import { GatewayUnreachable } from '../../client/gateway-errors.ts';
+import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { StreamItem } from '../../client/stream-item.ts';
+import type { TurnStatus } from '../../protocol/turn.ts';
+import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { SessionNames } from '../../store/session-names.ts';
+import { nextCommands } from '../approvals/next-commands.ts';
+import { describeError } from '../cli-error.ts';
+import { askPerson, type Person } from './ask-person.ts';
+import { askedRequests } from './asked-requests.ts';
+
+/** Answers of a turn's worker may be this far apart, milliseconds. */
+const POLL = 500;
+
+export interface GateDeskOptions {
+  names: SessionNames;
+  note: (line: string) => void;
+  /** Somebody to ask; undefined where nobody is there. `signal` ends a question that others have answered. */
+  person?: ((signal: AbortSignal) => Person) | undefined;
+  /** Around a question: what else there is to print waits. */
+  hold?: { begin(): void; end(): void };
+  /** Resolves `left` once nothing but people is waited for. */
+  leaves?: boolean;
+  approver?: ApproverKey | undefined;
+  folder: string;
+}
+
+/** What a command does where the turn that it shows waits for people: asks the one who is there, or tells how others answer. */
+export class GateDesk {
+  readonly #options: GateDeskOptions;
+  readonly #left = Promise.withResolvers<'waiting'>();
+  #api: HoldfastApi | undefined;
+  /** Ids of requests that nobody was asked yet. */
+  #unasked: string[] = [];
+  #isAsking = false;
+  /** The question that is open. */
+  #open: { requestId: string; others: AbortController } | undefined;
+  #isWatched = false;
+  #isClosed = false;
+
+  constructor(options: GateDeskOptions) {
+    this.#options = options;
+  }
+
+  /** Of a command that doesn't wait for people. */
+  get left(): Promise<'waiting'> {
+    return this.#left.promise;
+  }
+
+  /** The way to the turn, anew where the one before has ended. */
+  serve(api: HoldfastApi): void {
+    this.#api = api;
+    void this.#askAll();
+  }
+
+  /** What was printed of the turn. */
+  heard(item: StreamItem): void {
+    if (item.type === 'event') {
+      const asked = askedRequests(item);
+      if (asked.length > 0) {
+        this.#unasked.push(...asked.map(({ requestId }) => requestId));
+        void this.#askAll();
+        this.waits();
+        return;
+      }
+    }
+    if (item.type === 'event' || item.type === 'call started' || item.type === 'call settled')
+      void this.#recheck();
+  }
+
+  /** The turn may wait for people from now on: a command that leaves looks whether it does. */
+  waits(): void {
+    if (!this.#options.leaves || this.#isWatched) return;
+    this.#isWatched = true;
+    void this.#watch();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#open?.others.abort();
+  }
+
+  async #askAll(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      for (;;) {
+        const requestId = this.#unasked.shift();
+        if (requestId === undefined || this.#isClosed) return;
+        if (!(await this.#ask(requestId))) return;
+      }
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  /** False where the way to the turn is lost: the next one asks again. */
+  async #ask(requestId: string): Promise<boolean> {
+    const { note, person, hold } = this.#options;
+    const others = new AbortController();
+    this.#open = { requestId, others };
+    try {
+      const row = await this.#find(requestId);
+      if (row?.status !== 'pending' || this.#isClosed) return true;
+      if (person === undefined) {
+        this.#tell(row);
+        return true;
+      }
+      hold?.begin();
+      await askPerson(row, person(others.signal), {
+        api: this.#reached(),
+        approver: this.#options.approver,
+        folder: this.#options.folder,
+      });
+    } catch (error) {
+      if (others.signal.aborted) {
+        if (!this.#isClosed) note(`${requestId} was answered by somebody else, or is over`);
+      } else note(`${requestId}: ${describeError(error)}`);
+      if (error instanceof GatewayUnreachable) {
+        this.#unasked.unshift(requestId);
+        return false;
+      }
+    } finally {
+      hold?.end();
+      this.#open = undefined;
+    }
+    return true;
+  }
+
+  #tell(row: ApprovalRow): void {
+    const { note, folder } = this.#options;
+    note(`${row.requestId} waits for a person; it is answered by`);
+    for (const command of nextCommands(row, folder)) note(`  ${command}`);
+  }
+
+  /** A question that others have answered is none any more. */
+  async #recheck(): Promise<void> {
+    const open = this.#open;
+    if (open === undefined || this.#options.person === undefined) return;
+    try {
+      const row = await this.#find(open.requestId);
+      if (row !== undefined && row.status !== 'pending') open.others.abort();
+    } catch (error) {
+      this.#options.note(`${open.requestId}: ${describeError(error)}`);
+    }
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#isClosed) {
+      if ((await this.#status())?.status.startsWith('waiting_')) return this.#left.resolve('waiting');
+      await setTimeout(POLL, undefined, { ref: false });
+    }
+  }
+
+  async #status(): Promise<TurnStatus | undefined> {
+    try {
+      return await this.#api?.status(this.#options.names);
+    } catch (error) {
+      // Of the end of its worker others tell.
+      if (error instanceof NoAnswer || this.#isClosed) return undefined;
+      this.#options.note(describeError(error));
+      return undefined;
+    }
+  }
+
+  async #find(requestId: string): Promise<ApprovalRow | undefined> {
+    return await this.#reached().approvals.get({ requestId });
+  }
+
+  #reached(): HoldfastApi {
+    if (this.#api === undefined) throw new Error('nobody was asked before the turn was reached');
+    return this.#api;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Printer } from '../printer.ts';
+
+/** A printer that keeps back what comes while somebody types an answer. */
+export interface HeldPrinter {
+  printer: Printer;
+  hold(): void;
+  /** Prints what was kept back. */
+  release(): void;
+}
+
+export function heldPrinter(to: Printer): HeldPrinter {
+  let held: (() => void)[] | undefined;
+  const kept =
+    <Item extends unknown[]>(print: (...item: Item) => void) =>
+    (...item: Item) => {
+      if (held === undefined) print(...item);
+      else held.push(() => print(...item));
+    };
+  return {
+    printer: {
+      note: kept(to.note),
+      started: kept(to.started),
+      event: kept(to.event),
+      text: kept(to.text),
+      textDropped: kept(to.textDropped),
+      callStarted: kept(to.callStarted),
+      callSettled: kept(to.callSettled),
+      toolChunk: kept(to.toolChunk),
+      toolChunksDropped: kept(to.toolChunksDropped),
+      outcome: kept(to.outcome),
+    },
+    hold() {
+      held ??= [];
+    },
+    release() {
+      const kept = held ?? [];
+      held = undefined;
+      for (const print of kept) print();
+    },
+  };
+}
