@@ -244,6 +244,8 @@ export interface MessageToKeep {
   agent?: string;
   runConfig?: TurnRunConfig;
   attestation?: string;
+  /** Who sent it, where the attestation was found to be valid; by the activity. */
+  requester?: string;
   /** Why the message was not taken: only this is kept, for an operator to read. */
   rejected?: string;
 }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type ApprovalColumns, approvalRow } from './approval-row.ts';
 import type { BeginAnsweredCall, BegunAnsweredCall } from './approval-store.ts';
-import { entriesJson } from './approvals-write.ts';
 import { type BegunAnswer, begunCall, type ContextAnswer, namesOfContext } from './call-ledger.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
-import { storableText } from './json-text.ts';
+import { jsonText, storableText } from './json-text.ts';
 import { StoreBehindHistory } from './store-errors.ts';
 
 const BEGIN =
@@ -39,7 +38,7 @@ export async function beginAnsweredCall(
     call.wantArgs,
     call.seesSiblings ?? false,
     storableText(call.requestId),
-    entriesJson(call.entries),
+    jsonText(call.entries),
   ]);
   const { call: begun, closed, names, context, siblings, requests } = (row as { answer: BeginAnswer }).answer;
   if (closed !== undefined && names !== undefined) {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { digestOf } from '../protocol/canonical-json.ts';
 import type { RequestEntry } from '../protocol/gate.ts';
 import type { SuspendCall } from './approval-store.ts';
 import { placeOfCall } from './call-place.ts';
@@ -14,16 +13,7 @@ export async function recordEntries(
   database: Database,
   { session, entries }: { session: string; entries: readonly RequestEntry[] },
 ): Promise<void> {
-  if (entries.length > 0) await database.query(RECORD, [session, entriesJson(entries)]);
-}
-
-/** With digests of arguments that were edited, for the audit. */
-export function entriesJson(entries: readonly RequestEntry[]): string {
-  return jsonText(
-    entries.map((entry) =>
-      entry.args === undefined ? entry : { ...entry, editedArgsDigest: digestOf(entry.args) },
-    ),
-  );
+  if (entries.length > 0) await database.query(RECORD, [session, jsonText(entries)]);
 }
 
 /** The transcript's last seq with the request's event; undefined where the attempt doesn't count. */

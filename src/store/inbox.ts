@@ -10,8 +10,8 @@ import { newSessionId, sessionKeys } from './session-key.ts';
 import type { InboxRow, SessionNames, UploadMessage } from './store.ts';
 import { Unstorable } from './store-errors.ts';
 
-const KEEP = `select holdfast.keep_messages_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-  $18, $19) as kinds`;
+const KEEP = `select holdfast.keep_messages_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+  $18, $19, $20) as kinds`;
 
 const UPLOAD = 'select holdfast.upload_message_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
 
@@ -126,6 +126,7 @@ async function writeMessages(
     jsonArray(messages.map(({ message }) => message)),
     jsonArray(messages.map(({ delta }) => delta)),
     jsonArray(messages.map(({ config }) => config)),
+    column(({ requester }) => (requester === undefined ? null : storableText(requester))),
   ]);
   return row?.kinds ?? [];
 }

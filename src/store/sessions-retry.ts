@@ -1,28 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import type { Carried } from '../protocol/carried.ts';
-import { callKeyOf, retryIdOf } from '../protocol/identity.ts';
-import type { PlannedCall, StepOutcome } from '../protocol/step.ts';
+import { retryIdOf } from '../protocol/identity.ts';
 import { type CallPlace, placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { jsonText, storableText } from './json-text.ts';
+import { askedAgain, type RetryPlace, retriedOutcome } from './retried-plan.ts';
 import { sessionKeys } from './session-key.ts';
 import type { PreparedRetry, RetryTurn } from './session-store.ts';
 import { newMarkerId } from './sessions-rewind.ts';
 import { shownName } from './shown-name.ts';
 import { NoSuchPlace, SessionNotFound } from './store-errors.ts';
 
-const PREPARE = 'select holdfast.prepare_retry_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as answer';
+const PREPARE = `select holdfast.prepare_retry_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+  $15) as answer`;
 
 /** PostgreSQL's. */
 const LARGEST_INTEGER = 2 ** 31 - 1;
-
-/** Where the retry goes back to, and what its step's outcome says of the calls. */
-interface RetryPlace {
-  session: string;
-  retryOf: string;
-  generation: number;
-  outcome: StepOutcome;
-}
 
 type Prepared = Omit<PreparedRetry, 'agent'> & { agent: string | null; session: string; seq: number };
 
@@ -40,15 +32,18 @@ export async function prepareRetry(
   const call = placeOf(retry);
   const marker = newMarkerId();
   const eventId = randomUUID();
+  const askingId = randomUUID();
   const named = [name, retry.callKey, call.runKey, call.step, retry.interrupts ?? false];
-  let written: unknown[] = [null, null, null];
-  // Only a retry that somebody else prepares meanwhile takes another round.
+  let written: Written = { retry: [null, null, null], requests: [null, null, null, null] };
+  // Only a retry that somebody else prepares meanwhile, or a call that settles, takes another round.
   for (;;) {
     const [row] = await database.query<{ answer: RetryAnswer }>(PREPARE, [
       ...named,
-      ...written,
+      ...written.retry,
       marker,
       eventId,
+      ...written.requests,
+      askingId,
     ]);
     const { answer } = row as { answer: RetryAnswer };
     if ('problem' in answer) throw refusal(retry, answer);
@@ -56,10 +51,28 @@ export async function prepareRetry(
       const { session, seq, agent, ...prepared } = answer;
       return { prepared: { ...prepared, agent: agent ?? undefined }, session, seq };
     }
-    const { retryOf, generation } = answer.place;
-    const runKey = retryIdOf(retryOf, generation);
-    written = [generation, runKey, jsonText(retriedOutcome(answer.place, retry, runKey))];
+    written = writtenTo(answer.place, retry.callKey);
   }
+}
+
+/** What the statement is given once the place is known. */
+interface Written {
+  retry: unknown[];
+  requests: unknown[];
+}
+
+function writtenTo(place: RetryPlace, callKey: string): Written {
+  const runKey = retryIdOf(place.retryOf, place.generation);
+  const { requests, event } = askedAgain(place, runKey);
+  return {
+    retry: [place.generation, runKey, jsonText(retriedOutcome(place, callKey, runKey))],
+    requests: [
+      place.kept,
+      requests.map(({ before }) => before),
+      requests.map(({ now }) => now),
+      event === undefined ? null : jsonText(event),
+    ],
+  };
 }
 
 function placeOf({ callKey }: RetryTurn): CallPlace {
@@ -72,39 +85,6 @@ function placeOf({ callKey }: RetryTurn): CallPlace {
   throw new NoSuchPlace(
     `callKey: ${shownName(callKey)} is no call's key; it has the form <invocation id>.<step>.<index>`,
   );
-}
-
-/** The step's outcome, with the calls under their new keys. */
-function retriedOutcome(
-  { session, outcome }: RetryPlace,
-  { callKey }: RetryTurn,
-  runKey: string,
-): StepOutcome {
-  if (outcome.kind !== 'calls' || !outcome.calls.some((call) => call.callKey === callKey)) {
-    throw new NoSuchPlace(
-      `callKey: the call ${shownName(callKey)} was answered without being run; ` +
-        'retry from another call of its step, or rewind the session and send the message again',
-    );
-  }
-  const moved = (key: string) => callKeyOf(runKey, 1, placeOfCall(key).index);
-  const { inbox: _inbox, searchAttributes: _attributes, timeLeft: _timeLeft, ...rest } = outcome;
-  return {
-    ...rest,
-    session,
-    usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
-    calls: outcome.calls.map((call) => ({
-      ...call,
-      callKey: moved(call.callKey),
-      args: movedArgs(call.args, moved),
-    })),
-  };
-}
-
-function movedArgs(
-  args: PlannedCall['args'],
-  moved: (key: string) => string,
-): Carried<Record<string, unknown>> {
-  return 'ref' in args ? { ref: { ...args.ref, key: moved(args.ref.key) } } : args;
 }
 
 type Refused = Extract<RetryAnswer, { problem: string }>;

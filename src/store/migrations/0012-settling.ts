@@ -2,7 +2,8 @@ import { CUT_OFF } from './cut-off.ts';
 
 /** Callbacks answer for calls that nobody settled, and what ends a turn is more than one event. */
 export const settling = `
--- As settle_step_1, with other outcomes than errors, other responses than merged ones, and any number of events.
+-- As settle_step_1, with other outcomes than errors, other responses than merged ones, and any number of events. Requests of
+-- what is settled are cancelled.
 -- \`ending_head\` is an object without its closing brace: what the invocation used is known only here.
 create function holdfast.settle_step_2(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
@@ -68,6 +69,7 @@ begin
           where l.status <> 'settled'
         returning l.key, l.tool, l.failed
     ) select json_agg(json_build_array(w.key, w.tool, w.failed)) into settled from written w;
+    perform holdfast.cancel_requests_1(session, invocation, run, keys);
   end if;
 
   if ending_status is not null then
@@ -108,6 +110,7 @@ begin
       s.busy_ms := s.busy_ms + holdfast.ms_between_1(r.created_at, clock_timestamp());
     end if;
     ending := (ending_head || ',"usage":' || holdfast.used_by_1(session, invocation) || '}')::json;
+    perform holdfast.cancel_requests_1(session, invocation, run, null);
     update holdfast.runs t set status = ending_status, outcome = ending, last_seq = s.last_seq, temp = '{}',
         agent = coalesce(t.agent, agent), ended_at = clock_timestamp()
       where t.session_id = session and t.run_key = run;

@@ -3,7 +3,7 @@ export const approvals = `
 alter table holdfast.audit add column content json, add column salt text, add column entry text collate "C";
 create unique index audit_entries on holdfast.audit (entry, session_id) where entry is not null;
 
--- Times in milliseconds since the epoch. No index but the partial one serves a statement that another one of the session's serves.
+-- Times in milliseconds since the epoch. \`begun_after\`: the attempts that its call had when it began with the answer.
 create table holdfast.approvals (
   session_id text collate "C" not null,
   request_id text collate "C" not null,
@@ -67,16 +67,15 @@ end $$;
 
 -- Arguments as people are shown them: \`sensitive\` is a list of names, or true for all.
 create function holdfast.shown_args_1(args json, sensitive json) returns json language plpgsql immutable as $$
+declare
+  withheld json := '"(sensitive)"';
 begin
-  if args is null or json_typeof(sensitive) <> 'array' and sensitive::text = 'true' then
-    return null;
-  end if;
-  if json_typeof(sensitive) <> 'array' or json_array_length(sensitive) = 0 then
-    return args;
+  if args is null or json_typeof(sensitive) = 'boolean' then
+    return case when sensitive::text = 'true' and args is not null then withheld else args end;
   end if;
   return (
-    select coalesce(json_object_agg(a.key, a.value), '{}') from json_each(args) a
-    where a.key not in (select n.value from json_array_elements_text(sensitive) n)
+    select coalesce(json_object_agg(a.key, case when sensitive::jsonb ? a.key then withheld else a.value end), '{}')
+    from json_each(args) a
   );
 end $$;
 
@@ -115,7 +114,7 @@ begin
           select json_object_agg(c.key, c.value) from (values
             ('hint', q -> 'hint'), ('payload', q -> 'payload'),
             ('args', holdfast.shown_args_1(q -> 'args', q -> 'sensitive')), ('terms', q -> 'terms')
-          ) c (key, value) where c.value is not null
+          ) c (key, value) where json_typeof(c.value) <> 'null'
         ), null);
     end if;
   end loop;

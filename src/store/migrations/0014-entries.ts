@@ -79,7 +79,7 @@ begin
         ('requestId', e -> 'requestId'), ('entryId', e -> 'entryId'), ('at', e -> 'at'),
         ('by', e #> '{by,principal}'), ('verified', e #> '{by,verified}'), ('channel', e #> '{by,channel}'),
         ('attestation', e #> '{by,attestation}'), ('confirmed', e -> 'confirmed'),
-        ('editedArgsDigest', e -> 'editedArgsDigest'), ('credentialRef', e -> 'credentialRef')
+        ('credentialRef', e -> 'credentialRef')
       ) f (key, value) where json_typeof(f.value) <> 'null'
     ), (
       select json_object_agg(c.key, c.value) from (values

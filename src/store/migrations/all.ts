@@ -14,6 +14,9 @@ import { approvals } from './0013-approvals.ts';
 import { entries } from './0014-entries.ts';
 import { answeredCalls } from './0015-answered-calls.ts';
 import { credentials } from './0016-credentials.ts';
+import { endedRequests } from './0017-ended-requests.ts';
+import { requesters } from './0018-requesters.ts';
+import { retriedRequests } from './0019-retried-requests.ts';
 
 export interface Migration {
   version: number;
@@ -39,4 +42,7 @@ export const migrations: readonly Migration[] = [
   { version: 14, name: 'entries', sql: entries },
   { version: 15, name: 'answered calls', sql: answeredCalls },
   { version: 16, name: 'credentials', sql: credentials },
+  { version: 17, name: 'ended requests', sql: endedRequests },
+  { version: 18, name: 'requesters', sql: requesters },
+  { version: 19, name: 'retried requests', sql: retriedRequests },
 ];

@@ -87,6 +87,7 @@ export function schemaSuite(store: () => PostgresStore): void {
       where n.nspname = 'holdfast' and i.indpred is null and a.attname = 'session_id'
       group by 1 order by 1`.execute(store().db);
     expect(rows).toEqual([
+      { table: 'holdfast.approvals', indexes: 1 },
       { table: 'holdfast.audit', indexes: 1 },
       { table: 'holdfast.events', indexes: 1 },
       { table: 'holdfast.inbox', indexes: 1 },

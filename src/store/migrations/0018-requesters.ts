@@ -1,0 +1,20 @@
+/** Queued messages tell who has sent them. */
+export const requesters = `
+create function holdfast.keep_messages_2(
+  session text, name_key text, app_key text, user_key text, app text, user_id text, name text, started_at bigint,
+  message_ids text[], invocations text[], places double precision[], digests text[], bytes bigint[], uploaded boolean[],
+  agents text[], reasons text[], messages json, deltas json, configs json, requesters text[]
+) returns text[] language plpgsql as $$
+#variable_conflict use_variable
+declare
+  kinds text[] := holdfast.keep_messages_1(session, name_key, app_key, user_key, app, user_id, name, started_at, message_ids,
+    invocations, places, digests, bytes, uploaded, agents, reasons, messages, deltas, configs);
+begin
+  update holdfast.inbox i set requester = u.requester
+    from unnest(invocations, requesters, kinds) u (invocation_id, requester, kind)
+    where i.session_id = (select s.id from holdfast.sessions s where s.name_key = name_key)
+      and i.invocation_id = u.invocation_id and u.kind is null and u.requester is not null
+      and i.status = 'waiting' and i.requester is null;
+  return kinds;
+end $$;
+`;
