@@ -1,4 +1,18 @@
-import { CALL_MODEL, DELETE_EXPIRED_SESSIONS, KEEP_MESSAGES, SETTLE_STEP } from '../src/protocol/names.ts';
+import type {
+  NotifyInput,
+  RecordEntriesInput,
+  VerifiedDecision,
+  VerifyDecisionInput,
+} from '../src/protocol/gate.ts';
+import {
+  CALL_MODEL,
+  DELETE_EXPIRED_SESSIONS,
+  KEEP_MESSAGES,
+  NOTIFY,
+  RECORD_ENTRIES,
+  SETTLE_STEP,
+  VERIFY_DECISION,
+} from '../src/protocol/names.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import type {
   CallModelInput,
@@ -15,13 +29,19 @@ import { callModel } from './call-model.ts';
 import { deleteExpiredSessions } from './delete-expired-sessions.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { keepMessages } from './keep-messages.ts';
+import { notify } from './notify.ts';
+import { recordEntries } from './record-entries.ts';
 import { runTool } from './run-tool.ts';
 import { settleStep } from './settle-step.ts';
+import { verifyDecision } from './verify-decision.ts';
 
 export interface HoldfastActivities {
   [CALL_MODEL]: (input: CallModelInput) => Promise<StepOutcome | StepBehind>;
   [SETTLE_STEP]: (input: SettleStepInput) => Promise<SettleStepResult>;
   [KEEP_MESSAGES]: (input: KeepMessagesInput) => Promise<KeepMessagesResult>;
+  [VERIFY_DECISION]: (input: VerifyDecisionInput) => Promise<VerifiedDecision>;
+  [RECORD_ENTRIES]: (input: RecordEntriesInput) => Promise<void>;
+  [NOTIFY]: (input: NotifyInput) => Promise<void>;
   [DELETE_EXPIRED_SESSIONS]: (input: RetainSessions) => Promise<ExpiredSessions>;
   /** Every other activity type is a tool's name. */
   default: (input: ToolCallInput) => Promise<ToolCallResult>;
@@ -32,6 +52,9 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     [CALL_MODEL]: callModel(dependencies),
     [SETTLE_STEP]: settleStep(dependencies),
     [KEEP_MESSAGES]: keepMessages(dependencies),
+    [VERIFY_DECISION]: verifyDecision(dependencies),
+    [RECORD_ENTRIES]: recordEntries(dependencies),
+    [NOTIFY]: notify(dependencies),
     [DELETE_EXPIRED_SESSIONS]: deleteExpiredSessions(dependencies),
     default: runTool(dependencies),
   };

@@ -10,6 +10,8 @@ import type { TracingOptions } from '../activities/telemetry/tracing.ts';
 import { TurnMetrics } from '../activities/telemetry/turn-metrics.ts';
 import type { App } from '../src/agents/app.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { credentialKeysOf, type GivenCredentialKeys } from '../src/credentials/credential-keys.ts';
+import { CredentialVault } from '../src/credentials/credential-vault.ts';
 import { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol/names.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
@@ -71,6 +73,14 @@ export interface WorkerOptions extends PassedOptions {
    * and `{session}`. Without it the run names the command that shows it.
    */
   transcriptUrl?: string;
+  /**
+   * Keys that the credentials of users are encrypted with, as `HOLDFAST_CREDENTIAL_KEYS` of the command has them: text, or base64
+   * of 32 bytes by id. The first encrypts, all decrypt. Give the `HoldfastClient` that stores credentials the same.
+   *
+   * @default none: tools that need a credential fail
+   * @example parseCredentialKeys(process.env.HOLDFAST_CREDENTIAL_KEYS)
+   */
+  credentialKeys?: GivenCredentialKeys;
   /** Path of another workflow bundle than the packaged one. */
   workflowBundlePath?: string;
 }
@@ -90,6 +100,7 @@ const FIELDS: readonly string[] = [
   'logger',
   'tracing',
   'transcriptUrl',
+  'credentialKeys',
   'workflowBundlePath',
   ...PASSED_OPTIONS,
 ] satisfies (keyof WorkerOptions)[];
@@ -99,6 +110,7 @@ const FIELDS: readonly string[] = [
  *
  * @throws BundleMismatch where the workflow bundle was built for another SDK or protocol.
  * @throws DefinitionError naming the option, the agent or the app.
+ * @throws InvalidCredentialKeys for keys that are none.
  * @example
  * const worker = await createWorker({ apps: [shop], store, connection });
  * await worker.run();
@@ -107,6 +119,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   assertKnownFields('createWorker', options, FIELDS);
   const { store, connection, namespace = 'default', taskQueue = DEFAULT_TASK_QUEUE } = options;
   const deployment = deploy(options);
+  const credentialKeys =
+    options.credentialKeys === undefined ? undefined : credentialKeysOf(options.credentialKeys);
   const passed = passedOptions(options);
   const tracing = tracingOf(options.tracing);
   const logger = unfailing(checkedLogger(options.logger ?? jsonLogger()));
@@ -129,6 +143,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
           return metrics;
         },
       },
+      credentials: new CredentialVault(store, credentialKeys),
       transcriptUrl: transcriptUrl(options.transcriptUrl),
       searchAttributes: options.searchAttributes ?? false,
       get conceal() {

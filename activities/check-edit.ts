@@ -1,0 +1,119 @@
+import { takeOwnState } from '../src/flows/own-state.ts';
+import { transcriptView } from '../src/flows/transcript.ts';
+import { digestOf } from '../src/protocol/canonical-json.ts';
+import { INLINE_LIMIT } from '../src/protocol/sizes.ts';
+import { placeOfCall } from '../src/store/call-place.ts';
+import type { ApprovalRow } from '../src/store/store.ts';
+import type { BaseTool } from '../src/tools/base-tool.ts';
+import { isToolError } from '../src/tools/tool-error.ts';
+import { afterTime } from './after-time.ts';
+import { type Attempt, isLastRefusal } from './attempt.ts';
+import { callContext, contextInitOf } from './call-context.ts';
+import { ownTool, searchTool } from './call-tool.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { agentOf, pluginsOf } from './deployment.ts';
+import { callLogger } from './logging.ts';
+import { NotDeployedHere } from './not-deployed-here.ts';
+import { whicheverComesFirst } from './race.ts';
+import { ToolCallbacks } from './tool-callbacks.ts';
+import { describeFailure, storeErrorIn } from './tool-failure.ts';
+
+/** Milliseconds that the tool and the callbacks may take. */
+const CHECK_TIME = 20_000;
+/** JSON bytes of arguments as they travel with a decision: through the history, several times. */
+const MOST_BYTES = 8 * INLINE_LIMIT;
+
+export interface EditToCheck {
+  dependencies: ActivityDependencies;
+  request: ApprovalRow;
+  current: Attempt;
+}
+
+/**
+ * Why edited arguments may not run: the tool refuses them, or a callback would have rewritten or answered them. Before-tool
+ * callbacks have seen the arguments that were shown, and nobody has seen these.
+ *
+ * @throws NotDeployedHere while another worker may have the tool.
+ */
+export async function refusalOfEdit(
+  edit: EditToCheck,
+  args: Record<string, unknown>,
+): Promise<string | undefined> {
+  const bytes = Buffer.byteLength(JSON.stringify(args));
+  if (bytes > MOST_BYTES)
+    return `args: ${bytes} bytes of JSON, and at most ${MOST_BYTES} can be sent with a decision`;
+  const late = afterTime(CHECK_TIME);
+  try {
+    return await whicheverComesFirst(check(edit, args, late.signal), [
+      [edit.current.signal, edit.current.aborted],
+      [late.signal, () => new Error(`no answer within ${CHECK_TIME} ms`)],
+    ]);
+  } catch (error) {
+    if (edit.current.signal.aborted || storeErrorIn(error) !== undefined) throw error;
+    if (error instanceof NotDeployedHere && !isLastRefusal()) throw error;
+    const { dependencies, request } = edit;
+    const { message } = describeFailure(error);
+    const { app, sessionId, invocationId, callKey, agent, tool } = request;
+    callLogger(dependencies, { app, sessionId, invocationId, callKey, agent, tool }).warn(
+      'edited arguments could not be checked',
+      dependencies.conceal || request.sensitive !== false ? {} : { problem: message },
+    );
+    return 'args: they could not be checked, and so may not run; the log of the worker says why';
+  } finally {
+    late.clear();
+  }
+}
+
+async function check(
+  { dependencies, request, current }: EditToCheck,
+  args: Record<string, unknown>,
+  abortSignal: AbortSignal,
+): Promise<string | undefined> {
+  const { deployment, store, transcripts } = dependencies;
+  const { session, runKey, invocationId, callKey, callId, tool: name, app, userId, sessionId } = request;
+  const names = { app, userId, sessionId };
+  const agent = agentOf(deployment, request.agent);
+  const { step } = placeOfCall(callKey);
+  const { state: whole, userContent } = await store.peekStep({ session, invocationId, runKey, step });
+  const { edits, state } = takeOwnState(whole);
+  const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, app));
+  const isAsked = callbacks.has('beforeToolCallback');
+  const transcript = isAsked
+    ? await transcripts.current(session, names, (after) =>
+        store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+      )
+    : undefined;
+  const init = contextInitOf({
+    ...{ names, invocationId, userContent, agent, state, abortSignal },
+    transcript: transcript && transcriptView(transcript, invocationId),
+  });
+  const own = ownTool(agent, { name, callId });
+  const tool =
+    own !== undefined && edits.length === 0
+      ? own
+      : await searchTool({ deployment, agent, init, edits, current, time: CHECK_TIME }, name, own);
+  const invalid = await refusalOfTool(tool, args);
+  if (invalid !== undefined || !isAsked) return invalid;
+  const seen = structuredClone(args);
+  const call = { callId, callKey, attempt: 1, once: NOTHING_ONCE, heartbeat: () => undefined };
+  const context = callContext(init, call, abortSignal);
+  const answer = await callbacks.before({ tool, args: seen, context });
+  if (answer !== undefined)
+    return 'args: a before-tool callback answers such a call itself, and keeps it from running';
+  if (digestOf(seen) === digestOf(args)) return undefined;
+  return 'args: a before-tool callback would change them, and what runs must be what was approved';
+}
+
+/** It is a check: nothing is kept of it. */
+const NOTHING_ONCE = { get: () => undefined, put: async (_key: string, value: unknown) => value };
+
+async function refusalOfTool(tool: BaseTool, args: Record<string, unknown>): Promise<string | undefined> {
+  try {
+    await tool.checkArguments(structuredClone(args));
+    return undefined;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    // What a schema of the user's own says may quote what it was given.
+    return tool.durable.sensitive === false ? `args: ${error.message}` : 'args: the tool refuses them';
+  }
+}

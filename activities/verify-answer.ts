@@ -1,0 +1,75 @@
+import { CredentialKeyMissing, CredentialUnreadable } from '../src/credentials/credential-errors.ts';
+import type { ProvideCredential, ProvideInput, Voter } from '../src/protocol/gate.ts';
+import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
+import { compileSchema } from '../src/schema/compile-schema.ts';
+import { DefinitionError } from '../src/schema/definition-error.ts';
+import { type DecisionToVerify, NOBODY, type Verdict } from './verify-confirm.ts';
+
+type Answer = Verdict | { counts: true; by: Voter; kind?: undefined; response?: unknown };
+
+/** Whether a response is of the kind that was asked for, and what it stands for where it came as text. */
+export async function verifyInput(
+  { input: { isText }, request }: DecisionToVerify,
+  { response }: ProvideInput,
+): Promise<Answer> {
+  if (response === undefined) return refused('response: required');
+  const bytes = Buffer.byteLength(JSON.stringify(response));
+  if (bytes > PAYLOAD_LIMIT) {
+    return refused(`response: ${bytes} bytes of JSON, and at most ${PAYLOAD_LIMIT} are taken`);
+  }
+  const meant = isText && typeof response === 'string' ? parsed(response) : undefined;
+  const { responseSchema } = request;
+  if (responseSchema === undefined) return answered(meant);
+  try {
+    const site = { owner: `request ${request.requestId}`, field: 'responseSchema', side: 'input' } as const;
+    const schema = compileSchema(responseSchema, site);
+    const validation = await schema.validate(response);
+    if (validation.ok) return answered(undefined);
+    if (meant === undefined) return refused(`response: ${validation.message}`);
+    const ofMeant = await schema.validate(meant.value);
+    return ofMeant.ok ? answered(meant) : refused(`response: ${ofMeant.message}`);
+  } catch (error) {
+    if (!(error instanceof DefinitionError)) throw error;
+    return refused(`the response can't be checked: ${error.message}`);
+  }
+}
+
+function answered(meant: { value: unknown } | undefined): Answer {
+  return { counts: true, by: NOBODY, ...(meant === undefined ? {} : { response: meant.value }) };
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    // Text it is.
+    return undefined;
+  }
+}
+
+/** Whether a credential is there, is this user's, is the one that was asked for, and can be read here. */
+export async function verifyCredential(
+  { dependencies, request }: DecisionToVerify,
+  { credentialRef }: ProvideCredential,
+): Promise<Answer> {
+  const { app, userId, authConfig } = request;
+  const { credentials } = dependencies;
+  const stored = await credentials.find({ app, userId, credentialRef });
+  if (stored === undefined) return refused('credentialRef: no such credential is stored for this user');
+  if (stored.credentialKey !== authConfig?.credentialKey) {
+    return refused(
+      'credentialRef: this credential is stored under another credentialKey than the one asked for',
+    );
+  }
+  try {
+    await credentials.open({ app, userId, credentialRef });
+    return { counts: true, by: NOBODY };
+  } catch (error) {
+    if (!(error instanceof CredentialUnreadable || error instanceof CredentialKeyMissing)) throw error;
+    return refused(`credentialRef: ${error.message}`);
+  }
+}
+
+function refused(reason: string): Answer {
+  return { counts: false, reason, by: NOBODY };
+}

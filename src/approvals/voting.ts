@@ -1,0 +1,117 @@
+import type { RequestEntry, Voter } from '../protocol/gate.ts';
+import type { ApprovalRow } from '../store/store.ts';
+import type { Decision } from './decision-attestation.ts';
+
+/** What the workflow and the app say of a decision. */
+export interface VotingRules {
+  /** Those of `escalateTo` may decide. */
+  escalated: boolean;
+  /** The app believes whoever can send signals. */
+  trustTemporal: boolean;
+}
+
+/** A decision whose signature holds, or that has none. */
+export interface CastVote {
+  by: Voter;
+  decision: Decision;
+  confirmed: boolean;
+  /** Of the entry that it is to be recorded as. */
+  entry: Pick<RequestEntry, 'entryId' | 'at'>;
+}
+
+type Standing = { counts: true; recorded: boolean } | { counts: false; reason: string; duplicate?: true };
+
+type Asked = Pick<ApprovalRow, 'terms' | 'requester'>;
+
+/** Whether decisions about a request count only with an attestation. */
+export function needsAttestation({ terms }: Pick<Asked, 'terms'>): boolean {
+  const { approvers, quorum = 1, notRequester } = terms;
+  return approvers !== undefined || quorum > 1 || notRequester === true;
+}
+
+/** Why this person's decision doesn't count, whatever it is; undefined where it may. */
+export function refusalOfVoter(
+  request: Asked,
+  by: Voter,
+  { escalated, trustTemporal }: VotingRules,
+): string | undefined {
+  const { approvers, escalateTo = [], notRequester } = request.terms;
+  if (!by.verified) {
+    return trustTemporal || !needsAttestation(request)
+      ? undefined
+      : 'only decisions with an attestation count for this request, and this one has none';
+  }
+  const mayDecide =
+    approvers === undefined ||
+    approvers.includes(by.principal) ||
+    (escalated && escalateTo.includes(by.principal));
+  if (!mayDecide) return 'the person is none of those who may decide';
+  if (notRequester !== true) return undefined;
+  if (request.requester === by.principal) return 'whoever has asked for the call may not decide';
+  // A plain decision would count as well.
+  return request.requester === undefined && !trustTemporal
+    ? 'whoever has asked for the call may not decide, and no attestation says who that was'
+    : undefined;
+}
+
+/**
+ * What a decision is beside those that are recorded: one attestation counts once, one person has one vote, and it is taken back
+ * before it is changed. An attempt that recorded this very decision and died changes nothing of that.
+ */
+export function standingOf(
+  { votes, history }: Pick<ApprovalRow, 'votes' | 'history'>,
+  cast: CastVote,
+): Standing {
+  const { by, decision, confirmed } = cast;
+  const vote = votes.find((other) => isSame(other.by, by));
+  const recorded = history.some((entry) => isRecordOf(entry, cast));
+  const wasUsed = history.some((entry) => hasUsed(entry, by));
+  if (decision === 'withdraw') {
+    if (recorded) return { counts: true, recorded };
+    if (wasUsed) return refused('the attestation has been used before');
+    if (vote === undefined) return refused('there is no vote of this person to take back');
+    if (vote.confirmed === confirmed) return { counts: true, recorded };
+    return refused(
+      `the vote of this person is ${vote.confirmed ? 'an approval' : 'a rejection'}, not the other one`,
+    );
+  }
+  if (vote !== undefined) {
+    if (vote.confirmed !== confirmed) {
+      return refused('this person has decided otherwise: that vote is to be withdrawn first');
+    }
+    return recorded
+      ? { counts: true, recorded }
+      : { ...refused('this person has decided so before'), duplicate: true };
+  }
+  if (wasUsed) return refused('the attestation has been used before, for a vote that was taken back');
+  if (recorded) return refused('this vote was taken back');
+  return { counts: true, recorded };
+}
+
+function refused(reason: string): { counts: false; reason: string } {
+  return { counts: false, reason };
+}
+
+/** A plain signal can't pose as somebody who has signed. */
+function isSame(one: Voter, other: Voter): boolean {
+  return one.principal === other.principal && one.verified === other.verified;
+}
+
+function isRecordOf(
+  entry: ApprovalRow['history'][number],
+  { by, decision, confirmed, entry: own }: CastVote,
+): boolean {
+  return (
+    entry.entryId === own.entryId &&
+    entry.at === own.at &&
+    entry.kind === (decision === 'withdraw' ? 'withdrawn' : 'voted') &&
+    entry.confirmed === confirmed &&
+    entry.by !== undefined &&
+    isSame(entry.by, by) &&
+    entry.by.attestation === by.attestation
+  );
+}
+
+function hasUsed(entry: ApprovalRow['history'][number], { attestation }: Voter): boolean {
+  return attestation !== undefined && entry.kind !== 'refused' && entry.by?.attestation === attestation;
+}
