@@ -6,6 +6,8 @@ import type { TurnHandle } from '../../client/turn-handle.ts';
 import type { MessagePolicy } from '../../protocol/message.ts';
 import type { SessionNames } from '../../store/store.ts';
 import { describeError } from '../cli-error.ts';
+import { GateDesk } from '../gates/gate-desk.ts';
+import { ChatQuestion } from './chat-question.ts';
 import type { DevView } from './dev-view.ts';
 
 export interface ChatOptions {
@@ -16,6 +18,10 @@ export interface ChatOptions {
   agent: string | undefined;
   /** Names of the agents that the worker serves now. */
   agents: () => readonly string[];
+  /** As the command line names it, for commands that are told. */
+  folder: string;
+  /** Whether a person types, who is asked what calls ask people; else it is told how they are answered. */
+  isTyped: boolean;
   /** Page of a session's run in the Temporal UI. */
   linkOf: (names: SessionNames, runId?: string) => string | undefined;
   onBusy: (isBusy: boolean) => void;
@@ -41,6 +47,9 @@ export class Chat {
   readonly view: DevView;
   readonly agents: ChatOptions['agents'];
   readonly linkOf: ChatOptions['linkOf'];
+  readonly folder: string;
+  /** What the next line may answer. */
+  readonly question: ChatQuestion;
   readonly quit: () => void;
   readonly reload: () => void;
   /** The session that messages go to. */
@@ -48,6 +57,7 @@ export class Chat {
   agent: string | undefined;
   /** Ids of sessions that were listed, for completion. */
   listed: string[] = [];
+  readonly #isTyped: boolean;
   readonly #onBusy: (isBusy: boolean) => void;
   readonly #calls: string[] = [];
   readonly #waiting: Sent[] = [];
@@ -62,6 +72,9 @@ export class Chat {
     this.view = options.view;
     this.agents = options.agents;
     this.linkOf = options.linkOf;
+    this.folder = options.folder;
+    this.question = new ChatQuestion((line) => options.view.note(line));
+    this.#isTyped = options.isTyped;
     this.names = options.names;
     this.agent = options.agent;
     this.quit = options.onQuit;
@@ -173,10 +186,12 @@ export class Chat {
       waited,
       link: this.linkOf(names, runId),
     });
+    const desk = this.#deskOf(names);
     try {
       for await (const item of itemsOf(turn)) {
         this.#remember(item);
         this.view.item(item);
+        desk.heard(item);
       }
       const result = await turn.result();
       this.view.turnEnded(result, Date.now() - began);
@@ -184,7 +199,20 @@ export class Chat {
     } catch (error) {
       this.view.turnFailed(describeError(error));
       return false;
+    } finally {
+      desk.close();
     }
+  }
+
+  #deskOf(names: SessionNames): GateDesk {
+    const desk = new GateDesk({
+      names,
+      note: (line) => this.view.note(`  ${line}`),
+      folder: this.folder,
+      ...(this.#isTyped ? { person: (signal: AbortSignal) => this.question.person(signal) } : {}),
+    });
+    desk.serve(this.client);
+    return desk;
   }
 
   #remember(item: StreamItem): void {

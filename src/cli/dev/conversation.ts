@@ -11,7 +11,7 @@ export interface ConversationOptions {
   isTyped: boolean;
   /** Keeps the history of typed lines. */
   folder: string;
-  chat: Omit<ChatOptions, 'onBusy' | 'onQuit'>;
+  chat: Omit<ChatOptions, 'onBusy' | 'onQuit' | 'isTyped'>;
 }
 
 export interface Conversation {
@@ -33,6 +33,7 @@ export function startConversation({
   let wasInterrupted = false;
   const chat = new Chat({
     ...given,
+    isTyped,
     onBusy(isBusy) {
       wasInterrupted = false;
       input?.busy(isBusy);
@@ -68,6 +69,7 @@ export function startConversation({
 /** Resolves when all that a line has brought about is shown; false where it did not come to a good end. */
 async function runLine(chat: Chat, line: string): Promise<boolean> {
   const text = line.trim();
+  if (!text.startsWith('/') && chat.question.takes(text)) return true;
   if (text === '') return true;
   try {
     if (!text.startsWith('/')) return await chat.send(text);

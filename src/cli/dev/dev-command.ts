@@ -89,6 +89,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
         names,
         agent: options.agent,
         agents,
+        folder: options.folder,
         linkOf: ({ app, userId, sessionId }, runId) =>
           workflowUrl(backend.temporal, workflowIdOf(app, userId, sessionId), runId || undefined),
         onReload: services.reload,

@@ -3,11 +3,13 @@ import { visibleEvents } from '../../flows/visible-events.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
 import type { StoredEvent } from '../../store/store.ts';
+import { spanText } from '../approvals/span-text.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
 import { ago, cutJson, printable, tableLines, tokensText } from '../sessions/shown-values.ts';
 import { transcriptLines, withHidden } from '../sessions/transcript.ts';
 import type { Chat } from './chat.ts';
+import { answer, approve, reject, showWaiting } from './gate-commands.ts';
 import { durationText } from './turn-text.ts';
 
 interface SlashCommand {
@@ -83,6 +85,28 @@ const COMMANDS: readonly SlashCommand[] = [
     steers: true,
     completes: (chat) => chat.calls,
     run: cancel,
+  },
+  { name: 'waiting', does: 'shows what waits for people', steers: true, run: showWaiting },
+  {
+    name: 'approve',
+    argument: '[request]',
+    does: 'lets a call run that waits for an approval',
+    steers: true,
+    run: approve,
+  },
+  {
+    name: 'reject',
+    argument: '[request] [reason]',
+    does: 'has a call not run that waits for an approval',
+    steers: true,
+    run: reject,
+  },
+  {
+    name: 'answer',
+    argument: '[request] <answer>',
+    does: 'answers what a tool or model asks: JSON, or text',
+    steers: true,
+    run: answer,
   },
   { name: 'ui', does: 'shows the page of this session in the Temporal UI', run: showLink },
   {
@@ -242,11 +266,14 @@ function changeAgent(chat: Chat, argument: string): true {
 async function showStatus(chat: Chat): Promise<true> {
   const status = await chat.client.status(chat.names);
   if (status === undefined) return answered(chat, ['  no turn runs']);
-  const { agent = 'agent', step, running, queued, usage } = status;
+  const { agent = 'agent', step, running, waiting, queued, usage } = status;
   return answered(chat, [
     `  ${status.status}: ${agent}, step ${step}, ${usage.modelCalls} model calls, ${usage.totalTokens} tokens`,
     ...running.map(
       ({ tool, callKey, since }) => `  ${tool} ${callKey} runs since ${durationText(Date.now() - since)}`,
+    ),
+    ...waiting.map(
+      ({ requestId, tool, since }) => `  ${tool} ${requestId} waits since ${spanText(Date.now() - since)}`,
     ),
     ...(queued > 0 ? [`  ${queued} messages wait`] : []),
   ]);
