@@ -1,6 +1,6 @@
 import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { DecisionReceipt, RequestName } from '../src/protocol/gate.ts';
-import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
+import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
 import { checkedConfirm, checkedCredential, checkedInput, type Decision } from './decision-arguments.ts';
 import type { Requests } from './requests.ts';
 
@@ -14,6 +14,15 @@ export function handleDecisions(requests: Requests): void {
     PROVIDE_CREDENTIAL,
     checkedCredential,
     `names the stored credential that a call waits for, never the secret: { credentialRef }; ${WHICH}`,
+  );
+
+  setHandler(
+    defineUpdate<void, [RequestName]>(EXPIRE_REQUEST),
+    async (given) => await requests.expireNow(nameIn(given)),
+    {
+      validator: (given) => void requests.pendingRequest(nameIn(given)),
+      description: 'for tests: what becomes of a request when its time is over, now',
+    },
   );
 
   function handle<Given>(name: string, checked: (given: Given) => Decision, description: string): void {

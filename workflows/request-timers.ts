@@ -28,7 +28,8 @@ export function watchTime(request: PendingRequest, overdue: Overdue): Cancellati
       scope.run(async () => {
         do {
           await sleepUntil(request.until ?? since, summary);
-        } while (await overdue.expire());
+          // Its time was put off by another than this timer.
+        } while (Date.now() < (request.until ?? since) || (await overdue.expire()));
       }),
     );
   }

@@ -179,6 +179,26 @@ export class Requests {
     if (known !== undefined) this.#record(known.requestId, known.counter, 'refused', reason);
   }
 
+  /**
+   * What becomes of a pending request when its time is over, now.
+   *
+   * @throws ApplicationFailure of type `NotPending`
+   */
+  async expireNow(name: RequestName): Promise<void> {
+    await this.#expire(this.pendingRequest(name));
+  }
+
+  /** @throws ApplicationFailure of type `NotPending` */
+  pendingRequest(name: RequestName): PendingRequest {
+    const found = this.#book.find(name);
+    if (found.kind === 'pending') return found.request;
+    const { requestId, closed } = found;
+    throw decisionFailure('NotPending', `${requestId} was ${closed.status}`, {
+      requestId,
+      status: closed.status,
+    });
+  }
+
   #end(request: PendingRequest, answer: Answer): void {
     const { requestId } = request.gate;
     const { status, carriedArgs, people = [], answer: digest, ...given } = answer;

@@ -23,6 +23,9 @@ export const CONFIRM = 'confirm';
 export const PROVIDE_INPUT = 'provideInput';
 export const PROVIDE_CREDENTIAL = 'provideCredential';
 
+/** Update: what a request's timer does comes to pass now. For tests. */
+export const EXPIRE_REQUEST = 'holdfast.expire';
+
 export const STATUS_QUERY = 'status';
 
 /** Type of an attempt's failure that is the tool's own; all others are the infrastructure's. */

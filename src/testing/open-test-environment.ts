@@ -14,6 +14,7 @@ import { acquireFolder, createWorker, openLocalGateway } from '../../worker/inde
 import { ownVersion } from '../cli/own-version.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
+import { folderCredentialKeys } from '../credentials/folder-credential-keys.ts';
 import { readiness } from '../gateway/readiness.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -25,6 +26,7 @@ import { holdVariables } from './process-variables.ts';
 import { RestartedWorker } from './restarted-worker.ts';
 import { spansOfAllWorkers } from './spans-of-all-workers.ts';
 import type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
+import { testRequests } from './test-requests.ts';
 import { callsOf, lastTextOf, type TestTurn } from './test-turn.ts';
 
 const FIELDS = [
@@ -69,6 +71,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     const { tracing, ...more } = options.worker ?? {};
     const spans = tracing && spansOfAllWorkers(tracing);
     if (spans !== undefined) ends.push(() => spans.close());
+    const credentialKeys = more.credentialKeys ?? folderCredentialKeys(folder);
     const worker = new RestartedWorker(gemini.env, () =>
       createWorker({
         agents,
@@ -79,6 +82,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         searchAttributes,
         logger: warningLogger(toStandardError),
         shutdownGraceTime: 0,
+        credentialKeys,
         ...more,
         ...(spans === undefined ? {} : { tracing: spans.tracing }),
       }),
@@ -91,7 +95,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       namespace,
       ...(dataConverter === undefined ? {} : { dataConverter }),
     });
-    const client = new HoldfastClient({ temporal, store, searchAttributes });
+    const client = new HoldfastClient({ temporal, store, searchAttributes, credentialKeys });
     const gateway = await openLocalGateway({
       ownership,
       client,
@@ -156,6 +160,12 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       };
     };
     return {
+      ...testRequests({
+        client,
+        store,
+        temporal,
+        sessionOf: ({ workflowId }) => sessions.get(workflowId),
+      }),
       client,
       store,
       gemini,

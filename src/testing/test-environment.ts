@@ -8,6 +8,7 @@ import type { TurnHandle } from '../client/turn-handle.ts';
 import type { Store } from '../store/store.ts';
 import type { GeminiScript } from './gemini-script.ts';
 import type { GeminiStandIn } from './gemini-stand-in.ts';
+import type { TestRequests } from './test-requests.ts';
 import type { TestTurn } from './test-turn.ts';
 
 /** Options of {@link createTestEnvironment}: at least one agent, here or in an app. */
@@ -40,7 +41,7 @@ export interface TestEnvironmentOptions {
 export type TestMessage = string | (Partial<OutgoingMessage> & Pick<OutgoingMessage, 'message'>);
 
 /** A Temporal server, a store, the Gemini stand-in and a worker, all real, in this process. */
-export interface TestEnvironment extends AsyncDisposable {
+export interface TestEnvironment extends AsyncDisposable, TestRequests {
   readonly client: HoldfastClient;
   readonly store: Store;
   /** The model: its requests, refusals and script. */

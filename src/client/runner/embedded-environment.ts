@@ -57,7 +57,8 @@ export class EmbeddedEnvironment implements SessionAccess {
       if (served === undefined) return { api: services.api, release };
       const worker = await services.holdWorker(served);
       letGo.push(worker.release);
-      return { api: worker.api, lost: worker.lost, release };
+      const { api, lost, keepQueue } = worker;
+      return { api, lost, keepQueue, release };
     } catch (error) {
       release();
       throw error;
@@ -158,7 +159,7 @@ function newPlace({ acquireFolder, endWithProcess }: EmbeddedParts): Place {
   const callOff = endWithProcess(folder, { remove: true });
   return {
     folder,
-    taskQueues: { of: new Map(), made: 0 },
+    taskQueues: { of: new Map(), waiting: new Set(), made: 0 },
     remove() {
       release();
       rmSync(folder, { recursive: true, force: true });

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { App } from '../../agents/app.ts';
+import { type CredentialKeys, credentialKeysOfVariables } from '../../credentials/credential-keys.ts';
+import { folderCredentialKeys } from '../../credentials/folder-credential-keys.ts';
 import { StoreUnavailable } from '../../store/store-errors.ts';
 import { type BaseToolset, isBaseToolset } from '../../tools/base-toolset.ts';
 import { thrownMessage } from '../../tools/thrown-message.ts';
@@ -27,6 +29,8 @@ interface HeldWorker {
 /** The task queues of what is served, the same over all starts. */
 export interface TaskQueues {
   of: Map<Served, string>;
+  /** Those with turns that wait for people. */
+  waiting: Set<string>;
   /** So many were made; names are not used again. */
   made: number;
 }
@@ -79,7 +83,9 @@ export class EmbeddedServices {
   }
 
   /** A worker that answers turns, until it is released or everything is closed. */
-  async holdWorker(served: Served): Promise<Pick<AppWorker, 'api' | 'lost'> & { release: () => void }> {
+  async holdWorker(
+    served: Served,
+  ): Promise<Pick<AppWorker, 'api' | 'lost'> & { release: () => void; keepQueue: () => void }> {
     const queue = this.#queueOf(served);
     const held = this.#workers.get(queue) ?? this.#newWorker(served, queue);
     held.users += 1;
@@ -90,7 +96,7 @@ export class EmbeddedServices {
     const release = () => {
       held.users -= 1;
     };
-    return { api, lost, release };
+    return { api, lost, release, keepQueue: () => void this.#options.taskQueues.waiting.add(queue) };
   }
 
   /** Whoever waits for it is told why it could not be started; the next one gets another. */
@@ -138,8 +144,8 @@ export class EmbeddedServices {
     const idle = [...this.#workers].filter(([, { users }]) => users === 0);
     for (const [queue, { starting }] of idle.slice(0, Math.max(0, idle.length - MOST_IDLE_WORKERS))) {
       this.#workers.delete(queue);
-      const { of } = this.#options.taskQueues;
-      for (const [served, name] of of) if (name === queue) of.delete(served);
+      const { of, waiting } = this.#options.taskQueues;
+      for (const [served, name] of of) if (name === queue && !waiting.has(queue)) of.delete(served);
       await (await starting).close();
     }
   }
@@ -155,6 +161,7 @@ export class EmbeddedServices {
       namespace: server.namespace,
       taskQueue,
       searchAttributes: server.searchAttributes === 'registered',
+      credentialKeys: this.#credentialKeys(),
       // A turn that is left is answered as soon as it is up again.
       shutdownGraceTime: 0,
       logger: warningLogger((line) => getLogger().warn(line)),
@@ -181,7 +188,12 @@ export class EmbeddedServices {
       store,
       taskQueue,
       searchAttributes: server.searchAttributes === 'registered',
+      credentialKeys: this.#credentialKeys(),
     });
+  }
+
+  #credentialKeys(): CredentialKeys {
+    return credentialKeysOfVariables(process.env) ?? folderCredentialKeys(this.#options.folder);
   }
 }
 

@@ -1,12 +1,14 @@
 import type { Content } from '../../events/content.ts';
 import { createEvent, type Event } from '../../events/event.ts';
 import type { TurnError, TurnRunConfig } from '../../protocol/turn.ts';
-import type { PartialText, SessionNames, StoredEvent } from '../../store/store.ts';
+import type { EventKind, PartialText, SessionNames, StoredEvent } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { FollowerTooSlow, InvalidTurn } from '../client-errors.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
+import { isRepliesOnly, replyParts } from '../reply-parts.ts';
+import { whenAtRest } from '../turn-at-rest.ts';
 import type { TurnHandle } from '../turn-handle.ts';
-import type { Served, SessionAccess } from './session-access.ts';
+import type { OpenAccess, Served, SessionAccess } from './session-access.ts';
 
 export interface TurnOptions {
   session: SessionNames;
@@ -23,14 +25,18 @@ interface Runs {
   agent: string;
 }
 
-/** Sends a message and yields its turn's events, in ADK's way. */
+/**
+ * Sends a message and yields its turn's events, in ADK's way. Of a turn that waits for people, and for nothing else, they end behind
+ * its requests; a message that answers these goes on with it.
+ */
 export async function* runTurn(
   { access, served, agent }: Runs,
   { session, message, stateDelta, runConfig, signal }: TurnOptions,
 ): AsyncGenerator<Event, void, undefined> {
-  const { api, lost, release } = await access.hold(served?.());
+  const { api, lost, release, keepQueue } = await access.hold(served?.());
+  const stopWatching = new AbortController();
   let turn: TurnHandle | undefined;
-  let hasEnded = false;
+  let isLeft = true;
   try {
     const found = await api.sessions.get({ ...session, numRecentEvents: 0 });
     if (signal?.aborted) return;
@@ -44,35 +50,86 @@ export async function* runTurn(
       ...(stateDelta === undefined ? {} : { stateDelta }),
       runConfig,
     });
+    const answers = isRepliesOnly(message);
     const interruption = new Interruption(api, session, turn, signal);
-    const stop = signal && lost ? AbortSignal.any([signal, lost]) : (signal ?? lost);
+    const atRest = new AbortController();
+    const watched = { session, invocationId: turn.invocationId, answered: await unconfirmed(turn, message) };
+    let isWatched = false;
+    const watch = () => {
+      if (isWatched) return;
+      isWatched = true;
+      whenAtRest(api, watched, stopWatching.signal).then(() => atRest.abort(), ignored);
+    };
+    if (answers) watch();
+    const ends = [signal, lost, atRest.signal].filter((each) => each !== undefined);
     let saysError = false;
-    for await (const event of eventsOf(turn, runConfig, stop)) {
+    let last = answers ? found.seq : undefined;
+    for await (const told of eventsOf(turn, runConfig, AbortSignal.any(ends), last)) {
       if (signal?.aborted) break;
-      saysError ||= event.errorCode !== undefined;
-      yield event;
+      last = told.seq ?? last;
+      if (told.kind === 'request') watch();
+      if (told.event === undefined) continue;
+      saysError ||= told.event.errorCode !== undefined;
+      yield told.event;
     }
     if (lost?.aborted) throw lost.reason;
     if (signal?.aborted) {
       await interruption.sent;
       return;
     }
+    isLeft = false;
+    if (atRest.signal.aborted) {
+      keepQueue?.();
+      interruption.forget();
+      yield* eventsAfter(api, session, turn, last);
+      return;
+    }
     const { status, error } = await turn.result(lost ? { signal: lost } : {});
-    hasEnded = true;
     interruption.forget();
     // A run that could not begin has left no event.
     if (status === 'failed' && !saysError) yield failureEvent(turn, agent, error);
   } finally {
-    if (turn === undefined || hasEnded || lost?.aborted) release();
-    else void leftAlone(turn, release);
+    stopWatching.abort();
+    if (turn === undefined || !isLeft || lost?.aborted) release();
+    else void leftAlone({ api, release, keepQueue }, session, turn);
   }
 }
 
-/** A turn that nobody reads any more goes on, and needs its worker until its end. */
-async function leftAlone(turn: TurnHandle, release: () => void): Promise<void> {
+/** A turn that nobody reads any more goes on, and needs its worker until its end, or until only people can go on with it. */
+async function leftAlone(
+  { api, release, keepQueue }: OpenAccess & { release: () => void },
+  session: SessionNames,
+  turn: TurnHandle,
+): Promise<void> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const atRest = whenAtRest(api, { session, invocationId: turn.invocationId }, signal).then(keepQueue);
+  atRest.catch(ignored);
   // What it came to is for those who read its session.
-  await turn.result().catch(() => undefined);
+  await Promise.race([turn.result({ signal }), atRest]).catch(ignored);
+  stop.abort();
   release();
+}
+
+function ignored(): void {}
+
+/** The requests whose answers no worker has confirmed. */
+async function unconfirmed(turn: TurnHandle, message: Content): Promise<ReadonlySet<string>> {
+  if (!isRepliesOnly(message) || (await turn.receipt()).confirmed) return new Set();
+  return new Set(replyParts(message).flatMap(({ id }) => id ?? []));
+}
+
+/** What came while the turn came to rest. */
+async function* eventsAfter(
+  api: HoldfastApi,
+  session: SessionNames,
+  { invocationId }: TurnHandle,
+  after = 0,
+): AsyncGenerator<Event, void, undefined> {
+  const { events = [] } = (await api.sessions.get({ ...session, after })) ?? {};
+  for (const stored of events) {
+    if (stored.event.invocationId === invocationId && isAgents(stored)) yield stored.event;
+  }
 }
 
 /** Interrupts a turn once its signal is aborted, also when nobody reads it any more. */
@@ -99,27 +156,32 @@ class Interruption {
   }
 }
 
+/** An event, for its reader where it has one, with its place where it is stored. */
+interface ToldEvent {
+  event?: Event;
+  seq?: number;
+  kind?: EventKind;
+}
+
 async function* eventsOf(
   turn: TurnHandle,
   { streamingMode }: TurnRunConfig,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Event, void, undefined> {
-  let after: number | undefined;
-  const options = () => ({
-    ...(after === undefined ? {} : { after }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  signal: AbortSignal,
+  first: number | undefined,
+): AsyncGenerator<ToldEvent, void, undefined> {
+  let after = first;
+  const options = () => ({ ...(after === undefined ? {} : { after }), signal });
   if (streamingMode !== 'sse') {
-    for await (const stored of turn.events(options())) if (isAgents(stored)) yield stored.event;
+    for await (const stored of turn.events(options())) yield toldEvent(stored);
     return;
   }
   for (;;) {
     try {
       for await (const item of turn.stream(options())) {
-        if (item.type === 'text') yield partialEvent(turn, item);
+        if (item.type === 'text') yield { event: partialEvent(turn, item) };
         if (item.type !== 'event') continue;
         after = item.seq;
-        if (isAgents(item)) yield item.event;
+        yield toldEvent(item);
       }
       return;
     } catch (error) {
@@ -128,6 +190,11 @@ async function* eventsOf(
       after = error.after;
     }
   }
+}
+
+function toldEvent(stored: StoredEvent): ToldEvent {
+  const { seq, kind, event } = stored;
+  return isAgents(stored) ? { seq, kind, event } : { seq, kind };
 }
 
 function isAgents({ kind }: StoredEvent): boolean {

@@ -13,6 +13,8 @@ export interface OpenAccess {
   api: HoldfastApi;
   /** Aborted where turns are answered no more, with the reason. */
   lost?: AbortSignal;
+  /** A turn waits for people: what is served the same later is answered where that turn is. */
+  keepQueue?: (() => void) | undefined;
 }
 
 /** How a session service, and runners that share it, reach the store and the workers. */

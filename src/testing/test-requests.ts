@@ -1,0 +1,134 @@
+import type { Client } from '@temporalio/client';
+import type { ConfirmOptions, WhichRequest } from '../client/approvals.ts';
+import type { HoldfastClient } from '../client/holdfast-client.ts';
+import type { Confirmed } from '../client/steering.ts';
+import { whenAtRest } from '../client/turn-at-rest.ts';
+import type { TurnHandle } from '../client/turn-handle.ts';
+import type { AuthCredential } from '../events/auth-credential.ts';
+import type { DecisionReceipt } from '../protocol/gate.ts';
+import { EXPIRE_REQUEST } from '../protocol/names.ts';
+import type { ApprovalRow, SessionNames, Store } from '../store/store.ts';
+
+/** A request by its id or its call, or the only pending one of a turn that was sent. */
+export type TestRequest = string | WhichRequest | TurnHandle;
+
+/** What stands in for people. */
+export interface TestRequests {
+  /**
+   * Waits until a turn waits for people, and for nothing else, and gives its pending requests.
+   *
+   * @throws Error where the turn ends first.
+   * @example
+   * const turn = await env.send('refund A-1');
+   * const [request] = await env.waiting(turn);
+   */
+  waiting(turn: TurnHandle): Promise<ApprovalRow[]>;
+  /**
+   * Approves a call; of a turn, once it waits.
+   *
+   * @throws what `client.approvals.confirm` throws.
+   */
+  approve(request: TestRequest, options?: Omit<ConfirmOptions, 'confirmed'>): Promise<DecisionReceipt>;
+  /** Rejects a call; of a turn, once it waits. */
+  reject(
+    request: TestRequest,
+    options?: Omit<ConfirmOptions, 'confirmed' | 'args'>,
+  ): Promise<DecisionReceipt>;
+  /** Answers a question; of a turn, once it waits. */
+  provideInput(request: TestRequest, response: unknown): Promise<DecisionReceipt>;
+  /** Stores a credential for the user who is asked for it, and answers with it; of a turn, once it waits. */
+  provideCredential(request: TestRequest, credential: AuthCredential): Promise<DecisionReceipt>;
+  /** Lets a request run out now, whatever time it has: rejected, approved or escalated, as it says. Of a turn, once it waits. */
+  expire(request: TestRequest): Promise<void>;
+}
+
+interface Setting {
+  client: HoldfastClient;
+  store: Store;
+  temporal: Client;
+  /** Undefined for a turn of another environment. */
+  sessionOf: (turn: TurnHandle) => SessionNames | undefined;
+  /** A worker is up in a test, however slow the machine; milliseconds. */
+  timeout?: number;
+}
+
+const PATIENCE = 60_000;
+
+export function testRequests({
+  client,
+  store,
+  temporal,
+  sessionOf,
+  timeout = PATIENCE,
+}: Setting): TestRequests {
+  const waiting = async (turn: TurnHandle): Promise<ApprovalRow[]> => {
+    const session = sessionOf(turn);
+    if (session === undefined) {
+      throw new Error('waiting: expected a turn of a session that `run` or `send` of this environment began');
+    }
+    const stop = new AbortController();
+    const { invocationId } = turn;
+    const ended = turn.result({ signal: stop.signal }).then(({ status, error }) => {
+      const why = error === undefined ? '' : `: ${error.code}: ${error.message}`;
+      throw new Error(`the turn waits for nobody: it has ended, ${status}${why}`);
+    });
+    ended.catch(() => undefined);
+    try {
+      await Promise.race([ended, whenAtRest(client, { session, invocationId }, stop.signal)]);
+    } finally {
+      stop.abort();
+    }
+    return await client.approvals.list(session);
+  };
+  const named = async (request: TestRequest): Promise<WhichRequest> => {
+    if (typeof request === 'string') return { requestId: request };
+    if (!isTurn(request)) return request;
+    const pending = await waiting(request);
+    const [only] = pending;
+    if (only !== undefined && pending.length === 1) return { requestId: only.requestId };
+    const ids = pending.map(({ requestId, tool }) => `${requestId} (${tool})`).join(', ');
+    throw new Error(`the turn waits for ${pending.length} answers, name the request: ${ids}`);
+  };
+  const row = async (request: TestRequest): Promise<ApprovalRow> => {
+    const found = await client.approvals.get(await named(request));
+    if (found === undefined) throw new Error('there is no such request');
+    return found;
+  };
+  return {
+    waiting,
+    async approve(request, options) {
+      const which = await named(request);
+      return answered(await client.approvals.confirm(which, { timeout, ...options, confirmed: true }));
+    },
+    async reject(request, options) {
+      const which = await named(request);
+      return answered(await client.approvals.confirm(which, { timeout, ...options, confirmed: false }));
+    },
+    async provideInput(request, response) {
+      const which = await named(request);
+      return answered(await client.approvals.provideInput(which, { timeout, response }));
+    },
+    async provideCredential(request, credential) {
+      const { app, userId, requestId, authConfig } = await row(request);
+      if (authConfig === undefined) throw new Error(`${requestId} asks for no credential`);
+      const { credentialKey } = authConfig;
+      const { credentialRef } = await client.credentials.put({ app, userId, credentialKey, credential });
+      return answered(await client.approvals.provideCredential({ requestId }, { timeout, credentialRef }));
+    },
+    async expire(request) {
+      const { requestId } = await row(request);
+      const owner = await store.findApproval(requestId);
+      const handle = temporal.workflow.getHandle(owner?.workflowId ?? '');
+      await handle.executeUpdate<void, [object]>(EXPIRE_REQUEST, { args: [{ requestId }] });
+    },
+  };
+}
+
+function isTurn(request: Exclude<TestRequest, string>): request is TurnHandle {
+  return 'invocationId' in request && 'result' in request;
+}
+
+function answered(receipt: Confirmed<DecisionReceipt>): DecisionReceipt {
+  if (receipt.confirmed) return receipt;
+  throw new Error(`no worker has taken the decision up: ${receipt.reason}`);
+}
