@@ -35,9 +35,23 @@ export function contextInitOf(scene: CallScene): ContextInit {
   };
 }
 
-/** A context whose effects nobody has had yet. */
-export function callContext(init: ContextInit, call: CallInit, abortSignal: AbortSignal): Context {
-  return new Context({ ...init, abortSignal, call, eventActions: createEventActions() });
+/**
+ * A context of a run of a call.
+ *
+ * @param before what callbacks did for it when the call was planned: the run's effects begin with that.
+ */
+export function callContext(
+  init: ContextInit,
+  call: CallInit,
+  abortSignal: AbortSignal,
+  before?: CallActions,
+): Context {
+  return new Context({
+    ...init,
+    abortSignal,
+    call,
+    eventActions: createEventActions(structuredClone(before)),
+  });
 }
 
 /**

@@ -49,6 +49,17 @@ export async function retryUnlessSpent(
   });
 }
 
+/** Records that an attempt has started nothing: the next one finds no unknown outcome. */
+export async function hasNotRun(
+  { store }: Pick<ActivityDependencies, 'store'>,
+  { input, begun }: Pick<TriedCall, 'input' | 'begun'>,
+  thrown: unknown,
+): Promise<void> {
+  const { session, callKey } = input;
+  const { message: error } = describeFailure(thrown);
+  await store.recordCallFailure({ session, callKey, error, counts: false, attempt: begun.attempt });
+}
+
 export function loggerOf(
   dependencies: ActivityDependencies,
   { input, begun, tool }: Pick<TriedCall, 'input' | 'begun' | 'tool'>,

@@ -6,6 +6,7 @@ import type {
 } from '../src/protocol/gate.ts';
 import {
   CALL_MODEL,
+  CLOSE_CALL,
   DELETE_EXPIRED_SESSIONS,
   KEEP_MESSAGES,
   NOTIFY,
@@ -16,6 +17,7 @@ import {
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import type {
   CallModelInput,
+  CloseCallInput,
   KeepMessagesInput,
   KeepMessagesResult,
   SettleStepInput,
@@ -26,6 +28,7 @@ import type {
   ToolCallResult,
 } from '../src/protocol/step.ts';
 import { callModel } from './call-model.ts';
+import { closeCall } from './close-call.ts';
 import { deleteExpiredSessions } from './delete-expired-sessions.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { keepMessages } from './keep-messages.ts';
@@ -42,6 +45,7 @@ export interface HoldfastActivities {
   [VERIFY_DECISION]: (input: VerifyDecisionInput) => Promise<VerifiedDecision>;
   [RECORD_ENTRIES]: (input: RecordEntriesInput) => Promise<void>;
   [NOTIFY]: (input: NotifyInput) => Promise<void>;
+  [CLOSE_CALL]: (input: CloseCallInput) => Promise<ToolCallResult>;
   [DELETE_EXPIRED_SESSIONS]: (input: RetainSessions) => Promise<ExpiredSessions>;
   /** Every other activity type is a tool's name. */
   default: (input: ToolCallInput) => Promise<ToolCallResult>;
@@ -55,6 +59,7 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     [VERIFY_DECISION]: verifyDecision(dependencies),
     [RECORD_ENTRIES]: recordEntries(dependencies),
     [NOTIFY]: notify(dependencies),
+    [CLOSE_CALL]: closeCall(dependencies),
     [DELETE_EXPIRED_SESSIONS]: deleteExpiredSessions(dependencies),
     default: runTool(dependencies),
   };

@@ -1,3 +1,4 @@
+import type { CredentialVault } from '../src/credentials/credential-vault.ts';
 import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import type { SessionNames, Store } from '../src/store/store.ts';
 import type { Deployment } from './deployment.ts';
@@ -9,6 +10,8 @@ export interface ActivityDependencies extends Logging {
   store: Store;
   transcripts: TranscriptCache;
   telemetry: Telemetry;
+  /** Opens what tools run by. */
+  credentials: Pick<CredentialVault, 'find' | 'open'>;
   /** Where people read a session's transcript; undefined where nobody has said so. */
   transcriptUrl: ((names: SessionNames) => string) | undefined;
   /** Whether the server knows Holdfast's search attributes. */

@@ -55,7 +55,7 @@ export function digestOfArguments(tool: BaseTool, args: Record<string, unknown>)
 export function gateOf(
   { requestId, kind, hint, terms }: NewRequest,
   tool: BaseTool,
-  { approval }: Pick<AppSettings, 'approval'>,
+  { approval, notifiers }: Pick<AppSettings, 'approval' | 'notifiers'>,
 ): Gate {
   const { approvers, quorum = 1, notRequester, allowEdit, expiresIn, onExpiry, escalateAfter } = terms;
   const isRuled = approvers !== undefined || quorum > 1 || notRequester === true;
@@ -70,6 +70,7 @@ export function gateOf(
       ...(expiresIn === undefined ? {} : { expiresIn }),
       ...(onExpiry === undefined ? {} : { onExpiry }),
       ...(escalateAfter === undefined ? {} : { escalateAfter }),
+      ...(notifiers.length === 0 ? {} : { notifies: true }),
     },
     tool,
   );

@@ -2,21 +2,45 @@ import { AsyncResource } from 'node:async_hooks';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
+import type { CallActions } from '../src/store/store.ts';
+import { withoutSecrets } from '../src/tools/auth-config.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
+import { type Asked, CallQuestions } from '../src/tools/call-questions.ts';
+import type { Context } from '../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
+import type { OnUnknownOutcome } from '../src/tools/durable-options.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { afterTime } from './after-time.ts';
 import type { Attempt } from './attempt.ts';
+import { askOfUnknown, type CallAnswers } from './call-answers.ts';
 import { callContext } from './call-context.ts';
-import { hidesTexts, loggerOf, retryUnlessSpent, type StartedCall, type TriedCall } from './call-retry.ts';
+import { CallCredentials } from './call-credentials.ts';
+import {
+  hasNotRun,
+  hidesTexts,
+  loggerOf,
+  retryUnlessSpent,
+  type StartedCall,
+  type TriedCall,
+} from './call-retry.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type CallOutcome, LEAST_CALLBACK_TIME, outcomeOfFailure } from './failed-call.ts';
 import { LiveChunks } from './live-chunks.ts';
 import type { CallReport } from './telemetry/call-report.ts';
-import { attemptTool } from './tool-attempt.ts';
+import { type AskedPerson, attemptTool } from './tool-attempt.ts';
 import type { ToolCallbacks } from './tool-callbacks.ts';
 import { ToolCancellation } from './tool-cancellation.ts';
-import { isToolTimeout, recordedFailure, storeErrorIn, UnknownOutcome } from './tool-failure.ts';
+import {
+  isToolTimeout,
+  NeverAnswered,
+  recordedFailure,
+  storeErrorIn,
+  ToolChanged,
+  UnknownOutcome,
+} from './tool-failure.ts';
+
+/** Under which a call's `once` results say that its before-callbacks needn't be asked again. */
+export const PREPARED = 'holdfast:prepared';
 
 export interface CallToRun {
   input: ToolCallInput;
@@ -26,44 +50,62 @@ export interface CallToRun {
   callbacks: ToolCallbacks;
   /** Of all contexts of the call. */
   init: ContextInit;
+  answers: CallAnswers;
   report: CallReport;
 }
 
-/** A call that has begun and whose tool is there: from its attempt to what it is settled with. */
+/** What a call asks a person, and with which arguments it goes on once it is answered. */
+export interface AskingRun extends AskedPerson {
+  args: Record<string, unknown>;
+}
+
+/** A call that has begun and whose tool is there: from its attempt to what it is settled with, or what it asks. */
 export class OpenCall {
   readonly #dependencies: ActivityDependencies;
   readonly #current: Attempt;
   readonly #call: CallToRun;
   readonly #cancellation: ToolCancellation;
+  readonly #credentials: CallCredentials;
   /** The tool's, as before-callbacks have changed them. */
   readonly #args: Record<string, unknown>;
   readonly #init: CallInit;
+  /** What before-callbacks have done, when the call was planned or before a run that goes on at once. */
+  #before: CallActions | undefined;
+  #isPrepared: boolean;
   readonly #began = performance.now();
 
   constructor(dependencies: ActivityDependencies, current: Attempt, call: CallToRun) {
     this.#dependencies = dependencies;
     this.#current = current;
     this.#call = call;
-    const { input, tool, begun } = call;
-    this.#args = structuredClone('value' in input.args ? input.args.value : (begun.args ?? {}));
+    const { input, tool, begun, answers } = call;
+    this.#isPrepared = input.prepared === true || begun.once[PREPARED] === true;
+    const isAsIs = this.#isPrepared || answers.isEdited;
+    this.#before = begun.prepared;
+    this.#args = structuredClone(isAsIs ? answers.args : plannedArguments(input, begun));
     this.#cancellation = new ToolCancellation(tool, input.callId, (thrown) => this.#warn(thrown));
+    this.#credentials = new CallCredentials(dependencies.credentials, begun.names, answers.credentialRefs);
     this.#init = this.#callInit();
   }
 
   /** @throws the failure of an attempt that is followed by another one. */
-  async outcome(): Promise<CallOutcome> {
-    const { begun, tool } = this.#call;
-    if (begun.failures >= tool.durable.retry.maximumAttempts) {
+  async outcome(): Promise<CallOutcome | AskingRun> {
+    const { begun, tool, answers } = this.#call;
+    const problem = await this.#problem();
+    if (problem !== undefined) return await this.#failedForGood(problem);
+    if (!this.#isForOneStart && begun.failures >= tool.durable.retry.maximumAttempts) {
       // The worker was lost before callbacks had answered what was the last failure.
       return await this.#failedForGood(recordedFailure(begun.lastError ?? 'it has failed'));
     }
-    if (begun.unknown && tool.durable.onUnknownOutcome === 'fail') {
-      return await this.#failedForGood(new UnknownOutcome());
-    }
+    if (begun.unknown && this.#onUnknown !== 'retry') return await this.#unknown();
     const chunks = this.#liveChunks();
     try {
+      if (!answers.isEmpty || tool.gate?.authConfig !== undefined) {
+        const missing = await this.#openCredentials();
+        if (missing !== undefined) return this.#asking(missing);
+      }
       const outcome = await this.#attempt(chunks);
-      if (outcome.failed) chunks?.drop();
+      if ('asked' in outcome || outcome.failed) chunks?.drop();
       else chunks?.end();
       return outcome;
     } catch (error) {
@@ -73,10 +115,76 @@ export class OpenCall {
     }
   }
 
-  async #attempt(chunks: LiveChunks | undefined): Promise<CallOutcome> {
+  /** What keeps the call from running, whatever its tool does. */
+  async #problem(): Promise<Error | undefined> {
+    const { tool, answers } = this.#call;
+    if (answers.isEmpty) return undefined;
+    if (await answers.hasChanged(tool)) return new ToolChanged();
+    if (answers.isNotRepeated(tool)) return new UnknownOutcome();
+    const { unanswered } = answers;
+    return unanswered && new NeverAnswered(unanswered.kind === 'input' ? 'input' : 'credential');
+  }
+
+  /** An approval that the tool has asked for itself is for one start, too: its own options are those of ordinary calls. */
+  get #isForOneStart(): boolean {
+    const { tool, answers } = this.#call;
+    return answers.isApproved && tool.gate?.confirmation === undefined;
+  }
+
+  get #onUnknown(): OnUnknownOutcome {
+    const { onUnknownOutcome } = this.#call.tool.durable;
+    return this.#isForOneStart && onUnknownOutcome === 'retry' ? 'fail' : onUnknownOutcome;
+  }
+
+  async #unknown(): Promise<CallOutcome | AskingRun> {
+    if (this.#onUnknown !== 'ask') return await this.#failedForGood(new UnknownOutcome());
+    return this.#asking(askOfUnknown(this.#call.tool));
+  }
+
+  /** @returns what is to be asked for: the tool's own credential comes before its run. */
+  async #openCredentials(): Promise<Asked | undefined> {
+    const authConfig = this.#call.tool.gate?.authConfig;
+    await this.#beforeRun(() => this.#credentials.openGiven());
+    if (authConfig === undefined) return undefined;
+    const isThere = await this.#beforeRun(() => this.#credentials.open(authConfig.credentialKey));
+    return isThere ? undefined : { kind: 'credential', authConfig: withoutSecrets(authConfig) };
+  }
+
+  /** What fails here has started nothing: the next attempt finds no unknown outcome. */
+  async #beforeRun<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      await hasNotRun(this.#dependencies, this.#call, error);
+      throw error;
+    }
+  }
+
+  #asking(asked: Asked): AskingRun {
+    return { asked, prepared: false, stateDelta: {}, args: this.#args };
+  }
+
+  async #attempt(chunks: LiveChunks | undefined): Promise<CallOutcome | AskingRun> {
+    const outcome = await this.#run(chunks);
+    if (!('asked' in outcome)) return outcome;
+    const { asked } = outcome;
+    if (asked.kind === 'credential' && !this.#credentials.get(asked.authConfig.credentialKey)) {
+      // It may be there already: the tool runs again at once.
+      const isThere = await this.#credentials.open(asked.authConfig.credentialKey);
+      if (isThere && outcome.prepared) {
+        this.#isPrepared = true;
+        const stateDelta = { ...this.#before?.stateDelta, ...outcome.stateDelta };
+        this.#before = { ...this.#before, stateDelta };
+        return await this.#attempt(chunks);
+      }
+    }
+    return { ...outcome, args: this.#args };
+  }
+
+  async #run(chunks: LiveChunks | undefined): Promise<CallOutcome | AskedPerson> {
     // What is cancelled before it runs needn't.
     if (this.#current.signal.aborted) throw this.#current.aborted();
-    const { tool, init, callbacks, report } = this.#call;
+    const { input, tool, callbacks, report, answers } = this.#call;
     const timeout = afterTime(tool.durable.timeout);
     const ends = [this.#current.signal, timeout.signal];
     const signal = AbortSignal.any(ends);
@@ -88,8 +196,11 @@ export class OpenCall {
     for (const end of ends) end.addEventListener('abort', tell);
     try {
       return await attemptTool({
-        call: { tool, args: this.#args, context: callContext(init, this.#init, signal) },
+        call: { tool, args: this.#args, context: this.#context(signal, this.#questions()) },
         callbacks,
+        prepared: this.#isPrepared,
+        approvedArgs: answers.isApproved ? answers.args : undefined,
+        hasPassed: input.prepared === true,
         current: this.#current,
         timeout: timeout.signal,
         cancellation: this.#cancellation,
@@ -103,25 +214,45 @@ export class OpenCall {
     }
   }
 
-  async #fail(error: unknown): Promise<CallOutcome> {
+  #questions(): CallQuestions {
+    const { input, tool, answers } = this.#call;
+    const { inputs } = answers;
+    const credential = this.#credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
+    return new CallQuestions({
+      inputs,
+      ...(credential === undefined ? {} : { credential }),
+      credentialOf: (key) => this.#credentials.get(key),
+      passed: input.prepared ? tool.gate : undefined,
+    });
+  }
+
+  #context(signal: AbortSignal, questions?: CallQuestions): Context {
+    const { init, tool, answers } = this.#call;
+    const toolConfirmation = answers.confirmation(tool);
+    return callContext(
+      toolConfirmation === undefined ? init : { ...init, toolConfirmation },
+      questions === undefined ? this.#init : { ...this.#init, questions },
+      signal,
+      this.#before,
+    );
+  }
+
+  async #fail(error: unknown): Promise<CallOutcome | AskingRun> {
     const storeError = storeErrorIn(error);
     if (storeError !== undefined) throw storeError;
-    const { tool, report } = this.#call;
+    const { report } = this.#call;
     const isLate = isToolTimeout(error);
     report.failed(isLate ? 'timeout' : TOOL_FAILED);
-    if (isLate && tool.durable.onUnknownOutcome === 'fail') {
-      return await this.#failedForGood(new UnknownOutcome());
-    }
-    await retryUnlessSpent(this.#dependencies, this.#tried(), error);
+    if (isLate && this.#onUnknown !== 'retry') return await this.#unknown();
+    if (!this.#isForOneStart) await retryUnlessSpent(this.#dependencies, this.#tried(), error);
     return await this.#failedForGood(error);
   }
 
   #failedForGood(thrown: unknown): Promise<CallOutcome> {
-    const { tool, init, callbacks } = this.#call;
-    const context = callContext(init, this.#init, this.#current.signal);
+    const { tool, callbacks } = this.#call;
     const left = tool.durable.timeout - (performance.now() - this.#began);
     return outcomeOfFailure(callbacks, {
-      call: { tool, args: this.#args, context },
+      call: { tool, args: this.#args, context: this.#context(this.#current.signal) },
       thrown,
       time: Math.max(Math.round(left), LEAST_CALLBACK_TIME),
       current: this.#current,
@@ -169,4 +300,12 @@ export class OpenCall {
     const { input, begun, tool } = this.#call;
     return { input, begun, tool: tool.name, durable: tool.durable };
   }
+}
+
+/** The model's, or what callbacks have made of them when the call was planned. */
+export function plannedArguments(
+  { args }: Pick<ToolCallInput, 'args'>,
+  begun: Pick<StartedCall, 'args'>,
+): Record<string, unknown> {
+  return 'value' in args ? args.value : (begun.args ?? {});
 }

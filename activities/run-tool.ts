@@ -2,29 +2,33 @@ import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { TIMEOUT_MARGIN } from '../src/flows/plan-calls.ts';
-import { carry } from '../src/flows/size-rule.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import type { BegunCall, SettledCall } from '../src/store/store.ts';
+import { JsonValueError } from '../src/schema/json-value.ts';
+import type { ApprovalRow, BegunAnsweredCall, BegunCall, SettledCall } from '../src/store/store.ts';
 import { Unstorable } from '../src/store/store-errors.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { resolveDurableOptions } from '../src/tools/durable-options.ts';
 import type { TranscriptView } from '../src/tools/invocation-context.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
+import { CallAnswers } from './call-answers.ts';
 import { contextInitOf } from './call-context.ts';
-import { retryUnlessSpent, type StartedCall } from './call-retry.ts';
+import { callResult } from './call-result.ts';
+import { hasNotRun, retryUnlessSpent, type StartedCall } from './call-retry.ts';
 import { mayBeElsewhere, notDeployed, ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, pluginsOf } from './deployment.ts';
 import { type CallOutcome, errorOutcome } from './failed-call.ts';
 import { reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
-import { OpenCall } from './open-call.ts';
+import { type AskingRun, OpenCall, plannedArguments } from './open-call.ts';
+import { rejection } from './rejection.ts';
+import { type CallToSuspend, suspendCall } from './suspend-call.ts';
 import { CallReport } from './telemetry/call-report.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
-import { describeFailure } from './tool-failure.ts';
+import { AsksTooOften, ToolChanged } from './tool-failure.ts';
 
 /** What a tool that isn't found is tried again like. */
 const DEFAULT_OPTIONS = resolveDurableOptions({});
@@ -67,6 +71,14 @@ class ToolCall {
     }
     const begun = await this.#begin(own);
     if (begun.kind === 'settled') return this.#result(own, begun);
+    // It was decided otherwise before, as a workflow that was reset can't know.
+    if (begun.kind === 'closed')
+      return await this.#settle(own, { ...rejection(begun.request.reason), actions: {} });
+    const answers = this.#answers(begun);
+    if (answers.refusal !== undefined) {
+      const actions = begun.prepared ?? {};
+      return await this.#settle(own, { ...rejection(answers.refusal.reason), actions });
+    }
     const { edits, state } = takeOwnState(begun.state);
     const { names, invocationId, userContent } = begun;
     const abortSignal = this.#current.signal;
@@ -88,8 +100,27 @@ class ToolCall {
     const report = new CallReport(this.#dependencies.telemetry, this.#input, tool, begun);
     this.#report = report;
     const init = contextInitOf({ ...scene, transcript });
-    const call = { input: this.#input, begun, agent, tool, callbacks, init, report };
-    return await this.#settle(tool, await new OpenCall(this.#dependencies, this.#current, call).outcome());
+    const call = { input: this.#input, begun, agent, tool, callbacks, init, answers, report };
+    const outcome = await new OpenCall(this.#dependencies, this.#current, call).outcome();
+    if (!('asked' in outcome)) return await this.#settle(tool, outcome);
+    const n = answers.next;
+    if (n === undefined) return await this.#settle(tool, errorOutcome(new AsksTooOften(tool)));
+    return await this.#suspend({ ...call, current: this.#current, n }, outcome);
+  }
+
+  async #suspend(call: CallToSuspend, asking: AskingRun): Promise<ToolCallResult> {
+    try {
+      return { v: PROTOCOL_VERSION, asks: await suspendCall(this.#dependencies, call, asking) };
+    } catch (error) {
+      if (!(error instanceof JsonValueError || error instanceof Unstorable)) throw error;
+      return await this.#settle(call.tool, errorOutcome(error));
+    }
+  }
+
+  #answers(begun: StartedCall & { requests?: readonly ApprovalRow[] }): CallAnswers {
+    const { callKey, prepared = false } = this.#input;
+    const { requests = [] } = begun;
+    return new CallAnswers({ callKey, args: plannedArguments(this.#input, begun), prepared, requests });
   }
 
   /** @throws NotDeployedHere where nobody else can have it either. */
@@ -102,9 +133,10 @@ class ToolCall {
     return own;
   }
 
-  #begin(own: BaseTool | undefined): Promise<BegunCall> {
-    const { session, runKey, callKey, callId, args, exclusive = false } = this.#input;
-    return this.#dependencies.store.beginCall({
+  #begin(own: BaseTool | undefined): Promise<BegunCall | BegunAnsweredCall> {
+    const { session, runKey, callKey, callId, args, exclusive = false, answered } = this.#input;
+    const { store } = this.#dependencies;
+    const call = {
       session,
       runKey,
       callKey,
@@ -113,7 +145,8 @@ class ToolCall {
       argsDigest: 'ref' in args ? args.ref.digest : digestOf(args.value),
       wantArgs: 'ref' in args,
       seesSiblings: own === undefined ? exclusive : !own.durable.isConcurrencySafe,
-    });
+    };
+    return answered === undefined ? store.beginCall(call) : store.beginAnsweredCall({ ...call, ...answered });
   }
 
   #callbacks(agent: LlmAgent, { names }: StartedCall): ToolCallbacks {
@@ -136,20 +169,17 @@ class ToolCall {
   }
 
   /** The next attempt finds no unknown outcome. */
-  async #hasNotRun({ attempt: number }: StartedCall, thrown: unknown): Promise<void> {
-    const { session, callKey } = this.#input;
-    const { message: error } = describeFailure(thrown);
-    await this.#dependencies.store.recordCallFailure({
-      session,
-      callKey,
-      error,
-      counts: false,
-      attempt: number,
-    });
+  #hasNotRun(begun: StartedCall, thrown: unknown): Promise<void> {
+    return hasNotRun(this.#dependencies, { input: this.#input, begun }, thrown);
   }
 
   async #refused(error: unknown): Promise<ToolCallResult> {
     if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
+    const { session, answered } = this.#input;
+    if (answered !== undefined) {
+      await this.#dependencies.store.recordEntries({ session, entries: answered.entries });
+      return await this.#settle(undefined, errorOutcome(new ToolChanged()));
+    }
     return await this.#settle(undefined, errorOutcome(new Error(`${error.message}; it may have run`)));
   }
 
@@ -183,23 +213,10 @@ class ToolCall {
 
   #result(
     tool: BaseTool | undefined,
-    { response, failed, actions, first = false }: Omit<SettledCall, 'first'> & Partial<SettledCall>,
-    answersError = true,
+    settled: Omit<SettledCall, 'first'> & Partial<SettledCall>,
+    answersError?: boolean,
   ): ToolCallResult {
-    // Where the tool isn't known, neither is what it keeps to itself: only what was said here can be told.
-    const { sensitive } = tool?.durable ?? { sensitive: !first };
-    // An error's text may quote any argument, and so may an answer to it. What another attempt has settled may be one.
-    const mayQuote = failed || answersError || !first;
-    const hidden =
-      typeof sensitive === 'boolean'
-        ? sensitive
-        : (mayQuote && sensitive.length > 0) || sensitive.includes('result');
-    return {
-      v: PROTOCOL_VERSION,
-      response: carry(this.#input.callKey, response, hidden),
-      ...(failed ? { failed: true } : {}),
-      ...(actions.skipSummarization ? { skipSummarization: true } : {}),
-    };
+    return callResult(this.#input.callKey, tool, settled, answersError);
   }
 
   /** What the schedule gives an attempt, without its margin. */

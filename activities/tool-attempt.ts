@@ -1,7 +1,11 @@
-import type { BaseTool, ToolChunk } from '../src/tools/base-tool.ts';
+import { canonicalJson } from '../src/protocol/canonical-json.ts';
+import type { BaseTool, RunAsyncToolRequest, ToolChunk } from '../src/tools/base-tool.ts';
+import type { Asked } from '../src/tools/call-questions.ts';
+import { askedOf } from '../src/tools/context.ts';
 import { toFunctionResponse } from '../src/tools/function-response.ts';
 import { mediaOf } from '../src/tools/media.ts';
 import { InvalidResultError } from '../src/tools/tool-error.ts';
+import { keptFromRunning } from '../src/tools/unpassed-gate.ts';
 import type { Attempt } from './attempt.ts';
 import { effectsOf } from './call-context.ts';
 import { type CallOutcome, callbackTooLate, errorOutcome, LEAST_CALLBACK_TIME } from './failed-call.ts';
@@ -9,12 +13,18 @@ import { type Ending, whicheverComesFirst } from './race.ts';
 import type { CallReport } from './telemetry/call-report.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import type { ToolCancellation } from './tool-cancellation.ts';
-import { ToolTimeout } from './tool-failure.ts';
+import { ToolChanged, ToolTimeout } from './tool-failure.ts';
 
 /** One attempt of a call. */
 export interface ToolAttempt {
   call: CalledTool;
   callbacks: ToolCallbacks;
+  /** Callbacks have been asked before, and aren't asked again. */
+  prepared: boolean;
+  /** What callbacks must leave the arguments as: a person has approved these. */
+  approvedArgs: Record<string, unknown> | undefined;
+  /** The call was asked about when it was planned, where its tool has a gate. */
+  hasPassed: boolean;
   current: Attempt;
   /** Fires when the tool has used up its time. */
   timeout: AbortSignal;
@@ -23,18 +33,41 @@ export interface ToolAttempt {
   report: Pick<CallReport, 'running'>;
 }
 
+/** A run that came to no result: a person is to be asked first. */
+export interface AskedPerson {
+  asked: Asked;
+  /** Before-callbacks have had their say, and not asked: the next run goes on from there. */
+  prepared: boolean;
+  /** Theirs; what the tool has written is written again by its next run. */
+  stateDelta: Record<string, unknown>;
+}
+
 /**
  * Runs the tool, or what its callbacks have in its place, and what they make of its response.
  *
  * @throws what a callback or the tool throws while the tool may run again; once it has run, a failing callback is the outcome.
  */
-export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome> {
-  const { call, callbacks } = attempt;
+export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | AskedPerson> {
+  const { call, callbacks, prepared } = attempt;
   const { context, tool } = call;
-  const answer = callbacks.has('beforeToolCallback')
-    ? await untilLate(attempt, 'beforeToolCallback', callbacks.before(call))
-    : undefined;
-  const result = answer === undefined ? resultOf(tool, await runTool(attempt)) : { response: answer };
+  const nothing = { prepared: false, stateDelta: {} };
+  const before = await unlessAsked(attempt, nothing, async () =>
+    !prepared && callbacks.has('beforeToolCallback')
+      ? await untilLate(attempt, 'beforeToolCallback', callbacks.before(call))
+      : undefined,
+  );
+  if ('asked' in before) return before;
+  const { value: answer } = before;
+  if (answer === undefined) assertApproved(attempt);
+  let result: Pick<CallOutcome, 'response' | 'parts'>;
+  if (answer === undefined) {
+    const stateDelta = prepared ? {} : structuredClone(context.actions.stateDelta);
+    const ran = await unlessAsked(attempt, { prepared: true, stateDelta }, () => runTool(attempt));
+    if ('asked' in ran) return ran;
+    result = resultOf(tool, ran.value);
+  } else {
+    result = { response: answer };
+  }
   const actions = effectsOf(context);
   if (!callbacks.has('afterToolCallback')) return { ...result, failed: false, actions };
   const wasCancelled = attempt.current.signal.aborted;
@@ -50,8 +83,31 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome> {
   }
 }
 
+/** Whoever has asked a person has nothing else to say, whatever came back or was thrown. */
+async function unlessAsked<T>(
+  { call, current, timeout }: ToolAttempt,
+  so: Omit<AskedPerson, 'asked'>,
+  run: () => Promise<T>,
+): Promise<{ value: T } | AskedPerson> {
+  let ran: { value: T } | undefined;
+  try {
+    ran = { value: await run() };
+  } catch (error) {
+    if (askedOf(call.context) === undefined || current.signal.aborted || timeout.aborted) throw error;
+  }
+  const asked = askedOf(call.context);
+  if (asked !== undefined && current.signal.aborted) throw current.aborted();
+  return asked === undefined ? (ran as { value: T }) : { asked, ...so };
+}
+
+function assertApproved({ call: { args }, approvedArgs }: ToolAttempt): void {
+  if (approvedArgs === undefined || canonicalJson(args) === canonicalJson(approvedArgs)) return;
+  throw new ToolChanged('callbacks would run it with other arguments than those approved');
+}
+
 function runTool({
   call: { tool, args, context },
+  hasPassed,
   current,
   timeout,
   cancellation,
@@ -60,12 +116,14 @@ function runTool({
 }: ToolAttempt): Promise<unknown> {
   return report.running(args, async () => {
     const left = new AbortController();
-    const work = tool.runAsync({
+    const request: RunAsyncToolRequest = {
       args,
       toolContext: context,
       leftSignal: left.signal,
       ...(onChunk === undefined ? {} : { onChunk }),
-    });
+    };
+    const isOpen = hasPassed || tool.gate?.confirmation === undefined;
+    const work = isOpen ? tool.runAsync(request) : runUnlessKept(tool, request);
     try {
       return await whicheverComesFirst(work, [
         [current.signal, current.aborted],
@@ -79,6 +137,11 @@ function runTool({
       left.abort();
     }
   });
+}
+
+/** Of a call that was planned when its tool had no gate, or by a worker that didn't know of it. */
+async function runUnlessKept(tool: BaseTool, request: RunAsyncToolRequest): Promise<unknown> {
+  return (await keptFromRunning(tool, request)) ?? (await tool.runAsync(request));
 }
 
 /** @throws CallbackFailed where the call's time is used up before there is an answer. */

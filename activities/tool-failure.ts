@@ -25,6 +25,45 @@ export class UnknownOutcome extends Error {
   }
 }
 
+/** What was approved is not what would run now. Nothing has run. */
+export class ToolChanged extends Error {
+  readonly code = 'HOLDFAST_TOOL_CHANGED';
+  readonly retryable = false;
+  override readonly name = 'ToolChanged';
+
+  constructor(how?: string) {
+    super(how === undefined ? TOOL_CHANGED : `${TOOL_CHANGED}: ${how}`);
+    this.stack = '';
+  }
+}
+
+/** What the model is told of a call whose tool isn't the one any more that was approved. */
+export const TOOL_CHANGED = 'tool changed since the approval';
+
+/** A call has asked, and nobody has answered in time. */
+export class NeverAnswered extends Error {
+  readonly code = 'HOLDFAST_NEVER_ANSWERED';
+  readonly retryable = false;
+  override readonly name = 'NeverAnswered';
+
+  constructor(kind: 'credential' | 'input') {
+    super(`nobody has given the ${kind === 'input' ? 'answer' : 'credential'} that this call waited for`);
+    this.stack = '';
+  }
+}
+
+/** A call asks, and asks again. */
+export class AsksTooOften extends Error {
+  readonly code = 'HOLDFAST_ASKS_TOO_OFTEN';
+  readonly retryable = false;
+  override readonly name = 'AsksTooOften';
+
+  constructor(tool: BaseTool) {
+    super(`Error in tool '${tool.name}': a call asks people too often`);
+    this.stack = '';
+  }
+}
+
 /** What a call is settled with that no attempt lived to settle. */
 export class UnsettledError extends Error {
   readonly code = 'HOLDFAST_UNSETTLED_CALL';

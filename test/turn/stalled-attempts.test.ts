@@ -10,6 +10,7 @@ import { createActivities, type HoldfastActivities } from '../../activities/crea
 import { TurnMetrics } from '../../activities/telemetry/turn-metrics.ts';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { Event } from '../../src/events/event.ts';
 import { TranscriptCache } from '../../src/flows/transcript-cache.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
@@ -112,6 +113,7 @@ function activitiesOf(deployed: App): HoldfastActivities {
     transcripts: new TranscriptCache(),
     logger: { debug: silent, info: silent, warn: silent, error: silent },
     telemetry: { tracing: undefined, metrics: new TurnMetrics(noopMetricMeter) },
+    credentials: new CredentialVault(store, undefined),
     transcriptUrl: undefined,
     searchAttributes: false,
     conceal: false,
