@@ -41,7 +41,8 @@ type UnitOfAnyCase = Unit | Uppercase<Unit> | Lowercase<Unit>;
  */
 export type Duration = number | `${number}` | `${number}${UnitOfAnyCase}` | `${number} ${UnitOfAnyCase}`;
 
-const LONGEST = 10 * 365 * 86_400_000;
+/** `'10 years'`, of 365.25 days each. */
+const LONGEST = 3_652.5 * 86_400_000;
 
 /**
  * Reads a duration: milliseconds, or text as Temporal takes it (`'30s'`, `'5 minutes'`).

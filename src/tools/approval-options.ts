@@ -108,8 +108,8 @@ export function resolveApproval(owner: string, field: string, options: unknown =
 
 function assertQuorum(read: OptionReader, { approvers, quorum = 1 }: ResolvedApproval): void {
   if (approvers === undefined || quorum <= approvers.length) return;
-  const people = approvers.length === 1 ? '1 approver' : `${approvers.length} approvers`;
-  read.fail('quorum', `${quorum} approvals of different people, and there is ${people}: name more of them`);
+  const there = approvers.length === 1 ? 'is 1 approver' : `are ${approvers.length} approvers`;
+  read.fail('quorum', `${quorum} approvals of different people, and there ${there}: name more of them`);
 }
 
 function assertExpiry(read: OptionReader, approval: ResolvedApproval): void {

@@ -2,8 +2,9 @@ import * as adk from '@google/adk';
 import type { Tool } from '@google/genai';
 import { describe, expect, test } from 'vitest';
 import { BaseAgent } from '../../src/agents/base-agent.ts';
-import { createEventActions } from '../../src/events/event-actions.ts';
+import { createEventActions, type ToolConfirmation } from '../../src/events/event-actions.ts';
 import { BaseTool, type ToolProcessLlmRequest } from '../../src/tools/base-tool.ts';
+import { approvalTool } from '../../src/tools/built-in/approval-tool.ts';
 import { CODE_EXECUTION } from '../../src/tools/built-in/code-execution-tool.ts';
 import { ENTERPRISE_WEB_SEARCH } from '../../src/tools/built-in/enterprise-web-search-tool.ts';
 import { ESCALATE } from '../../src/tools/built-in/escalate-tool.ts';
@@ -18,9 +19,11 @@ import { TransferToTool } from '../../src/tools/built-in/transfer-to-tool.ts';
 import { URL_CONTEXT } from '../../src/tools/built-in/url-context-tool.ts';
 import { VertexAiSearchTool } from '../../src/tools/built-in/vertex-ai-search-tool.ts';
 import { VertexRagRetrievalTool } from '../../src/tools/built-in/vertex-rag-retrieval-tool.ts';
-import type { Context } from '../../src/tools/context.ts';
+import { CallQuestions } from '../../src/tools/call-questions.ts';
+import { askedOf, type Context } from '../../src/tools/context.ts';
+import { questionOf, termsOf } from '../../src/tools/tool-gate.ts';
 import { refusal } from './refusal.ts';
-import { contextWith, emptyRequest } from './tool-context.ts';
+import { callOf, contextWith, emptyRequest } from './tool-context.ts';
 
 const run = (tool: BaseTool, args: Record<string, unknown> = {}, toolContext: Context = contextWith()) =>
   tool.runAsync({ args, toolContext });
@@ -105,19 +108,11 @@ describe('questions to the user [builtin.ask]', () => {
     expect(tool.isLongRunning).toBe(true);
   });
 
-  test('a choice is refused until there are gates', async () => {
-    await expect(run(getUserChoiceTool, { options: ['a', 'b'] })).rejects.toMatchObject({
-      code: 'HOLDFAST_GATE_UNSUPPORTED',
-      retryable: false,
-    });
-  });
-
-  test('a question is refused and ends the turn, since its model would not see the refusal', async () => {
-    const context = contextWith();
-    expect(await run(requestInputTool, { message: 'Name?' }, context)).toEqual({
-      error: expect.stringContaining('no gates'),
-    });
-    expect(context.actions.skipSummarization).toBe(true);
+  test.each<[BaseTool, Record<string, unknown>]>([
+    [getUserChoiceTool, { options: ['a', 'b'] }],
+    [requestInputTool, { message: 'Name?' }],
+  ])('fail closed where there is no call that could wait', async (tool, args) => {
+    await expect(run(tool, args)).rejects.toMatchObject({ code: 'HOLDFAST_NO_CALL', retryable: false });
   });
 
   test('take the arguments that ADK’s take', () => {
@@ -129,6 +124,145 @@ describe('questions to the user [builtin.ask]', () => {
       properties: { message: { type: 'string' }, response_schema: { type: 'object' } },
       required: ['message'],
     });
+  });
+});
+
+const answeredWith = (...inputs: unknown[]) =>
+  contextWith({ call: callOf({ questions: new CallQuestions({ inputs }) }) });
+/** What a call of the tool asks, and what comes of it. */
+const asked = async (tool: BaseTool, args: Record<string, unknown>, toolContext = answeredWith()) => {
+  const result = await run(tool, args, toolContext).catch((error: unknown) => error);
+  return { result, asked: askedOf(toolContext) };
+};
+
+describe('adk_request_input [input.request]', () => {
+  test("asks the model's question, with the model's schema", async () => {
+    const schema = { type: 'object', properties: { street: { type: 'string' } }, required: ['street'] };
+    const question = { message: 'Where to?', response_schema: schema };
+    expect(await asked(requestInputTool, question)).toMatchObject({
+      asked: { kind: 'input', message: 'Where to?', responseSchema: schema },
+    });
+    const answer = { street: 'Ringstraße' };
+    expect(await run(requestInputTool, question, answeredWith(answer))).toEqual(answer);
+    expect(await run(requestInputTool, { message: 'Name?' }, answeredWith('Ada'))).toBe('Ada');
+  });
+
+  test('tells the model of a schema that is none, at once', async () => {
+    const { result, asked: question } = await asked(requestInputTool, {
+      message: '?',
+      response_schema: { type: 'nonsense' },
+    });
+    expect(result).toMatchObject({
+      code: 'HOLDFAST_INVALID_ARGUMENTS',
+      retryable: false,
+      message: expect.stringContaining('response_schema is no JSON Schema'),
+    });
+    expect(question).toBeUndefined();
+  });
+});
+
+describe('get_user_choice [input.choice]', () => {
+  test('lets a person choose what is offered, and nothing else', async () => {
+    expect(await asked(getUserChoiceTool, { options: ['red', 'blue', 'red'] })).toMatchObject({
+      asked: {
+        kind: 'input',
+        message: 'Please choose one of the options.',
+        responseSchema: { type: 'string', enum: ['red', 'blue'] },
+        payload: { options: ['red', 'blue'] },
+      },
+    });
+    const choose = (choice: unknown) =>
+      run(getUserChoiceTool, { options: ['red', 'blue'] }, answeredWith(choice));
+    expect(await choose('blue')).toBe('blue');
+    await expect(choose('green')).rejects.toMatchObject({ code: 'HOLDFAST_INPUT_MISMATCH' });
+  });
+
+  test('nothing to choose from is an error', async () => {
+    const { result, asked: question } = await asked(getUserChoiceTool, { options: [] });
+    expect(result).toMatchObject({
+      retryable: false,
+      message: "Error in tool 'get_user_choice': there is nothing to choose from: give at least one option",
+    });
+    expect(question).toBeUndefined();
+  });
+});
+
+describe('an approval tool [confirm.approval]', () => {
+  const args = { action: 'drop the "orders" table', reason: 'it is old' };
+
+  test('waits for an approval of each call, by the same gate as any tool', async () => {
+    const ask = approvalTool({ approval: { approvers: ['mira'], expiresIn: '2 hours' } });
+    expect(ask.name).toBe('request_approval');
+    expect(ask.gate).toMatchObject({ confirmation: { when: 'always', by: 'flag' } });
+    expect(termsOf(ask)).toEqual({ approvers: ['mira'], expiresIn: 7_200_000 });
+    expect(ask.durable).toMatchObject({ onUnknownOutcome: 'fail', retry: { maximumAttempts: 1 } });
+    expect(await questionOf(ask, args, contextWith())).toEqual({
+      hint:
+        'An agent asks for an approval. The action, in its words: "drop the \\"orders\\" table". ' +
+        'The reason, in its words: "it is old".',
+    });
+  });
+
+  test('tells the model that it was approved, and what the person has added', async () => {
+    const ask = approvalTool();
+    const runs = (toolConfirmation: ToolConfirmation) =>
+      run(
+        ask,
+        args,
+        contextWith({
+          call: callOf({ questions: new CallQuestions({ passed: ask.gate }) }),
+          toolConfirmation,
+        }),
+      );
+    const { action } = args;
+    expect(await runs({ hint: '', confirmed: true })).toEqual({ status: 'approved', action });
+    expect(await runs({ hint: '', confirmed: true, payload: { until: 'May' } })).toEqual({
+      status: 'approved',
+      action,
+      payload: { until: 'May' },
+    });
+  });
+
+  test('asks the model for what people need to know', () => {
+    const ask = approvalTool({
+      name: 'ask_mira',
+      description: 'Asks Mira.',
+      requiredFields: ['ticket', 'reason'],
+    });
+    expect(ask._getDeclaration()).toMatchObject({
+      name: 'ask_mira',
+      description: 'Asks Mira.',
+      parametersJsonSchema: {
+        properties: {
+          action: { type: 'string' },
+          reason: { type: 'string', description: 'Why approval is needed' },
+          details: { type: 'object' },
+          ticket: { type: 'string' },
+        },
+        required: ['action', 'reason', 'ticket'],
+      },
+    });
+  });
+
+  test('a long action is cut in the question', async () => {
+    const question = await questionOf(
+      approvalTool(),
+      { action: 'x'.repeat(5_000), reason: 'r' },
+      contextWith(),
+    );
+    expect(question?.hint.length).toBeLessThan(700);
+  });
+
+  test.each<[object, string]>([
+    [{ requiredFields: 'ticket' }, 'approvalTool: requiredFields: expected a list of names, got string'],
+    [{ aproval: {} }, 'approvalTool: aproval: unknown option; did you mean "approval"?'],
+    [{ name: 'holdfast.x' }, 'FunctionTool: name: must not start with "holdfast."'],
+    [
+      { approval: { approvers: [] } },
+      'FunctionTool "request_approval": approval.approvers: the list is empty',
+    ],
+  ])('refuses %j', (options, message) => {
+    expect(refusal(() => approvalTool(options)).message).toContain(message);
   });
 });
 

@@ -233,24 +233,6 @@ test("artifacts and memory without a service throw ADK's errors [context.service
   await expect(context.searchMemory('tents')).rejects.toMatchObject(error('Memory'));
 });
 
-test('asking a person is refused, saying that gates come later [builtin.ask]', () => {
-  const context = new Context({ ...init, call: call() });
-  const authConfig = { authScheme: {}, credentialKey: 'k' };
-  for (const [name, ask] of Object.entries({
-    requestConfirmation: () => context.requestConfirmation({ hint: 'sure?' }),
-    requestCredential: () => context.requestCredential(authConfig),
-    getAuthResponse: () => context.getAuthResponse(authConfig),
-  })) {
-    expect(ask, name).toThrow(
-      `context.${name}: this release of Holdfast has no gates, they come with a later one; nothing was run`,
-    );
-    expect(ask, name).toThrow(
-      expect.objectContaining({ code: 'HOLDFAST_GATE_UNSUPPORTED', retryable: false }),
-    );
-  }
-  expect(context.actions).toEqual(createEventActions());
-});
-
 test('a call hears of its cancellation, anything else has none to hear of [tool.task]', () => {
   const handlers: (() => unknown)[] = [];
   const onCancel = (handler: () => unknown) => handlers.push(handler);

@@ -31,6 +31,7 @@ test.each<[DurableOptions, object]>([
   [{ heartbeatTimeout: '1m' }, { heartbeatTimeout: 60_000 }],
   [{ idempotent: false }, { idempotent: false, onUnknownOutcome: 'fail' }],
   [{ idempotent: false, onUnknownOutcome: 'retry' }, { onUnknownOutcome: 'retry' }],
+  [{ idempotent: false, onUnknownOutcome: 'ask' }, { onUnknownOutcome: 'ask' }],
   [{ execution: 'local' }, { execution: 'local', timeout: 10_000 }],
   [{ execution: 'local', timeout: '30s' }, { timeout: 30_000 }],
   [{ sensitive: ['card', 'result'] }, { sensitive: ['card', 'result'] }],
@@ -80,8 +81,12 @@ describe('refuses, naming the field [define.refuse]', () => {
     [{ retry: { maxAttempts: 3 } }, 'retry.maxAttempts', 'unknown option; did you mean "maximumAttempts"?'],
     [{ retry: { nonRetryableErrorTypes: [] } }, 'retry.nonRetryableErrorTypes', 'unknown option'],
     [{ idempotent: 'no' }, 'idempotent', 'expected true or false, got string'],
-    [{ onUnknownOutcome: 'ask' }, 'onUnknownOutcome', `expected 'retry' or 'fail'`],
-    [{ onUnknownOutcome: 'retyr' }, 'onUnknownOutcome', `expected 'retry' or 'fail'; did you mean "retry"?`],
+    [{ onUnknownOutcome: 'give up' }, 'onUnknownOutcome', `expected 'retry' or 'fail' or 'ask'`],
+    [
+      { onUnknownOutcome: 'retyr' },
+      'onUnknownOutcome',
+      `expected 'retry' or 'fail' or 'ask'; did you mean "retry"?`,
+    ],
     [{ isConcurrencySafe: 1 }, 'isConcurrencySafe', 'expected true or false, got number'],
     [{ execution: 'remote' }, 'execution', `expected 'activity' or 'local'`],
     [
@@ -107,11 +112,6 @@ describe('refuses, naming the field [define.refuse]', () => {
     [{ time_out: 5 }, 'time_out', 'unknown option; did you mean "timeout"?'],
     [{ retries: 5 }, 'retries', 'unknown option; did you mean "retry"?'],
     [{ zzzzzzzz: 5 }, 'zzzzzzzz', 'unknown option'],
-    [
-      { requireConfirmation: true },
-      'requireConfirmation',
-      'an option of ADK that this release of Holdfast does not have; leave it out',
-    ],
   ])('%j', (options, field, problem) => {
     const error = refusal(() => pay(options));
     expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION', field, problem });

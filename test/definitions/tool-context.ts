@@ -1,7 +1,7 @@
 import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { BaseToolParams } from '../../src/tools/base-tool.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { ContextInit } from '../../src/tools/context-init.ts';
+import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
 import { tool } from '../../src/tools/tool.ts';
 
 export const INIT: ContextInit = {
@@ -15,6 +15,16 @@ export const INIT: ContextInit = {
 };
 
 export const contextWith = (init: Partial<ContextInit> = {}) => new Context({ ...INIT, ...init });
+
+/** A call that remembers nothing. */
+export const callOf = (init: Partial<CallInit> = {}): CallInit => ({
+  callId: 'call_0',
+  callKey: 'e-1.1.0',
+  attempt: 1,
+  heartbeat: () => undefined,
+  once: { get: () => undefined, put: async (_, value) => value },
+  ...init,
+});
 
 export const emptyRequest = (model = 'gemini-2.5-flash'): LlmRequest => ({
   model,

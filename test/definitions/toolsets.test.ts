@@ -5,14 +5,16 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { BaseToolset, isBaseToolset, type ToolPredicate } from '../../src/tools/base-toolset.ts';
 import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
 import { requestInputTool } from '../../src/tools/built-in/request-input-tool.ts';
-import type { Context } from '../../src/tools/context.ts';
+import { CallQuestions } from '../../src/tools/call-questions.ts';
+import { askedOf, type Context } from '../../src/tools/context.ts';
 import { filterToolset, stringPredicate } from '../../src/tools/filter-toolset.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { StaticToolset } from '../../src/tools/static-toolset.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { questionOf } from '../../src/tools/tool-gate.ts';
 import { type ConfirmationProvider, withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { refusal } from './refusal.ts';
-import { contextWith, declared, emptyRequest, named } from './tool-context.ts';
+import { callOf, contextWith, declared, emptyRequest, named } from './tool-context.ts';
 
 const context = contextWith();
 
@@ -158,64 +160,105 @@ describe('filterToolset [toolset.filter]', () => {
   });
 });
 
-describe('withConfirmation [toolset.filter]', () => {
+describe('withConfirmation [confirm.toolset]', () => {
   const pay = tool({
     name: 'pay',
     description: 'Pays.',
     parameters: z.object({ amount: z.number() }),
     execution: 'local',
-    retry: { maximumAttempts: 2 },
+    retry: { maximumAttempts: 2, initialInterval: 5 },
     cancel: () => true,
     execute: ({ amount }) => ({ paid: amount }),
   });
-  const guarded = async (required: boolean, provider?: ConfirmationProvider) => {
-    const [only] = await withConfirmation(new StaticToolset([pay]), required, provider).getTools(context);
+  const guarded = async (required: boolean, provider?: ConfirmationProvider, inner: BaseTool = pay) => {
+    const [only] = await withConfirmation(new StaticToolset([inner]), required, provider).getTools(context);
     if (only === undefined) throw new Error('no tool');
     return only;
   };
-  const run = (of: BaseTool, amount = 5) => of.runAsync({ args: { amount }, toolContext: context });
+  const asks = (of: BaseTool, amount = 5) => questionOf(of, { amount }, context);
+  const hint = expect.stringContaining('tool call pay()');
 
-  test('a call that needs an approval fails closed', async () => {
-    await expect(run(await guarded(true))).rejects.toMatchObject({
-      code: 'HOLDFAST_GATE_UNSUPPORTED',
-      retryable: false,
-      message: expect.stringMatching(/^tool 'pay' needs an approval: .* later one; nothing was run$/),
-    });
-    expect(await run(await guarded(false))).toEqual({ paid: 5 });
+  test('the flag gates all calls', async () => {
+    expect(await asks(await guarded(true))).toEqual({ hint });
+    expect(await guarded(false)).toBe(pay);
   });
 
   test("a provider's answer counts, not the flag", async () => {
     const dear: ConfirmationProvider = async (name, { amount }, of) =>
       name === 'pay' && Number(amount) > 100 && of.userId === 'ada';
-    expect(await run(await guarded(true, dear))).toEqual({ paid: 5 });
-    await expect(run(await guarded(false, dear), 500)).rejects.toThrow('needs an approval');
-    await expect(run(await guarded(false, (() => undefined) as never))).rejects.toThrow('needs an approval');
+    expect(await asks(await guarded(true, dear))).toBeUndefined();
+    expect(await asks(await guarded(false, dear), 500)).toEqual({ hint });
+    expect(await asks(await guarded(false, (() => undefined) as never))).toEqual({ hint });
+    const words = await guarded(false, () => ({ hint: 'Pay?', payload: [1] }));
+    expect(await asks(words)).toEqual({ hint: 'Pay?', payload: [1] });
   });
 
   test('a provider cannot change what is run', async () => {
-    const meddling: ConfirmationProvider = (_, args) => {
-      args.amount = 0;
+    const args = { amount: 5 };
+    const meddling: ConfirmationProvider = (_, copy) => {
+      copy.amount = 0;
       return false;
     };
-    expect(await run(await guarded(true, meddling))).toEqual({ paid: 5 });
+    expect(await questionOf(await guarded(true, meddling), args, context)).toBeUndefined();
+    expect(args).toEqual({ amount: 5 });
+  });
+
+  test('a tool that is run by something else than a call of it asks, or fails closed', async () => {
+    const confirmed = await guarded(true);
+    const run = (toolContext: Context) => confirmed.runAsync({ args: { amount: 5 }, toolContext });
+    await expect(run(context)).rejects.toMatchObject({ code: 'HOLDFAST_NO_CALL', retryable: false });
+    const inCall = contextWith({ call: callOf() });
+    expect(await run(inCall)).toMatchObject({ error: expect.stringContaining('requires confirmation') });
+    expect(askedOf(inCall)).toEqual({ kind: 'confirmation', hint });
+    const questions = new CallQuestions({ passed: confirmed.gate });
+    expect(await run(contextWith({ call: callOf({ questions }) }))).toEqual({ paid: 5 });
+  });
+
+  test("a tool's own gate stays: its calls wait where either says so", async () => {
+    const own = tool({
+      name: 'pay',
+      description: 'Pays.',
+      parameters: z.object({ amount: z.string().transform(Number).or(z.number()) }),
+      requireConfirmation: ({ amount }) => amount > 100,
+      confirmationHint: ({ amount }) => `Pay ${amount}?`,
+      approval: { approvers: ['mira'], expiresIn: '1h' },
+      authConfig: { credentialKey: 'bank', authScheme: { type: 'apiKey' } },
+      onUnknownOutcome: 'retry',
+      execute: ({ amount }) => amount,
+    });
+    const lax = await guarded(true, () => false, own);
+    expect(await asks(lax)).toBeUndefined();
+    expect(await asks(lax, 500)).toEqual({ hint: 'Pay 500?' });
+    expect(await asks(await guarded(true, undefined, own))).toEqual({ hint: 'Pay 5?' });
+    expect(await questionOf(lax, { amount: '500' }, context)).toEqual({ hint: 'Pay 500?' });
+    expect(lax.gate).toMatchObject({ approval: own.gate?.approval, authConfig: own.gate?.authConfig });
+    expect(lax.durable).toEqual(own.durable);
+    expect(await asks(await guarded(false, undefined, own), 500)).toEqual({ hint: 'Pay 500?' });
   });
 
   test('the tool is otherwise what it was, and its gate is not passed by the request', async () => {
     const confirmed = await guarded(true);
     expect(confirmed._getDeclaration()).toEqual(pay._getDeclaration());
-    expect(confirmed.durable).toEqual(pay.durable);
+    // One run for each approval, in an activity, which can wait.
+    expect(confirmed.durable).toEqual({
+      ...pay.durable,
+      execution: 'activity',
+      onUnknownOutcome: 'fail',
+      retry: { ...pay.durable.retry, maximumAttempts: 1 },
+    });
     expect([confirmed.supportsCancellation(), await confirmed.cancel('c')]).toEqual([true, true]);
+    await expect(confirmed.checkArguments({ amount: 'much' })).rejects.toMatchObject({
+      code: 'HOLDFAST_INVALID_ARGUMENTS',
+    });
     const request = emptyRequest();
     await confirmed.processLlmRequest({ toolContext: context, llmRequest: request });
     expect(declared(request)).toEqual(['pay']);
     expect(request.toolsDict.pay).toBe(confirmed);
   });
 
-  test('tools that are not called stay as they are', async () => {
+  test('tools that are not called, or only ask people, stay as they are', async () => {
     const toolset = withConfirmation(new StaticToolset([GOOGLE_SEARCH, requestInputTool]), true);
-    const [search, input] = await toolset.getTools(context);
-    expect(search).toBe(GOOGLE_SEARCH);
-    expect(input?.name).toBe('adk_request_input');
+    expect(await toolset.getTools(context)).toEqual([GOOGLE_SEARCH, requestInputTool]);
   });
 
   test.each<[string, () => unknown, string]>([

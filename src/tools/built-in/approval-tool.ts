@@ -2,7 +2,6 @@ import { DefinitionError } from '../../schema/definition-error.ts';
 import { isRecord, kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
-import { assertToolNames } from '../base-toolset.ts';
 import { FunctionTool } from '../function-tool.ts';
 
 /** Options of {@link approvalTool}. Fields: `approvaltool.Config` of kadirpekel/hector, and who decides. */
@@ -42,7 +41,7 @@ export function approvalTool(options: ApprovalToolOptions = {}): FunctionTool {
   assertKnownFields(owner, options, FIELDS);
   const chosen: ApprovalToolOptions = options;
   const { name = 'request_approval', description = DESCRIPTION, requiredFields = [], approval } = chosen;
-  assertToolNames(owner, 'requiredFields', requiredFields);
+  assertFieldNames(owner, requiredFields);
   return new FunctionTool({
     name,
     description,
@@ -77,6 +76,18 @@ function parametersWith(requiredFields: readonly string[]) {
     },
     required: [...new Set(['action', 'reason', ...requiredFields])],
   };
+}
+
+function assertFieldNames(owner: string, names: unknown): void {
+  const field = 'requiredFields';
+  if (!Array.isArray(names)) {
+    throw new DefinitionError({ owner, field, problem: `expected a list of names, got ${kindOf(names)}` });
+  }
+  for (const [index, name] of names.entries()) {
+    if (typeof name === 'string' && name !== '') continue;
+    const problem = `expected the name of an argument, got ${name === '' ? "''" : kindOf(name)}`;
+    throw new DefinitionError({ owner, field: `${field}[${index}]`, problem });
+  }
 }
 
 /** As JSON, so that nothing in it passes for words of ours. */

@@ -1,0 +1,510 @@
+import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { ApprovalOptions } from '../../src/tools/approval-options.ts';
+import { BaseTool } from '../../src/tools/base-tool.ts';
+import { CallQuestions } from '../../src/tools/call-questions.ts';
+import { askedOf } from '../../src/tools/context.ts';
+import type { GateOptions } from '../../src/tools/gate-options.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { gateDigestOf, questionOf, termsOf } from '../../src/tools/tool-gate.ts';
+import { refusal } from './refusal.ts';
+import { callOf, contextWith } from './tool-context.ts';
+
+const HOUR = 3_600_000;
+const parameters = z.object({ amount: z.number(), note: z.string().default('none') });
+const run = vi.fn(({ amount }: { amount: number }) => ({ paid: amount }));
+
+type Pay = GateOptions<z.output<typeof parameters>> & { execution?: 'local'; sensitive?: string[] };
+const pay = (options: Pay = {}) =>
+  tool({ name: 'pay', description: 'Pays.', parameters, execute: run, ...options });
+const approved = (approval: ApprovalOptions) => pay({ requireConfirmation: true, approval });
+const asks = (of: BaseTool, args: Record<string, unknown> = { amount: 5 }) =>
+  questionOf(of, args, contextWith({ call: callOf() }));
+
+const DEFAULT_HINT =
+  'Please approve or reject the tool call pay() by responding with a FunctionResponse with an expected ToolConfirmation payload.';
+const BEARER = { credentialKey: 'bank', authScheme: { type: 'http', scheme: 'bearer' } };
+
+describe('whether a call waits [confirm.require]', () => {
+  test.each<[string, Pay]>([
+    ['says nothing', {}],
+    ['says no', { requireConfirmation: false }],
+    ['says no by the other name', { requiresApproval: false }],
+  ])('not where the tool %s: it has no gate', async (_, options) => {
+    expect(pay(options).gate).toBeUndefined();
+    expect(await asks(pay(options))).toBeUndefined();
+    expect(termsOf(pay(options))).toEqual({});
+  });
+
+  test.each<[string, Pay]>([
+    ['a flag', { requireConfirmation: true }],
+    ['the other name of the flag', { requiresApproval: true }],
+    ['both names', { requireConfirmation: true, requiresApproval: true }],
+    ['a predicate that says yes', { requireConfirmation: () => true }],
+    ['a predicate that says nothing', { requireConfirmation: (() => undefined) as never }],
+    ['a predicate that says 0', { requireConfirmation: (() => 0) as never }],
+    [
+      'a provider over a flag that says no',
+      { requireConfirmation: false, requireConfirmationProvider: () => true },
+    ],
+  ])('by %s', async (_, options) => {
+    expect(await asks(pay(options))).toEqual({ hint: DEFAULT_HINT });
+  });
+
+  test("a provider's no counts more than the flag, and more than a predicate", async () => {
+    const requireConfirmationProvider = async () => false;
+    expect(await asks(pay({ requireConfirmation: true, requireConfirmationProvider }))).toBeUndefined();
+    expect(await asks(pay({ requireConfirmation: () => true, requireConfirmationProvider }))).toBeUndefined();
+  });
+
+  test('predicates get the arguments as the function would, in a copy, and a context', async () => {
+    const args = { amount: 500 };
+    const dear = pay({
+      requireConfirmation: (input, context) => {
+        const isDear = input.amount > 100 && input.note === 'none' && context.userId === 'ada';
+        input.amount = 0;
+        return isDear;
+      },
+    });
+    expect(await asks(dear, args)).toBeDefined();
+    expect(args).toEqual({ amount: 500 });
+    expect(await asks(dear, { amount: 5 })).toBeUndefined();
+  });
+
+  test('a provider says what people are asked, and what the tool gets back', async () => {
+    const provider = (hint?: string) =>
+      pay({
+        requireConfirmationProvider: ({ amount }) => ({ ...(hint ? { hint } : {}), payload: { amount } }),
+      });
+    expect(await asks(provider('Pay?'))).toEqual({ hint: 'Pay?', payload: { amount: 5 } });
+    expect(await asks(provider())).toEqual({ hint: DEFAULT_HINT, payload: { amount: 5 } });
+  });
+
+  test.each<[string, Pay, string]>([
+    [
+      'throws',
+      {
+        requireConfirmation: () => {
+          throw new Error('no rates');
+        },
+      },
+      "Error in tool 'pay': requireConfirmation: no rates",
+    ],
+    [
+      'rejects',
+      { requireConfirmationProvider: () => Promise.reject(new Error('no rates')) },
+      "Error in tool 'pay': requireConfirmationProvider: no rates",
+    ],
+    [
+      'has a payload without a JSON form',
+      { requireConfirmationProvider: () => ({ payload: { big: 1n } }) },
+      "Error in tool 'pay': requireConfirmationProvider: payload: big: JSON has no bigint; give a number or a string",
+    ],
+    [
+      'throws for its hint',
+      {
+        requireConfirmation: true,
+        confirmationHint: () => {
+          throw new Error('no words');
+        },
+      },
+      "Error in tool 'pay': confirmationHint: no words",
+    ],
+  ])('one that %s keeps the call from running', async (_, options, message) => {
+    await expect(asks(pay(options))).rejects.toMatchObject({ message, retryable: false });
+  });
+
+  test('arguments that the tool would refuse are refused, and nobody is asked', async () => {
+    const predicate = vi.fn(() => true);
+    const error = { code: 'HOLDFAST_INVALID_ARGUMENTS', retryable: false };
+    await expect(asks(pay({ requireConfirmation: predicate }), { amount: 'much' })).rejects.toMatchObject(
+      error,
+    );
+    expect(predicate).not.toHaveBeenCalled();
+    await expect(pay().checkArguments({ amount: 'much' })).rejects.toMatchObject(error);
+    await expect(pay().checkArguments({})).rejects.toThrow(
+      'mandatory input parameters are not present:\namount',
+    );
+    await expect(pay().checkArguments({ amount: 5 })).resolves.toBeUndefined();
+  });
+
+  test('FunctionTool says so as in ADK', async () => {
+    const dear = pay({ requireConfirmation: ({ amount }) => amount > 100 });
+    expect(await dear.checkRequireConfirmation({ amount: 5 }, contextWith())).toBe(false);
+    expect(await dear.checkRequireConfirmation({ amount: 500 }, contextWith())).toBe(true);
+  });
+
+  test('any tool may have a gate; one without a schema takes any arguments', async () => {
+    class Plain extends BaseTool {
+      constructor() {
+        super({ name: 'plain', description: '', requireConfirmation: (args) => args.all === true });
+      }
+      override async runAsync() {
+        return {};
+      }
+    }
+    expect(await asks(new Plain(), { all: true })).toBeDefined();
+    expect(await asks(new Plain(), { all: false })).toBeUndefined();
+    await expect(new Plain().checkArguments({ whatever: 1 })).resolves.toBeUndefined();
+  });
+});
+
+describe('the question [confirm.hint]', () => {
+  test('is the tool’s own where it has one, of the arguments', async () => {
+    const confirmationHint = ({ amount, note }: { amount: number; note: string }) =>
+      `Pay ${amount} (${note})?`;
+    expect(await asks(pay({ requireConfirmation: true, confirmationHint }))).toEqual({
+      hint: 'Pay 5 (none)?',
+    });
+  });
+
+  test.each([[''], [undefined], [7]])('%j is none: the default names the tool', async (words) => {
+    const hinted = pay({ requireConfirmation: true, confirmationHint: (() => words) as never });
+    expect(await asks(hinted)).toEqual({ hint: DEFAULT_HINT });
+  });
+
+  test('is never longer than people read', async () => {
+    const long = pay({ requireConfirmation: true, confirmationHint: () => '\ud83d\udcb6'.repeat(600_000) });
+    const hint = (await asks(long))?.hint ?? '';
+    expect(hint).toHaveLength(2_000);
+    expect(hint.isWellFormed()).toBe(true);
+    expect(hint.endsWith('…')).toBe(true);
+  });
+});
+
+describe('defaults of a tool that waits [confirm.once]', () => {
+  test('one run for each approval', () => {
+    const { durable } = pay({ requireConfirmation: () => false });
+    expect(durable).toMatchObject({ onUnknownOutcome: 'fail', retry: { maximumAttempts: 1 } });
+    const chosen = tool({
+      name: 'pay',
+      description: '',
+      requireConfirmation: true,
+      onUnknownOutcome: 'ask',
+      retry: { maximumAttempts: 2 },
+      execute: () => 1,
+    });
+    expect(chosen.durable).toMatchObject({ onUnknownOutcome: 'ask', retry: { maximumAttempts: 2 } });
+  });
+
+  test('one that waits for a credential only is run as any other', () => {
+    expect(pay({ authConfig: BEARER }).durable).toEqual(pay().durable);
+  });
+});
+
+describe('who may decide [approval.approvers]', () => {
+  test('durations in milliseconds, defaults left out', () => {
+    const approval: ApprovalOptions = {
+      approvers: ['mira', 'jo'],
+      quorum: 2,
+      expiresIn: '2 hours',
+      onExpiry: 'escalate',
+      escalateTo: ['boss'],
+      escalateAfter: '30 minutes',
+      allowEdit: true,
+      notRequester: true,
+    };
+    expect(termsOf(approved(approval))).toEqual({
+      ...approval,
+      expiresIn: 2 * HOUR,
+      escalateAfter: HOUR / 2,
+    });
+    expect(termsOf(approved({}))).toEqual({});
+    const defaults = {
+      quorum: 1,
+      expiresIn: 'never',
+      onExpiry: 'reject',
+      allowEdit: false,
+      notRequester: false,
+    } as const;
+    expect(termsOf(approved(defaults))).toEqual({});
+    expect(termsOf(approved({ expiresIn: '10 years', onExpiry: 'approve' }))).toEqual({
+      expiresIn: 87_660 * HOUR,
+      onExpiry: 'approve',
+    });
+    expect(termsOf(approved({ quorum: 3 }))).toEqual({ quorum: 3 });
+  });
+
+  test('nothing about it can be changed afterwards', () => {
+    const approvers = ['mira'];
+    const of = approved({ approvers });
+    approvers.push('eve');
+    expect(termsOf(of).approvers).toEqual(['mira']);
+    expect([of.gate, termsOf(of), termsOf(of).approvers].every(Object.isFrozen)).toBe(true);
+  });
+});
+
+describe('refuses, naming the field [define.refuse]', () => {
+  const never = { type: 'reject' } as const;
+  test.each<[object, string, string]>([
+    [
+      { approvers: [] },
+      'approvers',
+      'the list is empty, so nobody could decide: name somebody, or leave it out',
+    ],
+    [{ approvers: 'mira' }, 'approvers', 'expected a list of names, got string'],
+    [
+      { approvers: ['mira', 'jo', 'mira'] },
+      'approvers[2]',
+      'is in the list already: each person counts once',
+    ],
+    [{ approvers: [7] }, 'approvers[0]', 'expected a name, got number'],
+    [{ approvers: [''] }, 'approvers[0]', 'expected a name, got an empty string'],
+    [{ approvers: [' mira'] }, 'approvers[0]', 'a name must not begin or end with a space'],
+    [{ approvers: ['mi\u0000ra'] }, 'approvers[0]', 'a name must have no control characters'],
+    [{ approvers: ['m'.repeat(257)] }, 'approvers[0]', 'must have at most 256 characters'],
+    [
+      { approvers: ['unverified'] },
+      'approvers[0]',
+      'this is what decisions of nobody in particular are recorded under',
+    ],
+    [
+      { escalateTo: [] },
+      'escalateTo',
+      'the list is empty, so nobody could decide: name somebody, or leave it out',
+    ],
+    [{ quorum: 0 }, 'quorum', 'expected a whole number, 1 or more'],
+    [{ quorum: -1 }, 'quorum', 'expected a whole number, 1 or more'],
+    [{ quorum: 1.5 }, 'quorum', 'expected a whole number, 1 or more'],
+    [
+      { approvers: ['mira', 'jo'], quorum: 3 },
+      'quorum',
+      '3 approvals of different people, and there are 2 approvers: name more of them',
+    ],
+    [
+      { approvers: ['mira'], quorum: 2, escalateTo: ['boss'], escalateAfter: '1m' },
+      'quorum',
+      '2 approvals of different people, and there is 1 approver: name more of them',
+    ],
+    [{ expiresIn: 0 }, 'expiresIn', 'must be longer than 0'],
+    [{ expiresIn: -5 }, 'expiresIn', 'must be longer than 0'],
+    [{ expiresIn: '-5s' }, 'expiresIn', 'must be longer than 0'],
+    [{ expiresIn: '11y' }, 'expiresIn', 'must be at most 10 years'],
+    [{ expiresIn: 'soon' }, 'expiresIn', "expected milliseconds or a duration like '30s' or '5 minutes'"],
+    [
+      { expiresIn: '1h', onExpiry: 'aprove' },
+      'onExpiry',
+      `expected 'reject' or 'approve' or 'escalate'; did you mean "approve"?`,
+    ],
+    [
+      { onExpiry: 'approve' },
+      'onExpiry',
+      "'approve' never comes to pass without expiresIn: say when the request expires",
+    ],
+    [
+      { onExpiry: 'escalate', escalateTo: ['boss'] },
+      'onExpiry',
+      "'escalate' never comes to pass without expiresIn: say when the request expires",
+    ],
+    [
+      { onExpiry: 'escalate', expiresIn: '1h' },
+      'onExpiry',
+      "'escalate' needs escalateTo: name those who may decide from then on",
+    ],
+    [
+      { onExpiry: 'approve', expiresIn: '1h', approvers: ['mira'] },
+      'onExpiry',
+      "'approve' would pass by approvers: use 'reject' or 'escalate', or leave approvers out",
+    ],
+    [
+      { onExpiry: 'approve', expiresIn: '1h', quorum: 2 },
+      'onExpiry',
+      "'approve' would pass by quorum: use 'reject' or 'escalate', or leave quorum out",
+    ],
+    [
+      { onExpiry: 'approve', expiresIn: '1h', notRequester: true },
+      'onExpiry',
+      "'approve' would pass by notRequester: use 'reject' or 'escalate', or leave notRequester out",
+    ],
+    [{ escalateAfter: '1m' }, 'escalateAfter', 'needs escalateTo: name those who may decide then'],
+    [{ escalateTo: ['boss'], escalateAfter: 0 }, 'escalateAfter', 'must be longer than 0'],
+    [
+      { escalateTo: ['boss'], escalateAfter: '1h', expiresIn: '1h' },
+      'escalateAfter',
+      'must be shorter than expiresIn, or the request has expired by then',
+    ],
+    [
+      { escalateTo: ['boss'], expiresIn: '1h' },
+      'escalateTo',
+      "nobody is ever asked: give escalateAfter too, or onExpiry: 'escalate'",
+    ],
+    [{ allowEdit: 'yes' }, 'allowEdit', 'expected true or false, got string'],
+    [{ notRequester: 1 }, 'notRequester', 'expected true or false, got number'],
+    [{ aprovers: ['mira'] }, 'aprovers', 'unknown option; did you mean "approvers"?'],
+    [never, 'type', 'unknown option'],
+  ])('approval: %j', (approval, field, problem) => {
+    const error = refusal(() => approved(approval));
+    expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION', field: `approval.${field}`, problem });
+    expect(error.message).toBe(`FunctionTool "pay": approval.${field}: ${problem}`);
+  });
+
+  const UNASKED =
+    'the tool never asks before it runs: set requireConfirmation: true or a function of the arguments, or leave ';
+  test.each<[object, string, string]>([
+    [{ approval: {} }, 'approval', `${UNASKED}approval out`],
+    [{ approval: {}, requireConfirmation: false }, 'approval', `${UNASKED}approval out`],
+    [{ approval: {}, authConfig: BEARER }, 'approval', `${UNASKED}approval out`],
+    [{ confirmationHint: () => 'Pay?' }, 'confirmationHint', `${UNASKED}confirmationHint out`],
+    [{ requireConfirmation: true, approval: 'mira' }, 'approval', 'expected an object, got string'],
+    [
+      { requireConfirmation: 'yes' },
+      'requireConfirmation',
+      'expected true, false or a function of the arguments, got string',
+    ],
+    [
+      { requireConfirmationProvider: true },
+      'requireConfirmationProvider',
+      'expected a function of the arguments, got boolean',
+    ],
+    [
+      { requireConfirmation: true, confirmationHint: 'Pay?' },
+      'confirmationHint',
+      'expected a function of the arguments, got string',
+    ],
+    [
+      { requireConfirmation: false, requiresApproval: true },
+      'requiresApproval',
+      'contradicts requireConfirmation, which is the same option: keep one of them',
+    ],
+    [
+      { requireConfirmation: () => true, requiresApproval: true },
+      'requiresApproval',
+      'contradicts requireConfirmation, which is the same option: keep one of them',
+    ],
+    [{ requiresApproval: 'yes' }, 'requiresApproval', 'expected true or false, got string'],
+    [{ authConfig: 'key' }, 'authConfig', 'expected an object, got string'],
+    [
+      { authConfig: { authScheme: { type: 'apiKey' } } },
+      'authConfig.credentialKey',
+      'required: the name under which the credential is kept',
+    ],
+    [
+      { authConfig: { ...BEARER, credentialKey: '' } },
+      'authConfig.credentialKey',
+      'required: the name under which the credential is kept',
+    ],
+    [
+      { authConfig: { ...BEARER, credentialKey: 5 } },
+      'authConfig.credentialKey',
+      'expected a string, got number',
+    ],
+    [
+      { authConfig: { credentialKey: 'bank' } },
+      'authConfig.authScheme',
+      "expected a security scheme of OpenAPI, like { type: 'http', scheme: 'bearer' }, got undefined",
+    ],
+    [
+      { requireConfirmation: true, execution: 'local' },
+      'execution',
+      "a tool with execution: 'local' runs in the worker that runs the turn, and cannot wait until a person decides; use 'activity'",
+    ],
+    [
+      { authConfig: BEARER, execution: 'local' },
+      'execution',
+      "a tool with execution: 'local' runs in the worker that runs the turn, and cannot wait until the credential is there; use 'activity'",
+    ],
+    [
+      { onUnknownOutcome: 'ask', execution: 'local' },
+      'onUnknownOutcome',
+      "a tool with execution: 'local' is run again after a crash, so it must stand that; use 'activity'",
+    ],
+  ])('%j', (options, field, problem) => {
+    const error = refusal(() => pay(options));
+    expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION', field });
+    expect(error.problem.startsWith(problem), error.problem).toBe(true);
+  });
+});
+
+describe('the digest of a gate [confirm.once]', () => {
+  const gated: Pay = { requireConfirmation: true, approval: { approvers: ['mira'] } };
+
+  test('is the same for the same definition, whatever its functions do', () => {
+    expect(gateDigestOf(pay(gated))).toBe(gateDigestOf(pay(gated)));
+    expect(gateDigestOf(pay({ requireConfirmation: () => true }))).toBe(
+      gateDigestOf(pay({ requireConfirmation: () => false })),
+    );
+    const other = tool({ name: 'pay', description: 'Pays more.', parameters, execute: () => 2, ...gated });
+    expect(gateDigestOf(other)).toBe(gateDigestOf(pay(gated)));
+  });
+
+  test('is another one once the tool is gated, decided or called otherwise', () => {
+    const digests = [
+      pay(gated),
+      pay(),
+      pay({ requireConfirmation: true }),
+      pay({ requireConfirmation: () => true }),
+      pay({ requireConfirmationProvider: () => true }),
+      pay({ ...gated, approval: { approvers: ['mira', 'jo'] } }),
+      pay({ ...gated, approval: { approvers: ['mira'], allowEdit: true } }),
+      pay({ ...gated, authConfig: BEARER }),
+      pay({ ...gated, authConfig: { ...BEARER, credentialKey: 'other' } }),
+      tool({
+        name: 'pay',
+        description: '',
+        parameters: z.object({ amount: z.string() }),
+        execute: run,
+        ...gated,
+      } as never),
+      tool({ name: 'pay2', description: '', parameters, execute: run, ...gated }),
+    ].map(gateDigestOf);
+    expect(new Set(digests).size).toBe(digests.length);
+  });
+
+  test('and the gate itself hold no secret of the auth config', () => {
+    const secret = { authType: 'apiKey', apiKey: 'sk-tulip' };
+    const withSecret = pay({
+      authConfig: { ...BEARER, rawAuthCredential: secret, exchangedAuthCredential: secret },
+    });
+    expect(withSecret.gate?.authConfig).toEqual(BEARER);
+    expect(gateDigestOf(withSecret)).toBe(gateDigestOf(pay({ authConfig: BEARER })));
+  });
+});
+
+describe('a gated tool that another tool runs [confirm.default]', () => {
+  const gated = pay({ requireConfirmation: ({ amount }) => amount > 100 });
+  const inside = (amount: number, init: Parameters<typeof contextWith>[0] = {}) => {
+    const toolContext = contextWith({ call: callOf(), ...init });
+    return { toolContext, result: () => gated.runAsync({ args: { amount }, toolContext }) };
+  };
+
+  test('asks by the context of the call, and does not run', async () => {
+    run.mockClear();
+    const { toolContext, result } = inside(500);
+    expect(await result()).toEqual({
+      error: 'This tool call requires confirmation, please approve or reject.',
+    });
+    expect(run).not.toHaveBeenCalled();
+    expect(askedOf(toolContext)).toEqual({ kind: 'confirmation', hint: DEFAULT_HINT });
+    expect(toolContext.actions).toMatchObject({
+      skipSummarization: true,
+      requestedToolConfirmations: { call_0: { hint: DEFAULT_HINT, confirmed: false } },
+    });
+  });
+
+  test('runs once a person has approved, and not after a rejection', async () => {
+    const approvedCall = inside(500, { toolConfirmation: { hint: '', confirmed: true } });
+    expect(await approvedCall.result()).toEqual({ paid: 500 });
+    run.mockClear();
+    const rejected = inside(500, { toolConfirmation: { hint: '', confirmed: false } });
+    expect(await rejected.result()).toEqual({ error: 'This tool call is rejected.' });
+    const unclear = inside(500, { toolConfirmation: { hint: '', confirmed: 'yes' as never } });
+    expect(await unclear.result()).toEqual({ error: 'This tool call is rejected.' });
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  test('runs where its own gate was passed, or says that it needs none', async () => {
+    expect(await inside(5).result()).toEqual({ paid: 5 });
+    const questions = new CallQuestions({ passed: gated.gate });
+    expect(await inside(500, { call: callOf({ questions }) }).result()).toEqual({ paid: 500 });
+  });
+
+  test('is refused where there is no call that could wait', async () => {
+    run.mockClear();
+    await expect(gated.runAsync({ args: { amount: 500 }, toolContext: contextWith() })).rejects.toMatchObject(
+      {
+        code: 'HOLDFAST_NO_CALL',
+      },
+    );
+    expect(run).not.toHaveBeenCalled();
+  });
+});
