@@ -1,14 +1,7 @@
 import type { AuthConfig } from '../events/event-actions.ts';
-import type { GateKind, RequestStatus, Voter } from '../protocol/gate.ts';
+import type { GateKind, RequestStatus } from '../protocol/gate.ts';
 import type { ApprovalRow, ApprovalTerms, RecordedEntry } from './approval-store.ts';
 import type { SessionNames } from './session-names.ts';
-
-/** A vote with what it gave: only the decision's counts. */
-interface VoteColumn {
-  by: Voter;
-  confirmed: boolean;
-  at: number;
-}
 
 /** A row of `holdfast.approvals`, as a query or as JSON gives it: only the latter has numbers for its times. */
 export interface ApprovalColumns {
@@ -39,7 +32,7 @@ export interface ApprovalColumns {
   until: number | string | null;
   escalated_at: number | string | null;
   decided_at: number | string | null;
-  votes: VoteColumn[];
+  votes: ApprovalRow['votes'];
   history: RecordedEntry[];
   reason: string | null;
   edited_args: Record<string, unknown> | null;
@@ -82,7 +75,7 @@ export function approvalRow(row: ApprovalColumns, { app, userId, sessionId }: Se
     ...given('until', timeOf(row.until)),
     ...given('escalatedAt', timeOf(row.escalated_at)),
     ...given('decidedAt', timeOf(row.decided_at)),
-    votes: row.votes.map(({ by, confirmed, at }) => ({ by, confirmed, at })),
+    votes: row.votes,
     history: row.history,
     ...given('reason', row.reason),
     ...given('editedArgs', row.edited_args),

@@ -24,7 +24,7 @@ begin
   );
 end $$;
 
--- A voter has one vote; whoever takes it back can vote again. What a vote gives is that of the decision, if it comes to it.
+-- A voter has one vote, and who decides has voted; whoever takes it back can vote again.
 create function holdfast.votes_with_1(votes json, history json, e json) returns json language plpgsql stable as $$
 declare
   voter text := e #>> '{by,principal}';
@@ -50,26 +50,10 @@ begin
     select json_agg(v.value order by v.n) from (
       select t.value, t.n from json_array_elements(votes) with ordinality t (value, n)
       union all
-      select (
-        select json_object_agg(f.key, f.value order by f.n) from (values
-          (1, 'by', e -> 'by'),
-          (2, 'confirmed', coalesce(e -> 'confirmed', to_json(of_kind <> 'rejected'))),
-          (3, 'at', e -> 'at'), (4, 'reason', e -> 'reason'), (5, 'args', e -> 'args'), (6, 'payload', e -> 'payload'),
-          (7, 'response', e -> 'response'), (8, 'credentialRef', e -> 'credentialRef')
-        ) f (n, key, value) where f.value is not null
-      ), 1000000
+      select json_build_object('by', e -> 'by', 'confirmed', coalesce(e -> 'confirmed', to_json(of_kind <> 'rejected')),
+        'at', e -> 'at'), 1000000
     ) v
   );
-end $$;
-
--- What a decision gives: what it says itself, else what the last vote for it said.
-create function holdfast.given_1(votes json, e json, field text) returns json language plpgsql stable as $$
-begin
-  return coalesce(e -> field, (
-    select v.value -> field from json_array_elements(votes) with ordinality v (value, n)
-    where v.value ->> 'confirmed' = (e ->> 'kind' <> 'rejected')::text and v.value -> field is not null
-    order by v.n desc limit 1
-  ));
 end $$;
 
 create function holdfast.audit_entry_1(a holdfast.approvals, e json, entry text) returns void language plpgsql as $$
@@ -126,16 +110,11 @@ begin
     elsif of_kind in ${ENDED} then
       a.status := of_kind;
       a.decided_at := (e ->> 'at')::bigint;
-      a.reason := holdfast.given_1(a.votes, e, 'reason') #>> '{}';
-      if of_kind in ('approved', 'rejected') then
-        a.answer_payload := holdfast.given_1(a.votes, e, 'payload');
-      end if;
-      if of_kind = 'approved' then
-        a.edited_args := holdfast.given_1(a.votes, e, 'args');
-      elsif of_kind = 'answered' then
-        a.response := holdfast.given_1(a.votes, e, 'response');
-        a.credential_ref := holdfast.given_1(a.votes, e, 'credentialRef') #>> '{}';
-      end if;
+      a.reason := e ->> 'reason';
+      a.answer_payload := e -> 'payload';
+      a.edited_args := e -> 'args';
+      a.response := e -> 'response';
+      a.credential_ref := e ->> 'credentialRef';
     end if;
     update holdfast.approvals t set status = a.status, until = a.until, escalated_at = a.escalated_at,
         decided_at = a.decided_at, votes = a.votes, history = a.history, reason = a.reason, edited_args = a.edited_args,

@@ -90,6 +90,7 @@ export class Turn {
       asked = undefined as OpenStep['asked'],
       responses = undefined as DraftEvent | undefined,
       mayGiveWay = false,
+      requester = undefined as string | undefined,
     } = {},
   ) {
     const message = {
@@ -106,6 +107,7 @@ export class Turn {
             ...(digest === undefined ? {} : { messageDigest: digest }),
             ...(session === undefined ? {} : { session }),
             ...(asked === undefined ? {} : { asked }),
+            ...(requester === undefined ? {} : { requester }),
           }
         : { session: this.session, ...(responses === undefined ? {} : { responses }) }),
       invocationId: this.invocationId,

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { AskingTurn, entry } from './asking-turn.ts';
+import { newNames } from './turn.ts';
+
+export function approvalListSuite(store: () => PostgresStore): void {
+  test('requests are listed by app, user, session, tree and status, oldest first, page by page [approval.list]', async () => {
+    const { app } = newNames();
+    const turnOf = (userId: string, sessionId: string, ofApp = app) =>
+      new AskingTurn(store(), { names: { app: ofApp, userId, sessionId } });
+    const turns = [
+      turnOf('ada', 's1'),
+      turnOf('ada', 's2'),
+      turnOf('bob', 's1'),
+      turnOf('ada', 's1', `${app}-2`),
+    ];
+    const ids: string[] = [];
+    for (const turn of turns) {
+      await turn.opened(1);
+      const requests = [0, 1].map((index) =>
+        turn.request(1, index, { rootWorkflowId: `${turn.names.app}/${turn.names.userId}` }),
+      );
+      await turn.commitAsking(1, requests);
+      ids.push(...requests.map(({ requestId }) => requestId));
+    }
+    const [a = '', b = '', c = '', d = '', e = '', f = '', g = '', h = ''] = ids;
+    const listed = async (list: Parameters<PostgresStore['listApprovals']>[0]) =>
+      (await store().listApprovals(list)).map(({ requestId }) => requestId);
+    expect(await listed({ app })).toEqual([a, b, c, d, e, f]);
+    expect(await listed({ app, userId: 'ada' })).toEqual([a, b, c, d]);
+    expect(await listed({ app, userId: 'ada', sessionId: 's2' })).toEqual([c, d]);
+    expect(await listed({ app, sessionId: 's1' })).toEqual([a, b, e, f]);
+    expect(await listed({ rootWorkflowId: `${app}-2/ada` })).toEqual([g, h]);
+    expect(await listed({ rootWorkflowId: `${app}/ada` })).toEqual([a, b, c, d]);
+
+    await turns[0]?.record(entry(a, 1, 'approved'));
+    await turns[1]?.record(entry(c, 1, 'rejected'));
+    expect(await listed({ app, userId: 'ada' })).toEqual([b, d]);
+    expect(await listed({ app, status: ['approved'] })).toEqual([a]);
+    expect(await listed({ app, status: ['rejected', 'approved', 'pending'] })).toEqual([a, b, c, d, e, f]);
+    expect(await listed({ app, status: [] })).toEqual([]);
+    const everywhere = await listed({ limit: 1_000 });
+    expect(everywhere).toEqual(expect.arrayContaining([b, d, e, f, g, h]));
+
+    const paged: string[] = [];
+    let after: { since: number; requestId: string } | undefined;
+    for (;;) {
+      const page = await store().listApprovals({ app, limit: 3, ...(after && { after }) });
+      paged.push(...page.map(({ requestId }) => requestId));
+      after = page.at(-1);
+      if (page.length < 3) break;
+    }
+    expect(paged).toEqual([b, d, e, f]);
+    await expect(store().listApprovals({ limit: 1.5 })).rejects.toThrow('limit');
+  });
+}
