@@ -209,6 +209,15 @@ export {
   SaveFilesAsArtifactsPlugin,
   type SaveFilesAsArtifactsPluginOptions,
 } from './plugins/save-files-as-artifacts-plugin.ts';
+export {
+  type BasePolicyEngine,
+  getAskUserConfirmationFunctionCalls,
+  InMemoryPolicyEngine,
+  type PolicyCheckResult,
+  PolicyOutcome,
+  SecurityPlugin,
+  type ToolCallPolicyContext,
+} from './plugins/security-plugin.ts';
 export { ToolAuditPlugin, type ToolAuditRecord, type WriteToolAudit } from './plugins/tool-audit-plugin.ts';
 export {
   REFLECT_AND_RETRY_RESPONSE_TYPE,

@@ -29,7 +29,10 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
       generateClientFunctionCallId getFunctionCalls getFunctionResponses hasThoughts hasTrailingCodeExecutionResult
       isApp isBaseAgent isBaseLlm isBaseTool isBaseToolset isFinalResponse isFunctionTool isLlmAgent isRunner
       populateClientFunctionCallId pruneThoughts setLogLevel setLogger stringifyContent toStructuredEvents
-      validateAppName`,
+      validateAppName HttpAuth HttpCredentials OAuth2Auth ServiceAccount ServiceAccountCredential
+      getAskUserConfirmationFunctionCalls getPendingUserInputRequests getUserInputRequests requiresUserInput
+      UserInputKind UserInputRequest BasePolicyEngine InMemoryPolicyEngine PolicyCheckResult PolicyOutcome
+      ToolCallPolicyContext`,
   },
   {
     kind: 'ours',
@@ -90,8 +93,23 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Declared; asking a person comes with part 5, and until then a call of it is answered with an error.',
+    how: 'The call waits within its turn, and what the person has answered is its response.',
     names: 'getUserChoiceTool requestInputTool',
+  },
+  {
+    kind: 'ours',
+    how: 'A predicate may say what people are asked: `hint` and `payload`. Anything but `false` asks.',
+    names: 'RequireConfirmation',
+  },
+  {
+    kind: 'ours',
+    how: '`AuthCredentialTypes` is no `enum`, its values are those of ADK. `apiKey` and `http` are kept; the others come with OAuth.',
+    names: 'AuthCredential AuthCredentialTypes',
+  },
+  {
+    kind: 'ours',
+    how: 'Keeps nothing in the state; an outcome that is none of `PolicyOutcome` denies.',
+    names: 'SecurityPlugin',
   },
   {
     kind: 'ours',
@@ -115,15 +133,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'ours',
     how: 'Its own writes warnings and errors to standard error, where ADK’s writes information to standard output.',
     names: 'getLogger',
-  },
-  {
-    kind: 'not yet',
-    what: 'People: confirmation, input, credentials (part 5)',
-    names: `RequireConfirmation IntentMismatchError IntentMismatchReason isIntentMismatchError SecurityPlugin
-      InMemoryPolicyEngine PolicyOutcome getAskUserConfirmationFunctionCalls BasePolicyEngine PolicyCheckResult
-      ToolCallPolicyContext getPendingUserInputRequests getUserInputRequests requiresUserInput UserInputKind
-      UserInputRequest AuthCredential AuthCredentialTypes AuthScheme HttpAuth HttpCredentials OpenIdConnectWithConfig
-      BaseCredentialService InMemoryCredentialService SessionStateCredentialService`,
   },
   {
     kind: 'not yet',
@@ -166,8 +175,8 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'not yet',
     what: 'OAuth (later)',
     names: `AUTH_PREPROCESSOR AuthPreprocessor AuthHandler AuthProviderRegistry BaseAuthProvider BaseCredentialExchanger
-      BaseCredentialRefresher CredentialExchangeError CredentialRefresherRegistry ExchangeResult OAuth2Auth
-      OAuth2CredentialExchanger OAuth2DiscoveryManager OAuthGrantType ServiceAccount ServiceAccountCredential`,
+      BaseCredentialRefresher CredentialExchangeError CredentialRefresherRegistry ExchangeResult AuthScheme
+      OAuth2CredentialExchanger OAuth2DiscoveryManager OAuthGrantType OpenIdConnectWithConfig`,
   },
   {
     kind: 'not yet',
@@ -223,6 +232,16 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
       WorkflowInstructionScope WorkflowNode asRunnableRoot commonPrefixOf createNodeErrorEvent createNodeState
       createSubBranch isNodeErrorEvent isNodeReportedError isNodeSchemaValidationError isNodeState isNodeTimeoutError
       isRequestInput isRunnableRoot isWorkflow node normalizeRetryExceptions prepareRetryConfig`,
+  },
+  {
+    kind: 'never',
+    why: 'An approval is bound to its call and its arguments in the store: it can be for no other. Where the tool has changed since, the model is told so.',
+    names: 'IntentMismatchError IntentMismatchReason isIntentMismatchError',
+  },
+  {
+    kind: 'never',
+    why: 'Credentials are kept by the store, encrypted, and never in a state.',
+    names: 'BaseCredentialService InMemoryCredentialService SessionStateCredentialService',
   },
   {
     kind: 'never',

@@ -20,6 +20,15 @@ type AdkToolOptions<P extends adk.ToolInputParameters> = Omit<
 > & {
   execute: (input: adk.ToolExecuteArgument<P>, toolContext?: ours.Context) => unknown;
 };
+type AdkPredicate<P extends adk.ToolInputParameters> = (
+  ...args: Parameters<Exclude<adk.RequireConfirmation<P>, boolean>> extends [infer Input, ...unknown[]]
+    ? [input: Input, toolContext?: ours.Context]
+    : never
+) => ReturnType<Exclude<adk.RequireConfirmation<P>, boolean>>;
+expectTypeOf<boolean | AdkPredicate<typeof zod4>>().toExtend<ours.RequireConfirmation<typeof zod4>>();
+expectTypeOf<AdkPredicate<typeof zod3>>().toExtend<
+  NonNullable<ours.ToolOptions<typeof zod3>['requireConfirmation']>
+>();
 expectTypeOf<AdkToolOptions<typeof zod4>>().toExtend<ours.ToolOptions<typeof zod4>>();
 expectTypeOf<AdkToolOptions<typeof zod3>>().toExtend<ours.ToolOptions<typeof zod3>>();
 expectTypeOf<adk.BaseToolParams>().toExtend<ours.BaseToolParams>();
@@ -73,6 +82,18 @@ expectTypeOf<Awaited<ReturnType<ours.Context['saveArtifact']>>>().toEqualTypeOf<
 expectTypeOf<Parameters<ours.Context['requestConfirmation']>>().toEqualTypeOf<
   Parameters<adk.Context['requestConfirmation']>
 >();
+expectTypeOf<keyof ours.AuthCredential>().toEqualTypeOf<keyof adk.AuthCredential>();
+expectTypeOf<Omit<adk.AuthCredential, 'authType'>>().toEqualTypeOf<Omit<ours.AuthCredential, 'authType'>>();
+expectTypeOf<ours.AuthCredential['authType']>().toEqualTypeOf<`${adk.AuthCredentialTypes}`>();
+expectTypeOf<keyof typeof ours.AuthCredentialTypes>().toEqualTypeOf<keyof typeof adk.AuthCredentialTypes>();
+expectTypeOf<adk.AuthConfig>().toExtend<Parameters<ours.Context['requestCredential']>[0]>();
+expectTypeOf<adk.AuthConfig>().toExtend<Parameters<ours.Context['getAuthResponse']>[0]>();
+expectTypeOf<keyof ours.UserInputRequest>().toEqualTypeOf<keyof adk.UserInputRequest>();
+expectTypeOf<ours.UserInputKind>().toEqualTypeOf<adk.UserInputKind>();
+expectTypeOf<adk.BasePolicyEngine['evaluate']>().returns.toEqualTypeOf<
+  ReturnType<ours.BasePolicyEngine['evaluate']>
+>();
+expectTypeOf<`${ours.PolicyOutcome}`>().toEqualTypeOf<`${adk.PolicyOutcome}`>();
 expectTypeOf<ours.Context['actions']>().toEqualTypeOf<ours.EventActions>();
 expectTypeOf<ours.Context['eventActions']>().toEqualTypeOf<ours.EventActions>();
 

@@ -203,3 +203,38 @@ new LongRunningFunctionTool({
     return { status: 'pending' };
   },
 });
+
+// What a tool waits for gets the arguments as its function does.
+tool({
+  ...base,
+  parameters: z.object({ amount: z.number(), note: z.string().default('') }),
+  requireConfirmation: ({ amount, note }, { userId }) => amount > note.length && userId !== 'ada',
+  requireConfirmationProvider: async ({ amount }) => ({ hint: `Pay ${amount}?`, payload: { amount } }),
+  confirmationHint: ({ note }) => note.trim(),
+  approval: { approvers: ['mira'], expiresIn: '2 hours' },
+  execute: ({ amount }) => amount,
+});
+// @ts-expect-error no such argument
+tool({ ...base, parameters: z.object({ a: z.number() }), confirmationHint: ({ b }) => b, execute: () => 1 });
+// @ts-expect-error no duration
+tool({ ...base, requireConfirmation: true, approval: { expiresIn: 'soon' }, execute: () => 1 });
+// @ts-expect-error no such end
+tool({ ...base, requireConfirmation: true, approval: { onExpiry: 'wait' }, execute: () => 1 });
+
+// Answers of people are what the schema makes of them.
+tool({
+  ...base,
+  execute: async (_, context) => {
+    expectTypeOf(await context.requestInput({ message: '?' })).toEqualTypeOf<unknown>();
+    const address = await context.requestInput({
+      message: '?',
+      responseSchema: z.object({ street: z.string(), copies: z.number().default(1) }),
+    });
+    expectTypeOf(address).toEqualTypeOf<{ street: string; copies: number }>();
+    const choice = await context.requestInput({
+      message: '?',
+      responseSchema: { type: 'string', enum: ['a', 'b'] },
+    });
+    expectTypeOf(choice).toEqualTypeOf<'a' | 'b'>();
+  },
+});
