@@ -16,6 +16,7 @@ import { type CallPlace, reportUnexpected } from './logging.ts';
 import { responseOf } from './model-step.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { type OpenedUnder, openStep } from './open-step.ts';
+import { requesterOf } from './requester.ts';
 import { stepInput } from './step-input.ts';
 import type { OpenStep } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
@@ -71,10 +72,12 @@ class CallModel {
         current: this.#current,
       });
       if (behind !== undefined) return this.#behind(behind);
+      const requester = await this.#requester(given.messageDigest);
       opening = await openStep(store, {
         ...position,
         ...known.ask,
         ...given,
+        ...(requester === undefined ? {} : { requester }),
         asked: {
           ...(position.agent === undefined ? {} : { agent: position.agent }),
           ...(runConfig === undefined ? {} : { runConfig }),
@@ -109,6 +112,13 @@ class CallModel {
       live.drop();
       throw error;
     }
+  }
+
+  /** Who has sent the message; that of a queued one is in the store. */
+  async #requester(messageDigest: string | undefined): Promise<string | undefined> {
+    const { identity, attestation, cameAt = Date.now() } = this.#input;
+    if (identity === undefined || messageDigest === undefined) return undefined;
+    return await requesterOf(this.#dependencies, { ...identity, messageDigest }, attestation, cameAt);
   }
 
   async #commit(
