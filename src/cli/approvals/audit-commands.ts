@@ -1,6 +1,7 @@
+import type { AuditRow } from '../../store/session-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
-import { clockTime, tableLines } from '../sessions/shown-values.ts';
+import { clockTime } from '../sessions/shown-values.ts';
 import { type AuditOptions, auditTarget } from './audit-target.ts';
 import { visibleExcerpt } from './visible-text.ts';
 
@@ -47,25 +48,17 @@ export async function showAudit(
     const rows = await withProgress(output, 'reading the audit', connected.approvals.audit(which));
     if (options.json) return output.json({ rows });
     if (rows.length === 0) return output.note(`the audit of ${shown} has no rows`);
-    const cells = rows.map(({ n, at, kind, facts, hash }) => [
-      String(n),
-      clockTime(at),
-      kind,
-      Object.entries(facts)
-        .map(([name, value]) => `${name} ${visibleExcerpt(String(value), 80)}`)
-        .join(', '),
-      hash.slice(0, 12),
-    ]);
-    for (const line of tableLines(COLUMNS, cells)) output.line(line);
+    for (const row of rows) for (const line of rowLines(row, output)) output.line(line);
   } finally {
     await connected.close();
   }
 }
 
-const COLUMNS = [
-  { title: 'N', right: true },
-  { title: 'TIME' },
-  { title: 'WHAT' },
-  { title: 'FACTS' },
-  { title: 'HASH' },
-];
+/** What it is, and below it the facts that its hash is over. */
+function rowLines({ n, at, kind, facts, hash }: AuditRow, { paint }: Pick<CommandOutput, 'paint'>): string[] {
+  const head = `${String(n).padStart(4)}  ${clockTime(at)}  ${kind}`;
+  const told = Object.entries(facts).map(
+    ([name, value]) => `        ${visibleExcerpt(name, 40)}: ${visibleExcerpt(String(value), 200)}`,
+  );
+  return [paint('bold', head), ...told, paint('dim', `        hash: ${hash}`)];
+}
