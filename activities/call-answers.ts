@@ -122,10 +122,10 @@ export class CallAnswers {
     if (approved.length === 0) return false;
     const digest = gateDigestOf(tool);
     const isBound = approved.every(
-      ({ requestId, gateDigest, argsDigest, args }) =>
-        gateDigest === digest &&
-        argsDigest === digestOfArguments(tool, args) &&
-        (!this.#isGate(requestId) || canonicalJson(args) === canonicalJson(this.#call.args)),
+      (request) =>
+        request.gateDigest === digest &&
+        request.argsDigest === digestOfArguments(tool, request.args) &&
+        (!this.#isGate(request.requestId) || isOf(request, this.#call.args)),
     );
     return !isBound || !(await takes(tool, this.args));
   }
@@ -133,6 +133,12 @@ export class CallAnswers {
   #isGate(requestId: string): boolean {
     return this.#call.prepared && requestId === requestIdOf(this.#call.callKey, 1);
   }
+}
+
+/** Whether the arguments are those that were shown, or what the approval has made of them. */
+function isOf({ args, editedArgs }: ApprovalRow, given: Record<string, unknown>): boolean {
+  const json = canonicalJson(given);
+  return json === canonicalJson(args) || (editedArgs !== undefined && json === canonicalJson(editedArgs));
 }
 
 function numberOf(requestId: string): number {

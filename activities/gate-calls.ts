@@ -8,10 +8,11 @@ import { toJsonValue } from '../src/schema/json-value.ts';
 import { isRecord } from '../src/schema/kind-of.ts';
 import type { CallActions, NewRequest } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
+import { askedOf } from '../src/tools/context.ts';
 import type { CallInit } from '../src/tools/context-init.ts';
 import { stateWith } from '../src/tools/readonly-context.ts';
 import { InvalidResultError, ToolError } from '../src/tools/tool-error.ts';
-import { type Question, questionOf } from '../src/tools/tool-gate.ts';
+import { defaultHint, type Question, questionOf } from '../src/tools/tool-gate.ts';
 import { callContext, contextInitOf, effectsOf } from './call-context.ts';
 import { hidesTexts } from './call-retry.ts';
 import { type CallOutcome, errorOutcome, outcomeOfFailure } from './failed-call.ts';
@@ -79,12 +80,15 @@ class Preparation {
       if (this.#callbacks.has('beforeToolCallback')) {
         answer = await this.#inTime('beforeToolCallback', this.#callbacks.before(called), tool);
       }
-      if (answer !== undefined) {
+      const own = askedBefore(called);
+      if (own === undefined && answer !== undefined) {
         return { callId, name, args: call.args, ...answeredBy(await this.#after(called, answer)) };
       }
       args = argumentsOf(called);
       await this.#inTime('parameters', tool.checkArguments(args), tool);
-      question = await this.#inTime('requireConfirmation', questionOf(tool, args, called.context), tool);
+      // One approval is enough.
+      question =
+        own ?? (await this.#inTime('requireConfirmation', questionOf(tool, args, called.context), tool));
       actions = effectsOf(called.context);
     } catch (error) {
       return { callId, name, args: call.args, ...answeredBy(await this.#failed(called, error)) };
@@ -184,6 +188,18 @@ class Preparation {
 
 function answeredBy({ response, actions }: CallOutcome): Pick<FunctionCallOfStep, 'response' | 'actions'> {
   return { response, ...(Object.keys(actions).length === 0 ? {} : { actions }) };
+}
+
+/** What callbacks have asked a person. Their answer, if there is one, only says that they have. */
+function askedBefore({ tool, context }: CalledTool): Question | undefined {
+  const asked = askedOf(context);
+  if (asked === undefined) return undefined;
+  if (asked.kind !== 'confirmation') {
+    const text = `Error in tool '${tool.name}': beforeToolCallback: of a tool with a gate it can only ask for a confirmation`;
+    throw new ToolError(text, { code: 'HOLDFAST_GATE_FAILED', retryable: false });
+  }
+  const { hint, payload } = asked;
+  return { hint: hint || defaultHint(tool.name), ...(payload === undefined ? {} : { payload }) };
 }
 
 /** As callbacks have left them: they are shown to people, stored, and run in another process. */
