@@ -1,4 +1,4 @@
-import type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
+import type { DecisionReceipt } from '../protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../protocol/names.ts';
 import type { AuditRow } from '../store/session-store.ts';
 import type { ApprovalRow, AuditedRequest, ListApprovals, Store } from '../store/store.ts';
@@ -11,26 +11,15 @@ import type {
   WhichAudit,
   WhichRequest,
 } from './approvals.ts';
+import { checkList } from './check-approval-list.ts';
 import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
 import { type ClientContext, storeOf } from './client-context.ts';
-import { InvalidTurn } from './client-errors.ts';
 import { decide } from './decide.ts';
 import { findRequest, namedRequest } from './find-request.ts';
 import { isSameJson } from './same-json.ts';
 import { shownRequest } from './shown-request.ts';
 import type { Confirmed } from './steering.ts';
 import { checkText, sessionNamesOf } from './turn-names.ts';
-
-const STATUSES: readonly unknown[] = [
-  'pending',
-  'approved',
-  'rejected',
-  'answered',
-  'expired',
-  'cancelled',
-] satisfies RequestStatus[];
-
-const MOST_LISTED = 1_000;
 
 /** `approvals` of a `HoldfastClient`. */
 export class ClientApprovals implements Approvals {
@@ -141,21 +130,4 @@ function noAudit(method: string, which: WhichAudit): SessionNotFound {
   return new SessionNotFound(
     `${method}: there is no session ${what}: one that was deleted is named by the store's id of it, { session }`,
   );
-}
-
-function checkList({ app, userId, sessionId, rootWorkflowId, status, limit, after }: ListApprovals): void {
-  const method = 'approvals.list';
-  const given = Object.entries({ app, userId, sessionId, rootWorkflowId });
-  checkText(Object.fromEntries(given.filter(([, value]) => value !== undefined)), method);
-  if (status !== undefined && (!Array.isArray(status) || !status.every((one) => STATUSES.includes(one)))) {
-    throw new InvalidTurn(`${method}: status: expected a list of ${STATUSES.join(', ')}`);
-  }
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_LISTED)) {
-    throw new InvalidTurn(`${method}: limit: expected a whole number from 1 to ${MOST_LISTED}`);
-  }
-  if (after === undefined) return;
-  if (!Number.isFinite(after.since)) {
-    throw new InvalidTurn(`${method}: after.since: expected milliseconds since the epoch`);
-  }
-  checkText({ 'after.requestId': after.requestId }, method);
 }

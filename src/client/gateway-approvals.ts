@@ -9,6 +9,7 @@ import type {
   WhichAudit,
   WhichRequest,
 } from './approvals.ts';
+import { checkList } from './check-approval-list.ts';
 import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
 import { RequestNotFound } from './client-errors.ts';
 import { type NamedRequest, namedRequest, requestNotFound } from './find-request.ts';
@@ -27,6 +28,7 @@ export class GatewayApprovals implements Approvals {
 
   /** @throws InvalidTurn */
   async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
+    checkList(list);
     const { app, userId, sessionId, rootWorkflowId, status, limit, after } = list;
     const query = {
       ...{ app, user: userId, session: sessionId, rootWorkflowId, limit },

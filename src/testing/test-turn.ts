@@ -39,6 +39,8 @@ export interface TestTurn {
 export function callsOf(events: readonly StoredEvent[], session: readonly StoredEvent[]): TestCall[] {
   const answers = events.filter(({ kind }) => kind === 'responses');
   return session.flatMap((stored) => {
+    // What people were asked is no call of the model's.
+    if (stored.kind === 'request') return [];
     const calls = partsOf(stored.event).flatMap(({ functionCall }) => functionCall ?? []);
     const answer = answers.find((given) => isAnswer(given, stored));
     if (calls.length === 0 || (answer === undefined && !events.includes(stored))) return [];
