@@ -33,8 +33,16 @@ export {
 export type { ModelPrice, PriceTable, ResolvedPriceTable } from './agents/price-table.ts';
 export { SchemaMismatch } from './agents/schema-mismatch.ts';
 export type { StaticInstruction } from './agents/static-instruction.ts';
-export type { Issuer, PublicJwk } from './approvals/issuer.ts';
+export {
+  type ApproverKey,
+  createApproverKey,
+  InvalidApproverKey,
+  parseApproverKey,
+} from './approvals/approver-key.ts';
+export type { Issuer, PrivateJwk, PublicJwk } from './approvals/issuer.ts';
+export { logNotifier, type NoticeLogger } from './approvals/log-notifier.ts';
 export type { NotifiedRequest, NotifiedWhy, Notifier } from './approvals/notifier.ts';
+export { type TerminalNotifierOptions, terminalNotifier } from './approvals/terminal-notifier.ts';
 export {
   type AppendEventRequest,
   BaseSessionService,
@@ -223,6 +231,7 @@ export {
   REFLECT_AND_RETRY_RESPONSE_TYPE,
   type ToolFailureResponse,
 } from './plugins/tool-failure-response.ts';
+export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from './protocol/gate.ts';
 export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage } from './protocol/turn.ts';
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
@@ -242,7 +251,16 @@ export type {
   SessionStore,
   SessionSummary,
 } from './store/session-store.ts';
-export type { SessionNames, Store, StoredEvent } from './store/store.ts';
+export type {
+  ApprovalRow,
+  ApprovalTerms,
+  AuditedRequest,
+  ListApprovals,
+  SessionNames,
+  Store,
+  StoredCredential,
+  StoredEvent,
+} from './store/store.ts';
 export {
   Fenced,
   InvalidStoreUrl,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 
-const PROGRAMS = ['weather', 'orders', 'echo-model', 'own-model', 'shelves'];
+const PROGRAMS = ['weather', 'orders', 'echo-model', 'own-model', 'shelves', 'refunds'];
 
 const source = (name: string) => readFile(new URL(`../types/programs/${name}.ts`, import.meta.url), 'utf8');
 
@@ -24,6 +24,13 @@ test('the ported programs run [types.adk]', async () => {
     'global_instruction',
     'names',
   ]);
+  const refunds = await import('../types/programs/refunds.holdfast.ts');
+  expect([refunds.refund, refunds.close, refunds.order].map(({ gate }) => gate?.confirmation?.by)).toEqual([
+    'predicate',
+    'flag',
+    undefined,
+  ]);
+  expect(refunds.waiting([])).toEqual([]);
   const { inspect } = await import('../types/programs/echo-model.holdfast.ts');
   expect(inspect(weather)).toBe('weather_agent Answers questions about the weather. 2 weather_agent');
   const { Parrot, request } = await import('../types/programs/own-model.holdfast.ts');
