@@ -144,7 +144,10 @@ describe('adk_request_input [input.request]', () => {
     });
     const answer = { street: 'Ringstraße' };
     expect(await run(requestInputTool, question, answeredWith(answer))).toEqual(answer);
-    expect(await run(requestInputTool, { message: 'Name?' }, answeredWith('Ada'))).toBe('Ada');
+    expect(await run(requestInputTool, { message: 'Name?' }, answeredWith('Ada'))).toEqual({
+      result: 'Ada',
+    });
+    expect(await run(requestInputTool, { message: 'Name?' }, answeredWith(null))).toEqual({ result: null });
   });
 
   test('tells the model of a schema that is none, at once', async () => {
@@ -173,7 +176,7 @@ describe('get_user_choice [input.choice]', () => {
     });
     const choose = (choice: unknown) =>
       run(getUserChoiceTool, { options: ['red', 'blue'] }, answeredWith(choice));
-    expect(await choose('blue')).toBe('blue');
+    expect(await choose('blue')).toEqual({ result: 'blue' });
     await expect(choose('green')).rejects.toMatchObject({ code: 'HOLDFAST_INPUT_MISMATCH' });
   });
 

@@ -27,10 +27,11 @@ export const getUserChoiceTool = new LongRunningFunctionTool({
       const message = 'there is nothing to choose from: give at least one option';
       throw new ToolError(message, { code: 'HOLDFAST_INVALID_ARGUMENTS', retryable: false });
     }
-    return await context.requestInput({
+    const choice = await context.requestInput({
       message: 'Please choose one of the options.',
       responseSchema: { type: 'string', enum: choices },
       payload: { options: choices },
     });
+    return { result: choice };
   },
 });

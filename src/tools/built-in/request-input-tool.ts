@@ -1,5 +1,6 @@
 import { REQUEST_INPUT_FUNCTION_CALL_NAME } from '../../events/reserved-calls.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
+import { isRecord } from '../../schema/kind-of.ts';
 import { LongRunningFunctionTool } from '../long-running-function-tool.ts';
 import { ToolError } from '../tool-error.ts';
 import { withReservedName } from '../tool-name.ts';
@@ -29,7 +30,8 @@ export const requestInputTool = new LongRunningFunctionTool(
     parameters: PARAMETERS,
     execute: async ({ message, response_schema: responseSchema }, context) => {
       try {
-        return await context.requestInput({ message, responseSchema });
+        const answer = await context.requestInput({ message, responseSchema });
+        return isRecord(answer) ? answer : { result: answer };
       } catch (error) {
         if (!(error instanceof DefinitionError)) throw error;
         // The model wrote it, and can write another one.
