@@ -8,7 +8,7 @@ import { gateDigestOf } from '../src/tools/tool-gate.ts';
 import { digestOfArguments } from './new-request.ts';
 
 /** More requests of one call are a tool that never has enough. */
-const MOST_REQUESTS = 100;
+const MOST_REQUESTS = 32;
 
 /** A call was planned, and what people have said to its requests since. */
 export interface AskedCall {
