@@ -52,11 +52,16 @@ const ASKED_FOR = {
 /** Decides requests: at once where anybody may, else as an activity finds. */
 export class Decisions {
   readonly #close: (request: PendingRequest, answer: Answer) => void;
+  readonly #voted: () => void;
   readonly #lines = new Map<PendingRequest, Line>();
 
-  /** @param close ends a request. */
-  constructor(close: (request: PendingRequest, answer: Answer) => void) {
+  /**
+   * @param close ends a request.
+   * @param voted what a request has of votes has changed.
+   */
+  constructor(close: (request: PendingRequest, answer: Answer) => void, voted: () => void) {
     this.#close = close;
+    this.#voted = voted;
   }
 
   /** No decision is being looked at. */
@@ -184,6 +189,7 @@ export class Decisions {
     if (confirm.withdraw) {
       if (!request.votes.withdraw(by)) return receiptOf(request, 'refused', 'no vote of this person counts');
       this.changed(request);
+      this.#voted();
       return receiptOf(request, 'withdrawn');
     }
     const { reason, args, payload } = confirm;
@@ -205,6 +211,7 @@ export class Decisions {
     request.votes.add({ by, of, given: wordsOf(decision) });
     if (request.votes.of(of).length < request.votes.quorum) {
       this.changed(request);
+      this.#voted();
       return { ...receiptOf(request, 'counted'), approvals: request.votes.of(of).length };
     }
     this.#close(request, {

@@ -44,7 +44,10 @@ export class Requests {
   readonly #recorder = new EntryRecorder();
   readonly #notices: RequestNotices;
   readonly #early = new EarlyReplies();
-  readonly #decisions = new Decisions((request, answer) => this.#end(request, answer));
+  readonly #decisions = new Decisions(
+    (request, answer) => this.#end(request, answer),
+    () => this.#asker.changed(),
+  );
 
   /** @param closed requests of earlier runs; kept up to date. */
   constructor(closed: ClosedRequests, asker: Asker) {
