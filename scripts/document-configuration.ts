@@ -19,10 +19,14 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/tools/tool-types.ts', 'ToolOptions'],
     ['src/tools/base-tool.ts', 'BaseToolParams'],
     ['src/tools/durable-options.ts', 'DurableOptions'],
+    ['src/tools/gate-options.ts', 'GateOptions'],
   ],
+  '`approval` of a tool': [['src/tools/approval-options.ts', 'ApprovalOptions']],
   '`retry` of a tool, `modelRetry` of an agent': [['src/tools/retry-options.ts', 'RetryOptions']],
   '`new App`': [['src/agents/app.ts', 'AppOptions']],
   '`durable` of an app': [['src/agents/app-settings.ts', 'AppDurableOptions']],
+  '`approval` of an app': [['src/agents/approval-settings.ts', 'AppApprovalOptions']],
+  '`approval.issuers` of an app': [['src/approvals/issuer.ts', 'Issuer']],
   '`budgets.turn` and `budgets.session`': [['src/agents/budget-limits.ts', 'BudgetLimits']],
   '`prices`, for each model': [['src/agents/price-table.ts', 'ModelPrice']],
   '`runConfig` of a message or an app': [['src/protocol/turn.ts', 'TurnRunConfig']],
@@ -34,6 +38,8 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`new SaveFilesAsArtifactsPlugin`': [
     ['src/plugins/save-files-as-artifacts-plugin.ts', 'SaveFilesAsArtifactsPluginOptions'],
   ],
+  '`approvalTool`': [['src/tools/built-in/approval-tool.ts', 'ApprovalToolOptions']],
+  '`terminalNotifier`': [['src/approvals/terminal-notifier.ts', 'TerminalNotifierOptions']],
   '`new Gemini`': [
     ['src/models/gemini.ts', 'GeminiParams'],
     ['src/models/gemini-connection.ts', 'GeminiConnection'],

@@ -32,7 +32,7 @@ export interface ApprovalOptions {
    *
    * @default 'reject'
    */
-  onExpiry?: OnExpiry;
+  onExpiry?: 'reject' | 'approve' | 'escalate';
   /** Those who may decide, too, once the request has escalated. */
   escalateTo?: readonly string[];
   /**

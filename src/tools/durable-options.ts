@@ -48,7 +48,7 @@ export interface DurableOptions {
    *
    * @default 'retry'; 'fail' with `idempotent: false`, and where calls wait for a person's approval
    */
-  onUnknownOutcome?: OnUnknownOutcome;
+  onUnknownOutcome?: 'retry' | 'fail' | 'ask';
   /**
    * Whether the call may run beside other calls of the same step. Calls that may not run one after another.
    *

@@ -85,7 +85,9 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
   if (asks === undefined) refuseUnasked(read, given);
   if (asks === undefined && authConfig === undefined) return undefined;
   return Object.freeze({
-    ...(asks === undefined ? {} : { confirmation: { ...asks, ...(hint === undefined ? {} : { hint }) } }),
+    ...(asks === undefined
+      ? {}
+      : { confirmation: Object.freeze({ ...asks, ...(hint === undefined ? {} : { hint }) }) }),
     approval,
     ...(authConfig === undefined ? {} : { authConfig }),
   });

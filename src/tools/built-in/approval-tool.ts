@@ -6,7 +6,11 @@ import { FunctionTool } from '../function-tool.ts';
 
 /** Options of {@link approvalTool}. Fields: `approvaltool.Config` of kadirpekel/hector, and who decides. */
 export interface ApprovalToolOptions {
-  /** @default 'request_approval' */
+  /**
+   * What the model calls the tool.
+   *
+   * @default 'request_approval'
+   */
   name?: string;
   /** Tells the model when to ask. */
   description?: string;
