@@ -1,4 +1,4 @@
-import type { KeepMessagesInput, KeepMessagesResult, MessageToKeep } from '../src/protocol/step.ts';
+import type { KeepMessagesInput, KeepMessagesResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { MessageForInbox } from '../src/store/store.ts';
 import { attempt } from './attempt.ts';
@@ -26,9 +26,9 @@ export function keepMessages(
 async function withRequester(
   dependencies: ActivityDependencies,
   { app, userId, sessionId }: Omit<KeepMessagesInput, 'v'>,
-  message: MessageToKeep,
+  message: MessageForInbox,
 ): Promise<MessageForInbox> {
-  const { attestation, ...kept } = message;
+  const { attestation, requester: _claimed, ...kept } = message;
   const attested = { app, userId, sessionId, messageId: message.messageId, messageDigest: message.digest };
   // The activity runs as soon as the message has come.
   const requester = await requesterOf(dependencies, attested, attestation, Date.now());
