@@ -10,7 +10,11 @@ import type { TracingOptions } from '../activities/telemetry/tracing.ts';
 import { TurnMetrics } from '../activities/telemetry/turn-metrics.ts';
 import type { App } from '../src/agents/app.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import { credentialKeysOf, type GivenCredentialKeys } from '../src/credentials/credential-keys.ts';
+import {
+  credentialKeysOf,
+  credentialKeysOfVariables,
+  type GivenCredentialKeys,
+} from '../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../src/credentials/credential-vault.ts';
 import { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol/names.ts';
@@ -74,11 +78,10 @@ export interface WorkerOptions extends PassedOptions {
    */
   transcriptUrl?: string;
   /**
-   * Keys that the credentials of users are encrypted with, as `HOLDFAST_CREDENTIAL_KEYS` of the command has them: text, or base64
-   * of 32 bytes by id. The first encrypts, all decrypt. Give the `HoldfastClient` that stores credentials the same.
+   * Keys that the credentials of users are encrypted with: text as in `HOLDFAST_CREDENTIAL_KEYS`, or base64 of 32 bytes by id.
+   * The first encrypts, all decrypt. Whoever stores credentials has the same.
    *
-   * @default none: tools that need a credential fail
-   * @example parseCredentialKeys(process.env.HOLDFAST_CREDENTIAL_KEYS)
+   * @default what `HOLDFAST_CREDENTIAL_KEYS` says; without it tools that need a credential fail
    */
   credentialKeys?: GivenCredentialKeys;
   /** Path of another workflow bundle than the packaged one. */
@@ -120,7 +123,9 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const { store, connection, namespace = 'default', taskQueue = DEFAULT_TASK_QUEUE } = options;
   const deployment = deploy(options);
   const credentialKeys =
-    options.credentialKeys === undefined ? undefined : credentialKeysOf(options.credentialKeys);
+    options.credentialKeys === undefined
+      ? credentialKeysOfVariables(process.env)
+      : credentialKeysOf(options.credentialKeys);
   const passed = passedOptions(options);
   const tracing = tracingOf(options.tracing);
   const logger = unfailing(checkedLogger(options.logger ?? jsonLogger()));
