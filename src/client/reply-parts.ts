@@ -19,11 +19,16 @@ export interface ReplyPart {
   response: Record<string, unknown>;
 }
 
-const KINDS = new Map<string | undefined, GateKind>([
-  [REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, 'confirmation'],
-  [REQUEST_CREDENTIAL_FUNCTION_CALL_NAME, 'credential'],
-  [REQUEST_INPUT_FUNCTION_CALL_NAME, 'input'],
-]);
+/** Names of the calls by which people are asked, and of the responses that answer. */
+export const RESERVED_NAMES: Readonly<Record<GateKind, string>> = {
+  confirmation: REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  credential: REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  input: REQUEST_INPUT_FUNCTION_CALL_NAME,
+};
+
+const KINDS = new Map<string | undefined, GateKind>(
+  Object.entries(RESERVED_NAMES).map(([kind, name]) => [name, kind as GateKind]),
+);
 
 /** The answers to requests that a message carries: by their names, or the ids of requests. */
 export function replyParts(message: string | Content): ReplyPart[] {

@@ -1,4 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
+import type { Content } from '../events/content.ts';
 import { callKeyOfRequest, type DecisionReceipt } from '../protocol/gate.ts';
 import type { MessageReceipt, SendMessage } from '../protocol/message.ts';
 import { SEND_MESSAGE } from '../protocol/names.ts';
@@ -7,14 +8,14 @@ import type { ApprovalRow } from '../store/store.ts';
 import { ANSWER_TIMEOUT, aboutWorkers } from './ask-workflow.ts';
 import type { SentTurn } from './await-result.ts';
 import type { ClientContext } from './client-context.ts';
-import { DecisionRefused, InvalidTurn } from './client-errors.ts';
+import { DecisionRefused, InvalidTurn, RequestNotFound } from './client-errors.ts';
 import { afterEnd, afterRefusal, askDecision, type Said } from './decide.ts';
 import { isAccepted, rejected } from './deliver.ts';
 import { type Addressee, answeredRequest } from './find-request.ts';
 import type { Receipt } from './message-receipt.ts';
 import { latestRun, openRun } from './open-run.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
-import { isSameReply, type ReplyPart, replyParts } from './reply-parts.ts';
+import { isSameReply, RESERVED_NAMES, type ReplyPart, replyParts } from './reply-parts.ts';
 import type { Confirmed } from './steering.ts';
 import type { TurnNames } from './turn-names.ts';
 
@@ -51,11 +52,34 @@ export async function sendReplies(context: ClientContext, outgoing: OutgoingTurn
       row: await answeredRequest(context.store, names.session, part.id),
     })),
   );
+  if (context.store !== undefined) checkKnown(names, replies);
   // An answer is for the turn that waits, whatever runs.
-  const { policy: _policy, ...payload } = message;
+  const { policy: _policy, ...sent } = message;
+  const payload = { ...sent, message: withReservedNames(message.message, replies) };
   const receipt = await deliverReplies(context, names, payload, replies);
   const turn = await waitingTurn(context, names, replies, receipt);
   return { turn, receipt };
+}
+
+/** @throws RequestNotFound for the id of a request that the session has never made. */
+function checkKnown({ workflowId }: TurnNames, replies: readonly Reply[]): void {
+  for (const { part, row } of replies) {
+    if (row !== undefined || part.id === undefined || callKeyOfRequest(part.id) === undefined) continue;
+    throw new RequestNotFound(
+      `${METHOD}: message.parts[${part.index}]: there is no request ${part.id} in session ${workflowId}`,
+    );
+  }
+}
+
+/** What answers by a request's id under any name is told apart from a response to a call by the reserved one. */
+function withReservedNames(message: Content, replies: readonly Reply[]): Content {
+  const parts = (message.parts ?? []).map((part, index) => {
+    const reply = replies.find((each) => each.part.index === index);
+    const kind = reply?.part.kind ?? reply?.row?.kind;
+    if (part.functionResponse === undefined || kind === undefined) return part;
+    return { ...part, functionResponse: { ...part.functionResponse, name: RESERVED_NAMES[kind] } };
+  });
+  return { ...message, parts };
 }
 
 async function deliverReplies(

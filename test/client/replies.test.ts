@@ -1,0 +1,372 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import {
+  DecisionRefused,
+  GatewayClient,
+  type HoldfastApi,
+  HoldfastClient,
+  InvalidTurn,
+  RequestNotFound,
+  RequestNotPending,
+  StoreNeeded,
+} from '../../src/client/index.ts';
+import type { Content, FunctionResponse } from '../../src/events/content.ts';
+import type { SessionNames } from '../../src/store/store.ts';
+import {
+  call,
+  calls,
+  createTestEnvironment,
+  type GeminiScript,
+  type TestEnvironment,
+  text,
+} from '../../src/testing/index.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { textOf } from '../setup/history-facts.ts';
+
+const SECRET = 'sk-planted-Zq8vN3xK';
+
+let paid: number[] = [];
+beforeEach(() => {
+  paid = [];
+});
+const pay = tool({
+  name: 'pay',
+  description: 'Pays money back.',
+  parameters: z.object({ amount: z.number() }),
+  requireConfirmation: true,
+  execute: ({ amount }) => {
+    paid.push(amount);
+    return { paid: amount };
+  },
+});
+const size = tool({
+  name: 'size',
+  description: 'Asks for a size.',
+  execute: async (_args, context) => {
+    const answer = await context.requestInput({
+      message: 'Which size?',
+      responseSchema: { type: 'object', properties: { size: { type: 'string' } }, required: ['size'] },
+    });
+    return { answer };
+  },
+});
+let used: unknown;
+const shop = tool({
+  name: 'shop',
+  description: 'Asks the shop.',
+  authConfig: { credentialKey: 'shop', authScheme: { type: 'apiKey', in: 'header', name: 'x-key' } },
+  execute: (_args, context) => {
+    used = context.credential;
+    return { asked: true };
+  },
+});
+
+/** "pay N…" pays each; any other text calls the tool of that name. */
+const script: GeminiScript = ({ contents }) => {
+  const last = contents?.at(-1)?.parts ?? [];
+  if (last.some(({ functionResponse }) => functionResponse)) return text('done');
+  const [name = '', ...amounts] = (last.at(-1)?.text ?? '').split(' ');
+  if (name === 'say') return text('said');
+  if (name !== 'pay') return call(name);
+  return calls(amounts.map((amount) => ({ name: 'pay', args: { amount: Number(amount) } })));
+};
+
+let env: TestEnvironment;
+let gateway: GatewayClient;
+
+beforeAll(async () => {
+  env = await createTestEnvironment({
+    agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [pay, size, shop] })],
+    script,
+  });
+  gateway = new GatewayClient(env.gateway);
+});
+afterAll(() => env.close());
+
+async function asking(message: string) {
+  const names: SessionNames = { app: 'test', userId: randomUUID(), sessionId: 's1' };
+  const turn = await env.send({ ...names, message });
+  const requests = await env.waiting(turn);
+  return { names, turn, requests, id: requests[0]?.requestId ?? '' };
+}
+
+const reply = (...responses: FunctionResponse[]): Content => ({
+  role: 'user',
+  parts: responses.map((functionResponse) => ({ functionResponse })),
+});
+const confirmation = (id: string, response: Record<string, unknown>): FunctionResponse => ({
+  id,
+  name: 'adk_request_confirmation',
+  response,
+});
+
+/** Whether words stand in anything that Temporal keeps of a workflow. */
+async function isInHistory(workflowId: string, words: string): Promise<boolean> {
+  return textOf(await env.temporal.workflow.getHandle(workflowId).fetchHistory()).includes(words);
+}
+
+describe.each([
+  ['HoldfastClient', () => env.client],
+  ['GatewayClient', () => gateway],
+] as [string, () => HoldfastApi][])('replies by %s', (_name, apiOf) => {
+  test('a reply goes to the turn that waits, whose handle it gives [confirm.reply]', async () => {
+    const { names, turn, id } = await asking('pay 1');
+    const handle = await apiOf().sendMessage({
+      ...names,
+      message: reply(confirmation(id, { confirmed: true })),
+    });
+    expect(handle).toMatchObject({
+      invocationId: turn.invocationId,
+      messageId: turn.messageId,
+      workflowId: turn.workflowId,
+      attached: true,
+    });
+    expect(await handle.receipt()).toMatchObject({
+      confirmed: true,
+      invocationId: turn.invocationId,
+      replies: [{ requestId: id, status: 'approved' }],
+    });
+    const result = await handle.result();
+    expect(result).toMatchObject({ status: 'completed', text: 'done', invocationId: turn.invocationId });
+    const events = await env.store.readEvents(names);
+    // No turn began with it, and it is no message of the session.
+    expect(events.filter(({ kind }) => kind === 'message')).toHaveLength(1);
+    const followed = [];
+    for await (const { kind } of handle.events()) followed.push(kind);
+    expect(followed).toEqual(['message', 'model', 'request', 'responses', 'model']);
+  });
+
+  test('several replies ride in one message, as JSON in a text too [confirm.reply]', async () => {
+    const { names, turn, requests } = await asking('pay 21 22');
+    const [one, two] = requests.map(({ requestId }) => requestId);
+    await apiOf().sendMessage({
+      ...names,
+      message: reply(
+        confirmation(one ?? '', { response: '{"confirmed":true}' }),
+        confirmation(two ?? '', { response: '{"confirmed":false}' }),
+      ),
+    });
+    await turn.result();
+    expect(paid.filter((amount) => amount === 21 || amount === 22)).toEqual([21]);
+  });
+
+  test('a malformed confirmation is a denial [confirm.reply]', async () => {
+    const { names, turn, id } = await asking('pay 31');
+    await apiOf().sendMessage({ ...names, message: reply(confirmation(id, { confirmed: 'yes' })) });
+    expect((await env.turnOf(turn)).calls).toMatchObject([
+      { response: { error: 'This tool call is rejected.' } },
+    ]);
+    expect(paid).not.toContain(31);
+  });
+
+  test('a question is answered by a reply [confirm.reply] [input.request]', async () => {
+    const { names, turn, id } = await asking('size');
+    const answer = { id, name: 'adk_request_input', response: { payload: { size: 'L' } } };
+    await apiOf().sendMessage({ ...names, message: reply(answer) });
+    expect((await env.turnOf(turn)).calls).toMatchObject([{ response: { answer: { size: 'L' } } }]);
+  });
+
+  test('a secret in a reply reaches the tool, and no history [credential.secret]', async () => {
+    const { names, turn, id, requests } = await asking('shop');
+    expect(requests).toMatchObject([{ kind: 'credential', authConfig: { credentialKey: 'shop' } }]);
+    const credential = { authType: 'apiKey', apiKey: SECRET };
+    const given = {
+      id,
+      name: 'adk_request_credential',
+      response: { ...requests[0]?.authConfig, exchangedAuthCredential: credential },
+    };
+    const handle = await apiOf().sendMessage({ ...names, message: reply(given) });
+    expect(await handle.result()).toMatchObject({ status: 'completed' });
+    expect(used).toMatchObject(credential);
+    expect(await isInHistory(turn.workflowId, SECRET)).toBe(false);
+    expect(await isInHistory(turn.workflowId, 'cr-')).toBe(true);
+    expect(JSON.stringify(await env.store.readEvents(names))).not.toContain(SECRET);
+    expect(JSON.stringify(await apiOf().approvals.audit(names))).not.toContain(SECRET);
+    const [kept, ...others] = await apiOf().credentials.list(names);
+    expect(others).toEqual([]);
+    expect(kept).toMatchObject({ credentialKey: 'shop', authType: 'apiKey', userId: names.userId });
+    expect(JSON.stringify(kept)).not.toContain(SECRET);
+    const again = await env.run({ ...names, message: 'shop' });
+    expect(again.calls).toMatchObject([{ response: { asked: true } }]);
+  });
+
+  test('what is no credential is refused, and not quoted [credential.secret]', async () => {
+    const { names, turn, id } = await asking('shop');
+    const sending = (response: Record<string, unknown>, name = 'adk_request_credential') =>
+      apiOf().sendMessage({ ...names, message: reply({ id, name, response }) });
+    const responses = [
+      { secret: SECRET },
+      { credentialRef: SECRET },
+      { response: SECRET },
+      { exchangedAuthCredential: { authType: 'oauth2', oauth2: { accessToken: SECRET } } },
+      { raw_auth_credential: { auth_type: 'api_key', api_key: { value: SECRET } } },
+    ];
+    for (const response of responses) {
+      const refused = await sending(response).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(Error);
+      expect(JSON.stringify([(refused as Error).message, refused])).not.toContain(SECRET);
+    }
+    // Under any other name, by the call's id, too.
+    const callId = (await env.client.approvals.get({ requestId: id }))?.callId ?? '';
+    await expect(
+      apiOf().sendMessage({
+        ...names,
+        message: reply({
+          id: callId,
+          name: 'shop',
+          response: { exchangedAuthCredential: { authType: 'apiKey', apiKey: SECRET } },
+        }),
+      }),
+    ).rejects.toThrow(InvalidTurn);
+    await env.client.interrupt(names);
+    await turn.result();
+    expect(await isInHistory(turn.workflowId, SECRET)).toBe(false);
+    expect(await env.client.credentials.list(names)).toEqual([]);
+  });
+
+  test('with no turn that waits a reply starts none, and says what became of its request [confirm.reply]', async () => {
+    const { names, turn, id } = await asking('pay 41');
+    const approve = { ...names, message: reply(confirmation(id, { confirmed: true })) };
+    const reject = { ...names, message: reply(confirmation(id, { confirmed: false })) };
+    await apiOf().sendMessage(approve);
+    await turn.result();
+    const runs = () => env.temporal.workflow.getHandle(turn.workflowId).describe();
+    const { runId } = await runs();
+    await expect(apiOf().sendMessage(reject)).rejects.toThrow(RequestNotPending);
+    await expect(apiOf().sendMessage(reject)).rejects.toMatchObject({ request: { status: 'approved' } });
+    const again = await apiOf().sendMessage(approve);
+    expect(await again.receipt()).toMatchObject({ replies: [{ status: 'duplicate' }] });
+    expect(await again.result()).toMatchObject({ invocationId: turn.invocationId, status: 'completed' });
+    const unknown = reply(confirmation('rq-e-nobody.1.0.1', { confirmed: true }));
+    await expect(apiOf().sendMessage({ ...names, message: unknown })).rejects.toThrow(RequestNotFound);
+    expect((await runs()).runId).toBe(runId);
+    expect(paid.filter((amount) => amount === 41)).toEqual([41]);
+  });
+
+  test('the opposite answer to a turn that runs changes nothing [confirm.reply]', async () => {
+    const { names, turn, requests } = await asking('pay 51 52');
+    const [one = '', two = ''] = requests.map(({ requestId }) => requestId);
+    await apiOf().sendMessage({ ...names, message: reply(confirmation(one, { confirmed: true })) });
+    const opposite = apiOf().sendMessage({
+      ...names,
+      message: reply(confirmation(one, { confirmed: false })),
+    });
+    await expect(opposite).rejects.toSatisfy(
+      (error) => error instanceof RequestNotPending || error instanceof DecisionRefused,
+    );
+    await apiOf().sendMessage({ ...names, message: reply(confirmation(two, { confirmed: true })) });
+    await turn.result();
+    expect(paid.filter((amount) => amount === 51 || amount === 52).sort()).toEqual([51, 52]);
+  });
+
+  test('what a message says beside its replies is a message of its own [confirm.reply]', async () => {
+    const { names, turn, id } = await asking('pay 61');
+    const message = reply(confirmation(id, { confirmed: true }));
+    const next = await apiOf().sendMessage({
+      ...names,
+      message: { ...message, parts: [...(message.parts ?? []), { text: 'say thanks' }] },
+    });
+    expect(next.invocationId).not.toBe(turn.invocationId);
+    expect(await turn.result()).toMatchObject({ text: 'done' });
+    expect(await next.result()).toMatchObject({ text: 'said' });
+    expect(paid).toContain(61);
+  });
+});
+
+test('with no worker up a reply is kept for the next one [confirm.reply]', async () => {
+  const { names, turn, id } = await asking('pay 71');
+  await env.stopWorker();
+  const handle = await env.client.sendMessage({
+    ...names,
+    message: reply(confirmation(id, { confirmed: true })),
+  });
+  expect(handle.invocationId).toBe(turn.invocationId);
+  expect(await handle.receipt()).toMatchObject({ status: 'accepted', confirmed: false });
+  await env.restartWorker();
+  expect(await handle.result()).toMatchObject({ status: 'completed' });
+  expect(paid.filter((amount) => amount === 71)).toEqual([71]);
+});
+
+test('a turn that waits says so, and its result is waited for [confirm.reply]', async () => {
+  const { names, turn, id } = await asking('pay 81');
+  expect(await env.client.status(names)).toMatchObject({
+    status: 'waiting_approval',
+    waiting: [{ requestId: id, tool: 'pay' }],
+  });
+  const items: string[] = [];
+  const stop = new AbortController();
+  const followed = (async () => {
+    for await (const item of env.client.stream(names, { signal: stop.signal })) {
+      items.push(item.type === 'event' ? item.kind : item.type);
+      if (item.type === 'event' && item.kind === 'request') stop.abort();
+    }
+  })();
+  await followed;
+  expect(items).toContain('request');
+  const result = turn.result();
+  await env.approve(id);
+  expect(await result).toMatchObject({ status: 'completed' });
+});
+
+test('without a store a secret is not sent [credential.secret]', async () => {
+  const plain = new HoldfastClient({ temporal: env.temporal });
+  const { names, turn, id } = await asking('shop');
+  const given = {
+    id,
+    name: 'adk_request_credential',
+    response: { credentialKey: 'shop', rawAuthCredential: { authType: 'apiKey', apiKey: SECRET } },
+  };
+  await expect(plain.sendMessage({ ...names, message: reply(given) })).rejects.toThrow(StoreNeeded);
+  await env.provideCredential(turn, {
+    authType: 'http',
+    http: { scheme: 'bearer', credentials: { token: SECRET } },
+  });
+  expect(await turn.result()).toMatchObject({ status: 'completed' });
+  expect(await isInHistory(turn.workflowId, SECRET)).toBe(false);
+});
+
+test('credentials are stored, replaced, listed and removed, and never shown [credential.secret]', async () => {
+  for (const api of [env.client, gateway]) {
+    const of = { app: 'test', userId: randomUUID() };
+    const credential = { authType: 'apiKey', apiKey: SECRET } as const;
+    const first = await api.credentials.put({ ...of, credentialKey: 'k', credential, label: 'of the shop' });
+    expect(first).toEqual({
+      ...of,
+      credentialKey: 'k',
+      authType: 'apiKey',
+      label: 'of the shop',
+      credentialRef: expect.stringMatching(/^cr-[\w-]{22}$/),
+      createdAt: expect.any(Number),
+    });
+    const second = await api.credentials.put({ ...of, credentialKey: 'k', credential });
+    expect((await api.credentials.list(of)).map(({ credentialRef }) => credentialRef)).toEqual([
+      second.credentialRef,
+    ]);
+    expect(await api.credentials.list({ app: 'test' })).toContainEqual(second);
+    const { credentialRef } = second;
+    expect(await api.credentials.remove({ ...of, credentialRef })).toBe(true);
+    expect(await api.credentials.remove({ ...of, credentialRef })).toBe(false);
+    const wrong = api.credentials.put({ ...of, credentialKey: 'k', credential: { authType: 'apiKey' } });
+    await expect(wrong).rejects.toMatchObject({ code: 'HOLDFAST_INVALID_CREDENTIAL', field: 'apiKey' });
+  }
+});
+
+test('without keys a credential is not stored, and the error says what to set [credential.secret]', async () => {
+  const { HOLDFAST_CREDENTIAL_KEYS: before } = process.env;
+  delete process.env.HOLDFAST_CREDENTIAL_KEYS;
+  try {
+    const keyless = new HoldfastClient({ temporal: env.temporal, store: env.store });
+    const put = keyless.credentials.put({
+      app: 'test',
+      userId: 'ada',
+      credentialKey: 'k',
+      credential: { authType: 'apiKey', apiKey: SECRET },
+    });
+    await expect(put).rejects.toMatchObject({ code: 'HOLDFAST_CREDENTIAL_KEY_MISSING' });
+    await expect(put).rejects.toThrow(/HOLDFAST_CREDENTIAL_KEYS/);
+  } finally {
+    if (before !== undefined) process.env.HOLDFAST_CREDENTIAL_KEYS = before;
+  }
+});
