@@ -8,8 +8,6 @@ import { shortHint } from './short-hint.ts';
 import { thrownMessage } from './thrown-message.ts';
 import { isToolError, ToolError } from './tool-error.ts';
 
-export type { ToolGate } from './gate-options.ts';
-
 /** What a person is to be asked about a call. */
 export interface Question {
   hint: string;
