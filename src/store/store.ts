@@ -1,4 +1,3 @@
-import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type {
   ChainFence,
@@ -7,16 +6,15 @@ import type {
   MessageToKeep,
   PlannedCall,
   StepOutcome,
-  TurnIdentity,
   UnsettledCall,
-  WaitingMessage,
 } from '../protocol/step.ts';
-import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
+import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import type { ApprovalStore, NewRequest } from './approval-store.ts';
 import type { BeginCall, BegunCall, CallActions, KnownCall, SettleCall, SettledCall } from './call-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
+import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 import type { LiveNotice, StoreNotice } from './store-notice.ts';
 
 export type {
@@ -43,6 +41,7 @@ export type {
 } from './call-store.ts';
 export type { InboxRow, UploadMessage } from './inbox-row.ts';
 export type { SessionNames } from './session-names.ts';
+export type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 export type {
   LiveNotice,
   PartialText,
@@ -71,107 +70,6 @@ export interface StoredEvent {
 
 /** An event without what the store gives. */
 export type DraftEvent = Omit<Event, 'id' | 'timestamp'>;
-
-export interface OpenStep {
-  /** First step only: names the session, which is made where it is missing. */
-  identity?: TurnIdentity;
-  /** The store's internal id; from the second step on. */
-  session?: string;
-  invocationId: string;
-  runKey: string;
-  step: number;
-  fence: ChainFence;
-  /** The transcript must reach this seq, else `StoreBehindHistory`. */
-  seq: number;
-  /** Acting agent; author of the merged responses. */
-  agent?: string;
-  /** First step only: the user's message, without id and timestamp. Without one it is taken from the inbox. */
-  message?: Omit<Event, 'id' | 'timestamp'>;
-  /** Of the message, sent along or in the inbox, so that its id with another content is found out. */
-  messageDigest?: string;
-  /**
-   * From the second step on: appended in place of what the calls of the step before merge into, which `peekStep` gives. Its
-   * `actions.stateDelta` is what is applied, `temp:` included.
-   */
-  responses?: DraftEvent;
-  /** First step only: who sent the message, where somebody has attested it; the inbox has that of a queued one. */
-  requester?: string;
-  /** First step only: what the turn was asked to be. Kept at the first opening, unless the inbox has it already. */
-  asked?: { agent?: string; runConfig?: TurnRunConfig };
-  /** First step only: nothing is opened while messages wait that earlier chains accepted before this one. */
-  mayGiveWay?: boolean;
-  /**
-   * Events after this seq are returned; the caller keeps those before. Counts only where `session` names the session
-   * found: all events are returned where it was made again under its names. On the first step `session` is a guess.
-   */
-  knownSeq?: number;
-}
-
-export type OpenedStep =
-  /** The message waits in the inbox, and others before it: nothing was written. */
-  | {
-      kind: 'behind';
-      session: string;
-      seq: number;
-      /** Accepted messages of earlier chains in order, this one's among them. */
-      inbox: WaitingMessage[];
-    }
-  | {
-      kind: 'finished';
-      session: string;
-      seq: number;
-      from: number;
-      agent: string | undefined;
-      outcome: InvocationOutcome;
-      /** First step only. */
-      inbox: WaitingMessage[];
-    }
-  | {
-      kind: 'recorded';
-      session: string;
-      seq: number;
-      from: number;
-      agent: string | undefined;
-      outcome: StepOutcome;
-      inbox: WaitingMessage[];
-      /** Of the fence that the run has from now on: this one, or a newer one that an earlier attempt had. */
-      startedAt: number;
-      /** Milliseconds since the invocation began. */
-      age: number;
-      sessionUsage: SessionUsage;
-    }
-  | {
-      kind: 'open';
-      session: string;
-      names: SessionNames;
-      /** Last seq of the transcript, with the input that this call appended. */
-      seq: number;
-      /** First seq of the invocation. */
-      from: number;
-      events: StoredEvent[];
-      /** Session's, `app:` and `user:` state, with the invocation's `temp:`; keys carry their prefixes. */
-      state: Record<string, unknown>;
-      /** The acting agent of the session's latest step, where there is one. */
-      lastAgent: string | undefined;
-      /** How often this step was opened, this time included. */
-      attempt: number;
-      /** Failures of the provider's own that earlier attempts recorded. */
-      failures: number;
-      /** Earlier attempts that ended without a word: each may have asked the model, and counts with this step's usage. */
-      lost: number;
-      /** What earlier attempts have recorded under the step's key by `recordOnce`. */
-      once: Record<string, unknown>;
-      /** What earlier steps of the invocation used. */
-      usage: StepUsage;
-      /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
-      asked: { agent?: string; runConfig?: TurnRunConfig };
-      /** Accepted messages that no turn has answered, in order; first step only. */
-      inbox: WaitingMessage[];
-      /** Milliseconds since the invocation began. */
-      age: number;
-      /** What the session used before this step, this invocation included. */
-      sessionUsage: SessionUsage;
-    };
 
 export interface StepUsage {
   modelCalls: number;
@@ -204,39 +102,6 @@ export interface PlannedRow {
 export interface NewEvent {
   kind: 'model' | 'error' | 'callback' | 'request';
   event: DraftEvent;
-}
-
-/** What `openStep` is asked about before it is called; `mayGiveWay` and what it goes by on a first step only. */
-export type StepToPeek = Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'> &
-  Partial<Pick<OpenStep, 'fence' | 'messageDigest' | 'mayGiveWay'>>;
-
-/** What `openStep` would append, before it does. */
-export interface PeekedStep {
-  names: SessionNames;
-  /** Nothing: `openStep` would answer this. */
-  behind?: Extract<OpenedStep, { kind: 'behind' }>;
-  /** The step has been opened before, or its invocation has ended: its input is in the transcript, and can't be changed. */
-  begun: boolean;
-  /** First step whose message is in the inbox: its content. */
-  message?: Content;
-  /** Of the message in the inbox. */
-  stateDelta?: Record<string, unknown>;
-  /** Of the message in the inbox, as its sender computed it. */
-  messageDigest?: string;
-  /** Later steps: what the calls of the step before merge into; `temp:` included in its state delta. */
-  responses?: DraftEvent;
-  /** Whose calls the responses answer: of a retry, the step that it goes back to. */
-  answers?: Pick<StoredEvent, 'runKey' | 'step'>;
-  /** What the invocation was asked to be; where it has begun. */
-  asked?: { agent?: string; runConfig?: TurnRunConfig };
-  /** Session's, `app:` and `user:` state, with the invocation's `temp:`; without the input's delta. */
-  state: Record<string, unknown>;
-  /** The content that started the invocation; from the second step on. */
-  userContent?: Content;
-  /** Last seq of the transcript; 0 where there is none yet. */
-  seq: number;
-  /** First seq of the invocation; 0 where it has not begun. */
-  from: number;
 }
 
 export interface CommitStep {
