@@ -40,14 +40,18 @@ export async function listApprovals(
   checkWhole('limit', limit);
   if (status.length === 0) return [];
   let query = approvalsOf(database);
-  if (app !== undefined && userId !== undefined) {
-    query = query.where('a.user_key', '=', sessionKeys({ app, userId, sessionId: '' }).user);
-  } else if (app !== undefined) {
-    query = query.where('a.app_key', '=', sessionKeys({ app, userId: '', sessionId: '' }).app);
-  } else if (userId !== undefined) {
-    query = query.where('s.user_id', '=', storableText(userId));
+  if (app !== undefined && userId !== undefined && sessionId !== undefined) {
+    query = query.where('s.name_key', '=', sessionKeys({ app, userId, sessionId }).name);
+  } else {
+    if (app !== undefined && userId !== undefined) {
+      query = query.where('a.user_key', '=', sessionKeys({ app, userId, sessionId: '' }).user);
+    } else if (app !== undefined) {
+      query = query.where('a.app_key', '=', sessionKeys({ app, userId: '', sessionId: '' }).app);
+    } else if (userId !== undefined) {
+      query = query.where('s.user_id', '=', storableText(userId));
+    }
+    if (sessionId !== undefined) query = query.where('s.name', '=', storableText(sessionId));
   }
-  if (sessionId !== undefined) query = query.where('s.name', '=', storableText(sessionId));
   if (rootWorkflowId !== undefined) {
     query = query.where('a.root_workflow_id', '=', storableText(rootWorkflowId));
   }

@@ -122,8 +122,8 @@ export interface SessionStore {
   getSession(get: GetSession): Promise<Session | undefined>;
   listSessions(list: ListSessions): Promise<ListedSessions>;
   /**
-   * Deletes events, ledger, inbox and state of the session; `app:` and `user:` state stays. Keeps audit rows without
-   * content. Returns the names of what was deleted, forks included; empty where there was no such session, or one that was
+   * Deletes events, ledger, inbox, requests and state of the session; `app:` and `user:` state stays, and so do credentials.
+   * Keeps audit rows without content. Returns the names of what was deleted, forks included; empty where there was no such session, or one that was
    * written to after `idleSince`.
    *
    * @throws SessionHasForks

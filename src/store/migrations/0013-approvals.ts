@@ -44,8 +44,8 @@ create table holdfast.approvals (
   begun_after int,
   primary key (request_id, session_id)
 );
-create index approvals_of_call on holdfast.approvals (call_key, session_id);
-create index approvals_of_session on holdfast.approvals (session_id, since, request_id);
+create index approvals_of_call on holdfast.approvals (call_key);
+create index approvals_of_session on holdfast.approvals (session_id, status, since, request_id);
 create index approvals_of_user on holdfast.approvals (user_key, status, since, request_id);
 create index approvals_of_app on holdfast.approvals (app_key, status, since, request_id);
 create index approvals_of_root on holdfast.approvals (root_workflow_id, since, request_id);

@@ -101,8 +101,9 @@ begin
         array(select json_build_array('user:' || t.key, t.value) from holdfast.user_state t where t.user_key = s.user_key),
         r.temp)),
     'siblings', case when sees_siblings then holdfast.settled_delta_1(session, run || '.' || at_step) end,
-    'requests', (select json_agg(t order by length(t.request_id), t.request_id) from holdfast.approvals t
-      where t.call_key = of_key and t.session_id = session));
+    -- By the call alone: the index of the session would do, too, and read all of its requests.
+    'requests', (select json_agg(t order by length(t.request_id), t.request_id)
+      from (select * from holdfast.approvals c where c.call_key = of_key offset 0) t where t.session_id = session));
 end $$;
 
 -- Ends an attempt with a request. Null where the attempt doesn't count any more; without an event where that was done before.

@@ -106,12 +106,12 @@ export function answeredCallSuite(store: () => PostgresStore): void {
       expect(await store().findCall({ session: turn.session, callKey: request.callKey })).toBeUndefined();
       expect(await store().readAudit(turn.session)).toHaveLength(3);
     }
-    const nobody = new AskingTurn(store());
-    const request = await nobody.asked();
-    expect(await nobody.beginAnswered(request, [])).toMatchObject({
-      kind: 'closed',
-      request: { status: 'pending' },
-    });
+    for (const status of ['pending', 'cancelled'] as const) {
+      const turn = new AskingTurn(store());
+      const request = await turn.asked();
+      if (status === 'cancelled') await turn.record(entry(request.requestId, 1, status));
+      expect(await turn.beginAnswered(request, [])).toMatchObject({ kind: 'closed', request: { status } });
+    }
   });
 
   test('a tool that asked goes on with a rejection, too [confirm.inside]', async () => {

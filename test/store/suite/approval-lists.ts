@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
-import { AskingTurn, entry } from './asking-turn.ts';
-import { newNames } from './turn.ts';
+import type { NewRequest } from '../../../src/store/store.ts';
+import { ADA, AskingTurn, entry } from './asking-turn.ts';
+import { watchingReads } from './statements.ts';
+import { newNames, USAGE } from './turn.ts';
+
+/** Of one table, for one statement. */
+const MOST_ROWS = 60;
+
+const INTERRUPTED = { status: 'interrupted' as const, usage: USAGE };
 
 export function approvalListSuite(store: () => PostgresStore): void {
   test('requests are listed by app, user, session, tree and status, oldest first, page by page [approval.list]', async () => {
@@ -52,5 +59,39 @@ export function approvalListSuite(store: () => PostgresStore): void {
     }
     expect(paged).toEqual([b, d, e, f]);
     await expect(store().listApprovals({ limit: 1.5 })).rejects.toThrow('limit');
+  });
+
+  test('no statement of a request reads the session’s other requests, however often it was planned [store.read]', async () => {
+    const long = new AskingTurn(store());
+    const { names } = long;
+    await long.opened(1);
+    const many = Array.from({ length: 200 }, (_, index) => long.request(1, index));
+    await long.commitAsking(1, many);
+    await long.record(...many.map(({ requestId }) => entry(requestId, 1, 'approved')));
+    await long.end(1, [], INTERRUPTED);
+    const watched = await watchingReads(async () => {
+      // A plan is made for its parameters five times, then for any.
+      for (let nth = 0; nth < 8; nth += 1) {
+        const turn = new AskingTurn(store(), { names });
+        await turn.opened(1, { session: long.session, knownSeq: 1_000 });
+        const requests = [0, 1].map((index) => turn.request(1, index));
+        const [first, second] = requests as [NewRequest, NewRequest];
+        await turn.commitAsking(1, requests);
+        await turn.record(entry(first.requestId, 1, 'voted', { by: ADA, confirmed: true }));
+        await turn.beginAnswered(first, [entry(first.requestId, 2, 'approved', { by: ADA })]);
+        await turn.suspend(turn.request(1, 0, {}, 2), 1);
+        await turn.row(second.requestId);
+        await store().findApproval(second.requestId);
+        await store().listApprovals({ app: names.app });
+        await store().listApprovals(names);
+        await turn.end(1, [{ index: 1, error: 'no' }], INTERRUPTED);
+      }
+    });
+    const greedy = watched.flatMap(({ text, read }) =>
+      Object.entries(read)
+        .filter(([, count]) => count > MOST_ROWS)
+        .map(([table, count]) => `${count} of ${table}: ${text.slice(0, 120)}`),
+    );
+    expect([...new Set(greedy)]).toEqual([]);
   });
 }
