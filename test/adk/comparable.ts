@@ -44,13 +44,15 @@ export class Ids {
   }
 }
 
+const CALLS: readonly string[] = ['functionCall', 'functionResponse', 'originalFunctionCall'];
+
 /** Calls and responses in it have the numbers of their ids, wherever they stand. */
 export function withIds<T>(value: T, ids: Ids): T {
   if (Array.isArray(value)) return value.map((each) => withIds(each, ids)) as T;
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([key, inner]) => {
-    const isCall = (key === 'functionCall' || key === 'functionResponse') && inner?.id !== undefined;
-    return [key, isCall ? { ...inner, id: ids.of(inner.id) } : withIds(inner, ids)];
+    const isCall = CALLS.includes(key) && inner?.id !== undefined;
+    return [key, isCall ? { ...withIds(inner, ids), id: ids.of(inner.id) } : withIds(inner, ids)];
   });
   return Object.fromEntries(entries) as T;
 }
@@ -67,15 +69,18 @@ export function comparableEvent(event: Event, ids: Ids): ComparableEvent {
   return {
     author: event.author,
     ...withIds(said, ids),
-    actions: comparableActions(actions),
+    actions: comparableActions(actions, ids),
     ...(longRunningToolIds?.length
       ? { longRunningToolIds: longRunningToolIds.map((each) => ids.of(each)) }
       : {}),
   };
 }
 
-function comparableActions(actions: Partial<Event['actions']> = {}): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(actions).filter(([, value]) => !isEmpty(value)));
+function comparableActions(actions: Partial<Event['actions']> = {}, ids: Ids): Record<string, unknown> {
+  const { requestedToolConfirmations = {}, ...others } = actions;
+  const asked = Object.entries(requestedToolConfirmations).map(([id, question]) => [ids.of(id), question]);
+  const all = { ...others, requestedToolConfirmations: Object.fromEntries(asked) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
 }
 
 export function partialTextsOf(events: readonly Pick<Event, 'content' | 'partial'>[]): PartialTexts {

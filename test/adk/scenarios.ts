@@ -1,6 +1,7 @@
 import type { Scenario } from './scenario.ts';
 import { AGENT_CALLBACKS } from './scenarios/agent-callbacks.ts';
 import { BASICS } from './scenarios/basics.ts';
+import { CONFIRMATIONS } from './scenarios/confirmations.ts';
 import { ENDINGS } from './scenarios/endings.ts';
 import { HISTORY } from './scenarios/history.ts';
 import { LATE_RESPONSES } from './scenarios/late-responses.ts';
@@ -32,4 +33,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...REQUESTS,
   ...HISTORY,
   ...ENDINGS,
+  ...CONFIRMATIONS,
 ];
