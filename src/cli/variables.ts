@@ -30,6 +30,13 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
           '`postgres://` URL of the same database, past a pooler: what other processes write, and partial text, is heard there.',
         byDefault: 'followers look twice a second, and get no partial text of other processes',
       },
+      HOLDFAST_CREDENTIAL_KEYS: {
+        meaning:
+          'What the credentials of users are encrypted with: `<id>:<base64 of 32 bytes>`, several with commas, or JSON by id. ' +
+          'The first encrypts, all decrypt.',
+        byDefault:
+          'keys of the folder with an embedded store; with `HOLDFAST_STORE` none, and nothing is kept',
+      },
       HOLDFAST_TASK_QUEUE: {
         meaning: 'Task queue that turns are started on, and that workers poll.',
         byDefault: '`holdfast` with `HOLDFAST_STORE`, else one for each folder and agents file',

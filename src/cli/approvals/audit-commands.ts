@@ -1,9 +1,9 @@
+import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import type { AuditRow } from '../../store/session-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { clockTime } from '../sessions/shown-values.ts';
 import { type AuditOptions, auditTarget } from './audit-target.ts';
-import { visibleExcerpt } from './visible-text.ts';
 
 type InFolder<Options> = Options & Pick<ConnectOptions, 'folder' | 'env'>;
 

@@ -1,3 +1,4 @@
+import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import type { ConfirmOptions } from '../../client/approvals.ts';
 import type { Confirmed } from '../../client/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
@@ -12,7 +13,6 @@ import { needsAttestation } from './next-commands.ts';
 import { tellReceipt } from './receipt-text.ts';
 import { questionLines } from './request-text.ts';
 import { argumentLines, changeLines } from './shown-arguments.ts';
-import { visibleExcerpt } from './visible-text.ts';
 
 export type Decision = 'approve' | 'reject' | 'withdraw';
 

@@ -1,3 +1,4 @@
+import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import type { RequestStatus } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
@@ -5,7 +6,6 @@ import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
 import { type RequestNaming, requestFilter } from './named-request.ts';
 import { untilText } from './request-text.ts';
-import { visibleExcerpt } from './visible-text.ts';
 
 export interface ListApprovalsOptions extends RequestNaming {
   limit: number;

@@ -1,9 +1,9 @@
+import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import type { Approvals } from '../../client/approvals.ts';
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { CliError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';
-import { visibleExcerpt } from './visible-text.ts';
 
 /** Whose requests a command is about, as options; none is assumed. */
 export interface RequestNaming {

@@ -1,6 +1,6 @@
+import { visibleText } from '../../approvals/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { shellWord } from '../shell-word.ts';
-import { visibleText } from './visible-text.ts';
 
 const DEFAULT_FOLDER = '.holdfast';
 

@@ -1,8 +1,8 @@
+import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import type { Confirmed } from '../../client/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import type { CommandOutput } from '../command-output.ts';
-import { visibleExcerpt } from './visible-text.ts';
 
 /** Says what has become of an answer. Returns the exit code: 1 where it doesn't count. */
 export function tellReceipt(

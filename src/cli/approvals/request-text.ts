@@ -1,9 +1,9 @@
+import { visibleExcerpt, visibleText } from '../../approvals/visible-text.ts';
 import type { GateKind } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';
 import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';
 import { spanText } from './span-text.ts';
-import { visibleExcerpt, visibleText } from './visible-text.ts';
 
 export const LONGEST_HINT = 400;
 

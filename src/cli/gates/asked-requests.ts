@@ -1,3 +1,4 @@
+import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
@@ -6,7 +7,6 @@ import {
 import type { GateKind } from '../../protocol/gate.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { StoredEvent } from '../../store/store.ts';
-import { visibleExcerpt } from '../approvals/visible-text.ts';
 
 /** A request as its event tells it. */
 export interface AskedRequest {

@@ -1,1 +1,0 @@
-export { visibleExcerpt, visibleText } from '../../approvals/visible-text.ts';
