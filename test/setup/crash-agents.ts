@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { tool } from '../../src/tools/tool.ts';
+import type { ToolOptions } from '../../src/tools/tool-types.ts';
 
 /** Files through which the tools of a worker process are seen, and held, from outside. */
 export interface CrashFiles {
@@ -22,12 +23,13 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
       return { n };
     },
   });
-  const hold = (name: string, idempotent: boolean) =>
+  const hold = (name: string, idempotent: boolean, more: Partial<ToolOptions<undefined>> = {}) =>
     tool({
       name,
       description: 'has its effect, then waits for the gate',
       parameters: z.object({}),
       idempotent,
+      ...more,
       execute: async (_args, context) => {
         appendFileSync(effects, `${name} ${context?.callKey}\n`);
         while (!existsSync(gate)) await setTimeout(20, undefined, { signal: context?.abortSignal });
@@ -48,11 +50,44 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
       return { charge };
     },
   });
+  const asksInside = tool({
+    name: 'pay_if_allowed',
+    description: 'asks first, has its effect, then waits for the gate',
+    parameters: z.object({}),
+    execute: async (_args, context) => {
+      if (context.toolConfirmation?.confirmed !== true) {
+        context.requestConfirmation({ hint: 'pay?' });
+        return {};
+      }
+      appendFileSync(effects, `pay_if_allowed ${context.callKey}\n`);
+      while (!existsSync(gate)) await setTimeout(20, undefined, { signal: context.abortSignal });
+      return { paid: true };
+    },
+  });
+  const pay = tool({
+    name: 'pay',
+    description: 'has an effect that a person has approved',
+    parameters: z.object({ n: z.number() }),
+    requireConfirmation: true,
+    execute: ({ n }, context) => {
+      appendFileSync(effects, `pay ${n} ${context.callKey}\n`);
+      return { n };
+    },
+  });
   return [
     new LlmAgent({
       name: 'crash',
       model: 'gemini-2.5-flash',
-      tools: [effect, hold('hold', true), hold('hold_not_idempotent', false), onceOnly],
+      tools: [
+        effect,
+        hold('hold', true),
+        hold('hold_not_idempotent', false),
+        onceOnly,
+        pay,
+        hold('pay_slowly', true, { requireConfirmation: true }),
+        hold('hold_asking', true, { onUnknownOutcome: 'ask' }),
+        asksInside,
+      ],
     }),
   ];
 }

@@ -1,0 +1,157 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { StoredEvent } from '../../src/store/store.ts';
+import {
+  type GeminiScript,
+  type GeminiStandIn,
+  startGeminiStandIn,
+} from '../../src/testing/gemini-stand-in.ts';
+import { openTemporal } from '../../worker/index.ts';
+import { endServer } from './end-server.ts';
+import { putStore } from './made-store.ts';
+import { contentsOf } from './scripts.ts';
+import type { WorkerProcessOptions } from './worker-process.ts';
+
+/** A Temporal server of its own, which outlives the workers of its scenes. */
+export class CrashServer {
+  readonly #folder: string;
+  readonly address: string;
+  readonly connection: Connection;
+
+  private constructor(folder: string, address: string, connection: Connection) {
+    this.#folder = folder;
+    this.address = address;
+    this.connection = connection;
+  }
+
+  static async open(): Promise<CrashServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
+    const server = await openTemporal({ folder });
+    return new CrashServer(folder, server.address, await Connection.connect(server.connectionOptions));
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+    await endServer(this.#folder);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A worker process with its store, which is killed; server, model and effects live outside of it. */
+export class CrashScene {
+  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
+  readonly files = { effects: join(this.folder, 'effects'), gate: join(this.folder, 'gate') };
+  readonly names = { app: 'crash', userId: 'ada', sessionId: this.folder };
+  readonly turn = { ...this.names, message: 'go', messageId: 'm1' };
+  readonly temporal: Client;
+  readonly client: HoldfastClient;
+  readonly gemini: GeminiStandIn;
+  worker: WorkerProcess | undefined;
+  readonly #server: CrashServer;
+
+  private constructor(server: CrashServer, gemini: GeminiStandIn) {
+    this.#server = server;
+    this.temporal = new Client({ connection: server.connection });
+    this.client = new HoldfastClient({ temporal: this.temporal, taskQueue: this.folder });
+    this.gemini = gemini;
+    putStore(this.folder);
+  }
+
+  static async play(
+    server: CrashServer,
+    script: GeminiScript,
+    scenes: (scene: CrashScene) => Promise<void>,
+  ): Promise<void> {
+    const scene = new CrashScene(server, await startGeminiStandIn({ script }));
+    try {
+      await scenes(scene);
+    } finally {
+      await scene.worker?.kill();
+      await scene.gemini.close();
+      rmSync(scene.folder, { recursive: true, force: true });
+    }
+  }
+
+  async startWorker(hangAt?: WorkerProcessOptions['hang']): Promise<WorkerProcess> {
+    const { folder, files, gemini } = this;
+    const hang = hangAt === undefined ? {} : { hang: hangAt };
+    const options = { address: this.#server.address, taskQueue: folder, folder, files, ...hang };
+    this.worker = await WorkerProcess.start(options, gemini.env);
+    return this.worker;
+  }
+
+  effects(): string[] {
+    if (!existsSync(this.files.effects)) return [];
+    // A file that was just made has no line yet.
+    return readFileSync(this.files.effects, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
+  }
+
+  openGate(): void {
+    writeFileSync(this.files.gate, '');
+  }
+
+  /** What the model was told in the first part of its n-th request's last content. */
+  told(request: number): unknown {
+    return contentsOf(this.gemini.requests[request]).at(-1)?.parts?.[0]?.functionResponse?.response;
+  }
+
+  /** Read after the worker is gone: the store has one owner. */
+  async transcript(): Promise<StoredEvent[]> {
+    await this.worker?.kill();
+    const store = await openStore({ folder: this.folder });
+    try {
+      return await store.readEvents(this.names);
+    } finally {
+      await store.close();
+    }
+  }
+}
+
+export class WorkerProcess {
+  readonly hanging: Promise<void>;
+  readonly #process: ChildProcess;
+  readonly #exited: Promise<void>;
+
+  private constructor(process: ChildProcess, lines: AsyncIterable<string>, polling: () => void) {
+    this.#process = process;
+    this.#exited = new Promise((resolve) => process.once('exit', () => resolve()));
+    this.hanging = (async () => {
+      for await (const line of lines) {
+        if (line === 'polling') polling();
+        if (line === 'hanging') return;
+      }
+    })();
+  }
+
+  static async start(options: WorkerProcessOptions, env: Record<string, string>): Promise<WorkerProcess> {
+    const script = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', script, JSON.stringify(options)],
+      {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    return await new Promise((resolve, reject) => {
+      const started: WorkerProcess = new WorkerProcess(child, createInterface({ input: child.stdout }), () =>
+        resolve(started),
+      );
+      child.once('exit', (code) => reject(new Error(`the worker process exited with ${code}`)));
+    });
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await this.#exited;
+  }
+}
