@@ -74,9 +74,9 @@ export function credentialKeysOf(given: GivenCredentialKeys): CredentialKeys {
 
 /** Undefined where `HOLDFAST_CREDENTIAL_KEYS` isn't set. */
 export function credentialKeysOfVariables(
-  variables: Readonly<Record<string, string | undefined>>,
+  env: Readonly<Record<string, string | undefined>>,
 ): CredentialKeys | undefined {
-  const given = variables.HOLDFAST_CREDENTIAL_KEYS ?? '';
+  const given = env.HOLDFAST_CREDENTIAL_KEYS ?? '';
   if (given.trim() === '') return undefined;
   try {
     return parseCredentialKeys(given);
