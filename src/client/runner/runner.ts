@@ -82,8 +82,12 @@ export class Runner implements AsyncDisposable {
    * The turn is durable. `abortSignal` interrupts it; to break out of the loop doesn't, where ADK would abandon it: the turn goes
    * on, and its events are in the session. While another turn of the session runs, this one waits.
    *
+   * Of a turn that waits for people, and for nothing else, the events end behind its requests. A message of function responses that
+   * answer them goes on with it, by a runner of the same agent, and yields what comes after.
+   *
    * @throws SessionNotFound `Session not found: …`
    * @throws InvalidTurn for a message without parts, with a call that only the framework makes, or that can't be sent.
+   * @throws RequestNotPending, RequestNotFound, AmbiguousRequest, DecisionRefused where the message answers requests.
    * @throws DefinitionError for a field of `runConfig` that isn't supported.
    * @example
    * for await (const event of runner.runAsync({ userId, sessionId, newMessage, runConfig: { streamingMode: StreamingMode.SSE } })) {
