@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import type { WaitingRequest } from '../../src/protocol/gate.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
@@ -18,23 +18,25 @@ const play = (script: GeminiScript, scenes: (scene: CrashScene) => Promise<void>
   CrashScene.play(server, script, scenes);
 const asks = (name: string, args = {}) => stepCalls([[{ name, args }]]);
 
+// `expect.poll` knows only one of the tests that run at a time.
+const until = <T>(holds: () => T | Promise<T>) => vi.waitFor(holds, { timeout: 120_000, interval: 50 });
+
 async function waiting(scene: CrashScene, { workflowId }: TurnHandle): Promise<WaitingRequest> {
-  let request: WaitingRequest | undefined;
-  await expect
-    .poll(async () => {
-      const status = await scene.temporal.workflow.getHandle(workflowId).query<TurnStatus>('status');
-      request = status.waiting[0];
-      return status.waiting.length;
-    })
-    .toBe(1);
-  return request as WaitingRequest;
+  return await until(async () => {
+    const status = await scene.temporal.workflow.getHandle(workflowId).query<TurnStatus>('status');
+    const [request, ...others] = status.waiting;
+    if (request === undefined || others.length > 0)
+      throw new Error('it waits for no request, or for several');
+    return request;
+  });
 }
 
 async function approve(scene: CrashScene, { workflowId }: TurnHandle, confirmed = true): Promise<void> {
   await scene.temporal.workflow.getHandle(workflowId).signal('confirm', { confirmed });
 }
 
-const effects = (scene: CrashScene, count: number) => expect.poll(() => scene.effects().length).toBe(count);
+const effects = (scene: CrashScene, count: number) =>
+  until(() => expect(scene.effects()).toHaveLength(count));
 
 describe.concurrent('SIGKILL of the worker of a gated call', () => {
   test('while it waits: the decision comes when no worker is up, and it runs once [confirm.once] [confirm.signal]', () =>
