@@ -39,8 +39,22 @@ export {
   InvalidApproverKey,
   parseApproverKey,
 } from './approvals/approver-key.ts';
+export type { Attested, SigningOptions } from './approvals/attestation.ts';
+export {
+  type AttestedDecision,
+  type Decision,
+  type DecisionClaims,
+  signDecision,
+  verifyDecisionAttestation,
+} from './approvals/decision-attestation.ts';
 export type { Issuer, PrivateJwk, PublicJwk } from './approvals/issuer.ts';
 export { logNotifier, type NoticeLogger } from './approvals/log-notifier.ts';
+export {
+  type AttestedMessage,
+  type MessageClaims,
+  signMessage,
+  verifyMessageAttestation,
+} from './approvals/message-attestation.ts';
 export type { NotifiedRequest, NotifiedWhy, Notifier } from './approvals/notifier.ts';
 export { type TerminalNotifierOptions, terminalNotifier } from './approvals/terminal-notifier.ts';
 export {
