@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type CallPlan, type FunctionCallOfStep, planCalls } from '../../src/flows/plan-calls.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
 import { INLINE_LIMIT, PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -36,6 +37,19 @@ const many = Array.from({ length: 150 }, (_, index) =>
 const tools = new Map<string, BaseTool>(
   [plain, secret, pin, hidesResult, summed, throwing, ...many].map((each) => [each.name, each]),
 );
+
+const gateOf = (n: number): Gate => ({
+  requestId: requestIdOf(`${RUN}.3.${n}`, 1),
+  kind: 'confirmation',
+  hint: '字'.repeat(500),
+  attested: true,
+  quorum: 12,
+  allowEdit: true,
+  expiresIn: 31_536_000_000,
+  onExpiry: 'escalate',
+  escalateAfter: 3_600_000_000,
+  notifies: true,
+});
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 const planOf = (calls: readonly FunctionCallOfStep[]) => planCalls(RUN, 3, calls, tools);
@@ -137,10 +151,36 @@ describe('the plan of a step', () => {
       'with call ids of 1 KB from the provider',
       Array.from({ length: 128 }, (_, n) => ({ callId: `${n}`.padEnd(1024, 'i'), name: 'plain', args: {} })),
     ],
+    [
+      'with 128 calls that wait for people, by hints of wide characters',
+      Array.from({ length: 128 }, (_, n) => ({
+        callId: `c${n}`,
+        name: 'plain',
+        args: { text: '字'.repeat(300) },
+        prepared: true as const,
+        gate: gateOf(n),
+      })),
+    ],
   ])('fits one payload %s [size.plan]', (_name, given) => {
     const plan = planOf(given);
     expectWhole(plan, given);
     expectFits(plan);
+  });
+
+  test('keeps what callbacks did for a call, and caps its hint, which tells nothing of a sensitive call [size.plan] [tool.sensitive]', () => {
+    const prepared = true as const;
+    const actions = { stateDelta: { seen: true } };
+    const given = { callId: 'c', args: {}, prepared, gate: gateOf(1) };
+    const plan = planOf([
+      { ...given, name: 'plain', actions },
+      { ...given, name: 'secret' },
+      { ...given, name: 'pin' },
+    ]);
+    const [open, ...hidden] = plan.calls.map(({ gate }) => gate?.hint ?? 'none');
+    expect(Buffer.byteLength(open ?? '')).toBeLessThanOrEqual(200);
+    expect(open).toMatch(/^字+…$/);
+    expect(hidden).toEqual(['', '']);
+    expect(plan.rows[0]).toEqual({ callKey: `${RUN}.3.0`, callId: 'c', tool: 'plain', index: 0, actions });
   });
 
   test('carries no sensitive argument, nor an excerpt or digest of one [tool.sensitive]', () => {
