@@ -84,7 +84,7 @@ export async function askDecision<T>(
 }
 
 /** @throws DecisionRefused */
-export function counted(method: string, receipt: DecisionReceipt): Confirmed<DecisionReceipt> {
+function counted(method: string, receipt: DecisionReceipt): Confirmed<DecisionReceipt> {
   const { status, requestId, reason = 'it does not count' } = receipt;
   if (status !== 'refused') return { ...receipt, confirmed: true };
   throw new DecisionRefused(`${method}: ${requestId}: ${reason}`, receipt);

@@ -24,6 +24,7 @@ import {
   text,
 } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 
 /** For answers that a worker gives: on a slow machine the default of 5 s is none that a test may rest on. */
 const PATIENT = { timeout: 120_000 };
@@ -54,13 +55,15 @@ const script: GeminiScript = ({ contents }) => {
 
 let env: TestEnvironment;
 let gateway: GatewayClient;
+let check: DocumentCheck;
 
 beforeAll(async () => {
   env = await createTestEnvironment({
     agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [pay] })],
     script,
   });
-  gateway = new GatewayClient(env.gateway);
+  check = new DocumentCheck(await fetchDocument(env.gateway.url));
+  gateway = new GatewayClient({ ...env.gateway, fetch: checkedFetch(check) });
 });
 afterAll(() => env.close());
 
@@ -305,4 +308,8 @@ test('a request runs out when a test says so [approval.expiry]', async () => {
   await turn.result();
   expect(paidFor({ order })).toEqual([]);
   expect(await env.client.approvals.get({ requestId })).toMatchObject({ status: 'expired' });
+});
+
+test('what the gateway answered is what its document says [gateway.document]', () => {
+  expect(check.unseen('Approvals')).toEqual(['provideInput', 'provideCredential']);
 });

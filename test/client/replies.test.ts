@@ -23,6 +23,7 @@ import {
   text,
 } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { textOf } from '../setup/history-facts.ts';
 
 const SECRET = 'sk-planted-Zq8vN3xK';
@@ -75,13 +76,15 @@ const script: GeminiScript = ({ contents }) => {
 
 let env: TestEnvironment;
 let gateway: GatewayClient;
+let check: DocumentCheck;
 
 beforeAll(async () => {
   env = await createTestEnvironment({
     agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [pay, size, shop] })],
     script,
   });
-  gateway = new GatewayClient(env.gateway);
+  check = new DocumentCheck(await fetchDocument(env.gateway.url));
+  gateway = new GatewayClient({ ...env.gateway, fetch: checkedFetch(check) });
 });
 afterAll(() => env.close());
 
@@ -190,6 +193,27 @@ describe.each([
     expect(JSON.stringify(kept)).not.toContain(SECRET);
     const again = await env.run({ ...names, message: 'shop' });
     expect(again.calls).toMatchObject([{ response: { asked: true } }]);
+  });
+
+  test('questions and credentials are answered by the id of their request, too [input.request] [credential.request]', async () => {
+    const { approvals, credentials } = apiOf();
+    const asked = await asking('size');
+    const answer = { response: { size: 'M' }, timeout: 120_000 };
+    expect(await approvals.provideInput({ requestId: asked.id }, answer)).toMatchObject({
+      status: 'answered',
+    });
+    expect((await env.turnOf(asked.turn)).calls).toMatchObject([{ response: { answer: { size: 'M' } } }]);
+    expect(await approvals.provideInput({ requestId: asked.id }, answer)).toMatchObject({
+      status: 'duplicate',
+    });
+    const { names, turn, id } = await asking('shop');
+    const credential = { authType: 'apiKey', apiKey: SECRET } as const;
+    const { credentialRef } = await credentials.put({ ...names, credentialKey: 'shop', credential });
+    expect(
+      await approvals.provideCredential({ requestId: id }, { credentialRef, timeout: 120_000 }),
+    ).toMatchObject({ confirmed: true, status: 'answered' });
+    expect(await turn.result()).toMatchObject({ status: 'completed' });
+    expect(used).toMatchObject(credential);
   });
 
   test('what is no credential is refused, and not quoted [credential.secret]', async () => {
@@ -369,4 +393,11 @@ test('without keys a credential is not stored, and the error says what to set [c
   } finally {
     if (before !== undefined) process.env.HOLDFAST_CREDENTIAL_KEYS = before;
   }
+});
+
+test('what the gateway answered is what its document says [gateway.document]', () => {
+  expect(check.unseen('Credentials')).toEqual([]);
+  expect(check.unseen('Approvals')).not.toEqual(
+    expect.arrayContaining(['provideInput', 'provideCredential']),
+  );
 });

@@ -7,6 +7,7 @@ interface Answer {
 
 interface Operation {
   operationId: string;
+  tags?: string[];
   security?: object[];
   parameters?: { name: string; in: string; required?: boolean }[];
   requestBody?: { content: Record<string, { schema: object }> };
@@ -76,6 +77,15 @@ export class DocumentCheck {
     return validate;
   }
 
+  /** Operations of a section that were never answered with success. */
+  unseen(tag: string): string[] {
+    const operations = Object.values(this.document.paths).flatMap((methods) => Object.values(methods));
+    return operations
+      .filter(({ tags = [] }) => tags.includes(tag))
+      .map(({ operationId }) => operationId)
+      .filter((id) => ![...this.seen].some((each) => each.startsWith(`${id} 2`)));
+  }
+
   #find(path: string): [string, Record<string, Operation>] | undefined {
     return Object.entries(this.document.paths).find(([template]) =>
       new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
@@ -86,6 +96,11 @@ export class DocumentCheck {
 export async function readDocument(gateway: Gateway, host: string): Promise<Document> {
   const answer = await gateway.request(`http://${host}/openapi.json`, { headers: { host } });
   return (await answer.json()) as Document;
+}
+
+/** Of a gateway that listens. */
+export async function fetchDocument(url: string): Promise<Document> {
+  return (await (await fetch(`${url}/openapi.json`)).json()) as Document;
 }
 
 /** `fetch` that holds every JSON answer against the document. */
