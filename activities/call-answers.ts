@@ -1,7 +1,7 @@
 import { ToolConfirmation } from '../src/events/event-actions.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
 import { requestIdOf } from '../src/protocol/gate.ts';
-import type { ApprovalRow } from '../src/store/store.ts';
+import type { ApprovalRow, ApprovalTerms } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { Asked } from '../src/tools/call-questions.ts';
 import { gateDigestOf } from '../src/tools/tool-gate.ts';
@@ -91,6 +91,11 @@ export class CallAnswers {
     return this.#requests
       .filter(({ kind, status }) => kind === 'input' && status === 'answered')
       .map(({ response }) => response);
+  }
+
+  /** What the call was last decided on: an approval that it takes later is no easier to get. */
+  get terms(): ApprovalTerms | undefined {
+    return this.#requests.findLast(({ kind }) => kind === 'confirmation')?.terms;
   }
 
   /** By the key of the credential: what was given last. */

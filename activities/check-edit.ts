@@ -1,3 +1,4 @@
+import { coversTerms } from '../src/approvals/edited-terms.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
@@ -5,7 +6,9 @@ import { INLINE_LIMIT } from '../src/protocol/sizes.ts';
 import { placeOfCall } from '../src/store/call-place.ts';
 import type { ApprovalRow } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
+import type { Context } from '../src/tools/context.ts';
 import { isToolError } from '../src/tools/tool-error.ts';
+import { questionOf, termsOf } from '../src/tools/tool-gate.ts';
 import { afterTime } from './after-time.ts';
 import { type Attempt, isLastRefusal } from './attempt.ts';
 import { callContext, contextInitOf } from './call-context.ts';
@@ -92,16 +95,28 @@ async function check(
     own !== undefined && edits.length === 0
       ? own
       : await searchTool({ deployment, agent, init, edits, current, time: CHECK_TIME }, name, own);
-  const invalid = await refusalOfTool(tool, args);
-  if (invalid !== undefined || !isAsked) return invalid;
-  const seen = structuredClone(args);
   const call = { callId, callKey, attempt: 1, once: NOTHING_ONCE, heartbeat: () => undefined };
   const context = callContext(init, call, abortSignal);
+  const refused = (await refusalOfTool(tool, args)) ?? (await refusalOfTerms(tool, request, args, context));
+  if (refused !== undefined || !isAsked) return refused;
+  const seen = structuredClone(args);
   const answer = await callbacks.before({ tool, args: seen, context });
   if (answer !== undefined)
     return 'args: a before-tool callback answers such a call itself, and keeps it from running';
   if (digestOf(seen) === digestOf(args)) return undefined;
   return 'args: a before-tool callback would change them, and what runs must be what was approved';
+}
+
+/** Whoever may approve 100 must not be able to make 10,000 of it. */
+async function refusalOfTerms(
+  tool: BaseTool,
+  { terms }: ApprovalRow,
+  args: Record<string, unknown>,
+  context: Context,
+): Promise<string | undefined> {
+  const question = await questionOf(tool, args, context);
+  if (question === undefined || coversTerms(terms, question.terms ?? termsOf(tool))) return undefined;
+  return 'args: a call with these takes more approvals, or those of other people: it has to be asked for itself';
 }
 
 /** It is a check: nothing is kept of it. */

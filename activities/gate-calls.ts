@@ -86,9 +86,10 @@ class Preparation {
       }
       args = argumentsOf(called);
       await this.#inTime('parameters', tool.checkArguments(args), tool);
-      // One approval is enough.
+      const asked = await this.#inTime('requireConfirmation', questionOf(tool, args, called.context), tool);
+      // One approval is enough, of those who may approve what the tool would have asked.
       question =
-        own ?? (await this.#inTime('requireConfirmation', questionOf(tool, args, called.context), tool));
+        own === undefined || asked?.terms === undefined ? (own ?? asked) : { ...own, terms: asked.terms };
       actions = effectsOf(called.context);
     } catch (error) {
       return { callId, name, args: call.args, ...answeredBy(await this.#failed(called, error)) };

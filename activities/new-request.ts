@@ -19,6 +19,8 @@ export interface AskingCall {
   args: Record<string, unknown>;
   /** The workflow that waits. */
   workflowId: string;
+  /** Those that the call was decided on before; the tool's, where it hasn't asked yet. */
+  terms?: ApprovalTerms | undefined;
 }
 
 /** @param n from 1 within the call. */
@@ -39,7 +41,7 @@ export function newRequest(call: AskingCall, n: number, asked: Asked): NewReques
     argsDigest: digestOfArguments(tool, args),
     gateDigest: gateDigestOf(tool),
     sensitive: tool.durable.sensitive,
-    terms: termsFor(tool, asked),
+    terms: termsFor(call, asked),
   };
 }
 
@@ -91,9 +93,8 @@ function questionOf(
 }
 
 /** Who may approve says nothing of who may answer a question: only how long it waits is theirs, too. */
-function termsFor(tool: BaseTool, { kind }: Asked): ApprovalTerms {
-  const terms = termsOf(tool);
-  if (kind === 'confirmation') return terms;
+function termsFor({ tool, terms = termsOf(tool) }: AskingCall, asked: Asked): ApprovalTerms {
+  if (asked.kind === 'confirmation') return asked.terms ?? terms;
   const { expiresIn } = terms;
   return expiresIn === undefined ? {} : { expiresIn };
 }

@@ -9,6 +9,7 @@ import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { ContextInit } from '../src/tools/context-init.ts';
 import { InvocationContext } from '../src/tools/invocation-context.ts';
 import { type Attempt, retryLater } from './attempt.ts';
+import type { CallAnswers } from './call-answers.ts';
 import type { StartedCall } from './call-retry.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf, settingsOf } from './deployment.ts';
@@ -28,6 +29,7 @@ export interface CallToSuspend {
   tool: BaseTool;
   callbacks: ToolCallbacks;
   init: ContextInit;
+  answers: Pick<CallAnswers, 'terms'>;
   current: Attempt;
   /** Number of the request within the call. */
   n: number;
@@ -44,14 +46,12 @@ export async function suspendCall(
   { asked, args, prepared, stateDelta }: AskingRun,
 ): Promise<Gate> {
   const { store, deployment } = dependencies;
-  const { input, begun, agent, tool, callbacks, n } = call;
+  const { input, begun, agent, tool, callbacks, answers, n } = call;
   const { session, runKey, callKey, callId } = input;
   const workflowId = activityInfo().workflowExecution?.workflowId ?? '';
-  const request = newRequest(
-    { callKey, callId, agent, tool, args: toJsonValue(args) as Record<string, unknown>, workflowId },
-    n,
-    asked,
-  );
+  const json = toJsonValue(args) as Record<string, unknown>;
+  const { terms } = answers;
+  const request = newRequest({ callKey, callId, agent, tool, args: json, workflowId, terms }, n, asked);
   if (prepared && !input.prepared && callbacks.has('beforeToolCallback')) {
     await store.recordOnce({ session, callKey, key: PREPARED, value: true });
   }

@@ -1,6 +1,7 @@
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
+import type { ResolvedApproval } from './approval-options.ts';
 import type { ToolGate } from './gate-options.ts';
 
 /** What people have answered a call by now. */
@@ -17,7 +18,8 @@ export interface CallAnswers {
 
 /** What a call has asked a person for while it ran. */
 export type Asked =
-  | { kind: 'confirmation'; hint: string; payload?: unknown }
+  /** Without terms those of the call's request before, or the tool's. */
+  | { kind: 'confirmation'; hint: string; payload?: unknown; terms?: ResolvedApproval }
   /** Without secrets. */
   | { kind: 'credential'; authConfig: AuthConfig }
   | { kind: 'input'; message: string; responseSchema?: JsonSchemaObject; payload?: unknown };

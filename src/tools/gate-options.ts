@@ -11,6 +11,12 @@ export interface ConfirmationQuestion {
   hint?: string;
   /** JSON; the tool gets it back as `toolConfirmation.payload`, unless the decision brings another one. */
   payload?: unknown;
+  /**
+   * Who may decide this call, and how: laid over the tool's `approval`, field by field. What is wrong here keeps the call from running.
+   *
+   * @default the tool's `approval`
+   */
+  approval?: ApprovalOptions;
 }
 
 /**

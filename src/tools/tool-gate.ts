@@ -1,7 +1,7 @@
 import { digestOf } from '../protocol/canonical-json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import { isRecord } from '../schema/kind-of.ts';
-import type { ResolvedApproval } from './approval-options.ts';
+import { type ResolvedApproval, resolveApproval } from './approval-options.ts';
 import type { BaseTool } from './base-tool.ts';
 import type { Context } from './context.ts';
 import { shortHint } from './short-hint.ts';
@@ -13,6 +13,8 @@ export interface Question {
   hint: string;
   /** JSON. */
   payload?: unknown;
+  /** Who may decide this call, and how; left out where the tool's own terms hold. */
+  terms?: ResolvedApproval;
 }
 
 /**
@@ -35,11 +37,12 @@ export async function questionOf(
   const answer =
     when === 'always' ? true : await asked(tool, option, args, (copy) => when(copy as never, context));
   if (answer === false) return undefined;
-  const { hint, payload }: Record<string, unknown> = isRecord(answer) ? answer : {};
+  const { hint, payload, approval }: Record<string, unknown> = isRecord(answer) ? answer : {};
   const json = payload === undefined ? undefined : jsonOf(tool, `${option}: payload`, payload);
   return {
     hint: shortHint(typeof hint === 'string' && hint !== '' ? hint : await hintOf(tool, args)),
     ...(json === undefined ? {} : { payload: json }),
+    ...(approval === undefined ? {} : { terms: termsOfCall(tool, option, approval) }),
   };
 }
 
@@ -58,9 +61,20 @@ export function defaultHint(toolName: string): string {
   );
 }
 
-/** Who may decide about calls of this tool, and how: what a request of it is stored with. */
+/** Who may decide about calls of this tool, and how: what a request of it is stored with, unless its call has terms of its own. */
 export function termsOf(tool: BaseTool): ResolvedApproval {
   return tool.gate?.approval ?? {};
+}
+
+/** Nobody is asked on terms that can't be read: the call is answered with what is wrong. */
+function termsOfCall(tool: BaseTool, option: string, approval: unknown): ResolvedApproval {
+  try {
+    if (!isRecord(approval)) return resolveApproval('', 'approval', approval);
+    const given = Object.entries(approval).filter(([, value]) => value !== undefined);
+    return resolveApproval('', 'approval', { ...termsOf(tool), ...Object.fromEntries(given) });
+  } catch (error) {
+    throw unasked(tool, option, error);
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { BaseTool, RunAsyncToolRequest } from './base-tool.ts';
 import { questionsOf } from './context.ts';
-import { questionOf } from './tool-gate.ts';
+import { questionOf, termsOf } from './tool-gate.ts';
 
 /**
  * Asks for a gated tool that is run by another tool, and not as a call: no gate was passed for it. Texts and order: `FunctionTool`
@@ -19,6 +19,11 @@ export async function keptFromRunning(
   const { toolConfirmation, actions } = toolContext;
   if (toolConfirmation === undefined) {
     toolContext.requestConfirmation(question);
+    const terms = question.terms ?? termsOf(tool);
+    // Those who may decide about this tool are asked, not those of the tool that runs it.
+    if (Object.keys(terms).length > 0) {
+      questionsOf(toolContext).ask({ kind: 'confirmation', ...question, terms });
+    }
     actions.skipSummarization = true;
     return { error: 'This tool call requires confirmation, please approve or reject.' };
   }

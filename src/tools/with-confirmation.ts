@@ -1,6 +1,7 @@
 import type { FunctionDeclaration } from '../events/content.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
+import type { ApprovalOptions } from './approval-options.ts';
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from './base-tool.ts';
 import type { BaseToolset } from './base-toolset.ts';
 import type { Context } from './context.ts';
@@ -86,6 +87,15 @@ class ConfirmedTool extends BaseTool {
   }
 }
 
+/** A call's own terms may have taken these back: they must not come from the tool again. */
+const NO_TERMS = {
+  quorum: 1,
+  expiresIn: 'never',
+  onExpiry: 'reject',
+  allowEdit: false,
+  notRequester: false,
+} satisfies ApprovalOptions;
+
 function gateOver(
   inner: BaseTool,
   required: boolean,
@@ -107,7 +117,10 @@ function gateOver(
     ...(approval === undefined ? {} : { approval }),
     requireConfirmationProvider: async (args, context) => {
       const question = await questionOf(inner, args, context);
-      if (question !== undefined) return question;
+      if (question !== undefined) {
+        const { terms, ...asked } = question;
+        return terms === undefined ? asked : { ...asked, approval: { ...NO_TERMS, ...terms } };
+      }
       const answer: unknown = await ofToolset(args, context);
       if (answer === false) return false;
       return { hint: await hintOf(inner, args), ...(isRecord(answer) ? answer : {}) };
