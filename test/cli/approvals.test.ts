@@ -3,10 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answerRequest } from '../../src/cli/approvals/answer-request.ts';
+import { type DecideOptions, decideApproval } from '../../src/cli/approvals/decide-approval.ts';
+import { provideCredential } from '../../src/cli/approvals/provide-credential.ts';
+import { showApproval } from '../../src/cli/approvals/show-approval.ts';
+import type { CommandOutput } from '../../src/cli/command-output.ts';
 import type { Event } from '../../src/events/event.ts';
 import type { ApprovalRow } from '../../src/store/approval-store.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { capturedOutput } from './captured-output.ts';
 import { type Finished, HoldfastProcess, holdfast } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/gated.ts', import.meta.url));
@@ -25,6 +31,19 @@ const runArgs = (session: string, message: string, ...args: string[]) => [
   ...['--session', session, '--message-id', `m-${session}`, '--message', message],
   ...args,
 ];
+/** A command in this process, which has no folder of its own. */
+async function here<Options extends object, Result>(
+  run: (
+    name: string,
+    options: Options & { folder: string; env: NodeJS.ProcessEnv },
+    output: CommandOutput,
+  ) => Promise<Result>,
+  name: string,
+  options: Options = {} as Options,
+): Promise<Result> {
+  return await run(name, { ...options, folder, env: {} }, capturedOutput());
+}
+
 /** A turn that waits, in the process that has the folder. */
 async function waiting(session: string, message = 'small', ...args: string[]) {
   const run = new HoldfastProcess(runArgs(session, message, ...args), { cwd: work, env });
@@ -124,38 +143,28 @@ describe('a turn that waits for an approval', () => {
       expect(stdout).toMatch(/arguments {2,}amount: 102\n {2,}order: "A-1"\n/);
       expect(stdout).toContain(`npx holdfast approvals approve ${request} --args JSON --folder `);
     }
-    const wrong = [
-      [['show', 'rq-e-none.1.0.1'], 1, /there is no request rq-e-none\.1\.0\.1/],
-      [['show', 'rq-nothing'], 2, /rq-nothing is no request/],
-      [
-        ['approve', 'call-9'],
-        1,
-        /no request of the call call-9 waits for an answer: see holdfast approvals list/,
-      ],
-      [['approve', request, '--session', 'other'], 1, /there is no request/],
-      [
-        ['approve', request, '--args', '[1]'],
-        2,
-        /--args: expected an object of arguments by name, got array/,
-      ],
-      [['approve', request, '--payload', '{'], 2, /--payload: expected JSON/],
-      [['approve', request, '--as', 'mira'], 2, /--as mira: give the key.*keys create --approver mira/],
-      [['approve', request, '--as', 'otto', '--key', 'mira.key.json'], 2, /is the key of mira/],
-      [['answer', request, '--text', 'hi'], 2, /asks for an approval, not for an answer/],
-      [
-        ['provide-credential', request, '--credential', SECRET],
-        2,
-        /expected the reference of a stored credential/,
-      ],
-    ] as const;
-    for (const [args, code, problem] of wrong) {
-      const refused = await command('approvals', ...args);
-      expect({ code: refused.code, stderr: refused.stderr }).toEqual({
-        code,
-        stderr: expect.stringMatching(problem),
-      });
-      expect(refused.stderr).not.toContain(SECRET);
+    await expect(here(showApproval, 'rq-e-none.1.0.1')).rejects.toThrow(
+      /there is no request rq-e-none\.1\.0\.1/,
+    );
+    await expect(here(showApproval, 'rq-nothing')).rejects.toThrow(/rq-nothing is no request/);
+    const approving: [name: string, options: Partial<DecideOptions>, problem: RegExp][] = [
+      ['call-9', {}, /no request of the call call-9 waits for an answer: see holdfast approvals list/],
+      [request, { session: 'other' }, /there is no request/],
+      [request, { args: '[1]' }, /--args: expected an object of arguments by name, got array/],
+      [request, { payload: '{' }, /--payload: expected JSON/],
+      [request, { as: 'mira' }, /--as mira: give the key.*keys create --approver mira/],
+      [request, { as: 'otto', key: join(work, 'mira.key.json') }, /is the key of mira/],
+    ];
+    const approve = decideApproval.bind(undefined, 'approve');
+    for (const [name, options, problem] of approving) {
+      await expect(here(approve, name, options)).rejects.toThrow(problem);
     }
+    await expect(here(answerRequest, request, { text: 'hi' })).rejects.toThrow(
+      /asks for an approval, not for an answer/,
+    );
+    const refused = await here(provideCredential, request, { credential: SECRET }).catch((error) => error);
+    expect(refused.message).toMatch(/expected the reference of a stored credential/);
+    expect(refused.message).not.toContain(SECRET);
     await command('approvals', 'reject', request);
     expect(answered(await run.finished()).code).toBe(0);
     expect(await requestsOf('shown')).toEqual([]);

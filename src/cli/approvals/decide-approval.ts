@@ -12,7 +12,7 @@ import { namedRequest, type RequestNaming } from './named-request.ts';
 import { needsAttestation } from './next-commands.ts';
 import { tellReceipt } from './receipt-text.ts';
 import { questionLines } from './request-text.ts';
-import { argumentLines, changeLines } from './shown-arguments.ts';
+import { changeLines } from './shown-arguments.ts';
 
 export type Decision = 'approve' | 'reject' | 'withdraw';
 
@@ -62,7 +62,7 @@ export async function decideApproval(
   }
 }
 
-export interface GivenDecision {
+interface GivenDecision {
   args?: Record<string, unknown>;
   payload?: unknown;
   reason?: string;
@@ -132,17 +132,4 @@ export function tellDecision(
     );
   }
   return code;
-}
-
-/** For a question at the terminal: what is to run in place of what was shown. */
-export function editLines(row: ApprovalRow, args: Record<string, unknown>): string[] {
-  return changeLines(row.args, args, row.sensitive);
-}
-
-/** On one line. */
-export function callLine({ tool, args, sensitive }: ApprovalRow): string {
-  const shown = argumentLines(args, sensitive)
-    .map((line) => line.trim())
-    .join(', ');
-  return `${visibleExcerpt(tool, 80)}(${visibleExcerpt(shown, 200)})`;
 }
