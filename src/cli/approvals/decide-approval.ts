@@ -1,4 +1,3 @@
-import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import type { ConfirmOptions } from '../../client/approvals.ts';
 import type { Confirmed } from '../../client/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
