@@ -121,6 +121,13 @@ export class Requests {
     this.#record(known.requestId, known.counter, 'cancelled', reason);
   }
 
+  /** What should have recorded the answer has ended without an outcome, and may never have begun. */
+  unheard({ answered }: RequestEnding): void {
+    const session = this.#asker.session();
+    if (session === undefined) return;
+    for (const entry of answered.entries) this.#recorder.record(session, entry);
+  }
+
   /** What is asked by the pending request; undefined where there is no single one. */
   kindOf(name: RequestName): GateKind | undefined {
     try {
@@ -246,6 +253,9 @@ export class Requests {
       request.expiring = false;
       request.until = Date.now() + expiresIn;
       this.#escalate(request);
+      // The first entry says who may decide, too; by another one the store knows that they have longer.
+      if (request.gate.escalateAfter !== undefined)
+        this.#record(request.gate.requestId, request, 'escalated');
       this.#asker.changed();
       return true;
     }

@@ -58,22 +58,42 @@ export async function runCall(
       const asking = { callKey, callId, tool, session, agent, invocationId };
       answer = await requests.ask(summary === undefined ? asking : { ...asking, summary }, gate);
       const isYes = answer.status === 'approved' || answer.status === 'answered';
-      if (!isYes && gate.inside !== true) return await closeCall(call, args, answer, context);
+      if (!isYes && gate.inside !== true) {
+        const ending = answer;
+        return await heard(requests, ending, () => closeCall(call, args, ending, context));
+      }
       if (answer.args !== undefined) args = answer.args;
     }
     const answered = answer;
     const given = { ...call, args };
-    const result = await lane.run(schedule.exclusive === true, async () => {
-      observer.started(call);
-      try {
-        return await attempt(given, schedule, context, run, answered);
-      } finally {
-        observer.ended(call);
-      }
-    });
+    const result = await heard(requests, answered, () =>
+      lane.run(schedule.exclusive === true, async () => {
+        observer.started(call);
+        try {
+          return await attempt(given, schedule, context, run, answered);
+        } finally {
+          observer.ended(call);
+        }
+      }),
+    );
     if ('error' in result) return result;
     if (!('asks' in result)) return { skipSummarization: result.skipSummarization === true };
     gate = result.asks;
+  }
+}
+
+/** Whoever has decided has done so, also where what comes of it was cancelled, or no worker took it in time. */
+async function heard<Result extends object>(
+  requests: Requests,
+  answer: RequestEnding | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  let result: Result | undefined;
+  try {
+    result = await work();
+    return result;
+  } finally {
+    if (answer !== undefined && (result === undefined || 'error' in result)) requests.unheard(answer);
   }
 }
 

@@ -102,6 +102,20 @@ describe('a request that nobody answers in time', () => {
     expect(timers).toEqual([`"expiry of ${turn.request()}"`, `"expiry of ${turn.request()}"`]);
   });
 
+  test('is asked of others before its time is over, who then have as much again [approval.expiry]', async () => {
+    const turn = await started({ expiresIn: 2 * SHORT, escalateAfter: SHORT, onExpiry: 'escalate' });
+    await turn.result();
+    const entries = entriesOf(turn, 'holdfast.recordEntries');
+    // By the second one the store knows until when.
+    expect(entries.map(({ entryId, kind }) => [entryId, kind])).toEqual([
+      [`${turn.request()}/1`, 'escalated'],
+      [`${turn.request()}/2`, 'escalated'],
+    ]);
+    expect(entriesOf(turn, 'holdfast.closeCall')).toEqual([
+      expect.objectContaining({ entryId: `${turn.request()}/3`, kind: 'expired' }),
+    ]);
+  });
+
   test('may be decided by others after a while, and by all as before [approval.expiry]', async () => {
     const turn = await waiting({ attested: true, escalateAfter: SHORT, expiresIn: LONG });
     const before = (await turn.status()).waiting[0]?.until;
