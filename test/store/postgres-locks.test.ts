@@ -2,6 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
+import { AskingTurn, entry } from './suite/asking-turn.ts';
 import { Turn } from './suite/turn.ts';
 
 const server = await startPostgresServer();
@@ -60,6 +61,34 @@ test('a step’s input is seen while its session is locked [plugin.events]', asy
   expect(await turn.peek(2)).toMatchObject({ begun: false, seq: 2 });
   await writing.query('rollback');
   await Promise.all([writing.end(), store.close()]);
+});
+
+test('an approved call that is settled while it begins anew keeps its outcome [confirm.once]', async () => {
+  const store = await openStore({ url });
+  const turn = new AskingTurn(store);
+  const request = await turn.asked();
+  const approved = entry(request.requestId, 1, 'approved');
+  await turn.beginAnswered(request, [approved]);
+  // Of the attempt whose worker was taken for dead.
+  const settling = await connected();
+  await settling.query('begin');
+  await settling.query(
+    `update holdfast.ledger set status = 'settled', response = '{"paid":40}', failed = false, actions = '{}'
+     where session_id = $1 and key = $2`,
+    [turn.session, request.callKey],
+  );
+  const begun = turn.beginAnswered(request, [approved]);
+  await expect.poll(isWaiting).toBe(1);
+  await settling.query('commit');
+  expect(await begun).toMatchObject({ kind: 'settled', response: { paid: 40 } });
+  const unknown = {
+    session: turn.session,
+    callKey: request.callKey,
+    response: { error: 'unknown' },
+    failed: true,
+  };
+  expect(await store.settleCall({ ...unknown, actions: {} })).toMatchObject({ first: false });
+  await Promise.all([settling.end(), store.close()]);
 });
 
 test('a statement that the server gives up is unavailable, and the next one goes on [store.unavailable]', async () => {

@@ -79,10 +79,18 @@ begin
       begun_by, started_at)
     values (session, of_key, 'call', run, at_step, at_index, call_id, tool, 'started', args_digest, 1, token,
       clock_timestamp())
-    on conflict on constraint ledger_pkey do update set status = 'started',
-      attempts = t.attempts + (t.begun_by is distinct from excluded.begun_by)::int, begun_by = excluded.begun_by,
-      args_digest = excluded.args_digest, started_at = excluded.started_at
+    on conflict on constraint ledger_pkey do update set
+      status = case t.status when 'settled' then t.status else 'started' end,
+      attempts = t.attempts + (t.status <> 'settled' and t.begun_by is distinct from excluded.begun_by)::int,
+      begun_by = case t.status when 'settled' then t.begun_by else excluded.begun_by end,
+      args_digest = case t.status when 'settled' then t.args_digest else excluded.args_digest end,
+      started_at = case t.status when 'settled' then t.started_at else excluded.started_at end
     returning * into l;
+  -- Settled meanwhile, by an attempt whose worker was taken for dead.
+  if l.status = 'settled' then
+    return json_build_object('call',
+      json_build_object('settled', true, 'response', l.response, 'failed', l.failed, 'actions', l.actions));
+  end if;
   if a.begun_after is null then
     a.begun_after := l.attempts - 1;
     update holdfast.approvals t set begun_after = a.begun_after
