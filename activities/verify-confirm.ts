@@ -40,6 +40,7 @@ export async function verifyConfirm(verify: DecisionToVerify, confirm: Confirm):
   let by = NOBODY;
   if (confirm.attestation !== undefined) {
     const expected = {
+      session: request.session,
       requestId: request.requestId,
       argsDigest: request.argsDigest,
       decision,

@@ -15,6 +15,11 @@ export type Decision = 'approve' | 'reject' | 'withdraw';
 
 /** What a decision is about. Digests are those of `digestOf`: SHA-256 of the canonical JSON. */
 export interface AttestedDecision {
+  /**
+   * The store's id of the request's session, `ApprovalRow.session`. A session that is deleted and made again asks the same
+   * message's requests by the same ids, and so does one of the same names in another store.
+   */
+  session: string;
   requestId: string;
   /** Of the arguments that were shown. */
   argsDigest: string;
@@ -42,7 +47,7 @@ export interface DecisionClaims extends AttestedDecision {
  * @throws TypeError for a key that is neither Ed25519 nor P-256.
  * @example
  * const attestation = await signDecision(
- *   { issuer, approver: 'mira', requestId, argsDigest, decision: 'approve', channel: 'cli' },
+ *   { issuer, approver: 'mira', session, requestId, argsDigest, decision: 'approve', channel: 'cli' },
  *   privateKey,
  * );
  */
@@ -88,10 +93,11 @@ function refusalOf(claims: Record<string, unknown>, { channels }: Issuer): strin
 }
 
 function mismatch(claims: Record<string, unknown>, expected: AttestedDecision): string | undefined {
-  for (const claim of ['requestId', 'argsDigest', 'decision']) {
+  for (const claim of ['session', 'requestId', 'argsDigest', 'decision']) {
     if (typeof claims[claim] !== 'string') return missing(claim);
   }
   if (claims.requestId !== expected.requestId) return 'the attestation is for another request';
+  if (claims.session !== expected.session) return 'the attestation is for a request of another session';
   if (claims.argsDigest !== expected.argsDigest) return 'the attestation is for other arguments';
   if (claims.decision !== expected.decision) return 'the attestation is for another decision';
   if (claims.editedArgsDigest !== expected.editedArgsDigest) {

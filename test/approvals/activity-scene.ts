@@ -14,7 +14,7 @@ import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/s
 import type { NewRequest, Store } from '../../src/store/store.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { AskingTurn } from '../store/suite/asking-turn.ts';
-import type { Turn } from '../store/suite/turn.ts';
+import type { Turn, TurnSettings } from '../store/suite/turn.ts';
 
 /** The activities that look at decisions, as a worker runs them, over a real store. */
 export class ActivityScene {
@@ -43,9 +43,13 @@ export class ActivityScene {
     });
   }
 
-  async asked(more: Partial<NewRequest> = {}, opening: Parameters<Turn['open']>[1] = {}): Promise<AskedCall> {
+  async asked(
+    more: Partial<NewRequest> = {},
+    opening: Parameters<Turn['open']>[1] = {},
+    settings: TurnSettings = {},
+  ): Promise<AskedCall> {
     const names = { app: 'shop', userId: 'ada', sessionId: randomUUID() };
-    const turn = new AskingTurn(this.store, { names });
+    const turn = new AskingTurn(this.store, { names, ...settings });
     await turn.opened(1, opening);
     const request = turn.request(1, 0, more);
     await turn.commitAsking(1, [request]);

@@ -56,6 +56,7 @@ describe('an attestation of a decision', () => {
   });
 
   test.each<[string, Parameters<typeof verify>[1], string]>([
+    ['a request of another session', { session: 's-2' }, 'for a request of another session'],
     ['another request', { requestId: 'rq-e-1.1.0.2' }, 'for another request'],
     ['other arguments', { argsDigest: digestOf({ amount: 4_000 }) }, 'for other arguments'],
     ['another decision', { decision: 'reject' }, 'for another decision'],

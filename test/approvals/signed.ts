@@ -8,6 +8,7 @@ export const NOW = Date.UTC(2026, 10, 20, 12);
 export const ARGS = { orderId: 'FH-12529', amount: 40 };
 
 export const EXPECTED = {
+  session: 's-1',
   requestId: 'rq-e-1.1.0.1',
   argsDigest: digestOf(ARGS),
   decision: 'approve',

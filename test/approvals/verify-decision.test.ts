@@ -68,6 +68,7 @@ async function signed(who: string, call: AskedCall, given: Confirm): Promise<Con
     {
       issuer: key.issuer,
       approver: who,
+      session: call.turn.session,
       requestId,
       argsDigest,
       decision,
@@ -132,6 +133,23 @@ describe('who may decide [approval.approvers]', () => {
     });
     const kinds = (await call.row()).history.map(({ kind, by }) => `${kind} ${by?.principal}`);
     expect(kinds).toEqual(['refused mira', 'refused mira', 'refused mira']);
+  });
+
+  test('not by the attestation of a session that was deleted and made again: its requests have the same ids', async () => {
+    const terms = { approvers: ['mira'] };
+    const first = await scene.asked({ terms });
+    const decision = await signed('mira', first, APPROVE);
+    expect(await first.confirm(decision)).toMatchObject({ counts: true });
+    const { names, messageId } = first.turn;
+    await store.deleteSession(names);
+    const again = await scene.asked({ terms }, {}, { names, messageId });
+    expect(again.request.requestId).toBe(first.request.requestId);
+    expect(again.request.argsDigest).toBe(first.request.argsDigest);
+    expect(await again.confirm(decision)).toMatchObject({
+      counts: false,
+      reason: 'the attestation is for a request of another session',
+    });
+    expect(await again.confirm(await signed('mira', again, APPROVE))).toMatchObject({ counts: true });
   });
 
   test('nobody by a signature that fails, also where a plain decision would do', async () => {

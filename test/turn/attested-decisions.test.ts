@@ -93,9 +93,10 @@ const asks = async (name: string, more: object = {}): Promise<[AskingTurn, Appro
 /** A decision that somebody has signed. */
 async function by(name: string, request: ApprovalRow, given: Confirm): Promise<Confirm> {
   const { issuer, privateKey } = keys.get(name) as ApproverKey;
-  const { requestId, argsDigest } = request;
+  const { session, requestId, argsDigest } = request;
   const edited = given.args === undefined ? {} : { editedArgsDigest: digestOf(given.args) };
-  const claims = { issuer, approver: name, requestId, argsDigest, decision: decisionOf(given), ...edited };
+  const decided = { session, requestId, argsDigest, decision: decisionOf(given), ...edited };
+  const claims = { issuer, approver: name, ...decided };
   return { requestId, ...given, attestation: await signDecision({ ...claims, channel: 'test' }, privateKey) };
 }
 

@@ -79,13 +79,13 @@ async function asked(amount: number, name = 'pay'): Promise<AskingTurn> {
 }
 
 async function approval(
-  { requestId, argsDigest }: ApprovalRow,
+  { session, requestId, argsDigest }: ApprovalRow,
   { key: { issuer, approver, privateKey } }: { key: ApproverKey },
   args?: Record<string, unknown>,
 ) {
   const attestation = await signDecision(
     {
-      ...{ issuer, approver, requestId, argsDigest, decision: 'approve', channel: 'test' },
+      ...{ issuer, approver, session, requestId, argsDigest, decision: 'approve', channel: 'test' },
       ...(args === undefined ? {} : { editedArgsDigest: digestOf(args) }),
     },
     privateKey,

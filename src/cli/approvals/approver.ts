@@ -70,7 +70,7 @@ export async function attestDecision(
   row: ApprovalRow,
   { decision, args, payload }: { decision: Decision; args?: Record<string, unknown>; payload?: unknown },
 ): Promise<string> {
-  const { requestId, argsDigest, sensitive } = row;
+  const { session, requestId, argsDigest, sensitive } = row;
   // What is shown to nobody may not have come here, either.
   if (isShownWhole(sensitive) && digestOf(row.args) !== argsDigest) {
     throw new CliError(
@@ -82,6 +82,7 @@ export async function attestDecision(
     {
       issuer,
       approver,
+      session,
       requestId,
       argsDigest,
       decision,

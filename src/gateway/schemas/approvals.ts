@@ -25,6 +25,10 @@ export const APPROVAL = z
   .looseObject({
     requestId: z.string(),
     ...{ app: z.string(), userId: z.string(), sessionId: z.string() },
+    session: z.string().openapi({
+      description:
+        'The store’s id of the session, which no other one ever has: what an attestation is over, and what an audit is read by.',
+    }),
     invocationId: z.string().openapi({ description: 'The turn that waits, or has waited.' }),
     kind: z.enum(KINDS),
     status: z.enum(STATUSES),
