@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, Context } from '@temporalio/activity';
 import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
@@ -54,6 +54,7 @@ export interface Begun {
 interface Script {
   steps: readonly (readonly ScriptedCall[])[];
   maxParallelCalls: number;
+  timeLeft: number | undefined;
   begun: Begun[];
   holds: Map<string, Promise<void>>;
   runs: Map<string, number>;
@@ -100,10 +101,11 @@ export class GateEnvironment {
     return environment;
   }
 
-  turn(steps: Script['steps'], fields: { maxParallelCalls?: number } = {}): GatedTurn {
+  turn(steps: Script['steps'], fields: { maxParallelCalls?: number; timeLeft?: number } = {}): GatedTurn {
     const script: Script = {
       steps,
       maxParallelCalls: fields.maxParallelCalls ?? 32,
+      timeLeft: fields.timeLeft,
       begun: [],
       holds: new Map(),
       runs: new Map(),
@@ -149,7 +151,7 @@ export class GateEnvironment {
       if (script === undefined) throw ApplicationFailure.nonRetryable(`no script for ${session}`);
       const { activityType: type, activityId } = activityInfo();
       script.begun.push({ type, activityId, input });
-      await script.holds.get(type);
+      await Promise.race([script.holds.get(type), Context.current().cancelled]);
       return script;
     };
     return {
@@ -220,7 +222,9 @@ function gateOf(callKey: string, gate: Partial<Gate>, n: number, inside: boolean
 }
 
 function planOf(script: Script, session: string, input: CallModelInput): StepOutcome {
-  const first = input.step === 1 ? { searchAttributes: true as const } : {};
+  const { timeLeft } = script;
+  const limited = timeLeft === undefined ? {} : { timeLeft };
+  const first = input.step === 1 ? { searchAttributes: true as const, ...limited } : {};
   const told = { v: 1, session, seq: input.seq + 1, agent: 'fake', ...first };
   // Messages behind the first one are answered at once.
   const isFirst = input.runKey === invocationIdOf('test', 'ada', session, 'go');
