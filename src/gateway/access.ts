@@ -4,7 +4,10 @@
  */
 export type Permission = 'read' | 'run' | 'operate' | 'approve';
 
-/** What a request asks for. Without `userId`: of all users of the app; without `app`: of the gateway itself. */
+/**
+ * What a request asks for. Without `userId`: of all users of the app; without `app`: of all apps, and of the gateway itself. A message
+ * that answers requests needs `approve` beside `run`.
+ */
 export interface Need {
   permission: Permission;
   app?: string;

@@ -1,4 +1,4 @@
-import type { Access, AccessRequest, Need, Permission } from './access.ts';
+import type { Access, AccessRequest, Need, Permission, Principal } from './access.ts';
 import type { GatewayContext, GatewayMiddleware } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
 
@@ -22,15 +22,39 @@ export function screen(access: Access): GatewayMiddleware {
   };
 }
 
-/** Lets a request through whose principal may do this in the app, and to the user, that its path names. */
-export function permitted(access: Access, permission: Permission): GatewayMiddleware {
+/** Whose affairs a request is about. */
+export interface Subject {
+  names: Pick<Need, 'app' | 'userId'>;
+  /** What those are told whom it is hidden from. */
+  missing: () => Error;
+}
+
+/** Finds out what a request is about; asked only for callers who are known. */
+export type SubjectOf = (context: GatewayContext) => Subject | Promise<Subject>;
+
+/** Lets a request through whose principal may do this to what it is about: what its path names, unless the route says more. */
+export function permitted(
+  access: Access,
+  permission: Permission,
+  find: SubjectOf = subjectOfPath,
+): GatewayMiddleware {
   return async (context, next) => {
     const principal = await authenticated(access, context);
-    const verdict = principal.may(needOf(context, permission));
-    if (verdict === 'hidden') throw new RequestRefused('no such session');
-    if (verdict === 'forbidden') throw new RequestRefused('forbidden');
+    demand(principal, permission, await find(context));
     await next();
   };
+}
+
+/** @throws RequestRefused, or what `missing` gives, where the principal may not do this. */
+export function demand(principal: Principal, permission: Permission, { names, missing }: Subject): void {
+  const verdict = principal.may({ permission, ...names });
+  if (verdict === 'hidden') throw missing();
+  if (verdict === 'forbidden') throw new RequestRefused('forbidden');
+}
+
+export function subjectOf({ app, userId }: { [name in 'app' | 'userId']?: string | undefined }): Subject {
+  const names = { ...(app === undefined ? {} : { app }), ...(userId === undefined ? {} : { userId }) };
+  return { names, missing: () => new RequestRefused('no such session') };
 }
 
 /** @throws RequestRefused */
@@ -44,14 +68,8 @@ export async function authenticated(access: Access, context: GatewayContext) {
   return principal;
 }
 
-function needOf(context: GatewayContext, permission: Permission): Need {
-  const app = context.req.param('app');
-  const userId = context.req.param('user');
-  return {
-    permission,
-    ...(app === undefined ? {} : { app }),
-    ...(userId === undefined ? {} : { userId }),
-  };
+function subjectOfPath({ req }: GatewayContext): Subject {
+  return subjectOf({ app: req.param('app'), userId: req.param('user') });
 }
 
 function accessRequestOf({ req, env }: GatewayContext): AccessRequest {

@@ -20,7 +20,7 @@ const post = (body: unknown) => ({
 });
 const failing = (error: Error) =>
   stubGateway({
-    approvals: { confirm: () => Promise.reject(error) },
+    approvals: { get: async () => ({ app: 'shop', userId: 'ada' }), confirm: () => Promise.reject(error) },
     credentials: { put: () => Promise.reject(error) },
   } as unknown as Partial<HoldfastApi>);
 

@@ -15,6 +15,7 @@ import {
 } from '../schemas/approvals.ts';
 import { ANSWER_QUERY } from '../schemas/fields.ts';
 import { REQUEST, REQUEST_PATH, SESSION, SESSION_PATH, sessionNames } from '../schemas/path-parts.ts';
+import { type SubjectOf, subjectOf } from '../screen.ts';
 import { guarded } from './guarded.ts';
 
 const tags = ['Approvals'];
@@ -22,11 +23,18 @@ const tags = ['Approvals'];
 /** Requests to people: listed, shown and answered. */
 export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { approvals } = setting.options.client;
+  const missing = () => new RequestNotFound('there is no such request');
   const find = async (which: WhichRequest) => {
     const row = await approvals.get(which);
-    if (row === undefined) throw new RequestNotFound('there is no such request');
+    if (row === undefined) throw missing();
     return row;
   };
+  // An id tells nothing of whose the request is.
+  const ofRequest: SubjectOf = async ({ req }) => {
+    const { app: ofApp, userId } = await find({ requestId: req.param('requestId') ?? '' });
+    return { names: { app: ofApp, userId }, missing };
+  };
+  const ofQuery: SubjectOf = ({ req }) => subjectOf({ app: req.query('app'), userId: req.query('user') });
   app.openapi(
     createRoute({
       method: 'get',
@@ -35,7 +43,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'listApprovals',
       summary: 'List requests to people',
       description: 'The oldest first; the pending ones unless `status` says otherwise.',
-      ...guarded(setting, 'read'),
+      ...guarded(setting, 'read', ofQuery),
       request: { query: LIST_APPROVALS_QUERY },
       responses: { 200: json(APPROVAL_LIST, 'A page of them.'), ...problems() },
     }),
@@ -58,7 +66,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       tags,
       operationId: 'getApproval',
       summary: 'Show a request',
-      ...guarded(setting, 'read'),
+      ...guarded(setting, 'read', ofRequest),
       request: { params: REQUEST_PATH },
       responses: { 200: json(APPROVAL, 'The request, by now.'), ...problems() },
     }),
@@ -91,7 +99,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'confirmRequest',
       summary: 'Approve or reject a call',
       description: 'Or vote, where it takes several people. The same decision again changes nothing.',
-      ...guarded(setting, 'approve'),
+      ...guarded(setting, 'approve', ofRequest),
       request: { params: REQUEST_PATH, query: ANSWER_QUERY, body: jsonBody(CONFIRM_REQUEST) },
       responses: { 200: json(DECISION, 'What became of the decision.'), ...bodyProblems(409) },
     }),
@@ -107,7 +115,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       tags,
       operationId: 'provideInput',
       summary: 'Answer a request for input',
-      ...guarded(setting, 'approve'),
+      ...guarded(setting, 'approve', ofRequest),
       request: { params: REQUEST_PATH, query: ANSWER_QUERY, body: jsonBody(PROVIDE_INPUT) },
       responses: { 200: json(DECISION, 'What became of the answer.'), ...bodyProblems(409) },
     }),
@@ -125,7 +133,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'provideCredential',
       summary: 'Answer a request for a credential',
       description: 'With one that was stored before.',
-      ...guarded(setting, 'approve'),
+      ...guarded(setting, 'approve', ofRequest),
       request: { params: REQUEST_PATH, query: ANSWER_QUERY, body: jsonBody(PROVIDE_CREDENTIAL) },
       responses: { 200: json(DECISION, 'What became of the answer.'), ...bodyProblems(409) },
     }),

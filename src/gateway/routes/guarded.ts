@@ -1,14 +1,18 @@
 import type { Permission } from '../access.ts';
 import type { RouteSetting } from '../gateway-app.ts';
-import { permitted } from '../screen.ts';
+import { permitted, type SubjectOf } from '../screen.ts';
 import { takeBody } from '../take-body.ts';
 
 const BODY_LIMIT = 16 * 1024 * 1024;
 
-/** What each route has that isn't open to everybody: a permission, and a bounded JSON body. */
-export function guarded({ options }: RouteSetting, permission: Permission) {
+/**
+ * What each route has that isn't open to everybody: a permission, and a bounded JSON body.
+ *
+ * @param find whose affairs a request is about, where its path doesn't name them.
+ */
+export function guarded({ options }: RouteSetting, permission: Permission, find?: SubjectOf) {
   return {
-    middleware: [permitted(options.access, permission), takeBody(options.bodyLimit ?? BODY_LIMIT)],
+    middleware: [permitted(options.access, permission, find), takeBody(options.bodyLimit ?? BODY_LIMIT)],
     security: [{ token: [] }],
     'x-holdfast-permission': permission,
   };

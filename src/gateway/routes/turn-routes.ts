@@ -3,6 +3,7 @@ import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
 import { isRepliesOnly } from '../../client/reply-parts.ts';
 import type { TurnHandle } from '../../client/turn-handle.ts';
 import type { SessionNames } from '../../store/store.ts';
+import { answersRequests } from '../answers-requests.ts';
 import { awaitReceipt } from '../await-receipt.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
@@ -12,6 +13,7 @@ import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
 import { ANSWER_QUERY, wholeNumber } from '../schemas/fields.ts';
 import { SESSION, SESSION_PATH, sessionNames, TURN, TURN_PATH } from '../schemas/path-parts.ts';
 import { ENDED_TURN, RECEIPT, RUNNING_TURN, SEND_MESSAGE, TURN_BODY } from '../schemas/turns.ts';
+import { demand, subjectOf } from '../screen.ts';
 import { turnFrames } from '../stream-frames.ts';
 import { after, partial, placeOf, RESUME_HEADER, STREAM, streamed } from './event-routes.ts';
 import { guarded } from './guarded.ts';
@@ -35,7 +37,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'sendMessage',
       summary: 'Send a message, which a turn answers',
       description:
-        'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests goes to the turn that waits.',
+        'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests goes to the turn that waits; answering needs the permission to approve, too.',
       ...guarded(setting, 'run'),
       request: { params: SESSION_PATH, body: jsonBody(SEND_MESSAGE) },
       responses: {
@@ -46,6 +48,9 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
     async (context) => {
       const names = sessionNames(context.req.valid('param'));
       const message = context.req.valid('json') as Message;
+      if (await answersRequests(client.approvals, names, message.message)) {
+        demand(context.get('principal'), 'approve', subjectOf(names));
+      }
       const turn = await client.sendMessage({ ...names, ...message });
       const receipt = isRepliesOnly(message.message) ? { receipt: await turn.receipt() } : {};
       return context.json({ ...turnView(names, turn, about()), ...receipt }, 202);
