@@ -1,3 +1,4 @@
+import { LONGEST_REASON } from '../src/protocol/decision-limits.ts';
 import type { RequestEntry, VerifiedDecision, VerifyDecisionInput } from '../src/protocol/gate.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { type Attempt, attempt } from './attempt.ts';
@@ -5,8 +6,6 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { reportUnexpected } from './logging.ts';
 import { verifyCredential, verifyInput } from './verify-answer.ts';
 import { type DecisionToVerify, NOBODY, verifyConfirm } from './verify-confirm.ts';
-
-const LONGEST_REASON = 2_000;
 
 type Verdict = Awaited<ReturnType<typeof verdictOf>>;
 

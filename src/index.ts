@@ -245,7 +245,9 @@ export {
   REFLECT_AND_RETRY_RESPONSE_TYPE,
   type ToolFailureResponse,
 } from './plugins/tool-failure-response.ts';
+export { digestOf } from './protocol/canonical-json.ts';
 export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from './protocol/gate.ts';
+export { messageDigest } from './protocol/message.ts';
 export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage } from './protocol/turn.ts';
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';

@@ -1,5 +1,11 @@
 import type { ApplicationFailure } from '@temporalio/workflow';
 import { digestOf } from '../src/protocol/canonical-json.ts';
+import {
+  CREDENTIAL_REF,
+  LONGEST_ATTESTATION,
+  LONGEST_REASON,
+  MOST_GIVEN_BYTES,
+} from '../src/protocol/decision-limits.ts';
 import type {
   Confirm,
   GateKind,
@@ -11,7 +17,7 @@ import { isTooDeep, MOST_LEVELS } from '../src/protocol/message-limits.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { jsonBytes } from './json-bytes.ts';
-import { isObject, LONGEST_ATTESTATION, type Refuse, refusal, shapeOf } from './message-arguments.ts';
+import { isObject, type Refuse, refusal, shapeOf } from './message-arguments.ts';
 
 /** What somebody says to a request, with its known fields only. */
 export interface Decision {
@@ -24,11 +30,7 @@ export interface Decision {
   isText?: true;
 }
 
-/** JSON bytes of what a decision gives the tool: arguments, payload and response together. */
-const MOST_GIVEN_BYTES = 32 * 1024;
-const LONGEST_REASON = 2_000;
 const LONGEST_REQUEST_NAME = 1_000;
-const CREDENTIAL_REF = /^cr-[A-Za-z0-9_-]{22}$/;
 
 /** Type of the failure that tells of a secret where none belongs. */
 export const RAW_SECRET = 'RawSecret';

@@ -1,4 +1,5 @@
 import { ApplicationFailure, patched } from '@temporalio/workflow';
+import { LONGEST_ATTESTATION } from '../src/protocol/decision-limits.ts';
 import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../src/protocol/message.ts';
 import {
   functionResponseProblem,
@@ -28,9 +29,6 @@ const UNUSABLE_NAME = 'unusable-name';
 const FUNCTION_RESPONSES = 'function-responses';
 const RUN_CONFIG_FIELDS = 'run-config-fields';
 const ATTESTATION = 'attestation';
-
-/** Characters of a compact JWS. */
-export const LONGEST_ATTESTATION = 8 * 1024;
 
 /** Whether a rule that came later holds in this run. */
 type Holds = (patch: string) => boolean;

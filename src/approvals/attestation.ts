@@ -1,4 +1,5 @@
 import { CompactSign, calculateJwkThumbprint, compactVerify, errors, importJWK, type JWK } from 'jose';
+import { LONGEST_ATTESTATION } from '../protocol/decision-limits.ts';
 import type { Voter } from '../protocol/gate.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { isRecord } from '../schema/kind-of.ts';
@@ -8,8 +9,6 @@ import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './
 const CLOCK_TOLERANCE = 60;
 /** Seconds from `iat` to `exp`, at most. */
 const LONGEST_LIFE = 24 * 60 * 60;
-/** Characters of a compact JWS, at most: digests, names and a signature. */
-const LONGEST_JWS = 8_192;
 const LONGEST_NAME = 256;
 const DEFAULT_LIFE = LONGEST_LIFE;
 
@@ -150,7 +149,7 @@ interface Parts {
 }
 
 function partsOf(jws: unknown): Parts | undefined {
-  if (typeof jws !== 'string' || jws.length > LONGEST_JWS) return undefined;
+  if (typeof jws !== 'string' || jws.length > LONGEST_ATTESTATION) return undefined;
   const [first, second, third, ...more] = jws.split('.');
   if (first === undefined || second === undefined || third === undefined || more.length > 0) return undefined;
   const [header, claims] = [jsonOf(first), jsonOf(second)];

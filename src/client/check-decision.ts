@@ -1,16 +1,13 @@
+import {
+  CREDENTIAL_REF,
+  LONGEST_ATTESTATION,
+  LONGEST_REASON,
+  MOST_GIVEN_BYTES,
+} from '../protocol/decision-limits.ts';
 import type { Confirm, ProvideCredential, ProvideInput } from '../protocol/gate.ts';
 import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
 import type { ConfirmOptions, ProvideCredentialOptions, ProvideInputOptions } from './approvals.ts';
 import { InvalidTurn } from './client-errors.ts';
-
-/** JSON bytes of what a decision gives the tool: arguments and payload, or response. */
-const MOST_GIVEN_BYTES = 32 * 1024;
-const LONGEST_ATTESTATION = 8 * 1024;
-/** What of a person's reason is recorded, characters. */
-const LONGEST_REASON = 2_000;
-
-/** A reference as the vault makes it: whoever gives a secret in its place is told before it travels. */
-export const CREDENTIAL_REF = /^cr-[\w-]{22}$/;
 
 type Decision<Payload> = Omit<Payload, 'v' | 'requestId' | 'callKey' | 'callId'>;
 

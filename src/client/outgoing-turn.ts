@@ -1,4 +1,5 @@
 import type { Content } from '../events/content.ts';
+import { LONGEST_ATTESTATION } from '../protocol/decision-limits.ts';
 import type { MessagePolicy, SendMessage } from '../protocol/message.ts';
 import {
   functionResponseProblem,
@@ -91,6 +92,10 @@ export async function outgoingTurn(
   }
   if (attestation !== undefined && (typeof attestation !== 'string' || attestation === '')) {
     throw invalid('attestation', 'expected a compact JWS or nothing');
+  }
+  if (attestation !== undefined && attestation.length > LONGEST_ATTESTATION) {
+    const problem = `${attestation.length} characters, at most ${LONGEST_ATTESTATION} are allowed`;
+    throw invalid('attestation', problem);
   }
   const { session, messageId } = names;
   const message = await sealedReplies(context, session, given.message);

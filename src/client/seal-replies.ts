@@ -1,7 +1,7 @@
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { Content } from '../events/content.ts';
+import { CREDENTIAL_REF } from '../protocol/decision-limits.ts';
 import type { ApprovalRow, SessionNames } from '../store/store.ts';
-import { CREDENTIAL_REF } from './check-decision.ts';
 import type { ClientContext } from './client-context.ts';
 import { ClientCredentials } from './client-credentials.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from './client-errors.ts';

@@ -1,6 +1,6 @@
 import { sha256Digest } from './identity.ts';
 
-/** JSON with object keys in code point order, so that equal values have equal text. */
+/** JSON without white space and with object keys in order, so that equal values have equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, field: unknown) => {
     if (typeof field !== 'object' || field === null || Array.isArray(field)) return field;
@@ -13,7 +13,13 @@ export function canonicalJson(value: unknown): string {
   });
 }
 
-/** SHA-256 of the canonical JSON, base64url. */
+/**
+ * SHA-256, base64url, of the canonical JSON of a value: without white space, with the keys of each object sorted by UTF-16 code units,
+ * those that are whole numbers before all others. What attestations are over, `argsDigest` of a request among it.
+ *
+ * @throws TypeError for what is no JSON: a cycle, a BigInt.
+ * @example digestOf({ to: 'ada', amount: 40 }) === digestOf({ amount: 40, to: 'ada' }); // true
+ */
 export function digestOf(value: unknown): string {
   return sha256Digest(canonicalJson(value));
 }

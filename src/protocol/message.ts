@@ -96,7 +96,11 @@ export const MOST_QUEUED = 100;
 /** JSON bytes of the messages that wait in a session's queue, at most. */
 export const MOST_QUEUED_BYTES = 256 * 1024;
 
-/** Equal for messages of equal content, whichever client wrote them. */
+/**
+ * Equal for messages of equal content, whichever client wrote them: what the attestation of a message is over.
+ *
+ * @example messageDigest('refund A-1') === messageDigest({ role: 'user', parts: [{ text: 'refund A-1' }] }); // true
+ */
 export function messageDigest(
   message: string | Content,
   stateDelta?: Record<string, unknown> | undefined,

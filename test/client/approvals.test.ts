@@ -215,6 +215,10 @@ describe.each([
     await expect(raw).rejects.toThrow(/credentialRef: expected the credentialRef/);
     await raw.catch((error: Error) => expect(error.message).not.toContain(secret));
     await refused(() => approvals.list({ status: ['open' as never] }), /status: expected/);
+    const attestation = 'x'.repeat(8_193);
+    await refused(confirm({ confirmed: true, attestation }), /attestation: 8193 characters, at most 8192/);
+    const message = { app: 'test', userId: 'ada', sessionId: 'unsent', message: 'hello', attestation };
+    await refused(() => apiOf().sendMessage(message), /attestation: 8193 characters, at most 8192/);
     await refused(() => approvals.list({ limit: 0 }), /limit: expected/);
     expect(await env.reject(turn)).toMatchObject({ status: 'rejected' });
   });

@@ -1,5 +1,6 @@
 import type { ConfirmOptions } from '../../client/approvals.ts';
 import type { Confirmed } from '../../client/steering.ts';
+import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { CliError } from '../cli-error.ts';
@@ -23,8 +24,6 @@ export interface DecideOptions extends RequestNaming, SigningOptions {
   reason?: string;
   json?: boolean;
 }
-
-const LONGEST_REASON = 2_000;
 
 /** `holdfast approvals approve|reject|withdraw`. Returns the exit code. */
 export async function decideApproval(

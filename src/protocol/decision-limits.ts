@@ -1,0 +1,11 @@
+/** JSON bytes of what a decision gives the tool, at most: arguments and payload together, or response. */
+export const MOST_GIVEN_BYTES = 32 * 1024;
+
+/** Characters of an attestation, a compact JWS, at most: digests, names and a signature. */
+export const LONGEST_ATTESTATION = 8 * 1024;
+
+/** Characters of what a person says to a decision, at most. */
+export const LONGEST_REASON = 2_000;
+
+/** A reference to a stored credential, as the vault makes it: what is none may be the secret itself. */
+export const CREDENTIAL_REF = /^cr-[A-Za-z0-9_-]{22}$/;
