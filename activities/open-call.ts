@@ -223,6 +223,7 @@ export class OpenCall {
       ...(credential === undefined ? {} : { credential }),
       credentialOf: (key) => this.#credentials.get(key),
       passed: input.prepared ? tool.gate : undefined,
+      terms: answers.terms,
     });
   }
 

@@ -149,7 +149,7 @@ export class Decisions {
       return answeredBefore(request.gate.requestId, request.closed, decision);
     }
     if (!needsCheck(request, decision)) return this.#decide(request, decision);
-    const verdict = await verify(request, decision);
+    const verdict = countedAgain(request, decision, await verify(request, decision));
     if (!verdict.counts)
       return receiptOf(request, verdict.duplicate ? 'duplicate' : 'refused', verdict.reason);
     const ended = request.closed as ClosedRequest | undefined;
@@ -266,6 +266,21 @@ function namesOf(voters: readonly Voter[]): string[] {
 function needsCheck({ gate, votes }: PendingRequest, { kind, confirm }: Decision): boolean {
   if (kind !== 'confirmation' || gate.attested === true || votes.quorum > 1) return true;
   return confirm?.attestation !== undefined || confirm?.args !== undefined || confirm?.withdraw !== undefined;
+}
+
+/**
+ * A vote that the store has, and this run doesn't: it was reset, or never heard what the check came to. Only for the arguments that
+ * were shown: nobody has looked at others.
+ */
+function countedAgain(
+  { votes }: PendingRequest,
+  { confirm }: Decision,
+  verdict: VerifiedDecision,
+): VerifiedDecision {
+  if (verdict.counts || verdict.duplicate !== true || verdict.by === undefined) return verdict;
+  const { v, by } = verdict;
+  if (confirm?.args !== undefined || votes.voteOf(by) !== undefined) return verdict;
+  return { v, counts: true, by };
 }
 
 async function verify(request: PendingRequest, decision: Decision): Promise<VerifiedDecision> {

@@ -1,6 +1,7 @@
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
+import type { ApprovalTerms } from '../store/approval-store.ts';
 import type { ResolvedApproval } from './approval-options.ts';
 import type { ToolGate } from './gate-options.ts';
 
@@ -14,6 +15,8 @@ export interface CallAnswers {
   credentialOf?: (credentialKey: string) => AuthCredential | undefined;
   /** That of the tool that runs: it was asked before, and isn't asked again. */
   passed?: ToolGate | undefined;
+  /** Those of the confirmation that the call has. */
+  terms?: ApprovalTerms | undefined;
 }
 
 /** What a call has asked a person for while it ran. */
@@ -54,6 +57,10 @@ export class CallQuestions {
 
   get passed(): ToolGate | undefined {
     return this.#answers.passed;
+  }
+
+  get terms(): ApprovalTerms | undefined {
+    return this.#answers.terms;
   }
 
   credentialOf(credentialKey: string): AuthCredential | undefined {

@@ -1,3 +1,4 @@
+import { coversTerms } from '../approvals/edited-terms.ts';
 import type { BaseTool, RunAsyncToolRequest } from './base-tool.ts';
 import { questionsOf } from './context.ts';
 import { questionOf, termsOf } from './tool-gate.ts';
@@ -12,17 +13,19 @@ export async function keptFromRunning(
   tool: BaseTool,
   { args, toolContext }: RunAsyncToolRequest,
 ): Promise<{ error: string } | undefined> {
-  if (tool.gate?.confirmation === undefined || questionsOf(toolContext).passed === tool.gate)
-    return undefined;
+  const questions = questionsOf(toolContext);
+  if (tool.gate?.confirmation === undefined || questions.passed === tool.gate) return undefined;
   const question = await questionOf(tool, args, toolContext);
   if (question === undefined) return undefined;
   const { toolConfirmation, actions } = toolContext;
-  if (toolConfirmation === undefined) {
+  const terms = question.terms ?? termsOf(tool);
+  // An approval of the tool that runs it is good for it, too, unless others have to give it.
+  const isOthers = toolConfirmation?.confirmed === true && !coversTerms(questions.terms ?? {}, terms);
+  if (toolConfirmation === undefined || isOthers) {
     toolContext.requestConfirmation(question);
-    const terms = question.terms ?? termsOf(tool);
     // Those who may decide about this tool are asked, not those of the tool that runs it.
     if (Object.keys(terms).length > 0) {
-      questionsOf(toolContext).ask({ kind: 'confirmation', ...question, terms });
+      questions.ask({ kind: 'confirmation', ...question, terms });
     }
     actions.skipSummarization = true;
     return { error: 'This tool call requires confirmation, please approve or reject.' };
