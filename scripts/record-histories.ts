@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { GATE_KIND_KEYS } from '../test/setup/gate-turn-kinds.ts';
 import { makeStore } from '../test/setup/made-store.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../test/setup/turn-environment.ts';
 import { TURN_KINDS, type TurnKind, turnKindAgents, turnKindApps } from '../test/setup/turn-kinds.ts';
@@ -23,6 +24,7 @@ for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serve
   const environment = await openTurnEnvironment({
     agents,
     apps: turnKindApps(agents),
+    workerOptions: { credentialKeys: GATE_KIND_KEYS },
     ...(serverConfig ? { serverConfig } : {}),
   });
   try {

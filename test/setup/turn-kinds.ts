@@ -9,6 +9,7 @@ import type { SessionNames } from '../../src/store/store.ts';
 import { call, calls, error, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { GATE_TURN_KINDS, gateKindApps } from './gate-turn-kinds.ts';
 import { HOOK_TURN_KINDS, hookKindApps } from './hook-turn-kinds.ts';
 import { stepCalls } from './scripts.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
@@ -88,13 +89,14 @@ export const turnKindAgents = () => [
   }),
 ];
 
-/** One whose turns may take a second, and those that turns of callbacks, plugins and code need. */
+/** One whose turns may take a second, and those that turns of callbacks, plugins, code and requests need. */
 export const turnKindApps = ([rootAgent]: ReturnType<typeof turnKindAgents>) =>
   rootAgent === undefined
     ? []
     : [
         new App({ name: 'in-a-hurry', rootAgent, durable: { budgets: { turn: { time: '1s' } } } }),
         ...hookKindApps(),
+        ...gateKindApps(),
       ];
 
 export interface TurnKind {
@@ -378,4 +380,5 @@ export const TURN_KINDS: Record<string, TurnKind> = {
     drive: (environment, names) => whileWaiting(environment, names, async () => undefined),
   },
   ...HOOK_TURN_KINDS,
+  ...GATE_TURN_KINDS,
 };

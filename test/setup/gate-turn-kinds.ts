@@ -1,0 +1,197 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import { App } from '../../src/agents/app.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { signDecision } from '../../src/approvals/decision-attestation.ts';
+import { type PrivateJwk, publicHalf } from '../../src/approvals/issuer.ts';
+import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
+import { CredentialVault } from '../../src/credentials/credential-vault.ts';
+import type { WaitingRequest } from '../../src/protocol/gate.ts';
+import type { TurnStatus } from '../../src/protocol/turn.ts';
+import type { SessionNames } from '../../src/store/store.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { stepCalls } from './scripts.ts';
+import type { TurnEnvironment } from './turn-environment.ts';
+import type { TurnKind } from './turn-kinds.ts';
+
+const PEOPLE = ['mira', 'otto', 'zoe'] as const;
+type Person = (typeof PEOPLE)[number];
+
+/** Of this process: nobody replays a signature. */
+const privateKeys = new Map(
+  PEOPLE.map((name) => {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    return [name, privateKey.export({ format: 'jwk' }) as unknown as PrivateJwk] as const;
+  }),
+);
+
+/** For the worker of the environment that the kinds are run in. */
+export const GATE_KIND_KEYS = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+
+const paid = () => ({ paid: true });
+const gated = { description: 'pays', execute: paid, requireConfirmation: true } as const;
+const tools = [
+  tool({ ...gated, name: 'pay' }),
+  tool({ ...gated, name: 'pay_soon', approval: { expiresIn: 1_000 } }),
+  tool({
+    ...gated,
+    name: 'pay_or_ask_others',
+    approval: { approvers: ['mira'], expiresIn: 1_000, onExpiry: 'escalate', escalateTo: ['otto'] },
+  }),
+  tool({ ...gated, name: 'pay_much', approval: { approvers: PEOPLE, quorum: 2, allowEdit: true } }),
+  tool({
+    name: 'pay_found',
+    description: 'finds the price, and asks whether to pay it',
+    execute: (_args, context) => {
+      if (context.toolConfirmation === undefined) context.requestConfirmation({ hint: 'Pay 7 EUR?' });
+      return { paid: context.toolConfirmation?.confirmed === true };
+    },
+  }),
+  tool({
+    name: 'ship',
+    description: 'asks where to',
+    execute: async (_args, context) => ({ street: await context.requestInput({ message: 'Where to?' }) }),
+  }),
+  tool({
+    name: 'order',
+    description: 'needs a key',
+    authConfig: { credentialKey: 'shop', authScheme: { type: 'apiKey', in: 'header', name: 'x-key' } },
+    execute: paid,
+  }),
+  tool({ name: 'look', description: 'looks', execute: () => ({ seen: true }) }),
+];
+
+/** New ones for each environment: an agent keeps the connection to the model that it has asked. */
+export const gateKindApps = () => [
+  new App({
+    name: 'gated',
+    rootAgent: new LlmAgent({ name: 'cashier', model: 'gemini-2.5-flash', tools }),
+    durable: {
+      approval: {
+        issuers: [...privateKeys].map(([name, key]) => ({
+          issuer: name,
+          approver: name,
+          key: publicHalf(key),
+        })),
+      },
+    },
+  }),
+];
+
+/** What waits, as soon as there is so much of it. */
+async function waiting(handle: WorkflowHandle, count: number): Promise<WaitingRequest[]> {
+  for (;;) {
+    const { waiting = [] } = await handle.query<TurnStatus>('status');
+    if (waiting.length === count) return waiting;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+type Act = (scene: {
+  environment: TurnEnvironment;
+  names: SessionNames;
+  handle: WorkflowHandle;
+  requests: WaitingRequest[];
+}) => Promise<unknown>;
+
+/** A turn of these calls, and what is done once so many of them wait. */
+function asking(steps: Parameters<typeof stepCalls>[0], act: Act, count = 1): TurnKind {
+  return {
+    app: 'gated',
+    script: stepCalls(steps),
+    async drive(environment, names) {
+      const { workflowId } = await environment.client.sendMessage({ ...names, message: 'go' });
+      const handle = environment.temporal.workflow.getHandle(workflowId);
+      const requests = await waiting(handle, count);
+      await act({ environment, names, handle, requests });
+      await handle.result().catch(() => undefined);
+    },
+  };
+}
+
+const idOf = ([request]: readonly WaitingRequest[]): string => request?.requestId ?? '';
+
+async function signed({ store }: TurnEnvironment, requestId: string, approver: Person) {
+  const request = await store.findApproval(requestId);
+  const key = privateKeys.get(approver);
+  if (request === undefined || key === undefined) throw new Error(`nothing to sign for ${requestId}`);
+  const { session, argsDigest } = request;
+  const claims = { issuer: approver, approver, session, requestId, argsDigest, channel: 'test' };
+  return await signDecision({ ...claims, decision: 'approve' }, key);
+}
+
+const vote: (person: Person) => Act =
+  (person) =>
+  async ({ environment, handle, requests }) => {
+    const requestId = idOf(requests);
+    const attestation = await signed(environment, requestId, person);
+    await handle.executeUpdate('confirm', { args: [{ requestId, confirmed: true, attestation }] });
+  };
+
+const reply = (requestId: string) => ({
+  messageId: 'reply',
+  message: {
+    role: 'user',
+    parts: [
+      {
+        functionResponse: {
+          id: requestId,
+          name: 'adk_request_confirmation',
+          response: { response: '{"confirmed":true}' },
+        },
+      },
+    ],
+  },
+});
+
+/** Turns that wait for people. */
+export const GATE_TURN_KINDS: Record<string, TurnKind> = {
+  approved: asking(
+    [[{ name: 'look' }, { name: 'pay' }, { name: 'pay' }], [{ name: 'look' }]],
+    async ({ handle, requests: [first, second] }) => {
+      await handle.signal('confirm', { requestId: first?.requestId, confirmed: true });
+      await handle.executeUpdate('confirm', { args: [{ requestId: second?.requestId, confirmed: true }] });
+      await handle
+        .signal('confirm', { requestId: second?.requestId, confirmed: false })
+        .catch(() => undefined);
+    },
+    2,
+  ),
+  rejected: asking([[{ name: 'pay' }]], async ({ handle }) => {
+    await handle.signal('confirm', { confirmed: 'maybe' });
+    await handle.signal('confirm', { confirmed: false, reason: 'not today' });
+  }),
+  expired: asking([[{ name: 'pay_soon' }, { name: 'pay_or_ask_others' }]], async () => undefined, 2),
+  quorum: asking([[{ name: 'pay_much' }]], async (scene) => {
+    await scene.handle.signal('confirm', { confirmed: true });
+    for (const person of ['mira', 'otto'] as const) await vote(person)(scene);
+  }),
+  'asked-from-inside': asking([[{ name: 'pay_found' }, { name: 'look' }]], async ({ handle }) => {
+    await handle.signal('confirm', { confirmed: true });
+  }),
+  input: asking([[{ name: 'ship' }]], async ({ handle }) => {
+    await handle.executeUpdate('provideInput', { args: [{ response: 'Quay 7' }] });
+  }),
+  credential: asking([[{ name: 'order' }]], async ({ environment, names, handle }) => {
+    const vault = new CredentialVault(environment.store, parseCredentialKeys(GATE_KIND_KEYS));
+    const credential = { authType: 'apiKey', apiKey: 'k' } as const;
+    const { app, userId } = names;
+    const { credentialRef } = await vault.put({ app, userId, credentialKey: 'shop', credential });
+    await handle.executeUpdate('provideCredential', { args: [{ credentialRef }] });
+  }),
+  'cancelled-while-waiting': asking([[{ name: 'pay_or_ask_others' }]], ({ handle }) => handle.cancel()),
+  'interrupted-while-waiting': asking([[{ name: 'pay' }]], async ({ handle }) => {
+    await handle.signal('interrupt', { reason: 'enough' });
+  }),
+  'cancelled-call-while-waiting': asking(
+    [[{ name: 'pay' }, { name: 'pay' }]],
+    async ({ handle, requests: [first, second] }) => {
+      await handle.executeUpdate('cancelCall', { args: [{ callKey: first?.callKey }] });
+      await handle.signal('confirm', { requestId: second?.requestId, confirmed: true });
+    },
+    2,
+  ),
+  'reply-by-message': asking([[{ name: 'pay' }]], async ({ handle, requests }) => {
+    await handle.executeUpdate('sendMessage', { args: [reply(idOf(requests))] });
+  }),
+};
