@@ -4,6 +4,7 @@ import { transcriptView } from '../src/flows/transcript.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import { INLINE_LIMIT } from '../src/protocol/sizes.ts';
 import { placeOfCall } from '../src/store/call-place.ts';
+import { asStored } from '../src/store/json-text.ts';
 import type { ApprovalRow } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { Context } from '../src/tools/context.ts';
@@ -45,6 +46,9 @@ export async function refusalOfEdit(
   const bytes = Buffer.byteLength(JSON.stringify(args));
   if (bytes > MOST_BYTES)
     return `args: ${bytes} bytes of JSON, and at most ${MOST_BYTES} can be sent with a decision`;
+  if (digestOf(asStored(args)) !== digestOf(args)) {
+    return 'args: NUL characters and lone surrogates are kept by no database: leave them out';
+  }
   const late = afterTime(CHECK_TIME);
   try {
     return await whicheverComesFirst(check(edit, args, late.signal), [

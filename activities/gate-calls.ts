@@ -6,6 +6,7 @@ import { digestOf } from '../src/protocol/canonical-json.ts';
 import { callKeyOf, stepKeyOf } from '../src/protocol/identity.ts';
 import { toJsonValue } from '../src/schema/json-value.ts';
 import { isRecord } from '../src/schema/kind-of.ts';
+import { asStored } from '../src/store/json-text.ts';
 import type { CallActions, NewRequest } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { askedOf } from '../src/tools/context.ts';
@@ -206,6 +207,6 @@ function askedBefore({ tool, context }: CalledTool): Question | undefined {
 /** As callbacks have left them: they are shown to people, stored, and run in another process. */
 function argumentsOf({ tool, args }: CalledTool): Record<string, unknown> {
   const json: unknown = toJsonValue(args);
-  if (isRecord(json)) return json;
+  if (isRecord(json)) return asStored(json);
   throw new InvalidResultError(`Error in tool '${tool.name}': callbacks must leave the arguments an object`);
 }

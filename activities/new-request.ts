@@ -4,6 +4,7 @@ import { shownGate } from '../src/flows/plan-calls.ts';
 import { discretionOf, shownArguments } from '../src/plugins/withheld.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../src/protocol/gate.ts';
+import { asStored } from '../src/store/json-text.ts';
 import type { ApprovalTerms, NewRequest } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { Asked } from '../src/tools/call-questions.ts';
@@ -25,7 +26,9 @@ export interface AskingCall {
 
 /** @param n from 1 within the call. */
 export function newRequest(call: AskingCall, n: number, asked: Asked): NewRequest {
-  const { callKey, callId, agent, tool, args, workflowId } = call;
+  const { callKey, callId, agent, tool, workflowId } = call;
+  // What is shown, attested and run is what the store gives back.
+  const args = asStored(call.args);
   return {
     requestId: requestIdOf(callKey, n),
     callKey,

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
+import { asStored } from '../src/store/json-text.ts';
 import type { CallActions } from '../src/store/store.ts';
 import { withoutSecrets } from '../src/tools/auth-config.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
@@ -82,7 +83,10 @@ export class OpenCall {
     this.#isPrepared = input.prepared === true || begun.once[PREPARED] === true;
     const isAsIs = this.#isPrepared || answers.isEdited;
     this.#before = begun.prepared;
-    this.#args = structuredClone(isAsIs ? answers.args : plannedArguments(input, begun));
+    const planned = plannedArguments(input, begun);
+    // People have seen them as the store has them.
+    const shown = answers.isEmpty ? planned : asStored(planned);
+    this.#args = structuredClone(isAsIs ? answers.args : shown);
     this.#cancellation = new ToolCancellation(tool, input.callId, (thrown) => this.#warn(thrown));
     this.#credentials = new CallCredentials(dependencies.credentials, begun.names, answers.credentialRefs);
     this.#init = this.#callInit();

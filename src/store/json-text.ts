@@ -15,6 +15,11 @@ export function jsonText(value: unknown): string {
   return text.replace(ESCAPES, (escaped) => (escaped.length > 2 ? '\ufffd' : escaped));
 }
 
+/** JSON as it comes back from the store. */
+export function asStored<Value>(value: Value): Value {
+  return JSON.parse(jsonText(value)) as Value;
+}
+
 function stringified(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
