@@ -177,7 +177,7 @@ export const PART_4: Rows = {
   'builtin.control': ['hector: controltool', 'Escalate and transfer are tools with a reason.'],
   'builtin.ask': [
     'adk-js: requestInputTool',
-    'Asking a person is declared; without its gate a call of it fails closed.',
+    'A model asks a person; a call of it that nothing could ask fails closed.',
   ],
   'builtin.gemini': ['adk-go: geminitool', 'Tools of Gemini itself are configured, not called.'],
   'context.services': ['adk-go: Context', "Artifacts and memory without a service throw ADK's error."],

@@ -52,6 +52,10 @@ export const PART_5: Rows = {
   ],
   'credential.secret': ['temporal: sdk-typescript#2120', 'A secret reaches the tool and no history.'],
   'run.noWait': ['holdfast', 'The command asks at a gate, waits, or exits with 3.'],
+  'example.refunds': [
+    'holdfast',
+    'One command shows refunds that wait for one person over 100, for two over 1,000, and are paid once.',
+  ],
 };
 
 /** Long-running jobs as async activities with job ids. */

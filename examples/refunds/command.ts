@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+const binary = fileURLToPath(new URL('../../bin/holdfast.js', import.meta.url));
+
+export interface CommandOptions {
+  env?: Record<string, string>;
+  /** Begins each line of what it prints. */
+  margin?: string;
+  /** Prints nothing: neither the command nor its output. */
+  quiet?: boolean;
+}
+
+/** A `holdfast` command in a process of its own, as somebody at a terminal would have typed it. */
+export class Command {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  readonly #lines = new EventEmitter();
+  readonly #out: string[] = [];
+  readonly #all: string[] = [];
+
+  constructor(words: readonly string[], { env = {}, margin = '  ', quiet = false }: CommandOptions = {}) {
+    if (!quiet) console.log(`$ npx holdfast ${words.map(quoted).join(' ')}`);
+    this.#child = spawn(process.execPath, [binary, ...words], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const read = (stream: Readable | null, to: string[]) => {
+      if (stream === null) return;
+      createInterface({ input: stream }).on('line', (line) => {
+        to.push(line);
+        this.#all.push(line);
+        if (!quiet) console.log(margin + line);
+        this.#lines.emit('line');
+      });
+    };
+    read(this.#child.stdout, this.#out);
+    read(this.#child.stderr, []);
+    this.#ended = once(this.#child, 'close');
+  }
+
+  /** What it has printed on standard output. */
+  get output(): string {
+    return this.#out.join('\n');
+  }
+
+  /** Waits until so many of its lines match. */
+  async prints(expected: RegExp, count = 1): Promise<void> {
+    while (this.#all.filter((line) => expected.test(line)).length < count) {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        throw new Error(`the command ended before it printed ${expected} ${count} times`);
+      }
+      await Promise.race([this.#ended, once(this.#lines, 'line')]);
+    }
+  }
+
+  /** @throws Error where its exit code is another one. */
+  async ends(expected = 0): Promise<void> {
+    await this.#ended;
+    const { exitCode } = this.#child;
+    if (exitCode !== expected)
+      throw new Error(`the command ended with ${exitCode}:\n${this.#all.join('\n')}`);
+  }
+}
+
+function quoted(word: string): string {
+  return /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
