@@ -20,7 +20,7 @@ export interface Addressee {
 }
 
 /** More of one call, or of one session, than anybody could mean by naming it. */
-const MOST_LOOKED_AT = 1_000;
+export const MOST_LOOKED_AT = 1_000;
 
 const ENDED = ['approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
 

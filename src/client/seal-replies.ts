@@ -6,18 +6,20 @@ import type { ClientContext } from './client-context.ts';
 import { ClientCredentials } from './client-credentials.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from './client-errors.ts';
 import { answeredRequest } from './find-request.ts';
+import { namedReplies } from './named-replies.ts';
 import { isRecord, replyParts, unwrappedResponse, withResponses } from './reply-parts.ts';
 
 const METHOD = 'sendMessage';
 
-/** A message whose credentials are in the store: what travels refers to them. */
+/** A message whose answers are by the names of requests, and whose credentials are in the store: what travels refers to them. */
 export async function sealedReplies<Message extends string | Content>(
   context: ClientContext,
   session: SessionNames,
-  message: Message,
+  given: Message,
 ): Promise<Message | Content> {
-  if (typeof message === 'string') return message;
-  refuseUnaskedSecrets(message);
+  if (typeof given === 'string') return given;
+  refuseUnaskedSecrets(given);
+  const message = await namedReplies(context, session, given);
   const sealed = new Map<number, Record<string, unknown>>();
   for (const { index, id, kind, response } of replyParts(message)) {
     const row = await answeredRequest(context.store, session, id);

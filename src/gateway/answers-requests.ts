@@ -1,9 +1,8 @@
 import type { Approvals } from '../client/approvals.ts';
+import { MOST_LOOKED_AT } from '../client/find-request.ts';
 import { replyParts } from '../client/reply-parts.ts';
 import type { Content } from '../events/content.ts';
 import type { SessionNames } from '../store/store.ts';
-
-const MOST_PENDING = 1_000;
 
 /** Whether parts of a message may answer requests to people: by their names, by requests' ids, or by the id of a call that waits. */
 export async function answersRequests(
@@ -16,6 +15,6 @@ export async function answersRequests(
   const ids = new Set((message.parts ?? []).map(({ functionResponse }) => functionResponse?.id));
   ids.delete(undefined);
   if (ids.size === 0) return false;
-  const pending = await approvals.list({ ...names, limit: MOST_PENDING });
+  const pending = await approvals.list({ ...names, limit: MOST_LOOKED_AT });
   return pending.some(({ callId }) => ids.has(callId));
 }

@@ -155,6 +155,17 @@ describe.each([
     expect(paid.filter((amount) => amount === 21 || amount === 22)).toEqual([21]);
   });
 
+  test('a response to the call that waits answers its request, and begins no turn [confirm.reply]', async () => {
+    const { names, turn, requests } = await asking('pay 23');
+    const answer = { id: requests[0]?.callId ?? '', name: 'pay', response: { confirmed: true } };
+    const handle = await apiOf().sendMessage({ ...names, message: reply(answer) });
+    expect(handle.invocationId).toBe(turn.invocationId);
+    await handle.receipt();
+    expect(await turn.result()).not.toHaveProperty('others');
+    expect(await handle.result()).toMatchObject({ status: 'completed', invocationId: turn.invocationId });
+    expect(paid.filter((amount) => amount === 23)).toEqual([23]);
+  });
+
   test('a malformed confirmation is a denial [confirm.reply]', async () => {
     const { names, turn, id } = await asking('pay 31');
     await apiOf().sendMessage({ ...names, message: reply(confirmation(id, { confirmed: 'yes' })) });
@@ -244,6 +255,8 @@ describe.each([
         }),
       }),
     ).rejects.toThrow(InvalidTurn);
+    const bare = reply({ id: callId, name: 'shop', response: { apiKey: SECRET } });
+    await expect(apiOf().sendMessage({ ...names, message: bare })).rejects.toThrow(InvalidTurn);
     await env.client.interrupt(names);
     await turn.result();
     expect(await isInHistory(turn.workflowId, SECRET)).toBe(false);
