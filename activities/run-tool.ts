@@ -7,7 +7,13 @@ import { digestOf } from '../src/protocol/canonical-json.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { JsonValueError } from '../src/schema/json-value.ts';
-import type { ApprovalRow, BegunAnsweredCall, BegunCall, SettledCall } from '../src/store/store.ts';
+import type {
+  ApprovalRow,
+  BegunAnsweredCall,
+  BegunCall,
+  CallActions,
+  SettledCall,
+} from '../src/store/store.ts';
 import { Unstorable } from '../src/store/store-errors.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { resolveDurableOptions } from '../src/tools/durable-options.ts';
@@ -53,6 +59,8 @@ class ToolCall {
   readonly #current: Attempt;
   readonly #name = activityInfo().activityType;
   #report: CallReport | undefined;
+  /** What callbacks did when the call was planned: done, whatever becomes of it. */
+  #prepared: CallActions = {};
 
   constructor(dependencies: ActivityDependencies, input: ToolCallInput, current: Attempt) {
     this.#dependencies = dependencies;
@@ -74,10 +82,10 @@ class ToolCall {
     // It was decided otherwise before, as a workflow that was reset can't know.
     if (begun.kind === 'closed')
       return await this.#settle(own, { ...rejection(begun.request.reason), actions: {} });
+    this.#prepared = begun.prepared ?? {};
     const answers = this.#answers(begun);
     if (answers.refusal !== undefined) {
-      const actions = begun.prepared ?? {};
-      return await this.#settle(own, { ...rejection(answers.refusal.reason), actions });
+      return await this.#settle(own, { ...rejection(answers.refusal.reason), actions: {} });
     }
     const { edits, state } = takeOwnState(begun.state);
     const { names, invocationId, userContent } = begun;
@@ -199,13 +207,16 @@ class ToolCall {
   ): Promise<ToolCallResult> {
     const { store } = this.#dependencies;
     const { session, callKey } = this.#input;
+    const isBare = outcome.failed && Object.keys(outcome.actions).length === 0;
+    const actions = isBare ? this.#prepared : outcome.actions;
     let settled: SettledCall;
     try {
-      settled = await store.settleCall({ session, callKey, ...outcome });
+      settled = await store.settleCall({ session, callKey, ...outcome, actions });
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
       const text = `Error in tool '${this.#name}': its result can't be stored; it has run`;
-      settled = await store.settleCall({ session, callKey, ...errorOutcome(new Error(text)) });
+      const failure = { ...errorOutcome(new Error(text)), actions: this.#prepared };
+      settled = await store.settleCall({ session, callKey, ...failure });
     }
     if (settled.first) this.#report?.settled(settled.failed);
     return this.#result(tool, settled, answersError === true);

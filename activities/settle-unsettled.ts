@@ -73,7 +73,8 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   if (known?.settled) return call;
   const tool = await toolOf(calls, call);
   if (tool === undefined) return call;
-  const context = callContext(init, callInit(calls, call, known), init.abortSignal as AbortSignal);
+  const signal = init.abortSignal as AbortSignal;
+  const context = callContext(init, callInit(calls, call, known), signal, known?.prepared);
   const args = structuredClone(known?.args ?? argumentsIn(events, call.callId));
   const { response, failed, actions } = await outcomeOfFailure(callbacks, {
     call: { tool, args, context },
@@ -109,21 +110,22 @@ function callInit(
   { callKey, callId }: UnsettledCall,
   known: KnownCall | undefined,
 ): CallInit {
+  const once = known?.once;
   return {
     callKey,
     callId,
     attempt: Math.max(known?.attempts ?? 0, 1),
     once: {
-      get: (key) => (known !== undefined && Object.hasOwn(known.once, key) ? known.once[key] : undefined),
+      get: (key) => (once !== undefined && Object.hasOwn(once, key) ? once[key] : undefined),
       // Of a call that was never begun there is no row to keep it in, and this is its only chance to run.
       put: async (key, value) =>
-        known === undefined ? value : await store.recordOnce({ session, callKey, key, value }),
+        once === undefined ? value : await store.recordOnce({ session, callKey, key, value }),
     },
     heartbeat: () => undefined,
   };
 }
 
-/** The model's, where they travelled with the call and the ledger hasn't got them. */
+/** The model's, where the store knows nothing of the call. */
 function argumentsIn(events: readonly Event[], callId: string): Record<string, unknown> {
   for (const { content } of events.toReversed()) {
     const called = content?.parts?.find(({ functionCall }) => functionCall?.id === callId);

@@ -1,10 +1,19 @@
 import type { Content } from '../events/content.ts';
+import { stepKeyOf } from '../protocol/identity.ts';
 import type { ChainFence } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
+import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
-import type { KnownCall, ReadEvents, RecordedInvocation, SessionNames, StoredEvent } from './store.ts';
+import type {
+  CallActions,
+  KnownCall,
+  ReadEvents,
+  RecordedInvocation,
+  SessionNames,
+  StoredEvent,
+} from './store.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
 import { checkWhole } from './whole-number.ts';
 
@@ -112,26 +121,45 @@ cross join lateral (
 ) c
 where s.name_key = $1 order by c.seq`;
 
+/** Arguments as people were shown them last, or have changed them; else as they were planned. By keys alone, no joins to plan. */
+const CALL = `select l.status, coalesce(l.attempts, 0) as attempts, l.once, l.prepared, coalesce((
+    select coalesce(a.edited_args, a.args)
+    from (select * from holdfast.approvals t where t.call_key = $2 offset 0) a where a.session_id = $1
+    order by length(a.request_id) desc, a.request_id desc limit 1
+  ), l.args, (
+    select c.value #> '{args,value}'
+    from holdfast.ledger s cross join lateral json_array_elements(s.outcome -> 'calls') c
+    where s.session_id = $1 and s.key = $3 and c.value ->> 'callKey' = $2
+  )) as args
+from (select) one
+left join lateral (
+  select * from holdfast.ledger t where t.session_id = $1 and t.key = $2 and t.kind = 'call' offset 0
+) l on true`;
+
+interface CallRow {
+  status: string | null;
+  attempts: number;
+  once: Record<string, unknown> | null;
+  prepared: CallActions | null;
+  args: Record<string, unknown> | null;
+}
+
 export async function findCall(
   database: Database,
   { session, callKey }: { session: string; callKey: string },
 ): Promise<KnownCall | undefined> {
-  const [row] = await database.read(
-    database.db
-      .selectFrom('holdfast.ledger')
-      .select(['status', 'attempts', 'args', 'once'])
-      .where('session_id', '=', session)
-      .where('key', '=', storableText(callKey))
-      .where('kind', '=', 'call')
-      .compile(),
-  );
+  const { runKey, step } = placeOfCall(callKey);
+  const keys = [session, storableText(callKey), stepKeyOf(runKey, step)];
+  const [row] = await database.query<CallRow>(CALL, keys);
   if (row === undefined) return undefined;
-  const { status, attempts, args, once } = row;
+  const { status, attempts, args, once, prepared } = row;
+  if (status === null && args === null) return undefined;
   return {
     settled: status === 'settled',
     attempts,
-    once: once ?? {},
+    ...(status === null ? {} : { once: once ?? {} }),
     ...(args === null ? {} : { args }),
+    ...(prepared === null ? {} : { prepared }),
   };
 }
 

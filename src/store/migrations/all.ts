@@ -17,6 +17,7 @@ import { credentials } from './0016-credentials.ts';
 import { endedRequests } from './0017-ended-requests.ts';
 import { requesters } from './0018-requesters.ts';
 import { retriedRequests } from './0019-retried-requests.ts';
+import { keptActions } from './0020-kept-actions.ts';
 
 export interface Migration {
   version: number;
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   { version: 17, name: 'ended requests', sql: endedRequests },
   { version: 18, name: 'requesters', sql: requesters },
   { version: 19, name: 'retried requests', sql: retriedRequests },
+  { version: 20, name: 'kept actions', sql: keptActions },
 ];
