@@ -17,7 +17,7 @@ import { type ClientContext, storeOf } from './client-context.ts';
 import { decide } from './decide.ts';
 import { findRequest, namedRequest } from './find-request.ts';
 import { isSameJson } from './same-json.ts';
-import { shownRequest } from './shown-request.ts';
+import { shownAuditRow, shownRequest } from './shown-request.ts';
 import type { Confirmed } from './steering.ts';
 import { checkText, sessionNamesOf } from './turn-names.ts';
 
@@ -95,9 +95,16 @@ export class ClientApprovals implements Approvals {
   async audit(which: WhichAudit): Promise<AuditRow[]> {
     const method = 'approvals.audit';
     const store = this.#store(method);
-    const rows = await store.readAudit(await sessionIdOf(store, which, method));
+    const session = await sessionIdOf(store, which, method);
+    const rows = await store.readAudit(session);
     if (rows.length === 0) throw noAudit(method, which);
-    return rows;
+    return await Promise.all(
+      rows.map(async (row) => {
+        const { requestId } = row.facts;
+        if (row.kind !== 'answered' || typeof requestId !== 'string') return row;
+        return shownAuditRow(row, await store.findRequest(session, requestId));
+      }),
+    );
   }
 
   /** @throws StoreNeeded, SessionNotFound, InvalidTurn */

@@ -1,3 +1,4 @@
+import type { AuditRow } from '../store/session-store.ts';
 import type { ApprovalRow } from '../store/store.ts';
 
 const MASK = '(sensitive)';
@@ -6,7 +7,7 @@ const MASK = '(sensitive)';
 export function shownRequest(row: ApprovalRow): ApprovalRow {
   const { args, editedArgs, sensitive } = row;
   if (sensitive === false || (Array.isArray(sensitive) && sensitive.length === 0)) return row;
-  const isHidden = (name: string) => sensitive === true || (sensitive as readonly string[]).includes(name);
+  const isHidden = (name: string) => isSensitive(row, name);
   const masked = (values: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isHidden(name) ? MASK : value]));
   return {
@@ -16,4 +17,17 @@ export function shownRequest(row: ApprovalRow): ApprovalRow {
     // The answer to a question that the tool asks is its result.
     ...(row.response === undefined || !isHidden('result') ? {} : { response: MASK }),
   };
+}
+
+/** A row of the audit, as {@link shownRequest} shows its request; the store masks arguments itself. */
+export function shownAuditRow(row: AuditRow, request: ApprovalRow | undefined): AuditRow {
+  const { content } = row;
+  if (content === undefined || !('response' in content)) return row;
+  return request !== undefined && !isSensitive(request, 'result')
+    ? row
+    : { ...row, content: { ...content, response: MASK } };
+}
+
+function isSensitive({ sensitive }: Pick<ApprovalRow, 'sensitive'>, name: string): boolean {
+  return typeof sensitive === 'boolean' ? sensitive : sensitive.includes(name);
 }

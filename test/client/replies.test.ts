@@ -53,6 +53,12 @@ const size = tool({
     return { answer };
   },
 });
+const pin = tool({
+  name: 'pin',
+  description: 'Asks for a number that nobody else may see.',
+  sensitive: ['result'],
+  execute: async (_args, context) => ({ pin: await context.requestInput({ message: 'Which PIN?' }) }),
+});
 let used: unknown;
 const shop = tool({
   name: 'shop',
@@ -80,7 +86,7 @@ let check: DocumentCheck;
 
 beforeAll(async () => {
   env = await createTestEnvironment({
-    agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [pay, size, shop] })],
+    agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [pay, size, shop, pin] })],
     script,
   });
   check = new DocumentCheck(await fetchDocument(env.gateway.url));
@@ -180,6 +186,18 @@ describe.each([
     const answer = { id, name: 'adk_request_input', response: { payload: { size: 'L' } } };
     await apiOf().sendMessage({ ...names, message: reply(answer) });
     expect((await env.turnOf(turn)).calls).toMatchObject([{ response: { answer: { size: 'L' } } }]);
+  });
+
+  test('what answers a sensitive tool is shown neither with its request nor in the audit [input.request]', async () => {
+    const { names, turn, id } = await asking('pin');
+    await env.provideInput(id, SECRET);
+    await turn.result();
+    const { approvals } = apiOf();
+    expect(await approvals.get({ requestId: id })).toMatchObject({ response: '(sensitive)' });
+    const audit = await approvals.audit(names);
+    expect(JSON.stringify(audit)).not.toContain(SECRET);
+    expect(audit.map(({ content }) => content?.response)).toContain('(sensitive)');
+    expect(await approvals.verifyAudit(names)).toMatchObject({ ok: true });
   });
 
   test('a secret in a reply reaches the tool, and no history [credential.secret]', async () => {
