@@ -31,6 +31,9 @@ const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 /** How often a message is sent while its gateway can't be reached: one message id is one turn. */
 const MOST_SENDS = 4;
 
+/** What a header can hold. */
+const SENDABLE = /^[\x21-\x7e]*$/;
+
 /** Speaks HTTP to one gateway. */
 export class GatewayConnection {
   readonly url: string;
@@ -38,13 +41,19 @@ export class GatewayConnection {
   readonly #fetch: typeof fetch;
   readonly #patience: number;
 
-  /** @throws TypeError for a url that is none. */
+  /** @throws TypeError for a url that is none, and for a token that no header can hold. */
   constructor({ url, token, fetch: given = fetch, patience = 300_000 }: GatewayConnectionOptions) {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
       throw new TypeError('GatewayClient: url: expected an http or https URL, as http://127.0.0.1:8471');
     }
+    if (!SENDABLE.test(token.trim())) {
+      // `fetch` would quote it in what it throws.
+      throw new TypeError(
+        'GatewayClient: token: expected ASCII characters without spaces and line breaks in between',
+      );
+    }
     this.url = url.replace(/\/+$/, '');
-    this.#token = token;
+    this.#token = token.trim();
     this.#fetch = given;
     this.#patience = patience;
   }

@@ -16,6 +16,8 @@ export interface CredentialKeys {
 }
 
 const KEY_BYTES = 32;
+/** Characters of a key in base64 without padding. */
+const SHORTEST_KEY = 43;
 const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 const FORM =
@@ -121,7 +123,9 @@ function keyOf(id: string, base64: unknown, index: number): CredentialKey {
   const bytes = typeof base64 === 'string' && BASE64.test(base64) ? Buffer.from(base64, 'base64') : undefined;
   if (bytes?.length !== KEY_BYTES) {
     const got = bytes === undefined ? '' : `, got ${bytes.length}`;
-    throw new InvalidCredentialKeys(`key ${id}: expected base64 of ${KEY_BYTES} bytes${got}`);
+    // Whoever mixes the two up has the key in the place of its id.
+    const name = id.length < SHORTEST_KEY ? id : String(index + 1);
+    throw new InvalidCredentialKeys(`key ${name}: expected base64 of ${KEY_BYTES} bytes${got}`);
   }
   return { id, bytes };
 }

@@ -60,6 +60,12 @@ describe('keys of credentials', () => {
     ['no keys', '{}', 'there is no key'],
     ['a key without an id', FIRST, 'key 1 has no id'],
     ['an empty id', `:${FIRST}`, 'the id of key 1'],
+    ['the key in place of the id, without padding', `${url(FIRST)}:k1`, 'key 1: expected base64'],
+    [
+      'the key in place of the id of an object',
+      JSON.stringify({ [url(FIRST)]: 'k1' }),
+      'key 1: expected base64',
+    ],
     ['the key in place of the id', `${FIRST}:k1`, 'the id of key 1'],
     [
       'a short key',

@@ -83,3 +83,14 @@ describe('what answers in the place of a gateway', () => {
     await expect(seqs(clientOf([busy], 50))).rejects.toBeInstanceOf(GatewayUnreachable);
   });
 });
+
+test('a token that no header can hold is refused before anything quotes it [gateway.local]', () => {
+  const url = 'http://127.0.0.1:9';
+  for (const token of [`${TOKEN}\n${TOKEN}`, `${TOKEN}…`]) {
+    const refused = () => new GatewayClient({ url, token });
+    expect(refused).toThrow(/GatewayClient: token: expected ASCII/);
+    expect(refused).not.toThrow(TOKEN);
+  }
+  // As a file of it ends.
+  expect(() => new GatewayClient({ url, token: `${TOKEN}\n` })).not.toThrow();
+});
