@@ -38,14 +38,29 @@ const COORDINATE = /^[A-Za-z0-9_-]{43}$/;
 export function resolveApprovals(owner: string, field: string, options: unknown = {}): AppApprovals {
   assertKnownFields(owner, options, ['trustTemporal', 'issuers'], { field });
   const read = new OptionReader(owner, options, field);
+  const issuers = listOf(owner, `${field}.issuers`, options.issuers).map((issuer, index) =>
+    issuerOf(owner, `${field}.issuers[${index}]`, issuer),
+  );
+  for (const [index, issuer] of issuers.entries()) {
+    if (!issuers.slice(0, index).some((other) => isSameKey(issuer, other))) continue;
+    const problem =
+      'another entry of this issuer has this key, or names its key the same: only one of them would ever be believed';
+    throw new DefinitionError({ owner, field: `${field}.issuers[${index}].key`, problem });
+  }
   return Object.freeze({
     trustTemporal: read.boolean('trustTemporal', false),
-    issuers: Object.freeze(
-      listOf(owner, `${field}.issuers`, options.issuers).map((issuer, index) =>
-        issuerOf(owner, `${field}.issuers[${index}]`, issuer),
-      ),
-    ),
+    issuers: Object.freeze(issuers),
   });
+}
+
+function isSameKey(one: Issuer, other: Issuer): boolean {
+  if (one.issuer !== other.issuer) return false;
+  const { kid, kty, crv, x, y } = one.key;
+  if (kid !== other.key.kid) return false;
+  return (
+    kid !== undefined ||
+    (kty === other.key.kty && crv === other.key.crv && x === other.key.x && y === other.key.y)
+  );
 }
 
 /** @throws DefinitionError naming the option. */

@@ -64,6 +64,8 @@ describe('who is told of requests [approval.notify]', () => {
 });
 
 describe('refuses, naming the field [define.refuse]', () => {
+  const ONE_KEY =
+    'another entry of this issuer has this key, or names its key the same: only one of them would ever be believed';
   const WANTED = "expected a public JWK of Ed25519 (kty: 'OKP') or P-256 (kty: 'EC')";
   const keyOf = (key: unknown) => ({ approval: { issuers: [{ issuer: 'desk', key }] } });
   test.each<[object, string, string]>([
@@ -106,6 +108,30 @@ describe('refuses, naming the field [define.refuse]', () => {
       { approval: { issuers: [{ issuer: 'desk', key: ed25519, channels: [] }] } },
       'approval.issuers[0].channels',
       'expected a list with at least one channel, or leave it out for all of them',
+    ],
+    [
+      {
+        approval: {
+          issuers: [
+            { issuer: 'desk', key: ed25519 },
+            { issuer: 'desk', key: ed25519, approver: 'mira' },
+          ],
+        },
+      },
+      'approval.issuers[1].key',
+      ONE_KEY,
+    ],
+    [
+      {
+        approval: {
+          issuers: [
+            { issuer: 'desk', key: { ...ed25519, kid: 'k1' } },
+            { issuer: 'desk', key: { ...p256, kid: 'k1' } },
+          ],
+        },
+      },
+      'approval.issuers[1].key',
+      ONE_KEY,
     ],
     [{ notifiers: pager }, 'notifiers', 'expected a list, got object'],
     [
