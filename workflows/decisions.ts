@@ -41,6 +41,7 @@ interface Line {
 }
 
 const MOST_IN_LINE = 64;
+const VOTED_OTHERWISE = 'this person has voted otherwise: withdraw that vote first';
 const UNVERIFIED: Voter = { principal: 'unverified', verified: false };
 
 const ASKED_FOR = {
@@ -150,8 +151,11 @@ export class Decisions {
     }
     if (!needsCheck(request, decision)) return this.#decide(request, decision);
     const verdict = countedAgain(request, decision, await verify(request, decision));
-    if (!verdict.counts)
-      return receiptOf(request, verdict.duplicate ? 'duplicate' : 'refused', verdict.reason);
+    if (!verdict.counts) {
+      const isSame = verdict.duplicate === true && !hasApprovedOther(request, decision, verdict.by);
+      if (isSame) return receiptOf(request, 'duplicate', verdict.reason);
+      return receiptOf(request, 'refused', verdict.duplicate ? VOTED_OTHERWISE : verdict.reason);
+    }
     const ended = request.closed as ClosedRequest | undefined;
     if (ended !== undefined)
       return receiptOf(request, 'refused', `the request was ${ended.status} meanwhile`);
@@ -197,7 +201,7 @@ export class Decisions {
     const before = request.votes.voteOf(by);
     if (before !== undefined) {
       if (confirm.confirmed && before.of === of) return receiptOf(request, 'duplicate');
-      return receiptOf(request, 'refused', 'this person has voted otherwise: withdraw that vote first');
+      return receiptOf(request, 'refused', VOTED_OTHERWISE);
     }
     const given = {
       by,
@@ -266,6 +270,12 @@ function namesOf(voters: readonly Voter[]): string[] {
 function needsCheck({ gate, votes }: PendingRequest, { kind, confirm }: Decision): boolean {
   if (kind !== 'confirmation' || gate.attested === true || votes.quorum > 1) return true;
   return confirm?.attestation !== undefined || confirm?.args !== undefined || confirm?.withdraw !== undefined;
+}
+
+/** An approval, too, but of other arguments or with another payload: this one doesn't count. */
+function hasApprovedOther({ votes }: PendingRequest, { confirm }: Decision, by: Voter | undefined): boolean {
+  const vote = by === undefined ? undefined : votes.voteOf(by);
+  return confirm !== undefined && vote !== undefined && vote.of !== versionOf(confirm);
 }
 
 /**

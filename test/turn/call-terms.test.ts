@@ -154,6 +154,13 @@ describe('terms of one call', () => {
     const dear = await asked(5_000);
     const asking = await onlyRequest(dear);
     await dear.confirm(await approval(asking, mira, { amount: 50 }));
+    expect(await dear.confirm(await approval(asking, mira))).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('voted otherwise'),
+    });
+    expect(await dear.confirm(await approval(asking, mira, { amount: 50 }))).toMatchObject({
+      status: 'duplicate',
+    });
     await dear.confirm(await approval(asking, jo, { amount: 50 }));
     expect(await dear.responses()).toEqual([{ paid: 50 }]);
     expect(paid).toEqual([900, 50]);
