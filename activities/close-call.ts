@@ -73,6 +73,7 @@ class ClosedCall {
     if (settled.first) {
       const { app } = begun.kind === 'closed' ? begun.request : begun.names;
       telemetry.metrics.callSettled({ app, agent: agentName, tool: name }, settled.failed);
+      telemetry.metrics.requestsEnded(begun.kind === 'closed' ? [begun.request] : begun.requests);
     }
     return callResult(callKey, tool, settled, false);
   }

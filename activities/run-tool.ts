@@ -61,6 +61,7 @@ class ToolCall {
   #report: CallReport | undefined;
   /** What callbacks did when the call was planned: done, whatever becomes of it. */
   #prepared: CallActions = {};
+  #requests: readonly ApprovalRow[] = [];
 
   constructor(dependencies: ActivityDependencies, input: ToolCallInput, current: Attempt) {
     this.#dependencies = dependencies;
@@ -80,6 +81,7 @@ class ToolCall {
     const begun = await this.#begin(own);
     if (begun.kind === 'settled') return this.#result(own, begun);
     // It was decided otherwise before, as a workflow that was reset can't know.
+    this.#requests = begun.kind === 'closed' ? [begun.request] : 'requests' in begun ? begun.requests : [];
     if (begun.kind === 'closed')
       return await this.#settle(own, { ...rejection(begun.request.reason), actions: {} });
     this.#prepared = begun.prepared ?? {};
@@ -125,10 +127,10 @@ class ToolCall {
     }
   }
 
-  #answers(begun: StartedCall & { requests?: readonly ApprovalRow[] }): CallAnswers {
+  #answers(begun: StartedCall): CallAnswers {
     const { callKey, prepared = false } = this.#input;
-    const { requests = [] } = begun;
-    return new CallAnswers({ callKey, args: plannedArguments(this.#input, begun), prepared, requests });
+    const args = plannedArguments(this.#input, begun);
+    return new CallAnswers({ callKey, args, prepared, requests: this.#requests });
   }
 
   /** @throws NotDeployedHere where nobody else can have it either. */
@@ -218,7 +220,10 @@ class ToolCall {
       const failure = { ...errorOutcome(new Error(text)), actions: this.#prepared };
       settled = await store.settleCall({ session, callKey, ...failure });
     }
-    if (settled.first) this.#report?.settled(settled.failed);
+    if (settled.first) {
+      this.#report?.settled(settled.failed);
+      this.#dependencies.telemetry.metrics.requestsEnded(this.#requests);
+    }
     return this.#result(tool, settled, answersError === true);
   }
 

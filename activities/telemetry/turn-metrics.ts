@@ -1,6 +1,6 @@
 import type { MetricMeter } from '@temporalio/common';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
-import type { StepUsage } from '../../src/store/store.ts';
+import type { ApprovalRow, StepUsage } from '../../src/store/store.ts';
 import { errorType } from './error-type.ts';
 import { LabelValues } from './label-values.ts';
 
@@ -42,6 +42,7 @@ export class TurnMetrics {
   readonly #calls;
   readonly #callTime;
   readonly #failures;
+  readonly #requests;
 
   constructor(meter: MetricMeter) {
     this.#meter = meter;
@@ -62,6 +63,11 @@ export class TurnMetrics {
     this.#calls = this.#counter('holdfast_calls', 'call', 'calls of tools that were settled');
     this.#callTime = this.#seconds('holdfast_call_seconds', 'of one attempt of a tool');
     this.#failures = this.#counter('holdfast_failures', 'failure', 'failed attempts of models and tools');
+    this.#requests = this.#counter(
+      'holdfast_requests',
+      'request',
+      'requests to people of calls that were settled',
+    );
   }
 
   turnEnded(
@@ -105,6 +111,13 @@ export class TurnMetrics {
 
   callFailed({ app, agent, tool }: CallFacts, code: string): void {
     this.#failures.add(1, { app, agent, kind: 'tool', name: tool, code: errorType(code) });
+  }
+
+  /** Of a call that is settled with that: so each is counted once. */
+  requestsEnded(requests: readonly Pick<ApprovalRow, 'app' | 'agent' | 'tool' | 'kind' | 'status'>[]): void {
+    for (const { app, agent, tool, kind, status } of requests) {
+      if (status !== 'pending') this.#requests.add(1, { app, agent, tool, kind, outcome: status });
+    }
   }
 
   #counter(name: string, unit: string, description: string) {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { error, reply, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { AskingTurn } from '../setup/asking-turn.ts';
 import { freePort } from '../setup/postgres-server.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -35,7 +36,15 @@ beforeAll(async () => {
       new LlmAgent({
         name: 'cashier',
         model: 'gemini-2.5-flash',
-        tools: [pay],
+        tools: [
+          pay,
+          tool({
+            name: 'refund',
+            description: 'd',
+            requireConfirmation: true,
+            execute: () => ({ paid: true }),
+          }),
+        ],
         modelRetry: { initialInterval: 1 },
       }),
       new LlmAgent({
@@ -221,6 +230,22 @@ test('calls are counted by tool and outcome, and no label names a person or a se
   expect(sum(after, 'holdfast_call_seconds_count', { app: 'calls', tool: 'pay' })).toBe(1);
   const ours = after.filter((line) => line.startsWith('holdfast_')).join('\n');
   expect(ours).not.toMatch(/ada-lovelace|private-session|visa-4242/);
+});
+
+test('requests to people are counted once, by kind and by what became of them [metrics.prometheus]', async () => {
+  environment.gemini.reset(stepCalls([[{ name: 'refund' }, { name: 'refund' }, { name: 'refund' }]]));
+  const turn = await AskingTurn.start(environment, { app: 'asked', agent: 'cashier' });
+  const [first, second, third] = await turn.pending(3);
+  const decided = (request = first, confirmed = true) =>
+    turn.confirm({ requestId: request?.requestId ?? '', confirmed });
+  await decided(first);
+  await decided(second, false);
+  await decided(third);
+  await turn.result();
+  const labels = { app: 'asked', agent: 'cashier', tool: 'refund', kind: 'confirmation' };
+  const after = await metrics();
+  expect(sum(after, 'holdfast_requests', { ...labels, outcome: 'approved' })).toBe(2);
+  expect(sum(after, 'holdfast_requests', { ...labels, outcome: 'rejected' })).toBe(1);
 });
 
 test('a refused request is a failure, and a message that isn’t taken a failed turn [metrics.prometheus]', async () => {
