@@ -119,7 +119,7 @@ async function answered(command: RunningCommand): Promise<TurnLeft> {
 /** The command that goes on with this turn, whatever the first one left to defaults. */
 function commandOf(
   file: string,
-  { message, content, state, folder }: RunOptions,
+  { message, content, state, folder, as, key }: RunOptions,
   turn: TurnOfCommand,
 ): string {
   const options = {
@@ -132,6 +132,8 @@ function commandOf(
     message,
     content,
     state,
+    as,
+    key,
   };
   const words = Object.entries(options).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, shellWord(value)],
