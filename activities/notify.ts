@@ -41,6 +41,8 @@ async function tell(dependencies: ActivityDependencies, input: NotifyInput, curr
   const left = settingsOf(dependencies.deployment, app).notifiers.filter(({ name }) => !done.has(name));
   const requests = await pendingOf(dependencies, input);
   if (requests.length === 0) return;
+  // Each beat replaces what the one before has told, those of earlier attempts among them.
+  if (done.size > 0) current.heartbeat({ told: [...done] });
   const failed: string[] = [];
   await Promise.all(
     left.map(async (notifier) => {

@@ -127,7 +127,9 @@ function attempted<T>(
   heartbeatDetails?: unknown,
   onBeat: (details: unknown) => void = () => undefined,
 ): Promise<T> {
-  const info = { activityType: 'test', attempt: 1, isLocal: false, heartbeatDetails } as Info;
+  // It beats by itself as soon as it can.
+  const beats = { heartbeatDetails, heartbeatTimeoutMs: 30 };
+  const info = { activityType: 'test', attempt: 1, isLocal: false, ...beats } as Info;
   const never = new Promise<never>(() => {});
   const { signal } = new AbortController();
   const logger = new DefaultLogger('ERROR');

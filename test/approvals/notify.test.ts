@@ -27,12 +27,12 @@ function sceneOf(...notifiers: Notifier[]): ActivityScene {
 }
 
 /** A notifier that keeps what it is told. */
-function listening(name: string, fail?: () => void) {
+function listening(name: string, fail?: () => void | Promise<void>) {
   const told: { requests: readonly NotifiedRequest[]; why: string }[] = [];
   const notifier: Notifier = {
     name,
     async notify(requests, why) {
-      fail?.();
+      await fail?.();
       told.push({ requests, why });
     },
   };
@@ -99,6 +99,25 @@ describe('notifiers [approval.notify]', () => {
     await scene.notify(inputOf(call), details);
     expect(failing.told).toHaveLength(1);
     expect(other.told).toHaveLength(1);
+  });
+
+  test('that were told are told no more, however long the others take to fail again and again', async () => {
+    const beat = Promise.withResolvers<void>();
+    const failing = listening('pager', async () => {
+      await beat.promise;
+      throw new Error('the pager is down');
+    });
+    const other = listening('other');
+    const scene = sceneOf(failing.notifier, other.notifier);
+    const call = await scene.asked();
+    const beats: unknown[] = [];
+    const second = scene.notify(inputOf(call), { told: ['other'] }, (details) => {
+      beats.push(details);
+      if (beats.length > 1) beat.resolve();
+    });
+    await expect(second).rejects.toThrow('notifiers failed: pager');
+    await expect(scene.notify(inputOf(call), beats.at(-1))).rejects.toThrow('notifiers failed: pager');
+    expect(other.told).toEqual([]);
   });
 
   test('cannot change what others are told', async () => {
