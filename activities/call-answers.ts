@@ -135,6 +135,17 @@ export class CallAnswers {
     return !isBound || !(await takes(tool, this.args));
   }
 
+  /** Whether the call was asked about when it was planned, by this tool's gate, and needn't be again. */
+  hasPassed(tool: BaseTool): boolean {
+    if (!this.#call.prepared) return false;
+    // A tool that asks always had asked, if it had done so then.
+    if (tool.gate?.confirmation?.when === 'always')
+      return this.#requests.some(({ requestId }) => this.#isGate(requestId));
+    if (this.isEmpty || tool.gate?.confirmation === undefined) return true;
+    const digest = gateDigestOf(tool);
+    return this.#requests.every(({ gateDigest }) => gateDigest === digest);
+  }
+
   #isGate(requestId: string): boolean {
     return this.#call.prepared && requestId === requestIdOf(this.#call.callKey, 1);
   }

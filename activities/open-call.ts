@@ -188,7 +188,7 @@ export class OpenCall {
   async #run(chunks: LiveChunks | undefined): Promise<CallOutcome | AskedPerson> {
     // What is cancelled before it runs needn't.
     if (this.#current.signal.aborted) throw this.#current.aborted();
-    const { input, tool, callbacks, report, answers } = this.#call;
+    const { tool, callbacks, report, answers } = this.#call;
     const timeout = afterTime(tool.durable.timeout);
     const ends = [this.#current.signal, timeout.signal];
     const signal = AbortSignal.any(ends);
@@ -204,7 +204,7 @@ export class OpenCall {
         callbacks,
         prepared: this.#isPrepared,
         approvedArgs: answers.isApproved ? answers.args : undefined,
-        hasPassed: input.prepared === true,
+        hasPassed: answers.hasPassed(tool),
         current: this.#current,
         timeout: timeout.signal,
         cancellation: this.#cancellation,
@@ -219,14 +219,14 @@ export class OpenCall {
   }
 
   #questions(): CallQuestions {
-    const { input, tool, answers } = this.#call;
+    const { tool, answers } = this.#call;
     const { inputs } = answers;
     const credential = this.#credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
     return new CallQuestions({
       inputs,
       ...(credential === undefined ? {} : { credential }),
       credentialOf: (key) => this.#credentials.get(key),
-      passed: input.prepared ? tool.gate : undefined,
+      passed: answers.hasPassed(tool) ? tool.gate : undefined,
       terms: answers.terms,
     });
   }
