@@ -1,7 +1,6 @@
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
-import type { ApprovalTerms } from '../store/approval-store.ts';
 import type { ResolvedApproval } from './approval-options.ts';
 import type { ToolGate } from './gate-options.ts';
 
@@ -16,7 +15,7 @@ export interface CallAnswers {
   /** That of the tool that runs: it was asked before, and isn't asked again. */
   passed?: ToolGate | undefined;
   /** Those of the confirmation that the call has. */
-  terms?: ApprovalTerms | undefined;
+  terms?: ResolvedApproval | undefined;
 }
 
 /** What a call has asked a person for while it ran. */
@@ -59,7 +58,7 @@ export class CallQuestions {
     return this.#answers.passed;
   }
 
-  get terms(): ApprovalTerms | undefined {
+  get terms(): ResolvedApproval | undefined {
     return this.#answers.terms;
   }
 
