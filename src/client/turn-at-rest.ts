@@ -12,18 +12,21 @@ interface WatchedTurn {
   invocationId: string;
   /** Requests that were answered, and whose answer nobody has confirmed: they are still told of as waiting. */
   answered?: ReadonlySet<string>;
+  /** It may be queued: one that another turn keeps waiting, which waits for people itself, is at rest as well. */
+  mayBeBehind?: boolean;
 }
 
 /** Resolves once a turn waits for people, and for nothing else; never where it ends before. */
 export async function whenAtRest(
   api: HoldfastApi,
-  { session, invocationId, answered = new Set() }: WatchedTurn,
+  { session, invocationId, answered = new Set(), mayBeBehind = false }: WatchedTurn,
   signal: AbortSignal,
 ): Promise<void> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
     const status = await statusOf(api, session);
     signal.throwIfAborted();
-    if (status?.invocationId === invocationId && waitsForPeople(status, answered)) return;
+    const isMeant = mayBeBehind || status?.invocationId === invocationId;
+    if (status !== undefined && isMeant && waitsForPeople(status, answered)) return;
     await setTimeout(pause, undefined, { signal });
   }
 }

@@ -138,6 +138,24 @@ describe.each(['HoldfastClient', 'GatewayClient'])('a runner with a %s', (kind) 
     ]);
   });
 
+  test('a message behind a turn that waits is kept, and its events end with none [confirm.events]', async () => {
+    const { run, names } = await open();
+    const [first = ''] = requestsOf(await run('pay'));
+    expect(await run('size')).toEqual([]);
+    const [, , ...answered] = await run(reply(first, { confirmed: true }));
+    expect(answered).toEqual([]);
+    await expect
+      .poll(async () => (await env.client.approvals.list(names)).map(({ tool: asks }) => asks), {
+        timeout: 60_000,
+      })
+      .toEqual(['size']);
+    const [second] = await env.client.approvals.list(names);
+    const events = await run(
+      reply(second?.requestId ?? '', { result: 'L' }, REQUEST_INPUT_FUNCTION_CALL_NAME),
+    );
+    expect(kinds(events)).toEqual(['functionResponse', 'text']);
+  });
+
   test('what runs beside it is waited for before the events end [confirm.siblings]', async () => {
     const { run, names } = await open();
     let hasEnded = false;

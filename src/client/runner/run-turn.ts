@@ -27,7 +27,7 @@ interface Runs {
 
 /**
  * Sends a message and yields its turn's events, in ADK's way. Of a turn that waits for people, and for nothing else, they end behind
- * its requests; a message that answers these goes on with it.
+ * its requests; a message that answers these goes on with it. Those of a message behind such a turn end at once: it is kept.
  */
 export async function* runTurn(
   { access, served, agent }: Runs,
@@ -53,14 +53,16 @@ export async function* runTurn(
     const answers = isRepliesOnly(message);
     const interruption = new Interruption(api, session, turn, signal);
     const atRest = new AbortController();
-    const watched = { session, invocationId: turn.invocationId, answered: await unconfirmed(turn, message) };
+    const mayBeBehind = turn.disposition === 'sent';
+    const answered = await unconfirmed(turn, message);
+    const watched = { session, invocationId: turn.invocationId, answered, mayBeBehind };
     let isWatched = false;
     const watch = () => {
       if (isWatched) return;
       isWatched = true;
       whenAtRest(api, watched, stopWatching.signal).then(() => atRest.abort(), ignored);
     };
-    if (answers) watch();
+    if (answers || mayBeBehind) watch();
     const ends = [signal, lost, atRest.signal].filter((each) => each !== undefined);
     let saysError = false;
     let last = answers ? found.seq : undefined;
@@ -103,7 +105,9 @@ async function leftAlone(
 ): Promise<void> {
   const stop = new AbortController();
   const { signal } = stop;
-  const atRest = whenAtRest(api, { session, invocationId: turn.invocationId }, signal).then(keepQueue);
+  const { invocationId, disposition } = turn;
+  const watched = { session, invocationId, mayBeBehind: disposition === 'sent' };
+  const atRest = whenAtRest(api, watched, signal).then(keepQueue);
   atRest.catch(ignored);
   // What it came to is for those who read its session.
   await Promise.race([turn.result({ signal }), atRest]).catch(ignored);

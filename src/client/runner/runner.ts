@@ -83,7 +83,8 @@ export class Runner implements AsyncDisposable {
    * on, and its events are in the session. While another turn of the session runs, this one waits.
    *
    * Of a turn that waits for people, and for nothing else, the events end behind its requests. A message of function responses that
-   * answer them goes on with it, by a runner of the same agent, and yields what comes after.
+   * answer them goes on with it, by a runner of the same agent, and yields what comes after. Any other message is kept behind it, and
+   * yields nothing: it is answered once the turn has its answers, and its events are in the session.
    *
    * @throws SessionNotFound `Session not found: …`
    * @throws InvalidTurn for a message without parts, with a call that only the framework makes, or that can't be sent.
