@@ -71,7 +71,8 @@ export class AnsweredMessages {
       return await this.#requests.decide(decisionOf(reply, this.#requests));
     } catch (error) {
       if (!(error instanceof ApplicationFailure)) throw error;
-      return { ...bareReceipt(reply.id ?? ''), status: 'refused', reason: error.message };
+      const requestId = typeof reply.id === 'string' ? reply.id : '';
+      return { ...bareReceipt(requestId), status: 'refused', reason: error.message };
     }
   }
 
@@ -108,8 +109,9 @@ function restOf(message: SendMessage, rest: SplitMessage['rest']): SendMessage {
   return rest === undefined ? message : { ...message, message: rest };
 }
 
+/** As far as it is one: a client may send anything. */
 function nameOf({ id }: FunctionResponse) {
-  if (id === undefined) return {};
+  if (typeof id !== 'string') return {};
   return id.startsWith(REQUEST_PREFIX) ? { requestId: id } : { callId: id };
 }
 

@@ -5,7 +5,9 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../src/events/reserved-calls.ts';
 import { type GateKind, REQUEST_PREFIX, type RequestName } from '../src/protocol/gate.ts';
+import { SEND_MESSAGE } from '../src/protocol/names.ts';
 import { checkedConfirm, checkedCredential, checkedInput, type Decision } from './decision-arguments.ts';
+import { refusal, shapeOf } from './message-arguments.ts';
 
 const KIND_OF_NAME: ReadonlyMap<string | undefined, GateKind> = new Map([
   [REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, 'confirmation'],
@@ -43,14 +45,14 @@ function replyOf(
   isRequest: (id: string) => boolean,
 ): FunctionResponse | undefined {
   const { name, id } = functionResponse ?? {};
-  if (KIND_OF_NAME.has(name) || (id !== undefined && isRequest(id))) return functionResponse;
+  if (KIND_OF_NAME.has(name) || (typeof id === 'string' && isRequest(id))) return functionResponse;
   return undefined;
 }
 
 /**
  * What a reply in the form of `@google/adk` says. A confirmation whose payload makes no sense is a denial, as there.
  *
- * @throws ApplicationFailure where it is too large, or has a secret in it.
+ * @throws ApplicationFailure where it is too large, has a secret in it, or an id that is no text.
  */
 export function decisionOf(
   { id, name, response = {} }: FunctionResponse,
@@ -68,8 +70,17 @@ export function decisionOf(
   return checkedConfirm({ ...which, confirmed, ...(payload === undefined ? {} : { payload }) });
 }
 
-function nameOf(id: string | undefined): RequestName {
-  if (id === undefined || id === '') return {};
+/**
+ * What a reply names by its id, which may be anything that a client sends; null counts as none.
+ *
+ * @throws ApplicationFailure of type `InvalidDecision` where the id is no text: it must not mean the only request.
+ */
+function nameOf(id: unknown): RequestName {
+  if (id === undefined || id === null || id === '') return {};
+  if (typeof id !== 'string') {
+    const problem = `expected the id of the request as text, got ${shapeOf(id)}`;
+    throw refusal(SEND_MESSAGE, 'InvalidDecision', 'functionResponse.id', problem);
+  }
   return id.startsWith(REQUEST_PREFIX) ? { requestId: id } : { callId: id };
 }
 
