@@ -37,10 +37,11 @@ export interface UserInputRequest {
  * for (const { message, interruptId } of getUserInputRequests(event)) console.log(`${message} (answer ${interruptId})`);
  */
 export function getUserInputRequests(event: Event): UserInputRequest[] {
-  return getFunctionCalls(event).flatMap(({ id, name, args: given = {} }) => {
-    const read = readers[name ?? ''];
+  return getFunctionCalls(event).flatMap(({ id, name, args: given }) => {
+    const read = readers.get(name);
     if (name === undefined || read === undefined) return [];
-    const args = name === REQUEST_CREDENTIAL_FUNCTION_CALL_NAME ? (inCamelCase(given) as Fields) : given;
+    const fields = fieldsOf(given);
+    const args = name === REQUEST_CREDENTIAL_FUNCTION_CALL_NAME ? (inCamelCase(fields) as Fields) : fields;
     const interruptId = id ?? textOf(args.interruptId) ?? textOf(args.functionCallId);
     if (!interruptId) return [];
     const { author } = event;
@@ -72,28 +73,38 @@ export function getPendingUserInputRequests(events: readonly Event[]): UserInput
 type Fields = Record<string, unknown>;
 type Read = (args: Fields) => Pick<UserInputRequest, 'kind'> & Partial<UserInputRequest>;
 
-const readers: Readonly<Record<string, Read>> = {
-  [REQUEST_INPUT_FUNCTION_CALL_NAME]: (args) => ({
-    kind: 'input',
-    message: textOf(args.message),
-    payload: args.payload ?? undefined,
-    responseSchema: args.response_schema ?? undefined,
-  }),
-  [REQUEST_CREDENTIAL_FUNCTION_CALL_NAME]: (args) => ({
-    kind: 'credential',
-    message: textOf(args.message),
-    authConfig: (args.authConfig as AuthConfig | undefined | null) ?? undefined,
-  }),
-  [REQUEST_CONFIRMATION_FUNCTION_CALL_NAME]: ({ toolConfirmation, originalFunctionCall }) => {
-    const { hint, payload } = fieldsOf(toolConfirmation);
-    return {
-      kind: 'confirmation',
-      message: textOf(hint)?.trim() ? textOf(hint) : undefined,
-      payload: payload ?? undefined,
-      toolName: textOf(fieldsOf(originalFunctionCall).name),
-    };
-  },
-};
+const readers: ReadonlyMap<string | undefined, Read> = new Map<string, Read>([
+  [
+    REQUEST_INPUT_FUNCTION_CALL_NAME,
+    (args) => ({
+      kind: 'input',
+      message: textOf(args.message),
+      payload: args.payload ?? undefined,
+      // Others write it in camel case.
+      responseSchema: args.response_schema ?? args.responseSchema ?? undefined,
+    }),
+  ],
+  [
+    REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+    (args) => ({
+      kind: 'credential',
+      message: textOf(args.message),
+      authConfig: (args.authConfig as AuthConfig | undefined | null) ?? undefined,
+    }),
+  ],
+  [
+    REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+    ({ toolConfirmation, originalFunctionCall }) => {
+      const { hint, payload } = fieldsOf(toolConfirmation);
+      return {
+        kind: 'confirmation',
+        message: textOf(hint)?.trim() ? textOf(hint) : undefined,
+        payload: payload ?? undefined,
+        toolName: textOf(fieldsOf(originalFunctionCall).name),
+      };
+    },
+  ],
+]);
 
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};

@@ -94,6 +94,10 @@ const EVENTS: Record<string, Event> = {
       auth_config: { credential_key: 'bank', auth_scheme: { type: 'http', flows: [{ a_b: 1 }] } },
     },
   }),
+  'calls of tools that are named like what every object has': calls(
+    { id: 'call_0', name: 'toString', args: {} },
+    { id: 'call_1', name: 'constructor', args: { message: '?' } },
+  ),
   'several, with text between them': eventOf(
     { functionCall: confirmation(original) },
     { text: 'and' },
@@ -105,6 +109,15 @@ describe('requests in events are read as in ADK [event.helpers]', () => {
   test.each(Object.entries(EVENTS))('%s', (_, event) => {
     expect(getUserInputRequests(event)).toEqual(adk.getUserInputRequests(event as adk.Event));
     expect(requiresUserInput(event)).toBe(adk.requiresUserInput(event as adk.Event));
+  });
+
+  test('also those that other ADKs write, as adk-go does', () => {
+    const args = { interruptId: 'i-1', message: 'Name?', payload: null, responseSchema: { type: 'string' } };
+    expect(getUserInputRequests(calls({ id: 'i-1', name: 'adk_request_input', args }))).toMatchObject([
+      { kind: 'input', interruptId: 'i-1', message: 'Name?', responseSchema: { type: 'string' } },
+    ]);
+    const bare = { id: 'i-1', name: 'adk_request_input', args: null } as unknown as FunctionCall;
+    expect(getUserInputRequests(calls(bare))).toMatchObject([{ kind: 'input', interruptId: 'i-1' }]);
   });
 
   test('those that nobody has answered, each once', () => {
