@@ -248,10 +248,6 @@ export function answeredBefore(
   throw decisionFailure('AlreadyAnswered', `${requestId} was ${status} before${other}`, details);
 }
 
-export function keptReceipt(requestId: string): DecisionReceipt {
-  return { ...bareReceipt(requestId), status: 'kept' };
-}
-
 export function bareReceipt(requestId: string): Pick<DecisionReceipt, 'v' | 'requestId' | 'callKey'> {
   return { v: PROTOCOL_VERSION, requestId, callKey: callKeyOfRequest(requestId) ?? '' };
 }

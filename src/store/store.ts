@@ -26,10 +26,8 @@ export type {
   BegunAnsweredCall,
   ListApprovals,
   NewRequest,
-  RecordedEntry,
   SealedCredential,
   StoredCredential,
-  SuspendCall,
 } from './approval-store.ts';
 export type {
   BeginCall,
