@@ -28,6 +28,7 @@ export type {
   NewRequest,
   SealedCredential,
   StoredCredential,
+  SuspendCall,
 } from './approval-store.ts';
 export type {
   BeginCall,
