@@ -51,6 +51,7 @@ export function withIds<T>(value: T, ids: Ids): T {
   if (Array.isArray(value)) return value.map((each) => withIds(each, ids)) as T;
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([key, inner]) => {
+    if (key === 'interruptId') return [key, ids.of(inner)];
     const isCall = CALLS.includes(key) && inner?.id !== undefined;
     return [key, isCall ? { ...withIds(inner, ids), id: ids.of(inner.id) } : withIds(inner, ids)];
   });

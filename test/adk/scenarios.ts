@@ -4,6 +4,7 @@ import { BASICS } from './scenarios/basics.ts';
 import { CONFIRMATIONS } from './scenarios/confirmations.ts';
 import { ENDINGS } from './scenarios/endings.ts';
 import { HISTORY } from './scenarios/history.ts';
+import { INPUTS } from './scenarios/inputs.ts';
 import { LATE_RESPONSES } from './scenarios/late-responses.ts';
 import { MODEL_ANSWERS } from './scenarios/model-answers.ts';
 import { MODEL_CALLBACKS } from './scenarios/model-callbacks.ts';
@@ -34,4 +35,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...HISTORY,
   ...ENDINGS,
   ...CONFIRMATIONS,
+  ...INPUTS,
 ];
