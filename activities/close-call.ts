@@ -61,6 +61,7 @@ class ClosedCall {
       ...{ session, runKey, callKey, callId, tool: name, ...answered },
       argsDigest: 'ref' in args ? args.ref.digest : digestOf(args.value),
       wantArgs: 'ref' in args,
+      closes: true,
     });
     const agent = deployment.agents.get(agentName);
     const own = agent && ownTool(agent, { name, callId });

@@ -98,6 +98,8 @@ export interface BeginAnsweredCall extends BeginCall {
   requestId: string;
   /** Recorded first, in the same transaction; those that are recorded change nothing. */
   entries: readonly RequestEntry[];
+  /** The call is only settled, and not run: followers hear of no start. Defaults to false. */
+  closes?: boolean;
 }
 
 /**

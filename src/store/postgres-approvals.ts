@@ -33,7 +33,7 @@ export class PostgresApprovals implements ApprovalStore {
 
   async beginAnsweredCall(call: BeginAnsweredCall): Promise<BegunAnsweredCall> {
     const begun = await beginAnsweredCall(this.#database, call);
-    if (begun.kind === 'started') {
+    if (begun.kind === 'started' && !call.closes) {
       const { session, runKey, callKey, tool } = call;
       const { attempt } = begun;
       this.#notices.tell({ type: 'call started', session, runKey, callKey, tool, attempt });

@@ -170,10 +170,20 @@ describe('a gated call', () => {
     };
     const turn = await asked(called('pay'), called('look'));
     await turn.pending();
+    const found = await environment.store.findSession(turn.names);
+    const heard: string[] = [];
+    const stop = environment.store.watch(found?.session ?? '', (notice) => {
+      if (notice.type === 'call started' || notice.type === 'call settled') {
+        heard.push(`${notice.type}: ${notice.tool}`);
+      }
+    });
     await turn.confirm({ confirmed: false, reason: 'too much' });
     const rejection = { error: 'This tool call is rejected.', reason: 'too much' };
     expect(await turn.responses()).toEqual([rejection, { seen: true }]);
     expect(log.toSorted()).toEqual([`after {"seen":true}`, `after ${JSON.stringify(rejection)}`].toSorted());
+    await expect.poll(() => heard).toContain('call settled: pay');
+    expect(heard).not.toContain('call started: pay');
+    stop();
   });
 
   test('that nobody decides in time is settled as rejected [approval.expiry]', async () => {
