@@ -25,8 +25,25 @@ interface Sent {
 
 /** Answers every question the same: who asks it has let the request through. */
 const reached = async () => Promise.reject(new SessionNotFound('reached'));
-const PARTS: readonly unknown[] = ['sessions', 'approvals', 'credentials'];
-const client = new Proxy({}, { get: (_none, name) => (PARTS.includes(name) ? client : reached) });
+/** Whose a request is, is asked before anything else of it is looked at. */
+const approval = {
+  ...{ requestId: 'x', app: 'shop', userId: 'ada', sessionId: 's1', session: 's-1', invocationId: 'e-1' },
+  ...{
+    kind: 'confirmation',
+    status: 'pending',
+    callKey: 'e-1.1.0',
+    callId: 'call_0',
+    tool: 'pay',
+    agent: 'desk',
+  },
+  ...{ path: ['desk'], hint: 'Pay?', args: {}, argsDigest: 'd', terms: {}, since: 1, votes: [] },
+};
+const approvals = new Proxy({}, { get: (_none, name) => (name === 'get' ? async () => approval : reached) });
+const PARTS: readonly unknown[] = ['sessions', 'credentials'];
+const client = new Proxy(
+  {},
+  { get: (_none, name) => (name === 'approvals' ? approvals : PARTS.includes(name) ? client : reached) },
+);
 const { gateway, send, lines } = stubGateway(client as HoldfastApi);
 
 let document: Document;
