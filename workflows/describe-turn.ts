@@ -1,4 +1,5 @@
 import type { RunningCall, TurnStatus, TurnUsage } from '../src/protocol/turn.ts';
+import { visibleText } from '../src/protocol/visible-text.ts';
 import type { Mailbox } from './mailbox.ts';
 import type { PendingRequest } from './request-book.ts';
 import type { InvocationState } from './turn-state.ts';
@@ -119,10 +120,10 @@ function placeOf(callKey: string): string {
   return callKey.split('.').slice(-2).join('.');
 }
 
-/** Names and ids that clients chose make no links, no pictures and no other paragraphs. */
+/** What clients and models wrote makes no links, no pictures and no other paragraphs, turns nothing round and hides nothing. */
 function plain(text: string): string {
   const short = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT).toWellFormed()}…`;
-  return short.replace(/\s+/g, ' ').replace(/[\\`*[\]<>]/g, '\\$&');
+  return visibleText(short.replace(/\s+/g, ' ')).replace(/[\\`*[\]<>]/g, '\\$&');
 }
 
 function code(text: string): string {

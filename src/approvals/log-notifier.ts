@@ -1,6 +1,6 @@
+import { visibleText } from '../protocol/visible-text.ts';
 import type { Notifier } from './notifier.ts';
 import { requestLines } from './request-lines.ts';
-import { visibleText } from './visible-text.ts';
 
 /** Where the lines go; any logger with Temporal's shape will do. */
 export interface NoticeLogger {

@@ -1,5 +1,5 @@
+import { visibleExcerpt, visibleText } from '../protocol/visible-text.ts';
 import type { NotifiedRequest, NotifiedWhy } from './notifier.ts';
-import { visibleExcerpt, visibleText } from './visible-text.ts';
 
 const LONGEST_NAME = 80;
 const LONGEST_HINT = 400;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { visibleText } from '../../src/approvals/visible-text.ts';
 import { nextCommands } from '../../src/cli/approvals/next-commands.ts';
 import { questionLines, requestLines } from '../../src/cli/approvals/request-text.ts';
 import { argumentLines, changeLines } from '../../src/cli/approvals/shown-arguments.ts';
 import { spanText } from '../../src/cli/approvals/span-text.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
+import { visibleText } from '../../src/protocol/visible-text.ts';
 import { requestRow } from './shown-request.ts';
 
 describe('the arguments that an approver sees', () => {

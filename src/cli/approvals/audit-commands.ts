@@ -1,4 +1,4 @@
-import { visibleExcerpt } from '../../approvals/visible-text.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { AuditRow } from '../../store/session-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';

@@ -1,5 +1,5 @@
-import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import type { RequestStatus } from '../../protocol/gate.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';

@@ -1,4 +1,4 @@
-import { visibleText } from '../../approvals/visible-text.ts';
+import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { shellWord } from '../shell-word.ts';
 

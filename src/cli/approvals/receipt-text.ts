@@ -1,6 +1,6 @@
-import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import type { Confirmed } from '../../client/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import type { CommandOutput } from '../command-output.ts';
 

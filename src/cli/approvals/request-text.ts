@@ -1,5 +1,5 @@
-import { visibleExcerpt, visibleText } from '../../approvals/visible-text.ts';
 import type { GateKind } from '../../protocol/gate.ts';
+import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';
 import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';

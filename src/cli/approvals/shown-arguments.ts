@@ -1,5 +1,5 @@
-import { visibleText } from '../../approvals/visible-text.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
+import { visibleText } from '../../protocol/visible-text.ts';
 
 /** Names of arguments that are shown to nobody, or whether none are. */
 export type Sensitive = boolean | readonly string[];

@@ -1,4 +1,4 @@
-import { visibleExcerpt } from '../../approvals/visible-text.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';

@@ -1,10 +1,10 @@
-import { visibleExcerpt } from '../../approvals/visible-text.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../events/reserved-calls.ts';
 import type { GateKind } from '../../protocol/gate.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { StoredEvent } from '../../store/store.ts';
 
