@@ -58,6 +58,7 @@ async function asked(): Promise<AskingTurn> {
   return turn;
 }
 
+const called = (amount: number) => ({ name: 'pay', args: { amount } });
 const lastContents = () => contentsOf(environment.gemini.requests.at(-1));
 const stateOf = async (names: AskingTurn['names']) =>
   (await environment.client.sessions.get(names))?.state ?? {};
@@ -91,6 +92,24 @@ describe('a session in which people are asked', () => {
       { functionResponse: { name: 'look', response: { seen: true } } },
     ]);
     expect(environment.gemini.refusals).toEqual([]);
+  });
+
+  test('is retried after an interruption: what that has cut off is asked anew, too [session.retry]', async () => {
+    environment.gemini.reset(stepCalls([[called(1), called(2)]]));
+    const turn = await AskingTurn.start(environment);
+    const [request] = await turn.pending(2);
+    await turn.handle.signal('interrupt', {});
+    await turn.result();
+    const retry = await environment.client.sessions.retry({
+      ...turn.names,
+      callKey: request?.callKey ?? '',
+    });
+    for (const { requestId } of await turn.pending(2)) await turn.confirm({ requestId, confirmed: true });
+    await retry.result();
+    expect(log.slice(2).toSorted()).toEqual([
+      ['runs', 101],
+      ['runs', 102],
+    ]);
   });
 
   test('is forked while it waits: the fork goes on without the call, and answers nothing of the other [session.fork] [confirm.events]', async () => {

@@ -2,6 +2,9 @@ import { CUT_OFF } from './cut-off.ts';
 
 /** A retry asks people again. */
 export const retriedRequests = `
+-- Of a call that nothing but the end of its turn has settled, whatever the model was told of it.
+alter table holdfast.ledger add column cut_off boolean;
+
 -- Requests for the calls of a retry, made as those of the calls that it stands for.
 create function holdfast.ask_again_1(session text, run text, old_requests text[], new_requests text[]) returns void
 language plpgsql as $$
@@ -91,10 +94,11 @@ begin
   kept := array(
     select k.key from unnest(old.call_keys) k (key)
     cross join lateral (
-      select t.settled_by, t.response from holdfast.ledger t
+      select t.settled_by, t.response, t.cut_off from holdfast.ledger t
       where t.session_id = s.id and t.key = k.key and t.status = 'settled' offset 0
     ) l
-    where k.key <> call_key and (l.settled_by is not null or l.response ->> 'error' is distinct from '${CUT_OFF}')
+    where k.key <> call_key and l.cut_off is not true
+      and (l.settled_by is not null or l.response ->> 'error' is distinct from '${CUT_OFF}')
   );
   if generation is distinct from coalesce(latest.generation, 0) + 1 or known_kept is distinct from kept then
     return json_build_object('place', json_build_object('session', s.id, 'retryOf', origin,

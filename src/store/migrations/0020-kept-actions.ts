@@ -17,14 +17,14 @@ create or replace function holdfast.settle_open_calls_1(session text, run text, 
   tools text[], error text) returns void language plpgsql as $$
 begin
   insert into holdfast.ledger as l
-    (session_id, key, kind, run_key, step, idx, call_id, tool, status, response, failed, actions, settled_at)
+    (session_id, key, kind, run_key, step, idx, call_id, tool, status, response, failed, actions, settled_at, cut_off)
   select session, c.key, 'call', run, of_step, (c.n - 1)::int, c.call_id, c.tool,
-    'settled', json_build_object('error', error), true, '{}', clock_timestamp()
+    'settled', json_build_object('error', error), true, '{}', clock_timestamp(), true
   from unnest(keys, ids, tools) with ordinality c (key, call_id, tool, n)
   order by c.key
   on conflict on constraint ledger_pkey do update set
     status = 'settled', response = excluded.response, failed = true, actions = holdfast.kept_actions_1(l.prepared),
-    settled_at = excluded.settled_at
+    settled_at = excluded.settled_at, cut_off = true
     where l.status <> 'settled';
 end $$;
 `;
