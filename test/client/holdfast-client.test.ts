@@ -295,6 +295,7 @@ describe('HoldfastClient', () => {
       invocationId: turn.invocationId,
       since: expect.any(Number),
       running: [{ callKey: `${turn.invocationId}.1.0`, tool: 'wait', since: expect.any(Number) }],
+      waiting: [],
       queued: 0,
       usage: {
         modelCalls: 1,
