@@ -6,13 +6,12 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
-import { NoAnswer } from '../../src/client/client-errors.ts';
 import type { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/session-names.ts';
-import { StoreError } from '../../src/store/store-errors.ts';
+import { isOutage } from '../setup/outage-errors.ts';
 import { messageOf, type SoakModel } from './model.ts';
 import { isHooked, type Scenario, type SoakMessage } from './plan.ts';
 
@@ -227,22 +226,6 @@ export class Driver {
     this.outages.set(outage, (this.outages.get(outage) ?? 0) + 1);
     await setTimeout(PAUSE, undefined, { signal: this.#setup.signal });
   }
-}
-
-/** CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE: a server that goes or comes. */
-const OUTAGE_CODES: ReadonlySet<number> = new Set([1, 2, 4, 8, 10, 13, 14]);
-
-const DEEPEST_CAUSE = 8;
-
-function isOutage(error: unknown): boolean {
-  let cause = error;
-  for (let depth = 0; depth < DEEPEST_CAUSE && cause instanceof Error; depth++) {
-    if (cause instanceof NoAnswer) return true;
-    if (cause instanceof StoreError) return cause.retryable;
-    if (isGrpcServiceError(cause)) return OUTAGE_CODES.has(Number(cause.code));
-    cause = cause.cause;
-  }
-  return false;
 }
 
 function wasStopped(error: unknown): boolean {

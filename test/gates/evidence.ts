@@ -1,0 +1,99 @@
+import { sql } from 'kysely';
+import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
+import { callKeyOf, workflowIdOf } from '../../src/protocol/identity.ts';
+import type { AuditRow } from '../../src/store/session-store.ts';
+import type { ApprovalRow, AuditedRequest, RecordedInvocation, StoredEvent } from '../../src/store/store.ts';
+import type { Dooms } from '../setup/doom.ts';
+import type { GatedEffect } from '../setup/gated-effects.ts';
+import type { GatedStage } from '../setup/gated-stage.ts';
+import type { PlayedScenario } from './actor.ts';
+
+const STATUSES = ['pending', 'approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
+
+/** A call of the transcript, and what it came to. */
+export interface CallEvidence {
+  callKey: string;
+  tool: string;
+  args: Record<string, unknown>;
+  /** Absent where the transcript has none, or several. */
+  response?: Record<string, unknown>;
+  responses: number;
+  effects: GatedEffect[];
+  /** In order. */
+  requests: ApprovalRow[];
+}
+
+/** What is left of a session. */
+export interface GatedEvidence {
+  played: PlayedScenario;
+  calls: CallEvidence[];
+  events: StoredEvent[];
+  requests: ApprovalRow[];
+  invocations: RecordedInvocation[];
+  audit: AuditRow[];
+  audited: AuditedRequest;
+  /** Of the ledger: calls without an outcome. */
+  unsettled: string[];
+  openRuns: number;
+  /** Moments at which a worker has died. */
+  died: Dooms;
+}
+
+export async function gatherGates(stage: GatedStage, played: PlayedScenario): Promise<GatedEvidence> {
+  const { store, temporal } = stage;
+  const { names, dooms } = played.scenario;
+  const events = await store.readEvents(names);
+  const requests = await store.listApprovals({ ...names, status: STATUSES, limit: 1_000 });
+  const found = await Promise.all(
+    played.turns.map(({ invocationId }) => store.findInvocation(names, invocationId)),
+  );
+  const invocations = found.filter((one) => one !== undefined);
+  const { session = '' } = invocations[0] ?? {};
+  const { rows } = await sql<{ key: string }>`
+    select key from holdfast.ledger
+    where session_id = ${session} and kind = 'call' and status <> 'settled'`.execute(store.db);
+  const workflowId = workflowIdOf(names.app, names.userId, names.sessionId);
+  const { status } = await temporal.workflow.getHandle(workflowId).describe();
+  return {
+    played,
+    events,
+    requests,
+    invocations,
+    calls: callsOf(events, requests, stage.effects.read()),
+    audit: await store.readAudit(session),
+    audited: await store.verifyAudit(session),
+    unsettled: rows.map(({ key }) => key),
+    openRuns: status.name === 'RUNNING' ? 1 : 0,
+    died: Object.fromEntries(Object.entries(dooms).filter(([callKey]) => stage.doom.hasCome(callKey))),
+  };
+}
+
+function callsOf(
+  events: readonly StoredEvent[],
+  requests: readonly ApprovalRow[],
+  effects: readonly GatedEffect[],
+): CallEvidence[] {
+  return events.flatMap((stored) => {
+    if (stored.kind !== 'model') return [];
+    const { runKey, step, event } = stored;
+    const answers = events.filter(
+      (other) => other.kind === 'responses' && other.runKey === runKey && other.step === step,
+    );
+    return getFunctionCalls(event).map(({ name = '', args = {} }, index) => {
+      const callKey = callKeyOf(runKey, step, index);
+      const responses = answers.map((answer) => getFunctionResponses(answer.event)[index]?.response);
+      const [response] = responses;
+      return {
+        callKey,
+        tool: name,
+        args,
+        ...(response === undefined ? {} : { response }),
+        responses: responses.length,
+        effects: effects.filter((effect) => effect.callKey === callKey),
+        requests: requests
+          .filter((request) => request.callKey === callKey)
+          .toSorted((one, other) => (one.requestId < other.requestId ? -1 : 1)),
+      };
+    });
+  });
+}

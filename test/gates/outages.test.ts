@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
+import { RequestNotPending } from '../../src/client/client-errors.ts';
+import { getFunctionResponses } from '../../src/events/event.ts';
+import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
+import { callKeyOf, invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
+import type { TurnStatus } from '../../src/protocol/turn.ts';
+import type { ApprovalRow } from '../../src/store/store.ts';
+import type { Dooms, Moment } from '../setup/doom.ts';
+import { GATED_APP, type GatedTool } from '../setup/gated-apps.ts';
+import { GatedStage } from '../setup/gated-stage.ts';
+import { followsMessages, messageOf } from './model.ts';
+
+const UNKNOWN = { error: 'outcome unknown: this call may have run; check before repeating it' };
+const REJECTED = { error: 'This tool call is rejected.' };
+
+const invocationId = (sessionId: string) => invocationIdOf(GATED_APP, 'ada', sessionId, 'm1');
+const doomed = (sessionId: string, moment: Moment, index = 0): Dooms => ({
+  [callKeyOf(invocationId(sessionId), 1, index)]: moment,
+});
+
+/** Workers die here. */
+const DOOMS = {
+  ...doomed('voted', 'after vote'),
+  ...doomed('closed', 'after settle'),
+  ...doomed('sent again', 'effect'),
+};
+
+let stage: GatedStage;
+beforeAll(async () => {
+  stage = await GatedStage.open(followsMessages, DOOMS);
+  await stage.worker.start();
+});
+afterAll(() => stage.close());
+
+/** A turn of one step that waits for all of its calls. */
+class WaitingTurn {
+  readonly names: { app: string; userId: string; sessionId: string };
+  readonly #tools: readonly GatedTool[];
+
+  constructor(sessionId: string, tools: readonly GatedTool[]) {
+    this.names = { app: GATED_APP, userId: 'ada', sessionId };
+    this.#tools = tools;
+  }
+
+  static async start(sessionId: string, ...tools: GatedTool[]): Promise<WaitingTurn> {
+    const turn = new WaitingTurn(sessionId, tools);
+    await turn.send();
+    await expect.poll(async () => (await turn.rows('pending')).length).toBe(tools.length);
+    await expect.poll(async () => (await turn.status()).waiting.length).toBe(tools.length);
+    return turn;
+  }
+
+  get handle() {
+    const { app, userId, sessionId } = this.names;
+    return stage.temporal.workflow.getHandle(workflowIdOf(app, userId, sessionId));
+  }
+
+  async send(): Promise<void> {
+    const steps = [
+      this.#tools.map((tool, index) => ({ tool, callKey: '', args: { n: index + 1, amount: 70 } })),
+    ];
+    const message = messageOf({ messageId: 'm1', invocationId: '', steps });
+    await stage.client.sendMessage({ ...this.names, message, messageId: 'm1' });
+  }
+
+  rows(...status: ApprovalRow['status'][]): Promise<ApprovalRow[]> {
+    return stage.store.listApprovals({ ...this.names, status });
+  }
+
+  async row(index = 0): Promise<ApprovalRow> {
+    const row = await stage.store.findApproval(`rq-${this.callKey(index)}.1`);
+    if (row === undefined) throw new Error('nobody was asked');
+    return row;
+  }
+
+  callKey(index = 0): string {
+    return callKeyOf(invocationId(this.names.sessionId), 1, index);
+  }
+
+  /** Its history, which needs no worker, has such an event. */
+  async happened(what: 'timerStartedEventAttributes' | 'timerFiredEventAttributes'): Promise<void> {
+    await expect
+      .poll(async () => (await this.handle.fetchHistory()).events?.some((event) => event[what]))
+      .toBe(true);
+  }
+
+  status(): Promise<TurnStatus> {
+    return this.handle.query<TurnStatus>('status');
+  }
+
+  async signal(confirmed: boolean, index = 0): Promise<void> {
+    const { requestId } = await this.row(index);
+    await this.handle.signal('confirm', { requestId, confirmed });
+  }
+
+  async signed(by: string, confirmed: boolean): Promise<Confirm> {
+    const { requestId, argsDigest, session } = await this.row();
+    const key = stage.keys.get(by);
+    if (key === undefined) throw new Error(`${by} has no key`);
+    const { issuer, privateKey } = key;
+    const claims = { issuer, approver: by, requestId, session, argsDigest, channel: 'test' };
+    const attestation = await signDecision({ ...claims, decision: decisionOf({ confirmed }) }, privateKey);
+    return { requestId, confirmed, attestation };
+  }
+
+  /** What its calls came to, once it has ended. */
+  async responses(): Promise<unknown[]> {
+    const id = invocationId(this.names.sessionId);
+    await expect
+      .poll(async () => (await stage.store.findInvocation(this.names, id))?.status)
+      .toBe('completed');
+    const events = await stage.store.readEvents(this.names);
+    return events.flatMap(({ event }) => getFunctionResponses(event)).map(({ response }) => response);
+  }
+
+  /** Numbers of the calls that have had their effects, in order. */
+  effects(): number[] {
+    const keys = new Set([0, 1].map((index) => this.callKey(index)));
+    return stage.effects
+      .read()
+      .filter(({ callKey }) => keys.has(callKey))
+      .map(({ args }) => args.n);
+  }
+}
+
+describe('with no worker up', () => {
+  test.each([
+    [0, 1],
+    [1, 0],
+  ])(
+    'a pair is answered in the order %i, %i, the worker killed in between: each runs once [confirm.many] [confirm.once]',
+    async (first, second) => {
+      const turn = await WaitingTurn.start(`pair ${first}`, 'pay', 'pay');
+      await turn.signal(true, first);
+      await expect.poll(() => turn.effects()).toEqual([first + 1]);
+      await stage.worker.stop();
+      await turn.signal(true, second);
+      await stage.worker.start();
+      expect(await turn.responses()).toEqual([
+        expect.objectContaining({ n: 1 }),
+        expect.objectContaining({ n: 2 }),
+      ]);
+      expect(turn.effects()).toEqual([first + 1, second + 1]);
+    },
+  );
+
+  test('the first of opposite decisions counts, and an update waits for its answer [confirm.once] [confirm.signal]', async () => {
+    const turn = await WaitingTurn.start('opposites', 'pay');
+    await stage.worker.stop();
+    await turn.signal(false);
+    await turn.signal(true);
+    const { requestId } = await turn.row();
+    const late = turn.handle
+      .executeUpdate<DecisionReceipt, [Confirm]>('confirm', { args: [{ requestId, confirmed: false }] })
+      .then(({ status }) => status);
+    await stage.worker.start();
+    expect(await late).toBe('duplicate');
+    expect(await turn.responses()).toEqual([expect.objectContaining(REJECTED)]);
+    expect(turn.effects()).toEqual([]);
+    expect((await turn.row()).status).toBe('rejected');
+    await expect
+      .poll(async () => (await turn.row()).history.map(({ kind }) => kind).toSorted())
+      .toEqual(['refused', 'rejected']);
+  });
+
+  test.each([
+    ['pay_soon', { status: 'expired', effects: [] }],
+    ['pay_anyway', { status: 'approved', effects: [1] }],
+  ] as const)(
+    'a request of %s expires all the same, and what comes behind that is too late [approval.expiry]',
+    async (tool, expected) => {
+      const turn = new WaitingTurn(`expired ${tool}`, [tool]);
+      await turn.send();
+      await turn.happened('timerStartedEventAttributes');
+      // A machine that is slow enough has let it expire by now.
+      await stage.worker.stop();
+      await turn.happened('timerFiredEventAttributes');
+      await stage.worker.start();
+      await turn.responses();
+      expect(turn.effects()).toEqual(expected.effects);
+      expect((await turn.row()).status).toBe(expected.status);
+      const { requestId } = await turn.row();
+      const late = stage.client.approvals.confirm({ requestId }, { confirmed: tool !== 'pay_anyway' });
+      await expect(late).rejects.toThrow(RequestNotPending);
+      expect(turn.effects()).toEqual(expected.effects);
+    },
+  );
+});
+
+describe('a worker that is killed', () => {
+  test('behind the record of a vote: the vote counts once [approval.quorum] [approval.audit]', async () => {
+    const turn = await WaitingTurn.start('voted', 'pay_quorum');
+    await turn.handle.signal('confirm', await turn.signed('mira', true));
+    await expect.poll(() => stage.doom.hasCome(turn.callKey())).toBe(true);
+    await turn.handle.signal('confirm', await turn.signed('mira', true));
+    await expect.poll(async () => (await turn.status()).waiting[0]?.votes.approvals).toBe(1);
+    expect(turn.effects()).toEqual([]);
+    await turn.handle.signal('confirm', await turn.signed('otto', true));
+    expect(await turn.responses()).toEqual([expect.objectContaining({ n: 1 })]);
+    expect(turn.effects()).toEqual([1]);
+    const { votes, history } = await turn.row();
+    expect(votes.map(({ by }) => by.principal)).toEqual(['mira', 'otto']);
+    expect(history.filter(({ kind }) => kind === 'voted')).toHaveLength(2);
+    expect(await stage.client.approvals.verifyAudit(turn.names)).toMatchObject({ ok: true });
+  });
+
+  test('behind the record of a rejection: it stays one [confirm.default]', async () => {
+    const turn = await WaitingTurn.start('closed', 'pay');
+    await turn.signal(false);
+    expect(await turn.responses()).toEqual([expect.objectContaining(REJECTED)]);
+    expect(stage.doom.hasCome(turn.callKey())).toBe(true);
+    await turn.signal(true).catch(() => undefined);
+    expect(turn.effects()).toEqual([]);
+  });
+
+  test('behind an effect, its turn terminated and sent again: whoever is asked again starts nothing [confirm.once]', async () => {
+    const turn = await WaitingTurn.start('sent again', 'pay');
+    await turn.signal(true);
+    await expect.poll(() => stage.doom.hasCome(turn.callKey())).toBe(true);
+    await turn.handle.terminate();
+    await turn.send();
+    await expect
+      .poll(async () => {
+        for (const { requestId } of (await turn.status()).waiting) {
+          await turn.handle.signal('confirm', { requestId, confirmed: true });
+        }
+        return (await stage.store.findInvocation(turn.names, invocationId(turn.names.sessionId)))?.status;
+      })
+      .toBe('completed');
+    expect(await turn.responses()).toEqual([UNKNOWN]);
+    expect(turn.effects()).toEqual([1]);
+  });
+});
+
+describe('a Temporal server that is killed', () => {
+  test('while turns wait: they wait on, and what was said before and comes after counts [confirm.signal] [confirm.once]', async () => {
+    const turn = await WaitingTurn.start('restarted', 'pay', 'pay');
+    await stage.worker.stop();
+    await turn.signal(true, 1);
+    await stage.restartServer();
+    await stage.worker.start();
+    await expect.poll(() => turn.effects()).toEqual([2]);
+    await expect
+      .poll(async () => (await turn.status()).waiting.map(({ requestId }) => requestId))
+      .toEqual([(await turn.row(0)).requestId]);
+    await turn.signal(true, 0);
+    await turn.responses();
+    expect(turn.effects()).toEqual([2, 1]);
+  });
+});
