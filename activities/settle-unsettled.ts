@@ -75,7 +75,8 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   if (tool === undefined) return call;
   const signal = init.abortSignal as AbortSignal;
   const context = callContext(init, callInit(calls, call, known), signal, known?.prepared);
-  const args = structuredClone(known?.args ?? argumentsIn(events, call.callId));
+  const planned = await dependencies.store.callArguments({ session, callKey });
+  const args = structuredClone(planned ?? argumentsIn(events, call.callId));
   const { response, failed, actions } = await outcomeOfFailure(callbacks, {
     call: { tool, args, context },
     thrown: new UnsettledError(call.error),
@@ -110,16 +111,15 @@ function callInit(
   { callKey, callId }: UnsettledCall,
   known: KnownCall | undefined,
 ): CallInit {
-  const once = known?.once;
   return {
     callKey,
     callId,
     attempt: Math.max(known?.attempts ?? 0, 1),
     once: {
-      get: (key) => (once !== undefined && Object.hasOwn(once, key) ? once[key] : undefined),
+      get: (key) => (known !== undefined && Object.hasOwn(known.once, key) ? known.once[key] : undefined),
       // Of a call that was never begun there is no row to keep it in, and this is its only chance to run.
       put: async (key, value) =>
-        once === undefined ? value : await store.recordOnce({ session, callKey, key, value }),
+        known === undefined ? value : await store.recordOnce({ session, callKey, key, value }),
     },
     heartbeat: () => undefined,
   };

@@ -48,10 +48,7 @@ export interface KnownCall {
   settled: boolean;
   /** How often it was begun. */
   attempts: number;
-  /** As before-callbacks have left them, where these were asked when the call was planned, or as a person has changed them. */
-  args?: Record<string, unknown>;
-  /** Absent where the ledger has no row to keep more in. */
-  once?: Record<string, unknown>;
+  once: Record<string, unknown>;
   /** What before-callbacks did when the call was planned. */
   prepared?: CallActions;
 }

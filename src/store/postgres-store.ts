@@ -10,7 +10,15 @@ import { migrate } from './migrate.ts';
 import { Notices } from './notices.ts';
 import { PostgresApprovals } from './postgres-approvals.ts';
 import { PostgresExchange, type PostgresExchangeOptions } from './postgres-exchange.ts';
-import { findCall, findInvocation, findSession, newestFence, readEvents, readReference } from './reads.ts';
+import {
+  callArguments,
+  findCall,
+  findInvocation,
+  findSession,
+  newestFence,
+  readEvents,
+  readReference,
+} from './reads.ts';
 import type {
   AppendEvent,
   AuditRow,
@@ -245,6 +253,10 @@ export class PostgresStore extends PostgresApprovals implements Store {
 
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined> {
     return findCall(this.#database, call);
+  }
+
+  callArguments(call: { session: string; callKey: string }): Promise<Record<string, unknown> | undefined> {
+    return callArguments(this.#database, call);
   }
 
   readReference(names: SessionNames, key: string): Promise<unknown> {

@@ -6,14 +6,7 @@ import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
-import type {
-  CallActions,
-  KnownCall,
-  ReadEvents,
-  RecordedInvocation,
-  SessionNames,
-  StoredEvent,
-} from './store.ts';
+import type { KnownCall, ReadEvents, RecordedInvocation, SessionNames, StoredEvent } from './store.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
 import { checkWhole } from './whole-number.ts';
 
@@ -121,46 +114,50 @@ cross join lateral (
 ) c
 where s.name_key = $1 order by c.seq`;
 
-/** Arguments as people were shown them last, or have changed them; else as they were planned. By keys alone, no joins to plan. */
-const CALL = `select l.status, coalesce(l.attempts, 0) as attempts, l.once, l.prepared, coalesce((
-    select coalesce(a.edited_args, a.args)
-    from (select * from holdfast.approvals t where t.call_key = $2 offset 0) a where a.session_id = $1
-    order by length(a.request_id) desc, a.request_id desc limit 1
-  ), l.args, (
-    select c.value #> '{args,value}'
-    from holdfast.ledger s cross join lateral json_array_elements(s.outcome -> 'calls') c
-    where s.session_id = $1 and s.key = $3 and c.value ->> 'callKey' = $2
-  )) as args
-from (select) one
-left join lateral (
-  select * from holdfast.ledger t where t.session_id = $1 and t.key = $2 and t.kind = 'call' offset 0
-) l on true`;
-
-interface CallRow {
-  status: string | null;
-  attempts: number;
-  once: Record<string, unknown> | null;
-  prepared: CallActions | null;
-  args: Record<string, unknown> | null;
-}
-
 export async function findCall(
   database: Database,
   { session, callKey }: { session: string; callKey: string },
 ): Promise<KnownCall | undefined> {
-  const { runKey, step } = placeOfCall(callKey);
-  const keys = [session, storableText(callKey), stepKeyOf(runKey, step)];
-  const [row] = await database.query<CallRow>(CALL, keys);
+  const [row] = await database.read(
+    database.db
+      .selectFrom('holdfast.ledger')
+      .select(['status', 'attempts', 'once', 'prepared'])
+      .where('session_id', '=', session)
+      .where('key', '=', storableText(callKey))
+      .where('kind', '=', 'call')
+      .compile(),
+  );
   if (row === undefined) return undefined;
-  const { status, attempts, args, once, prepared } = row;
-  if (status === null && args === null) return undefined;
+  const { status, attempts, once, prepared } = row;
   return {
     settled: status === 'settled',
     attempts,
-    ...(status === null ? {} : { once: once ?? {} }),
-    ...(args === null ? {} : { args }),
+    once: once ?? {},
     ...(prepared === null ? {} : { prepared }),
   };
+}
+
+/** Look-ups by key: a join may read the whole tables. */
+const ARGUMENTS = `select coalesce((
+    select coalesce(a.edited_args, a.args)
+    from (select * from holdfast.approvals t where t.call_key = $2 offset 0) a where a.session_id = $1
+    order by length(a.request_id) desc, a.request_id desc limit 1
+  ), (
+    select l.args from holdfast.ledger l where l.session_id = $1 and l.key = $2 and l.kind = 'call'
+  ), (
+    select c.value #> '{args,value}'
+    from holdfast.ledger s cross join lateral json_array_elements(s.outcome -> 'calls') c
+    where s.session_id = $1 and s.key = $3 and c.value ->> 'callKey' = $2
+  )) as args`;
+
+export async function callArguments(
+  database: Database,
+  { session, callKey }: { session: string; callKey: string },
+): Promise<Record<string, unknown> | undefined> {
+  const { runKey, step } = placeOfCall(callKey);
+  const keys = [session, storableText(callKey), stepKeyOf(runKey, step)];
+  const [row] = await database.query<{ args: Record<string, unknown> | null }>(ARGUMENTS, keys);
+  return row?.args ?? undefined;
 }
 
 interface ReferenceRow {

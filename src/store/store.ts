@@ -274,6 +274,11 @@ export interface Store extends SessionStore, ApprovalStore {
   readEvents(read: ReadEvents): Promise<StoredEvent[]>;
   /** Changes nothing. Undefined for a call that was not begun, and whose arguments the ledger doesn't keep. */
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined>;
+  /**
+   * A call's arguments as a person has changed them, or was shown them last; else as they were planned, which before-callbacks have
+   * had by then where its tool has a gate. Undefined where none is planned.
+   */
+  callArguments(call: { session: string; callKey: string }): Promise<Record<string, unknown> | undefined>;
   /** A call's recorded response or arguments, or an invocation's outcome content, by its reference's key. */
   readReference(names: SessionNames, key: string): Promise<unknown>;
 

@@ -2,6 +2,7 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Event } from '../events/event.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
 import type { ApprovalColumns } from './approval-row.ts';
+import type { CallActions } from './call-store.ts';
 import type { AuditRow } from './session-store.ts';
 import type { EventKind, InboxRow } from './store.ts';
 
@@ -51,6 +52,7 @@ export interface Tables {
     status: 'planned' | 'started' | 'settled';
     attempts: number;
     args: JSONColumnType<Record<string, unknown>> | null;
+    prepared: JSONColumnType<CallActions> | null;
     once: JSONColumnType<Record<string, unknown>> | null;
     response: JSONColumnType<Record<string, unknown>> | null;
   };
