@@ -1,4 +1,11 @@
-import { proxyActivities, scheduleActivity } from '@temporalio/workflow';
+import {
+  condition,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  scheduleActivity,
+  setHandler,
+} from '@temporalio/workflow';
 
 export interface BareTurn {
   /** Tool calls, one after another or all in one step. */
@@ -23,4 +30,19 @@ export async function bareTurn(turn: BareTurn): Promise<string> {
     );
   }
   return await bareModel(turn);
+}
+
+/** Waits for a signal, then makes one call. */
+export async function waitingTurn(turn: BareTurn): Promise<void> {
+  const { bareModel } = proxyActivities<{ bareModel(turn: BareTurn): Promise<string> }>(OPTIONS);
+  let waits = false;
+  let given = false;
+  setHandler(defineQuery<boolean>('waits'), () => waits);
+  setHandler(defineSignal('give'), () => {
+    given = true;
+  });
+  await bareModel(turn);
+  waits = true;
+  await condition(() => given);
+  await scheduleActivity<void>('workGiven', [turn], OPTIONS);
 }

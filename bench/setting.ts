@@ -32,6 +32,8 @@ export interface SettingOptions {
   apps?: readonly App[];
   /** What the worker gets in the store's place. */
   around?: (store: Store) => Store;
+  /** Told when the activity of a bare turn that was waited for begins, what it writes written. */
+  onBareBegin?: () => void;
 }
 
 /** @param agent settings of it, and of its tool. */
@@ -91,6 +93,10 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     activities: {
       bareModel: (turn: BareTurn) => write(turn, 'asked'),
       work: (turn: BareTurn) => write(turn, 'x'.repeat(turn.resultBytes)),
+      workGiven: async (turn: BareTurn) => {
+        await write(turn, 'given');
+        options.onBareBegin?.();
+      },
     },
   });
   const ours = await createWorker({
