@@ -25,7 +25,7 @@ export async function waitingTurns(turns: number): Promise<void> {
   const store = await openStore({ folder });
   try {
     const place = { address: temporal.address, store, temporal: new Client({ connection }) };
-    for (const cached of [turns * 2, FEW]) {
+    for (const cached of [2 * (turns + FEW), FEW]) {
       const { each, answered } = await measure({ ...place, cached, turns });
       const held = cached === FEW ? `cached at most ${FEW}` : 'all cached';
       const memory = (each / 1024 / 1024).toFixed(3);
