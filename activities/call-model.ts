@@ -11,6 +11,7 @@ import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
+import { withEndedGates } from './ended-gates.ts';
 import { LiveText } from './live-text.ts';
 import { type CallPlace, reportUnexpected } from './logging.ts';
 import { responseOf } from './model-step.ts';
@@ -101,7 +102,9 @@ class CallModel {
       const { inbox: _inbox, ...finished } = opened;
       return { ...finished, v: position.v, agent: opened.agent ?? position.agent ?? '', ...told };
     }
-    if (opened.kind === 'recorded') return { ...opened.outcome, ...told };
+    if (opened.kind === 'recorded') {
+      return { ...(await withEndedGates(store, opened.outcome)), ...told };
+    }
 
     const { runKey, step } = position;
     const live = new LiveText(store, { session: opened.session, runKey, step, attempt: opened.attempt });

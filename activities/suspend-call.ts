@@ -13,6 +13,7 @@ import type { CallAnswers } from './call-answers.ts';
 import type { StartedCall } from './call-retry.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf, settingsOf } from './deployment.ts';
+import { knownGate } from './ended-gates.ts';
 import { callLogger } from './logging.ts';
 import { gateOf, newRequest } from './new-request.ts';
 import { type AskingRun, PREPARED } from './open-call.ts';
@@ -68,7 +69,8 @@ export async function suspendCall(
   // Whoever has gone on without this attempt has its outcome, or another one's question.
   if (!isSuspended)
     throw retryLater('HOLDFAST_ATTEMPT_REPLACED', 'the call has gone on without this attempt');
-  return { ...gateOf(request, tool, settingsOf(deployment, begun.names.app)), inside: true };
+  const gate: Gate = { ...gateOf(request, tool, settingsOf(deployment, begun.names.app)), inside: true };
+  return begun.attempt === 1 ? gate : await knownGate(store, session, gate);
 }
 
 /** Plugins see it; what fails there doesn't keep a person from being asked. */

@@ -95,9 +95,10 @@ export class Requests {
       entries: 0,
     };
     this.#book.add(request);
-    this.#notices.opened(request);
+    if (gate.ended === undefined) this.#notices.opened(request);
+    else this.#end(request, { status: gate.ended });
     for (const decision of this.#early.take(gate.requestId)) this.signalled(decision);
-    // Decided by what was said before it was there.
+    // Decided by what was said before it was there, or before this workflow was.
     if (request.ending !== undefined) return request.ending;
     this.#asker.changed();
     const timers = watchTime(request, {
@@ -222,7 +223,8 @@ export class Requests {
     };
     const ending: RequestEnding = {
       status,
-      answered: { requestId, entries: status === 'cancelled' ? [] : [entry] },
+      // What the store has told is recorded.
+      answered: { requestId, entries: status === 'cancelled' || request.gate.ended ? [] : [entry] },
       people,
       ...(given.reason === undefined ? {} : { reason: given.reason }),
       ...(carriedArgs === undefined ? {} : { args: carriedArgs }),

@@ -32,6 +32,8 @@ export interface Gate {
   inside?: true;
   /** Somebody is to be told of it by the activity `holdfast.notify`. */
   notifies?: true;
+  /** It has ended while another workflow waited for it, which was cut off: nobody is asked again, and the store has the answer. */
+  ended?: Exclude<RequestStatus, 'pending'>;
 }
 
 /** Names a request: by its own id, or by its call where that has one pending request. No name at all fits the only pending one. */

@@ -13,10 +13,9 @@ import {
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/reserved-calls.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import type { Confirm, DecisionReceipt, WaitingRequest } from '../../src/protocol/gate.ts';
+import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import { APPROVERS } from '../setup/gated-apps.ts';
 import type { GatedStage } from '../setup/gated-stage.ts';
@@ -112,7 +111,7 @@ export class Actor {
     );
   }
 
-  /** What was accepted by a workflow that was being ended is sent again, as clients do. */
+  /** What was accepted by a workflow that was being ended, or has ended since, is sent again, as clients do. */
   async #sendLost(): Promise<void> {
     const { names } = this.#played.scenario;
     const status = await this.#untilUp(() => this.#handle.describe());
@@ -144,7 +143,7 @@ export class Actor {
     for (const row of pending) this.#seen.set(row.requestId, row);
     this.#looks += 1;
     if (pending.length > 0) this.#acts += 1;
-    else if (this.#looks % LOOKS_TO_RESEND === 0) await this.#sendLost();
+    if (this.#looks % LOOKS_TO_RESEND === 0) await this.#sendLost();
     if (this.#isToBreak()) return await this.#break();
     if (this.#acts > MOST_ACTS || this.#looks > MOST_LOOKS) return await this.#finish(pending);
     if (pending.length === 0) return this.#random.chance(0.2) ? await this.#late() : undefined;
@@ -165,17 +164,11 @@ export class Actor {
 
   /** Answers what waits until nothing does; what expires by itself may do so. */
   async #finish(pending: readonly ApprovalRow[]): Promise<void> {
-    const asked = new Map(pending.map((row) => [row.requestId, row]));
-    // A turn that was sent again may ask for what its session knows as answered.
-    for (const { requestId } of pending.length > 0 ? [] : await this.#waiting()) {
-      const row = await this.#stage.store.findApproval(requestId);
-      if (row !== undefined) asked.set(requestId, row);
-    }
-    for (const row of asked.values()) {
-      const { requestId, tool, status } = row;
+    for (const row of pending) {
+      const { requestId, tool } = row;
       if (Date.now() < (this.#finished.get(requestId) ?? 0) + REPEAT) continue;
       this.#finished.set(requestId, Date.now());
-      const confirmed = status === 'pending' ? !this.#declines(requestId) : status === 'approved';
+      const confirmed = !this.#declines(requestId);
       const voters =
         tool === 'pay_quorum' ? APPROVERS : tool === 'pay_escalated' ? (['mira'] as const) : [undefined];
       for (const by of voters) await this.#say(row, { confirmed }, { by, way: 'signal' });
@@ -318,15 +311,6 @@ export class Actor {
     const asked = { session, requestId, argsDigest };
     const claims = { issuer: key.issuer, approver: by, ...asked, channel: 'test', ...edited };
     return await signDecision({ ...claims, decision: decisionOf(decision) }, key.privateKey);
-  }
-
-  async #waiting(): Promise<WaitingRequest[]> {
-    try {
-      return (await this.#handle.query<TurnStatus>('status')).waiting;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError || isOutage(error)) return [];
-      throw error;
-    }
   }
 
   /** @returns what was answered, or the name of the refusal. */

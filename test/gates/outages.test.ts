@@ -24,6 +24,7 @@ const DOOMS = {
   ...doomed('voted', 'after vote'),
   ...doomed('closed', 'after settle'),
   ...doomed('sent again', 'effect'),
+  ...doomed('sent again inside', 'effect'),
 };
 
 let stage: GatedStage;
@@ -116,7 +117,7 @@ class WaitingTurn {
 
   /** Numbers of the calls that have had their effects, in order. */
   effects(): number[] {
-    const keys = new Set([0, 1].map((index) => this.callKey(index)));
+    const keys = new Set([0, 1, 2].map((index) => this.callKey(index)));
     return stage.effects
       .read()
       .filter(({ callKey }) => keys.has(callKey))
@@ -160,8 +161,8 @@ describe('with no worker up', () => {
     expect(turn.effects()).toEqual([]);
     expect((await turn.row()).status).toBe('rejected');
     await expect
-      .poll(async () => (await turn.row()).history.map(({ kind }) => kind).toSorted())
-      .toEqual(['refused', 'rejected']);
+      .poll(async () => (await stage.client.approvals.audit(turn.names)).map(({ kind }) => kind).toSorted())
+      .toEqual(['refused', 'rejected', 'requested']);
   });
 
   test.each([
@@ -214,23 +215,38 @@ describe('a worker that is killed', () => {
     expect(turn.effects()).toEqual([]);
   });
 
-  test('behind an effect, its turn terminated and sent again: whoever is asked again starts nothing [confirm.once]', async () => {
-    const turn = await WaitingTurn.start('sent again', 'pay');
-    await turn.signal(true);
-    await expect.poll(() => stage.doom.hasCome(turn.callKey())).toBe(true);
-    await turn.handle.terminate();
-    await turn.send();
-    await expect
-      .poll(async () => {
-        for (const { requestId } of (await turn.status()).waiting) {
-          await turn.handle.signal('confirm', { requestId, confirmed: true });
-        }
-        return (await stage.store.findInvocation(turn.names, invocationId(turn.names.sessionId)))?.status;
-      })
-      .toBe('completed');
-    expect(await turn.responses()).toEqual([UNKNOWN]);
-    expect(turn.effects()).toEqual([1]);
-  });
+  test.each(['sent again', 'sent again inside'])(
+    'behind an effect, its turn terminated and sent again: nobody is asked again, and nothing started: %s [confirm.once]',
+    async (sessionId) => {
+      const inside = sessionId.endsWith('inside');
+      const turn = await WaitingTurn.start(sessionId, inside ? 'pay_inside' : 'pay');
+      await turn.signal(true);
+      await expect.poll(() => stage.doom.hasCome(turn.callKey())).toBe(true);
+      await turn.handle.terminate();
+      await turn.send();
+      expect(await turn.responses()).toEqual([UNKNOWN]);
+      expect(turn.effects()).toEqual([1]);
+      expect((await turn.row()).history.map(({ kind }) => kind)).toEqual(['approved']);
+    },
+  );
+});
+
+test('a turn that is terminated and sent again waits for those only who have not answered [confirm.many] [confirm.answered]', async () => {
+  const turn = await WaitingTurn.start('answered in part', 'pay', 'pay', 'pay');
+  await turn.signal(true, 1);
+  await turn.signal(false, 2);
+  await expect.poll(async () => (await turn.rows('approved', 'rejected')).length).toBe(2);
+  await expect.poll(() => turn.effects()).toEqual([2]);
+  await turn.handle.terminate();
+  await turn.send();
+  const { requestId } = await turn.row();
+  await expect
+    .poll(async () => (await turn.status()).waiting.map((waiting) => waiting.requestId))
+    .toEqual([requestId]);
+  await turn.signal(true);
+  const [first, , third] = await turn.responses();
+  expect([first, third]).toEqual([expect.objectContaining({ n: 1 }), expect.objectContaining(REJECTED)]);
+  expect(turn.effects()).toEqual([2, 1]);
 });
 
 describe('a Temporal server that is killed', () => {
