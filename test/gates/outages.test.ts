@@ -34,14 +34,16 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** A turn of one step that waits for all of its calls. */
+/** A turn that waits for all calls of its last step. */
 class WaitingTurn {
   readonly names: { app: string; userId: string; sessionId: string };
-  readonly #tools: readonly GatedTool[];
+  /** Tools of its steps. */
+  readonly #steps: readonly (readonly GatedTool[])[];
 
-  constructor(sessionId: string, tools: readonly GatedTool[]) {
+  /** @param before of a step before that in which it waits. */
+  constructor(sessionId: string, tools: readonly GatedTool[], before: readonly GatedTool[] = []) {
     this.names = { app: GATED_APP, userId: 'ada', sessionId };
-    this.#tools = tools;
+    this.#steps = before.length === 0 ? [tools] : [before, tools];
   }
 
   static async start(sessionId: string, ...tools: GatedTool[]): Promise<WaitingTurn> {
@@ -58,9 +60,9 @@ class WaitingTurn {
   }
 
   async send(): Promise<void> {
-    const steps = [
-      this.#tools.map((tool, index) => ({ tool, callKey: '', args: { n: index + 1, amount: 70 } })),
-    ];
+    const steps = this.#steps.map((tools) =>
+      tools.map((tool, index) => ({ tool, callKey: '', args: { n: index + 1, amount: 70 } })),
+    );
     const message = messageOf({ messageId: 'm1', invocationId: '', steps });
     await stage.client.sendMessage({ ...this.names, message, messageId: 'm1' });
   }
@@ -76,7 +78,7 @@ class WaitingTurn {
   }
 
   callKey(index = 0): string {
-    return callKeyOf(invocationId(this.names.sessionId), 1, index);
+    return callKeyOf(invocationId(this.names.sessionId), this.#steps.length, index);
   }
 
   /** Its history, which needs no worker, has such an event. */
@@ -229,6 +231,21 @@ describe('a worker that is killed', () => {
       expect((await turn.row()).history.map(({ kind }) => kind)).toEqual(['approved']);
     },
   );
+});
+
+test('a turn that is terminated in a later step and sent again asks there as before, from inside too [confirm.inside]', async () => {
+  const turn = new WaitingTurn('later step', ['pay_inside'], ['look']);
+  await turn.send();
+  await expect.poll(async () => (await turn.rows('pending')).length).toBe(1);
+  await turn.handle.terminate();
+  await turn.send();
+  await expect.poll(async () => (await turn.status()).waiting.length).toBe(1);
+  await turn.signal(true);
+  expect(await turn.responses()).toEqual([
+    expect.objectContaining({ n: 1 }),
+    expect.objectContaining({ n: 1 }),
+  ]);
+  expect(turn.effects()).toEqual([1]);
 });
 
 test('a turn that is terminated and sent again waits for those only who have not answered [confirm.many] [confirm.answered]', async () => {

@@ -131,7 +131,8 @@ begin
   if s.id is null or r.status is null or l.status is null then
     raise exception using errcode = 'HF002', message = format('call %s was begun and is not in the store', of_key);
   end if;
-  if r.status <> 'running' or r.step <> at_step or l.status = 'settled' or l.attempts <> attempt then
+  -- A chain that takes over reads its steps again from the first one: the run's own may be older than the call's.
+  if r.status <> 'running' or r.step > at_step or l.status = 'settled' or l.attempts <> attempt then
     return null;
   end if;
   if not coalesce(l.ended_attempts, '{}') @> attempt then
