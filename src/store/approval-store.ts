@@ -185,6 +185,7 @@ export interface ApprovalStore {
   findCredential(
     find: { app: string; userId: string } & ({ credentialRef: string } | { credentialKey: string }),
   ): Promise<SealedCredential | undefined>;
+  /** By user and key. */
   listCredentials(list: { app: string; userId?: string }): Promise<StoredCredential[]>;
   /** Whether there was one. */
   removeCredential(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean>;

@@ -68,8 +68,8 @@ export async function listCredentials(
       ? query.where('app_key', '=', keysOf(app, '').app)
       : query.where('user_key', '=', keysOf(app, userId).user)
     )
-      .orderBy('created_at')
-      .orderBy('credential_ref')
+      .orderBy('user_id')
+      .orderBy('credential_key')
       .compile(),
   );
   return rows.map(storedCredential);

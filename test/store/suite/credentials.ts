@@ -36,8 +36,8 @@ export function credentialSuite(store: () => PostgresStore): void {
     const { credentialRef } = first;
     expect(await store().findCredential({ app, userId: 'ada', credentialRef })).toBeUndefined();
     expect(await store().listCredentials({ app })).toMatchObject([
-      { credentialRef: other.credentialRef },
       { credentialRef: second.credentialRef },
+      { credentialRef: other.credentialRef },
     ]);
     const ofAda = await store().listCredentials({ app, userId: 'ada' });
     expect(ofAda).toMatchObject([{ credentialRef: second.credentialRef, credentialKey: 'shop' }]);
