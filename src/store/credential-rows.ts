@@ -57,7 +57,7 @@ export async function findCredential(
   return row && { ...storedCredential(row), keyId: row.key_id, sealed: row.sealed };
 }
 
-/** Oldest first. */
+/** By user and key. */
 export async function listCredentials(
   database: Database,
   { app, userId }: { app: string; userId?: string },
