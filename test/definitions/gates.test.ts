@@ -65,7 +65,7 @@ describe('whether a call waits [confirm.require]', () => {
         return isDear;
       },
     });
-    expect(await asks(dear, args)).toBeDefined();
+    expect(await asks(dear, args)).toEqual({ hint: DEFAULT_HINT });
     expect(args).toEqual({ amount: 500 });
     expect(await asks(dear, { amount: 5 })).toBeUndefined();
   });
@@ -142,7 +142,9 @@ describe('whether a call waits [confirm.require]', () => {
         return {};
       }
     }
-    expect(await asks(new Plain(), { all: true })).toBeDefined();
+    expect(await asks(new Plain(), { all: true })).toEqual({
+      hint: DEFAULT_HINT.replace('pay()', 'plain()'),
+    });
     expect(await asks(new Plain(), { all: false })).toBeUndefined();
     await expect(new Plain().checkArguments({ whatever: 1 })).resolves.toBeUndefined();
   });
