@@ -38,9 +38,8 @@ describe('an approval of a call that never ran is recorded', () => {
 
   test('where its turn was interrupted [approval.audit]', async () => {
     const [turn, release] = await approved();
-    const interrupted = turn.update('interrupt', {});
+    await turn.signal('interrupt', {});
     release();
-    await interrupted;
     expect(await turn.result()).toMatchObject({ status: 'interrupted' });
     expect(turn.types).not.toContain('refund');
     expect(recorded(turn)).toEqual([[`${turn.request(1)}/1`, 'approved']]);
