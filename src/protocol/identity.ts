@@ -63,3 +63,16 @@ export const OWN_CALL_ID_PREFIX = 'adk-';
 export function ownCallId(callKey: string): string {
   return `${OWN_CALL_ID_PREFIX}${callKey}`;
 }
+
+/**
+ * Id of the job of a call: the same in every attempt of it. Nobody who isn't told can guess it, as `session` is the store's random
+ * id; what proves who may end the job is its token.
+ */
+export function jobIdOf(session: string, callKey: string): string {
+  return `job-${shortDigest(JSON.stringify([session, callKey]))}`;
+}
+
+/** Id of the workflow of a job that outlives its turn. */
+export function jobWorkflowIdOf(turnWorkflowId: string, callKey: string): string {
+  return `${turnWorkflowId}/job/${callKey}`;
+}

@@ -2,6 +2,8 @@
 export const DEFAULT_TASK_QUEUE = 'holdfast';
 
 export const AGENT_TURN = 'agentTurn';
+/** Workflow of a job that outlives its turn. */
+export const TOOL_JOB = 'toolJob';
 
 export const CALL_MODEL = 'holdfast.callModel';
 export const SETTLE_STEP = 'holdfast.settleStep';
@@ -11,6 +13,8 @@ export const CLOSE_CALL = 'holdfast.closeCall';
 export const VERIFY_DECISION = 'holdfast.verifyDecision';
 export const RECORD_ENTRIES = 'holdfast.recordEntries';
 export const NOTIFY = 'holdfast.notify';
+export const RECORD_JOB = 'holdfast.recordJob';
+export const DELIVER_JOB = 'holdfast.deliverJob';
 
 /** Activity types, and so tool names, that start like this belong to Holdfast. */
 export const RESERVED_PREFIX = 'holdfast.';
@@ -25,6 +29,12 @@ export const PROVIDE_CREDENTIAL = 'provideCredential';
 
 /** Update: what a request's timer does comes to pass now. For tests. */
 export const EXPIRE_REQUEST = 'holdfast.expire';
+
+/** Signal to whoever waits for a job: how far it has got. */
+export const JOB_PROGRESS = 'holdfast.progress';
+
+/** Update: what a job's deadline does comes to pass now. For tests. */
+export const EXPIRE_JOB = 'holdfast.expireJob';
 
 export const STATUS_QUERY = 'status';
 

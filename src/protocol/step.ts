@@ -1,6 +1,7 @@
 import type { Content } from '../events/content.ts';
 import type { Carried } from './carried.ts';
 import type { Gate, RequestEntry } from './gate.ts';
+import type { AwaitedJob, JobErrand } from './job.ts';
 import type { InvocationOutcome, TurnRunConfig, TurnUsage } from './turn.ts';
 
 /** Which invocation of which chain of runs writes: each new invocation raises it, and older ones can't append. */
@@ -158,6 +159,8 @@ export interface ToolCallInput {
   prepared?: true;
   /** The call has asked a person: what became of its latest request, recorded before anything else. */
   answered?: AnsweredGate;
+  /** Its tool has run: what is left is its job. */
+  job?: JobErrand;
 }
 
 /** How a request of a call has ended. */
@@ -184,7 +187,11 @@ export type ToolCallResult =
       /** The response is an error. */
       failed?: true;
       skipSummarization?: true;
+      /** The response is an intermediate one: this job goes on without the turn. */
+      detached?: AwaitedJob;
     }
+  /** Nothing is settled: the call waits for its job. */
+  | { v: number; parks: AwaitedJob }
   /** Nothing is settled: the call waits for this request, and is run again once it is answered. */
   | { v: number; asks: Gate };
 

@@ -1,6 +1,7 @@
 import type { Content } from '../events/content.ts';
 import type { Carried, Reference } from './carried.ts';
 import type { WaitingRequest } from './gate.ts';
+import type { WaitingJob } from './job.ts';
 import type { StoredMessage } from './message.ts';
 
 /** Settings of one turn that travel with its message. */
@@ -44,6 +45,8 @@ export interface AgentTurnStart {
    * and principal. Without one the requester is unverified, and `notRequester` refuses every decision.
    */
   attestation?: string;
+  /** Temporal's priority key of the turn's activities, 1 (first) to 5. Defaults to 3. */
+  priority?: number;
 }
 
 export interface TurnUsage {
@@ -107,7 +110,7 @@ export interface RunningCall {
   since: number;
 }
 
-/** How a turn stands; of several waits the first of approval, credential, input. `running` while any call runs. */
+/** How a turn stands; of several waits the first of approval, credential, input, job. `running` while any call runs. */
 export type TurnState =
   | InvocationStatus
   | 'waiting_approval'
@@ -127,6 +130,8 @@ export interface TurnStatus {
   running: RunningCall[];
   /** Requests that people have not answered yet. */
   waiting: WaitingRequest[];
+  /** Jobs that calls of the turn wait for. */
+  jobs: WaitingJob[];
   /** Messages that wait for this one's end. */
   queued: number;
   usage: TurnUsage;

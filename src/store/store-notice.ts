@@ -1,3 +1,4 @@
+import type { JobProgress, JobStatus } from '../protocol/job.ts';
 import type { SessionNames } from './session-names.ts';
 
 /** Something that was written, for followers: never more than a hint to read the store. */
@@ -11,7 +12,19 @@ type WriteNotice =
       names?: SessionNames;
     }
   | { type: 'call started'; session: string; runKey: string; callKey: string; tool: string; attempt: number }
-  | { type: 'call settled'; session: string; runKey: string; callKey: string; tool: string; failed: boolean };
+  | { type: 'call settled'; session: string; runKey: string; callKey: string; tool: string; failed: boolean }
+  /** A job was begun, parked or detached, has got on, or has ended. */
+  | {
+      type: 'job';
+      session: string;
+      runKey: string;
+      callKey: string;
+      tool: string;
+      jobId: string;
+      status: JobStatus;
+      mode: 'started' | 'parked' | 'detached';
+      progress?: JobProgress;
+    };
 
 /** Text of a model's answer as it comes; the whole answer is the event of its step. */
 export interface PartialText {

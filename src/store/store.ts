@@ -12,6 +12,7 @@ import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import type { ApprovalStore, NewRequest } from './approval-store.ts';
 import type { BeginCall, BegunCall, CallActions, KnownCall, SettleCall, SettledCall } from './call-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
+import type { JobStore } from './job-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
 import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
@@ -39,6 +40,18 @@ export type {
   SettledCall,
 } from './call-store.ts';
 export type { InboxRow, UploadMessage } from './inbox-row.ts';
+export type {
+  EndedJob,
+  EndJob,
+  JobAddress,
+  JobClaims,
+  JobOfMessage,
+  JobOutcome,
+  JobRow,
+  JobStore,
+  ListJobs,
+  NewJob,
+} from './job-store.ts';
 export type { SessionNames } from './session-names.ts';
 export type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 export type {
@@ -195,7 +208,7 @@ export interface ReadEvents extends SessionNames {
  *
  * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed
  */
-export interface Store extends SessionStore, ApprovalStore {
+export interface Store extends SessionStore, ApprovalStore, JobStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.

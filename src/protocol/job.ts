@@ -1,0 +1,161 @@
+import type { Carried } from './carried.ts';
+import type { ToolSchedule } from './step.ts';
+
+/** How a job stands, or has ended. */
+export type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'timed_out';
+
+/** Who has ended a job. `turn`: the turn that waited for it was cut off. */
+export type JobEnder = 'tool' | 'callback' | 'message' | 'poll' | 'operator' | 'timeout' | 'turn';
+
+/** How far a job has got, as it says itself. */
+export interface JobProgress {
+  /** From 0 to 1. */
+  value?: number;
+  /** For people, at most 500 characters. */
+  message?: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+/** A job whose tool has returned, as far as a workflow needs it; all else is in the store's row of it. Durations in milliseconds. */
+export interface AwaitedJob {
+  jobId: string;
+  /** What is left until its deadline. */
+  timeLeft: number;
+  /** One look at it: an attempt of the activity that waits. */
+  look: Pick<ToolSchedule, 'startToClose'> & {
+    /** Absent where no user code runs meanwhile. */
+    heartbeat?: number;
+  };
+}
+
+/** What an activity of a call is to do about the call's job, in place of running the tool. */
+export type JobErrand =
+  /** Looks whether the job has ended; polls where its tool does. */
+  | { do: 'wait'; jobId: string; detached?: true }
+  /**
+   * The wait is over. `ended`: the outcome is in the store. Otherwise it ends by this, unless it has ended before, and its tool's
+   * hooks are told. A call that waits is settled by it.
+   */
+  | {
+      do: 'end';
+      jobId: string;
+      detached?: true;
+      why: 'ended' | 'timeout' | 'cancelled' | 'lost';
+      /** Of a cancellation: what the model is told. */
+      text?: string;
+    };
+
+/** Result of `do: 'wait'`, and what whoever ends a job completes that activity with: the outcome is in the store. */
+export interface JobEnded {
+  v: number;
+  ended: string;
+}
+
+/** Result of `do: 'end'` for a job that no call waits for. */
+export interface EndedDetachedJob {
+  v: number;
+  status: Exclude<JobStatus, 'running'>;
+  /** For operators. */
+  gist: string;
+}
+
+/** A job that a turn waits for, in the answer of the query `status`. */
+export interface WaitingJob {
+  jobId: string;
+  callKey: string;
+  callId: string;
+  tool: string;
+  progress?: JobProgress;
+  /** Milliseconds since the epoch. */
+  since: number;
+  /** Milliseconds since the epoch: its deadline. */
+  until: number;
+}
+
+/** Payload of the signal `holdfast.progress`. Only the newest is kept. */
+export interface JobProgressed {
+  v: number;
+  jobId: string;
+  progress: JobProgress;
+}
+
+/** Start arguments of the workflow `toolJob`: a job that outlives its turn. */
+export interface ToolJobStart {
+  v: number;
+  app: string;
+  userId: string;
+  sessionId: string;
+  /** The store's internal id of the session. */
+  session: string;
+  /** The workflow id of the session's turns. */
+  turnWorkflowId: string;
+  agent: string;
+  runKey: string;
+  invocationId: string;
+  callKey: string;
+  callId: string;
+  tool: string;
+  args: Carried<Record<string, unknown>>;
+  summary?: string;
+  job: AwaitedJob;
+  schedule: ToolSchedule;
+}
+
+/** Answer of the query `status` of `toolJob`, and its result once it has ended. */
+export interface ToolJobStatus extends WaitingJob {
+  v: number;
+  status: JobStatus;
+  /** Whether the session was told of the outcome; absent until then. */
+  delivered?: boolean;
+}
+
+/** Input of `holdfast.recordJob`: what a message to the waiting turn says of a job. */
+export interface RecordJobInput {
+  v: number;
+  session: string;
+  callKey: string;
+  jobId: string;
+  response: Record<string, unknown>;
+  /** An update: the job goes on. */
+  willContinue?: true;
+}
+
+/** What became of what somebody has said of a job. */
+export interface JobReceipt {
+  v: number;
+  jobId: string;
+  callKey: string;
+  /**
+   * `ended`: by this. `updated`: an update was taken. `duplicate`: the same was said before. `known`: it had ended otherwise.
+   * `refused`: `reason` says why.
+   */
+  status: 'ended' | 'updated' | 'duplicate' | 'known' | 'refused';
+  /** How the job stands by now. */
+  job: JobStatus;
+  reason?: string;
+}
+
+/** Input of `holdfast.deliverJob`: tells a session what its detached job came to. */
+export interface DeliverJobInput {
+  v: number;
+  app: string;
+  userId: string;
+  sessionId: string;
+  session: string;
+  turnWorkflowId: string;
+  callKey: string;
+  jobId: string;
+}
+
+export interface DeliveredJob {
+  v: number;
+  delivered: boolean;
+  /** Why not. */
+  reason?: 'told' | 'hidden' | 'deleted';
+}
+
+/** Message id under which a session is told what a detached job came to. */
+export function jobMessageId(callKey: string): string {
+  return `job:${callKey}`;
+}
