@@ -39,6 +39,18 @@ function workflowIdPart(part: string): string {
   return `${encoded.slice(0, KEPT_OF_A_LONG_PART)}~${shortDigest(part)}`;
 }
 
+/**
+ * Temporal's fairness key of a user's tasks: `<app>/<user>`, URI-encoded as in workflow ids. Temporal takes at most 64 bytes: a
+ * longer one is its first 40, `~` and 22 of the SHA-256.
+ *
+ * @throws URIError where a part is not well-formed Unicode.
+ */
+export function fairnessKeyOf(app: string, userId: string): string {
+  const key = [app, userId].map((part) => encodeURIComponent(part).replaceAll('~', '%7E')).join('/');
+  if (key.length <= LONGEST_PART) return key;
+  return `${key.slice(0, KEPT_OF_A_LONG_PART)}~${shortDigest(key)}`;
+}
+
 /** Invocation id of a message: the same message id is the same invocation, for ever. */
 export function invocationIdOf(app: string, userId: string, sessionId: string, messageId: string): string {
   return `e-${shortDigest(JSON.stringify([app, userId, sessionId, messageId]))}`;

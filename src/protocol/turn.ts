@@ -19,6 +19,9 @@ export interface TurnRunConfig {
   customMetadata?: Record<string, unknown>;
 }
 
+/** Temporal's own, of 1 to 5. */
+export const DEFAULT_PRIORITY = 3;
+
 /** Start arguments of the workflow `agentTurn`; unknown fields are ignored. */
 export interface AgentTurnStart {
   v?: number;
