@@ -20,6 +20,7 @@ const LIVE: ReadonlySet<string> = new Set([
   'call',
   'tool-chunk',
   'tool-chunks-dropped',
+  'job',
 ]);
 const TOO_SLOW = new FollowerTooSlow(0).code;
 

@@ -1,8 +1,10 @@
 import type { EventKind, StoredEvent } from '../store/store.ts';
+import { JobNews } from './job-news.ts';
 import type { LiveItem } from './stream-item.ts';
 
 type Of<Type> = Extract<LiveItem, { type: Type }>;
 type TextItem = Of<'text' | 'text dropped'>;
+type JobItem = Of<'job'>;
 type CallItem = Exclude<LiveItem, TextItem>;
 
 /** Runs whose progress is remembered: more than run at a time in a session. */
@@ -22,6 +24,8 @@ interface CallProgress {
 const UNHEARD: CallProgress = { isSettled: false, counts: 1, isBegun: false, attempt: 0, index: -1 };
 
 interface RunProgress {
+  /** What was given of jobs, by call. */
+  jobs: JobNews;
   /** The step whose text comes. */
   step: number;
   /** The first attempt of it whose text counts. */
@@ -40,7 +44,8 @@ interface RunProgress {
 /**
  * Which of the live items that are heard a follower is given. They may come late, twice or not at all: no text of a step
  * comes after the step's event, none of an attempt after a later attempt's, none twice; no call's news after its responses,
- * and none of its chunks after it has settled or once a later attempt has begun.
+ * and none of its chunks after it has settled or once a later attempt has begun. News of a job that goes on without its turn come
+ * after the responses, too; of any job none comes after its end.
  */
 export class LiveOrder {
   readonly #runs = new Map<string, RunProgress>();
@@ -57,9 +62,8 @@ export class LiveOrder {
   /** Whether an item has its place before an event, and none after it. */
   isBefore(item: LiveItem, { kind, runKey, step }: StoredEvent): boolean {
     if (item.runKey !== runKey) return false;
-    return isOfCall(item)
-      ? kind === 'responses' && stepOf(item.callKey) <= step
-      : endsText(kind) && item.step <= step;
+    if (!isOfCall(item)) return endsText(kind) && item.step <= step;
+    return kind === 'responses' && stepOf(item.callKey) <= step && !outlivesCall(item);
   }
 
   /** The follower is given this event. */
@@ -79,6 +83,7 @@ export class LiveOrder {
     const known = this.#runs.get(runKey);
     if (known !== undefined) return known;
     const run = {
+      jobs: new JobNews(),
       step: 0,
       counts: 1,
       attempt: 0,
@@ -98,6 +103,10 @@ export class LiveOrder {
 
 function isOfCall(item: LiveItem): item is CallItem {
   return 'callKey' in item;
+}
+
+function outlivesCall(item: CallItem): item is JobItem {
+  return item.type === 'job' && item.mode === 'detached';
 }
 
 function endsText(kind: EventKind): boolean {
@@ -120,7 +129,8 @@ function admitDropped(run: RunProgress, item: Of<'text dropped'>): LiveItem[] {
 
 function admitCall(run: RunProgress, item: CallItem): LiveItem[] {
   const { callKey } = item;
-  if (stepOf(callKey) <= run.responded) return [];
+  if (stepOf(callKey) <= run.responded && !outlivesCall(item)) return [];
+  if (item.type === 'job') return run.jobs.isNew(item) ? [item] : [];
   const call = run.calls.get(callKey) ?? { ...UNHEARD };
   run.calls.set(callKey, call);
   if (call.isSettled) return [];

@@ -10,6 +10,7 @@ const LIVE_EVENTS = {
   'call settled': 'call',
   'tool chunk': 'tool-chunk',
   'tool chunks dropped': 'tool-chunks-dropped',
+  job: 'job',
 } as const;
 
 export async function* itemFrames(items: AsyncIterable<StreamItem>): AsyncGenerator<Frame, void, undefined> {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FollowerTooSlow } from '../../src/client/client-errors.ts';
+import { LiveOrder } from '../../src/client/live-order.ts';
 import type { StreamItem } from '../../src/client/stream-item.ts';
 import { streamItems } from '../../src/client/stream-items.ts';
 import { createEvent } from '../../src/events/event.ts';
@@ -81,6 +82,12 @@ function chunk(step: number, attempt: number, index: number): StoreNotice {
   return { type: 'tool chunk', ...called(step), tool: 'watch', attempt, index, content: `${index} ` };
 }
 
+type JobNotice = Extract<StoreNotice, { type: 'job' }>;
+
+function job(said: Pick<JobNotice, 'mode'> & Partial<JobNotice>, step = 1): JobNotice {
+  return { type: 'job', ...called(step), tool: 'order', jobId: `job-${step}`, status: 'running', ...said };
+}
+
 const seqsOf = (items: readonly StreamItem[]) =>
   items.flatMap((item) => (item.type === 'event' ? [item.seq] : []));
 
@@ -122,7 +129,7 @@ function checkChunks(items: readonly StreamItem[]): void {
   const calls = new Map<string, { counts: number; attempt: number; index: number }>();
   for (const item of items) {
     if (item.type === 'event' && item.kind === 'responses') closed.add(callKey(item.step));
-    if (!('callKey' in item)) continue;
+    if (!('callKey' in item) || item.type === 'job') continue;
     expect(closed.has(item.callKey)).toBe(false);
     const call = calls.get(item.callKey) ?? { counts: 1, attempt: 0, index: -1 };
     calls.set(item.callKey, call);
@@ -307,6 +314,99 @@ describe('what a follower is given', () => {
       'tool chunk 2',
       'call settled',
       'responses',
+    ]);
+  });
+
+  test('news of a job are heard in order, none after its end, and beside its call none after the responses [job.progress]', async () => {
+    const at = (time: number) => ({ progress: { at: time, value: time / 10 } });
+    const notice = fc.record({
+      step: fc.constantFrom(1, 2),
+      mode: fc.constantFrom('started' as const, 'parked' as const, 'detached' as const),
+      status: fc.constantFrom(
+        'running' as const,
+        'running' as const,
+        'running' as const,
+        'completed' as const,
+      ),
+      at: fc.option(fc.nat(5), { nil: undefined }),
+    });
+    const plan = fc.array(fc.oneof(notice, fc.constantFrom('responses' as const)), { maxLength: 30 });
+    await fc.assert(
+      fc.property(plan, (said) => {
+        const order = new LiveOrder();
+        const given: JobNotice[] = [];
+        let isAnswered = false;
+        for (const each of said) {
+          if (each === 'responses') {
+            order.passed({ seq: 3, kind: 'responses', runKey: RUN, step: 2, event: createEvent({}) });
+            isAnswered = true;
+            continue;
+          }
+          const { step, mode, status } = each;
+          const { session: _session, ...item } = job(
+            { mode, status, ...(each.at === undefined ? {} : at(each.at)) },
+            step,
+          );
+          const admitted = order.admit(item) as JobNotice[];
+          expect(order.admit(item)).toEqual([]);
+          if (isAnswered && mode !== 'detached') expect(admitted).toEqual([]);
+          given.push(...admitted);
+        }
+        for (const jobId of ['job-1', 'job-2']) {
+          const items = given.filter((item) => item.jobId === jobId);
+          const ends = items.findIndex(({ status }) => status !== 'running');
+          expect([-1, items.length - 1]).toContain(ends);
+          const times = items
+            .slice(0, ends === -1 ? undefined : ends)
+            .map(({ progress }) => progress?.at ?? 0);
+          expect(times).toEqual(times.toSorted((one, other) => one - other));
+        }
+      }),
+    );
+  });
+
+  test('where nothing is lost, a job is heard of from its begin to its end, beside its turn and after it [job.progress]', async () => {
+    const store = new HeardStore();
+    const stop = new AbortController();
+    const items: StreamItem[] = [];
+    const reading = (async () => {
+      for await (const item of streamItems(store.asStore(), NAMES, { signal: stop.signal })) items.push(item);
+    })();
+    const hear = (notice: StoreNotice) => {
+      store.hear(notice);
+      store.hear(notice);
+    };
+    hear(store.append('message', 1));
+    hear(store.append('model', 1));
+    await expect.poll(() => seqsOf(items)).toEqual([1, 2]);
+    hear(job({ mode: 'started' }));
+    hear(job({ mode: 'detached' }));
+    hear(job({ mode: 'started' }, 1));
+    hear(store.append('responses', 1));
+    hear(job({ mode: 'detached', progress: { at: 5, value: 0.5 } }));
+    hear(job({ mode: 'detached', progress: { at: 4, value: 0.4 } }));
+    hear(store.append('model', 2));
+    hear(job({ mode: 'detached', status: 'completed', progress: { at: 5, value: 0.5 } }));
+    hear(job({ mode: 'detached', progress: { at: 6, value: 0.6 } }));
+    await expect.poll(() => items.at(-1)).toMatchObject({ type: 'job', status: 'completed' });
+    stop.abort();
+    await reading;
+    const words = items.map((item) =>
+      item.type === 'job'
+        ? `${item.mode} ${item.status} ${item.progress?.at ?? '-'}`
+        : item.type === 'event'
+          ? item.kind
+          : item.type,
+    );
+    expect(words).toEqual([
+      'message',
+      'model',
+      'started running -',
+      'detached running -',
+      'responses',
+      'detached running 5',
+      'model',
+      'detached completed 5',
     ]);
   });
 

@@ -14,7 +14,7 @@ const KEEP_ALIVE = 15_000;
 const EVENT_STREAM = 'text/event-stream';
 
 export const partial = flag(
-  'Whether a stream also has text that is being written, calls that begin and settle, and what streaming tools yield.',
+  'Whether a stream also has text that is being written, calls that begin and settle, what streaming tools yield, and how jobs get on.',
   true,
 );
 export const after = wholeNumber(
@@ -29,8 +29,8 @@ export const RESUME_HEADER = z.object({
 export const STREAM = {
   schema: z.string().openapi({
     description:
-      'Server-sent events: `event` with the seq as its id; `text`, `text-dropped`, `call`, `tool-chunk` and ' +
-      '`tool-chunks-dropped` without one; of a turn `end` with `{ result }`; `error` with `{ code, message }` where the ' +
+      'Server-sent events: `event` with the seq as its id; `text`, `text-dropped`, `call`, `tool-chunk`, ' +
+      '`tool-chunks-dropped` and `job` without one; of a turn `end` with `{ result }`; `error` with `{ code, message }` where the ' +
       'stream fails.',
   }),
 };
