@@ -73,6 +73,13 @@ export interface WaitingJob {
   until: number;
 }
 
+/** Names a job of a turn; no name at all fits the only one. */
+export interface JobName {
+  jobId?: string;
+  callKey?: string;
+  callId?: string;
+}
+
 /** Payload of the signal `holdfast.progress`. Only the newest is kept. */
 export interface JobProgressed {
   v: number;
@@ -100,6 +107,8 @@ export interface ToolJobStart {
   summary?: string;
   job: AwaitedJob;
   schedule: ToolSchedule;
+  /** Of the turn. */
+  priority?: number;
 }
 
 /** Answer of the query `status` of `toolJob`, and its result once it has ended. */
@@ -110,7 +119,10 @@ export interface ToolJobStatus extends WaitingJob {
   delivered?: boolean;
 }
 
-/** Input of `holdfast.recordJob`: what a message to the waiting turn says of a job. */
+/**
+ * Input of `holdfast.recordJob`: what a message to the running turn says of a job. The activity fails with an `UnknownJob`, not to be
+ * tried again, where the store has no such job: the call may yet begin it.
+ */
 export interface RecordJobInput {
   v: number;
   session: string;
@@ -128,9 +140,9 @@ export interface JobReceipt {
   callKey: string;
   /**
    * `ended`: by this. `updated`: an update was taken. `duplicate`: the same was said before. `known`: it had ended otherwise.
-   * `refused`: `reason` says why.
+   * `kept`: its call has not begun it, and is told once it has. `refused`: `reason` says why.
    */
-  status: 'ended' | 'updated' | 'duplicate' | 'known' | 'refused';
+  status: 'ended' | 'updated' | 'duplicate' | 'known' | 'kept' | 'refused';
   /** How the job stands by now. */
   job: JobStatus;
   reason?: string;

@@ -2,6 +2,7 @@ import type { Content } from '../events/content.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { DecisionReceipt } from './gate.ts';
 import { sha256Digest } from './identity.ts';
+import type { JobReceipt } from './job.ts';
 import type { TurnRunConfig } from './turn.ts';
 
 /** What a message does while another one is being answered. */
@@ -33,6 +34,8 @@ export interface SendMessage {
   traceparent?: string;
   /** As in the start arguments. */
   attestation?: string;
+  /** As in the start arguments: of the turn that answers this message. */
+  priority?: number;
 }
 
 /** What became of a message. */
@@ -54,6 +57,11 @@ export interface MessageReceipt {
    * no turn: `invocationId` is that of the turn that waits for them.
    */
   replies?: DecisionReceipt[];
+  /**
+   * What became of the responses to calls of the running turn that wait for their jobs, in the order of the message's parts. They
+   * start no turn either.
+   */
+  jobs?: JobReceipt[];
 }
 
 /** Payload of the signal and the update `cancelCall`; one of the two names is given. */

@@ -1,7 +1,7 @@
 import type { Content } from '../events/content.ts';
 import type { Carried, Reference } from './carried.ts';
 import type { WaitingRequest } from './gate.ts';
-import type { WaitingJob } from './job.ts';
+import type { JobProgress, WaitingJob } from './job.ts';
 import type { StoredMessage } from './message.ts';
 
 /** Settings of one turn that travel with its message. */
@@ -111,6 +111,8 @@ export interface RunningCall {
   tool: string;
   /** Milliseconds since the epoch. */
   since: number;
+  /** Of its job, where it has said how far that has got. */
+  progress?: JobProgress;
 }
 
 /** How a turn stands; of several waits the first of approval, credential, input, job. `running` while any call runs. */
