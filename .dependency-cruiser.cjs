@@ -63,6 +63,17 @@ module.exports = {
       },
     },
     {
+      name: 'jobs-know-no-runtime',
+      comment: 'the client ends jobs, and so do activities',
+      severity: 'error',
+      from: { path: '^src/jobs/' },
+      to: {
+        path: rooms('src', 'workflows', 'activities', 'worker'),
+        pathNot: '^src/(jobs|protocol|schema)/',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'workflows-are-only-bundled',
       severity: 'error',
       from: { path: '^(src|activities|worker)/' },

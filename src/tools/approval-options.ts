@@ -79,8 +79,16 @@ const FIELDS = [
   'notRequester',
 ] satisfies (keyof ApprovalOptions)[];
 
-/** @throws DefinitionError naming the option. */
-export function resolveApproval(owner: string, field: string, options: unknown = {}): ResolvedApproval {
+/**
+ * @param sensitive what the tool keeps to itself.
+ * @throws DefinitionError naming the option.
+ */
+export function resolveApproval(
+  owner: string,
+  field: string,
+  options: unknown = {},
+  sensitive: unknown = false,
+): ResolvedApproval {
   assertKnownFields(owner, options, FIELDS, { field });
   const read = new OptionReader(owner, options, field);
   const approvers = peopleOf(read, 'approvers', options.approvers);
@@ -100,10 +108,21 @@ export function resolveApproval(owner: string, field: string, options: unknown =
     ...(read.boolean('allowEdit', false) ? { allowEdit: true } : {}),
     ...(notRequester ? { notRequester } : {}),
   };
+  assertEditable(read, approval, sensitive);
   assertQuorum(read, approval);
   assertExpiry(read, approval);
   assertEscalation(read, approval);
   return Object.freeze(approval);
+}
+
+/** What a decision says is kept in Temporal's history. */
+function assertEditable(read: OptionReader, { allowEdit }: ResolvedApproval, sensitive: unknown): void {
+  if (allowEdit !== true || sensitive !== true) return;
+  read.fail(
+    'allowEdit',
+    'the tool is sensitive: true, and changed arguments would travel through the history of Temporal: leave allowEdit out, ' +
+      'or list under sensitive which arguments are, and the others can be changed',
+  );
 }
 
 function assertQuorum(read: OptionReader, { approvers, quorum = 1 }: ResolvedApproval): void {

@@ -14,6 +14,13 @@ import {
   resolveDurableOptions,
 } from './durable-options.ts';
 import { GATE_OPTIONS, type GateOptions, resolveGate, type ToolGate } from './gate-options.ts';
+import {
+  JOB_OPTIONS,
+  type JobOptions,
+  type JobView,
+  type ResolvedJobOptions,
+  resolveJobOptions,
+} from './job-options.ts';
 import { assertToolName, RESERVED_NAME } from './tool-name.ts';
 
 /** What {@link BaseTool.describe} tells. */
@@ -53,15 +60,16 @@ export interface ToolChunk {
   metadata?: Record<string, unknown>;
 }
 
-export interface BaseToolParams extends DurableOptions, GateOptions {
+export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions {
   /** Starts with a letter or an underscore; letters, digits, `_`, `.`, `:`, `-`; at most 128 characters. */
   name: string;
   /** Tells the model what the tool does. */
   description: string;
   /**
-   * Whether the call goes on after the tool has returned.
+   * Whether the call goes on after the tool has returned: a value is told to the model, and the outcome comes later; without one the
+   * turn waits for the outcome. A tool may decide it while it runs, by {@link Context.longRunning}.
    *
-   * @default false
+   * @default false; true with `inProcess: true`
    */
   isLongRunning?: boolean;
   /**
@@ -107,6 +115,7 @@ export const TOOL_FIELDS: readonly string[] = [
   'onCollision',
   ...DURABLE_OPTIONS,
   ...GATE_OPTIONS,
+  ...JOB_OPTIONS,
 ];
 
 /**
@@ -140,6 +149,8 @@ export abstract class BaseTool {
   readonly durable: ResolvedDurableOptions;
   /** What calls wait for before they run; undefined for a tool that runs at once. */
   readonly gate: ToolGate | undefined;
+  /** How the job of a long-running call is looked after, milliseconds. */
+  readonly job: ResolvedJobOptions;
 
   constructor(params: BaseToolParams) {
     const kind = new.target.name || 'BaseTool';
@@ -153,13 +164,17 @@ export abstract class BaseTool {
     if (RESERVED_NAME in params) this[RESERVED_NAME] = params.name;
     this.name = params.name;
     this.description = read.text('description');
-    this.isLongRunning = read.boolean('isLongRunning', false);
+    this.job = withCancel(resolveJobOptions(owner, params), this);
+    this.isLongRunning = read.boolean('isLongRunning', this.job.inProcess);
     this.isReadOnly = read.boolean('isReadOnly', false);
     this.trusted = read.boolean('trusted', false);
     this.ephemeral = read.boolean('ephemeral', false);
     this.onCollision = read.choice('onCollision', ['throw', 'replace', 'keep'], 'throw');
     this.gate = resolveGate(owner, params);
-    this.durable = resolveDurableOptions(params, owner, this.gate);
+    this.durable = resolveDurableOptions(params, owner, {
+      gate: this.gate,
+      inProcess: this.job.inProcess ? this.job.deadline : undefined,
+    });
   }
 
   /** How the tool is offered to the model; undefined for a tool that the model doesn't call. */
@@ -200,7 +215,8 @@ export abstract class BaseTool {
   }
 
   /**
-   * Asks a running call to end, beside the abort signal of its context. True where it was told.
+   * Asks a running call to end, beside the abort signal of its context; and the job of a long-running one whose tool has no hook for
+   * that. True where it was told.
    *
    * @param callId as `Context.functionCallId` of the call has it.
    */
@@ -271,4 +287,12 @@ function jsonSchemaIn(schema: unknown): JsonSchemaObject | undefined {
 /** How messages call a tool. */
 export function toolOwner(kind: string, name: string): string {
   return `${kind} "${name}"`;
+}
+
+/** A tool that can end its calls in its own way can end their jobs. */
+function withCancel(job: ResolvedJobOptions, tool: BaseTool): ResolvedJobOptions {
+  if (job.cancel !== undefined) return job;
+  const cancel = (_job: JobView, { functionCallId }: Context) =>
+    functionCallId !== undefined && tool.supportsCancellation() && tool.cancel(functionCallId);
+  return Object.freeze({ ...job, cancel });
 }

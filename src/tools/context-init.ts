@@ -16,6 +16,22 @@ export interface OnceRecords {
   put(key: string, value: unknown): Promise<unknown>;
 }
 
+/** The job that a call has, or may come to have while its tool runs. */
+export interface JobInit {
+  id: string;
+  /** Milliseconds since the epoch: its deadline. */
+  until: number;
+  /** Of a job in process: the last details of the attempt before. */
+  details?: unknown;
+  /** Whether the call goes on after its run: at first what the tool is declared as, later what the tool has said while it ran. */
+  longRunning: boolean;
+  /** Undefined where nobody has said where the gateway is. */
+  callbackUrl: () => string | undefined;
+  /** Undefined where there is no key to sign it with. */
+  token: () => string | undefined;
+  progress: (value: number, message?: string) => Promise<void>;
+}
+
 /** The function call that a context belongs to. */
 export interface CallInit {
   /** Id on the wire. */
@@ -30,6 +46,8 @@ export interface CallInit {
   onCancel?: (handler: () => unknown) => void;
   /** What the call asks people while it runs: new for each run. */
   questions?: CallQuestions;
+  /** Left out where the tool can have none: `execution: 'local'`. */
+  job?: JobInit;
 }
 
 /** Everything that a context is made of. */

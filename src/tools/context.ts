@@ -6,14 +6,17 @@ import {
   type EventActions,
   ToolConfirmation,
 } from '../events/event-actions.ts';
-import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
+import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { assertCredentialKey, withoutSecrets } from './auth-config.ts';
+import { CallJob, NoJobError } from './call-job.ts';
 import { type Asked, CallQuestions } from './call-questions.ts';
 import type { CallInit, ContextInit } from './context-init.ts';
+import type { ContextJob } from './context-job.ts';
 import { type SearchMemoryResponse, ServiceMissing } from './context-services.ts';
 import { answerOf, type InputAnswer, type InputRequest } from './input-request.ts';
 import { InvocationContext, isInvocationContext } from './invocation-context.ts';
+import { onceResult } from './once-result.ts';
 import { ReadonlyContext, stateWith } from './readonly-context.ts';
 import { shortHint } from './short-hint.ts';
 import { State } from './state.ts';
@@ -177,6 +180,45 @@ export class Context extends ReadonlyContext {
   }
 
   /**
+   * Whether the call goes on after the tool has returned, as job: at first what the tool is declared as. Set it while the tool runs,
+   * where only some calls take long; `false` makes what a long-running tool returns the outcome.
+   *
+   * @throws NoCallError outside of a tool call.
+   * @throws ToolError (not retryable) where it is set to true in a tool with `execution: 'local'`, which can have no job.
+   * @example
+   * execute: async ({ month }, context) => {
+   *   const ready = await findReport(month);
+   *   if (ready !== undefined) return ready;
+   *   context.longRunning = true;
+   *   await orderReport(month, { callbackUrl: context.job.callbackUrl, token: context.job.token });
+   *   return { status: 'ordered' };
+   * }
+   */
+  get longRunning(): boolean {
+    return this.#currentCall('longRunning').job?.longRunning ?? false;
+  }
+
+  set longRunning(longRunning: boolean) {
+    const { job } = this.#currentCall('longRunning');
+    if (typeof longRunning !== 'boolean') throw new TypeError('longRunning: expected true or false');
+    if (job !== undefined) job.longRunning = longRunning;
+    else if (longRunning) throw new NoJobError('longRunning');
+  }
+
+  /**
+   * The job of this call, by which a service tells later what came of it. Any call has one, so that a tool can decide while it runs;
+   * it counts where {@link Context.longRunning} is true once the tool has returned.
+   *
+   * @throws NoCallError outside of a tool call.
+   * @throws ToolError (not retryable) in a tool with `execution: 'local'`, which can have no job.
+   */
+  get job(): ContextJob {
+    const { job } = this.#currentCall('job');
+    if (job === undefined) throw new NoJobError('job');
+    return new CallJob(job);
+  }
+
+  /**
    * Keeps a file of the session.
    *
    * @returns its version.
@@ -306,7 +348,7 @@ export class Context extends ReadonlyContext {
   async #onceRecorded(once: CallInit['once'], key: string, action: () => unknown): Promise<unknown> {
     const recorded = await once.get(key);
     if (recorded !== undefined) return (recorded as { value?: unknown }).value;
-    const value = jsonOf(key, await action());
+    const value = onceResult(key, await action());
     const first = await once.put(key, value === undefined ? {} : { value });
     return (first as { value?: unknown }).value;
   }
@@ -350,18 +392,4 @@ function initFrom({ invocationContext, eventActions, functionCallId, toolConfirm
     ...(isOfCall ? { call } : {}),
     ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
   } satisfies ContextInit;
-}
-
-function jsonOf(key: string, value: unknown): unknown {
-  try {
-    return toJsonValue(value);
-  } catch (error) {
-    if (!(error instanceof JsonValueError)) throw error;
-    // The action has happened: another attempt would repeat it.
-    throw new ToolError(`once(${JSON.stringify(key)}): the result can't be recorded: ${error.message}`, {
-      code: 'HOLDFAST_ONCE_RESULT',
-      retryable: false,
-      cause: error,
-    });
-  }
 }

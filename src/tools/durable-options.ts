@@ -10,7 +10,7 @@ export type OnUnknownOutcome = 'retry' | 'fail' | 'ask';
 /** How Holdfast runs a tool: options of ours, beside those of ADK. */
 export interface DurableOptions {
   /**
-   * Longest run of one attempt.
+   * Longest run of one attempt; with `inProcess: true` that is the job's `deadline`, as is `totalTimeout`.
    *
    * @default 5 minutes; 10 seconds with `execution: 'local'`; not more than `totalTimeout`
    * @format milliseconds, or text like `'90s'`
@@ -113,6 +113,13 @@ export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
   'needsTranscript',
 ];
 
+/** What else a tool is, as far as its durable options depend on it. */
+interface ToolBeside {
+  gate?: ToolGate | undefined;
+  /** Deadline of a job that is the tool's own run, milliseconds. */
+  inProcess?: number | undefined;
+}
+
 /**
  * Checks the durable options of a tool and fills in the defaults. Looks at no other fields of `options`.
  *
@@ -122,7 +129,7 @@ export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
 export function resolveDurableOptions(
   options: DurableOptions,
   owner = 'durable options',
-  gate?: ToolGate,
+  { gate, inProcess }: ToolBeside = {},
 ): ResolvedDurableOptions {
   const read = new OptionReader(owner, isRecord(options) ? options : {});
   const execution = read.choice('execution', ['activity', 'local'], 'activity');
@@ -135,15 +142,8 @@ export function resolveDurableOptions(
     idempotent && !isApproved ? 'retry' : 'fail',
   );
   if (execution === 'local') assertFitForLocal(read, onUnknownOutcome);
-  const totalTimeout = read.duration('totalTimeout', 3_600_000);
-  const timeout = read.duration('timeout', Math.min(totalTimeout, execution === 'local' ? 10_000 : 300_000));
-  if (totalTimeout < timeout) {
-    read.fail(
-      'totalTimeout',
-      `${formatDuration(totalTimeout)}${read.given('totalTimeout') ? '' : ' (the default)'} is shorter than ` +
-        `the timeout of one attempt, ${formatDuration(timeout)}`,
-    );
-  }
+  const { timeout, totalTimeout } =
+    inProcess === undefined ? timeoutsOf(read, execution) : ofJob(read, inProcess);
   if (options.summary !== undefined && typeof options.summary !== 'function') {
     read.fail('summary', `expected a function of the arguments, got ${kindOf(options.summary)}`);
   }
@@ -160,6 +160,35 @@ export function resolveDurableOptions(
     sensitive: sensitiveOf(read, options.sensitive),
     needsTranscript: read.boolean('needsTranscript', false),
   });
+}
+
+type Timeouts = Pick<ResolvedDurableOptions, 'timeout' | 'totalTimeout'>;
+
+function timeoutsOf(read: OptionReader, execution: 'activity' | 'local'): Timeouts {
+  const totalTimeout = read.duration('totalTimeout', 3_600_000);
+  const timeout = read.duration('timeout', Math.min(totalTimeout, execution === 'local' ? 10_000 : 300_000));
+  if (totalTimeout < timeout) {
+    read.fail(
+      'totalTimeout',
+      `${formatDuration(totalTimeout)}${read.given('totalTimeout') ? '' : ' (the default)'} is shorter than ` +
+        `the timeout of one attempt, ${formatDuration(timeout)}`,
+    );
+  }
+  return { timeout, totalTimeout };
+}
+
+/** One attempt may be the whole job. */
+function ofJob(read: OptionReader, deadline: number): Timeouts {
+  for (const name of ['timeout', 'totalTimeout']) {
+    const given = read.duration(name, deadline);
+    if (given === deadline) continue;
+    read.fail(
+      name,
+      `${formatDuration(given)} contradicts the deadline of the job, which with inProcess: true is the tool's own run, ` +
+        `${formatDuration(deadline)}: leave ${name} out, and set deadline`,
+    );
+  }
+  return { timeout: deadline, totalTimeout: deadline };
 }
 
 /** A local activity can't wait: it would hold up the worker's workflow task. */

@@ -18,13 +18,14 @@ import {
 } from './base-tool.ts';
 import type { Context } from './context.ts';
 import { jsonResult } from './function-response.ts';
+import type { JobOptions } from './job-options.ts';
 import { isMediaResult } from './media.ts';
 import { ChunkRefused, type ChunkStream, isChunkStream, streamedResult } from './streamed-result.ts';
 import { thrownMessage } from './thrown-message.ts';
 import { InvalidArgumentsError, InvalidResultError, ToolExecutionError } from './tool-error.ts';
 import { questionOf } from './tool-gate.ts';
 import { assertToolName } from './tool-name.ts';
-import type { ToolInputParameters, ToolOptions, ToolOutputSchema } from './tool-types.ts';
+import type { ToolCancel, ToolInputParameters, ToolOptions, ToolOutputSchema } from './tool-types.ts';
 import { keptFromRunning } from './unpassed-gate.ts';
 
 const FUNCTION_TOOL = Symbol.for('holdfast.functionTool');
@@ -50,15 +51,16 @@ const FIELDS = [...TOOL_FIELDS, 'parameters', 'outputSchema', 'execute', 'maxChu
 export class FunctionTool<
   const TParameters extends ToolInputParameters = undefined,
   const TOutput extends ToolOutputSchema = undefined,
+  const TLongRunning extends boolean = boolean,
 > extends BaseTool {
   readonly [FUNCTION_TOOL] = true;
   readonly #execute: ToolOptions<TParameters, TOutput>['execute'];
-  readonly #cancel: ToolOptions<TParameters, TOutput>['cancel'];
+  readonly #cancel: ToolCancel<false> | undefined;
   readonly #maxChunks: number;
   readonly #parameters: CompiledSchema | undefined;
   readonly #output: { schema: CompiledSchema; isZod: boolean } | undefined;
 
-  constructor(options: ToolOptions<TParameters, TOutput>) {
+  constructor(options: ToolOptions<TParameters, TOutput, TLongRunning>) {
     const kind = new.target.name || 'FunctionTool';
     if (!isRecord(options)) {
       throw new DefinitionError({ owner: kind, problem: `expected an object, got ${kindOf(options)}` });
@@ -78,9 +80,14 @@ export class FunctionTool<
     if (cancel !== undefined && typeof cancel !== 'function') {
       read.fail('cancel', `expected a function of the call's id, got ${kindOf(cancel)}`);
     }
-    super({ ...(params as Omit<BaseToolParams, 'name'>), name });
+    const endsJobs = options.isLongRunning === true || options.inProcess === true;
+    super({
+      ...(params as Omit<BaseToolParams, 'name'>),
+      name,
+      ...(endsJobs && cancel !== undefined ? { cancel: cancel as NonNullable<JobOptions['cancel']> } : {}),
+    });
     this.#execute = execute;
-    this.#cancel = cancel;
+    this.#cancel = endsJobs ? undefined : (cancel as ToolCancel<false> | undefined);
     this.#maxChunks = read.count('maxChunks', 10_000);
     if (parameters !== undefined) {
       this.#parameters = compileObjectSchema(parameters, { owner, field: 'parameters', side: 'input' });
@@ -103,7 +110,7 @@ export class FunctionTool<
     };
   }
 
-  /** Hands on to the option `cancel`. */
+  /** Hands on to the option `cancel`, where that isn't for jobs. */
   override cancel(callId: string): boolean | Promise<boolean> {
     return this.#cancel?.(callId) ?? false;
   }

@@ -4,6 +4,7 @@ import { OptionReader } from '../schema/option-reader.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
 import { withoutSecrets } from './auth-config.ts';
 import type { Context } from './context.ts';
+import type { DurableOptions } from './durable-options.ts';
 
 /** What a person is asked: words for people, and JSON that goes with them. */
 export interface ConfirmationQuestion {
@@ -86,7 +87,8 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
   const read = new OptionReader(owner, options);
   const asks = confirmationOf(read, given);
   const hint = functionOf(read, 'confirmationHint', given.confirmationHint);
-  const approval = resolveApproval(owner, 'approval', given.approval);
+  const { sensitive } = options as DurableOptions;
+  const approval = resolveApproval(owner, 'approval', given.approval, sensitive);
   const authConfig = authConfigOf(read, given.authConfig);
   if (asks === undefined) refuseUnasked(read, given);
   if (asks === undefined && authConfig === undefined) return undefined;

@@ -1,5 +1,7 @@
 import type { JobProgress } from '../protocol/job.ts';
-import type { Duration } from '../schema/duration.ts';
+import { type Duration, formatDuration } from '../schema/duration.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import { OptionReader } from '../schema/option-reader.ts';
 import type { Context } from './context.ts';
 
 /** A job as the hooks of its tool see it. */
@@ -98,4 +100,115 @@ export interface ResolvedJobOptions extends Pick<JobOptions, 'poll' | 'cancel' |
   readonly silenceTimeout?: number;
   readonly pauseOnReturn: boolean;
   readonly inProcess: boolean;
+}
+
+const DAY = 86_400_000;
+const SHORTEST_POLL_INTERVAL = 1_000;
+
+/** What the options of a job stand beside, of the same tool. */
+interface OptionsBeside {
+  execution?: unknown;
+  isLongRunning?: unknown;
+}
+
+/**
+ * Checks the job options of a tool and fills in the defaults. Of its other options it looks at `execution` and `isLongRunning`.
+ * Whether a tool is long-running at all is not asked: it may say so while it runs.
+ *
+ * @param owner whose options they are, for messages: `FunctionTool "report"`.
+ * @throws DefinitionError naming the option.
+ */
+export function resolveJobOptions(owner: string, options: JobOptions & OptionsBeside): ResolvedJobOptions {
+  const read = new OptionReader(owner, options);
+  if (options.execution === 'local') refuseLocalJob(read, options);
+  const { poll, cancel, onTimeout } = hooksOf(read, options);
+  const deadline = read.duration('deadline', 7 * DAY);
+  const pollInterval = pollIntervalOf(read, poll !== undefined, deadline);
+  const startTimeout = checkTimeOf(read, 'startTimeout', deadline);
+  const silenceTimeout = checkTimeOf(read, 'silenceTimeout', deadline);
+  const pauseOnReturn = read.boolean('pauseOnReturn', false);
+  const inProcess = read.boolean('inProcess', false);
+  if (inProcess) refuseBesideInProcess(read, options);
+  return Object.freeze({
+    ...(poll === undefined ? {} : { poll }),
+    pollInterval,
+    ...(cancel === undefined ? {} : { cancel }),
+    ...(onTimeout === undefined ? {} : { onTimeout }),
+    deadline,
+    ...(startTimeout === undefined ? {} : { startTimeout }),
+    ...(silenceTimeout === undefined ? {} : { silenceTimeout }),
+    pauseOnReturn,
+    inProcess,
+  });
+}
+
+/** Options that resolve to the same, for a tool that stands for another one. */
+export function jobOptionsOf({ pollInterval, ...job }: ResolvedJobOptions): JobOptions {
+  return job.poll === undefined ? job : ({ ...job, pollInterval } as JobOptions);
+}
+
+/** A local activity ends with its workflow task: nothing of it can be waited for. */
+function refuseLocalJob(read: OptionReader, options: JobOptions & OptionsBeside): void {
+  const given =
+    options.isLongRunning === true ? 'isLongRunning' : JOB_OPTIONS.find((name) => read.given(name));
+  if (given === undefined) return;
+  read.fail(
+    given,
+    `a tool with execution: 'local' runs in the worker that runs the turn, and has no job that could go on: leave ${given} ` +
+      "out, or use 'activity'",
+  );
+}
+
+function hooksOf(read: OptionReader, options: JobOptions): Pick<JobOptions, 'poll' | 'cancel' | 'onTimeout'> {
+  for (const name of ['poll', 'cancel', 'onTimeout'] as const) {
+    const hook: unknown = options[name];
+    if (hook === undefined || typeof hook === 'function') continue;
+    read.fail(name, `expected a function of the job and its context, got ${kindOf(hook)}`);
+  }
+  return options;
+}
+
+function pollIntervalOf(read: OptionReader, polls: boolean, deadline: number): number {
+  const longest = Math.max(deadline, SHORTEST_POLL_INTERVAL);
+  const interval = read.duration('pollInterval', Math.min(30_000, longest));
+  if (!read.given('pollInterval')) return interval;
+  if (!polls) read.fail('pollInterval', 'nothing is polled: give poll too, or leave pollInterval out');
+  if (interval < SHORTEST_POLL_INTERVAL) read.fail('pollInterval', 'must be 1 s or longer');
+  if (interval > longest) {
+    read.fail('pollInterval', `must not be longer than the deadline, ${timeOf(read, 'deadline', deadline)}`);
+  }
+  return interval;
+}
+
+function checkTimeOf(
+  read: OptionReader,
+  name: 'startTimeout' | 'silenceTimeout',
+  deadline: number,
+): number | undefined {
+  if (!read.given(name)) return undefined;
+  const time = read.duration(name, deadline);
+  if (time <= deadline) return time;
+  return read.fail(name, `must not be longer than the deadline, ${timeOf(read, 'deadline', deadline)}`);
+}
+
+/** What a run of the tool in a worker already is, or has in another form. */
+const NOT_IN_PROCESS = {
+  poll: 'the job is its own run, and nobody else has its outcome',
+  pauseOnReturn: 'what the tool returns is the outcome, for which the turn waits in any case',
+  startTimeout: 'a worker shows by its heartbeats that it runs: use heartbeatTimeout',
+  silenceTimeout: 'a worker shows by its heartbeats that it runs: use heartbeatTimeout',
+};
+
+function refuseBesideInProcess(read: OptionReader, options: JobOptions & OptionsBeside): void {
+  for (const [name, why] of Object.entries(NOT_IN_PROCESS)) {
+    const given = options[name as keyof JobOptions];
+    if (given === undefined || given === false) continue;
+    read.fail(name, `does not go with inProcess: true: ${why}`);
+  }
+  if (options.isLongRunning !== false) return;
+  read.fail('isLongRunning', 'contradicts inProcess: true, which is about a job: leave one of them out');
+}
+
+function timeOf(read: OptionReader, name: string, time: number): string {
+  return `${formatDuration(time)}${read.given(name) ? '' : ' (the default)'}`;
 }

@@ -69,9 +69,10 @@ export function termsOf(tool: BaseTool): ResolvedApproval {
 /** Nobody is asked on terms that can't be read: the call is answered with what is wrong. */
 function termsOfCall(tool: BaseTool, option: string, approval: unknown): ResolvedApproval {
   try {
-    if (!isRecord(approval)) return resolveApproval('', 'approval', approval);
+    const { sensitive } = tool.durable;
+    if (!isRecord(approval)) return resolveApproval('', 'approval', approval, sensitive);
     const given = Object.entries(approval).filter(([, value]) => value !== undefined);
-    return resolveApproval('', 'approval', { ...termsOf(tool), ...Object.fromEntries(given) });
+    return resolveApproval('', 'approval', { ...termsOf(tool), ...Object.fromEntries(given) }, sensitive);
   } catch (error) {
     throw unasked(tool, option, error);
   }

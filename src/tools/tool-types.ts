@@ -5,6 +5,7 @@ import type { JsonSchema, SchemaInput, SchemaLike, SchemaOutput } from '../schem
 import type { BaseToolParams } from './base-tool.ts';
 import type { Context } from './context.ts';
 import type { ConfirmationPredicate, GateOptions } from './gate-options.ts';
+import type { JobOptions } from './job-options.ts';
 import type { Media } from './media.ts';
 
 /** Parameters of a function: a schema whose root is an object. */
@@ -44,11 +45,17 @@ export type RequireConfirmation<TParameters extends ToolInputParameters> =
   | boolean
   | ConfirmationPredicate<ToolExecuteArgument<TParameters>>;
 
+/** Ends a call in the tool's own way: its job, or where the tool isn't declared as long-running the running call. */
+export type ToolCancel<TLongRunning extends boolean> = [TLongRunning] extends [true]
+  ? NonNullable<JobOptions['cancel']>
+  : (callId: string) => boolean | Promise<boolean>;
+
 /** Options of a {@link FunctionTool}: those of `@google/adk` 2.0.0, an output schema, and how Holdfast runs it. */
 export interface ToolOptions<
   TParameters extends ToolInputParameters,
   TOutput extends ToolOutputSchema = undefined,
-> extends Omit<BaseToolParams, 'name' | keyof GateOptions>,
+  TLongRunning extends boolean = boolean,
+> extends Omit<BaseToolParams, 'name' | 'isLongRunning' | 'cancel' | keyof GateOptions>,
     GateOptions<ToolExecuteArgument<TParameters>> {
   /**
    * What the model calls the tool.
@@ -72,8 +79,15 @@ export interface ToolOptions<
    */
   maxChunks?: number;
   /**
-   * Ends a running call in the tool's own way, beside the abort signal of its context: gets `context.functionCallId` of the
-   * call, and says whether it was told to end.
+   * Whether the call goes on after `execute` has returned: see {@link BaseToolParams}.
+   *
+   * @default false; true with `inProcess: true`
    */
-  cancel?: (callId: string) => boolean | Promise<boolean>;
+  isLongRunning?: TLongRunning;
+  /**
+   * Ends a call in the tool's own way. With `isLongRunning: true` the hook of {@link JobOptions}, for the job. Otherwise it is for the
+   * running call, beside the abort signal of its context: it gets `context.functionCallId` of the call, and says whether it was told
+   * to end; it is called for a job, too, where the tool has said while it ran that it has one.
+   */
+  cancel?: ToolCancel<TLongRunning>;
 }

@@ -18,6 +18,7 @@ import type { ToolInputParameters, ToolOptions, ToolOutputSchema } from './tool-
 export function tool<
   const TParameters extends ToolInputParameters = undefined,
   const TOutput extends ToolOutputSchema = undefined,
->(options: ToolOptions<TParameters, TOutput>): FunctionTool<TParameters, TOutput> {
+  const TLongRunning extends boolean = boolean,
+>(options: ToolOptions<TParameters, TOutput, TLongRunning>): FunctionTool<TParameters, TOutput> {
   return new FunctionTool(options);
 }

@@ -6,6 +6,7 @@ import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from '
 import type { BaseToolset } from './base-toolset.ts';
 import type { Context } from './context.ts';
 import type { ConfirmationPredicate, ConfirmationQuestion, GateOptions } from './gate-options.ts';
+import { jobOptionsOf } from './job-options.ts';
 import { hintOf, questionOf } from './tool-gate.ts';
 import { assertNameOf, RESERVED_NAME } from './tool-name.ts';
 import { keptFromRunning } from './unpassed-gate.ts';
@@ -133,6 +134,7 @@ function optionsOf(tool: BaseTool) {
   const isGated = tool.gate?.confirmation !== undefined;
   const { onUnknownOutcome } = durable;
   return {
+    ...jobOptionsOf(tool.job),
     ...durable,
     // Defaults of a tool that waits: what was chosen for runs without an approval says nothing about those.
     retry: isGated ? durable.retry : { ...durable.retry, maximumAttempts: 1 },

@@ -34,7 +34,10 @@ export const emptyRequest = (model = 'gemini-2.5-flash'): LlmRequest => ({
 });
 
 /** A tool of this name that tells which one it is. */
-export const named = (name: string, options: Partial<BaseToolParams> & { from?: string } = {}) => {
+export const named = (
+  name: string,
+  options: Partial<Omit<BaseToolParams, 'cancel'>> & { from?: string } = {},
+) => {
   const { from = name, ...rest } = options;
   return tool({ name, description: from, execute: () => from, ...rest });
 };

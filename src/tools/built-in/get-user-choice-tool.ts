@@ -32,6 +32,8 @@ export const getUserChoiceTool = new LongRunningFunctionTool({
       responseSchema: { type: 'string', enum: choices },
       payload: { options: choices },
     });
+    // The person has chosen: nothing goes on.
+    context.longRunning = false;
     return { result: choice };
   },
 });

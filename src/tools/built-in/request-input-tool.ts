@@ -24,13 +24,15 @@ const PARAMETERS = {
  * `{ result: answer }`, objects as they are. Declaration: that of `@google/adk` 2.0.0.
  */
 export const requestInputTool = new LongRunningFunctionTool(
-  withReservedName<ToolOptions<typeof PARAMETERS>>({
+  withReservedName<ToolOptions<typeof PARAMETERS, undefined, true>>({
     name: REQUEST_INPUT_FUNCTION_CALL_NAME,
     description: 'Presents a custom message to the user and awaits unstructured or structured input.',
     parameters: PARAMETERS,
     execute: async ({ message, response_schema: responseSchema }, context) => {
       try {
         const answer = await context.requestInput({ message, responseSchema });
+        // The person has answered: nothing goes on.
+        context.longRunning = false;
         return isRecord(answer) ? answer : { result: answer };
       } catch (error) {
         if (!(error instanceof DefinitionError)) throw error;

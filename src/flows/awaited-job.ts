@@ -1,0 +1,25 @@
+import type { AwaitedJob } from '../protocol/job.ts';
+import type { BaseTool } from '../tools/base-tool.ts';
+import { TIMEOUT_MARGIN } from './plan-calls.ts';
+
+/** One look at a job that nobody polls reads a row, milliseconds. A worker that dies meanwhile costs as much. */
+const LOOK_TIMEOUT = 60_000;
+
+/**
+ * A job as a workflow waits for it.
+ *
+ * @param timeLeft until its deadline, milliseconds.
+ */
+export function awaitedJob(
+  { job, durable }: Pick<BaseTool, 'job' | 'durable'>,
+  jobId: string,
+  timeLeft: number,
+): AwaitedJob {
+  if (job.poll === undefined) return { jobId, timeLeft, look: { startToClose: LOOK_TIMEOUT } };
+  const { timeout, heartbeatTimeout } = durable;
+  return {
+    jobId,
+    timeLeft,
+    look: { startToClose: timeout + TIMEOUT_MARGIN, heartbeat: heartbeatTimeout },
+  };
+}

@@ -1,0 +1,27 @@
+import { ActivityNotFoundError, type Client } from '@temporalio/client';
+import type { JobEnded } from '../protocol/job.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { JobRow } from '../store/store.ts';
+
+/**
+ * Completes the activity that waits for a job whose outcome is in the store. May be repeated.
+ *
+ * @returns false where nobody waits: the activity has ended, its run is closed, or it was never begun.
+ * @throws ActivityCompletionError, or the error of the connection, where Temporal can't be asked.
+ */
+export async function tellWaiting(
+  { activity }: Pick<Client, 'activity'>,
+  { jobId, address }: Pick<JobRow, 'jobId' | 'address'>,
+): Promise<boolean> {
+  if (address === undefined) return false;
+  const { workflowId, runId, activityId } = address;
+  const ended: JobEnded = { v: PROTOCOL_VERSION, ended: jobId };
+  try {
+    // Without the run id a later run's activity of this id would be completed.
+    await activity.complete({ workflowId, runId, activityId }, ended);
+    return true;
+  } catch (error) {
+    if (error instanceof ActivityNotFoundError) return false;
+    throw error;
+  }
+}

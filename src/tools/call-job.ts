@@ -1,0 +1,76 @@
+import { kindOf } from '../schema/kind-of.ts';
+import type { JobInit } from './context-init.ts';
+import type { ContextJob } from './context-job.ts';
+import { ToolError } from './tool-error.ts';
+
+const LONGEST_MESSAGE = 500;
+
+/** A tool that can have no job was asked for one, or said that it has one. */
+export class NoJobError extends ToolError {
+  override readonly name = 'NoJobError';
+
+  constructor(member: string) {
+    super(`context.${member}: a tool with execution: 'local' has no job that could go on; use 'activity'`, {
+      code: 'HOLDFAST_NO_JOB',
+      retryable: false,
+    });
+  }
+}
+
+/** The job of a running call, as its tool sees it. */
+export class CallJob implements ContextJob {
+  readonly #init: JobInit;
+
+  constructor(init: JobInit) {
+    this.#init = init;
+  }
+
+  get id(): string {
+    return this.#init.id;
+  }
+
+  get until(): number {
+    return this.#init.until;
+  }
+
+  get details(): unknown {
+    return this.#init.details;
+  }
+
+  get callbackUrl(): string {
+    const url = this.#init.callbackUrl();
+    if (url !== undefined) return url;
+    throw new ToolError(
+      'context.job.callbackUrl: nobody has said where the gateway is reached: set HOLDFAST_PUBLIC_URL, or the option `publicUrl` ' +
+        'of the worker',
+      { code: 'HOLDFAST_JOB_URL_MISSING', retryable: false },
+    );
+  }
+
+  get token(): string {
+    const token = this.#init.token();
+    if (token !== undefined) return token;
+    throw new ToolError(
+      'context.job.token: there is no key to sign it with: set HOLDFAST_CREDENTIAL_KEYS, or the option `credentialKeys` of the worker',
+      { code: 'HOLDFAST_JOB_KEY_MISSING', retryable: false },
+    );
+  }
+
+  async progress(value: number, message?: string): Promise<void> {
+    if (typeof value !== 'number' || !(value >= 0 && value <= 1)) {
+      const got = typeof value === 'number' ? value : kindOf(value);
+      throw new TypeError(`job.progress: value must be a number from 0 to 1, got ${got}`);
+    }
+    if (message !== undefined && typeof message !== 'string') {
+      throw new TypeError(`job.progress: message must be a string, got ${kindOf(message)}`);
+    }
+    await this.#init.progress(value, message === undefined ? undefined : shortened(message));
+  }
+}
+
+/** Words for people are not worth a failed call. */
+function shortened(message: string): string {
+  const text = message.toWellFormed();
+  if (text.length <= LONGEST_MESSAGE) return text;
+  return `${text.slice(0, LONGEST_MESSAGE - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
