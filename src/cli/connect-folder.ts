@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { sql } from 'kysely';
 import { type FolderOwnership, stopEmbedded } from '../../worker/index.ts';
+import type { UiTarget } from '../../worker/temporal/ui-link.ts';
 import { GatewayClient } from '../client/gateway-client.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
@@ -18,7 +19,9 @@ import { openBackend } from './environment/backend.ts';
 import { Closing } from './environment/closing.ts';
 import { ownOrReach } from './environment/folder-access.ts';
 import { needsFolder, storeUrl } from './environment/places.ts';
+import { knownUi } from './environment/ui-target.ts';
 import { storedApprovals } from './stored-approvals.ts';
+import { storedJobs } from './stored-jobs.ts';
 
 /** How long a gateway that has gone away is waited for, milliseconds. */
 const GATEWAY_PATIENCE = 2_000;
@@ -41,6 +44,8 @@ export interface ConnectFolderOptions extends ConnectOptions {
 interface Connected {
   /** Names of the apps that have sessions; through a gateway, of those that its process serves. */
   apps(): Promise<string[]>;
+  /** Where pages of the Temporal UI are; undefined where nobody knows. */
+  ui(): Promise<UiTarget | undefined>;
   close(): Promise<void>;
 }
 
@@ -51,6 +56,7 @@ export interface ConnectedFolder extends Connected {
 export interface ConnectedSessions extends Connected {
   sessions: Pick<HoldfastApi['sessions'], 'get' | 'list' | 'fork'>;
   approvals: Pick<HoldfastApi['approvals'], 'list' | 'get' | 'audit' | 'verifyAudit'>;
+  jobs: Pick<HoldfastApi['jobs'], 'list' | 'get'>;
 }
 
 /**
@@ -83,7 +89,7 @@ export async function connectFolder(options: ConnectFolderOptions): Promise<Conn
       searchAttributes: temporal.searchAttributes === 'registered',
       ...(credentialKeys === undefined ? {} : { credentialKeys }),
     });
-    return { api, apps: () => appsOf(store), close: () => closing.close() };
+    return { api, apps: () => appsOf(store), ui: async () => temporal, close: () => closing.close() };
   } catch (error) {
     await closing.close();
     throw error;
@@ -94,18 +100,21 @@ export async function connectFolder(options: ConnectFolderOptions): Promise<Conn
 export async function connectSessions(options: ConnectOptions): Promise<ConnectedSessions> {
   const access = await accessTo(options, storeUrl(options.env) === undefined);
   if ('api' in access) {
-    const { sessions, approvals } = access.api;
-    return { ...access, sessions, approvals };
+    const { sessions, approvals, jobs } = access.api;
+    return { ...access, sessions, approvals, jobs };
   }
   const closing = new Closing();
   closing.add(() => access.ownership?.release());
   try {
-    const store = await openNamedStore({ ...options, folder: access.ownership?.folder ?? options.folder });
+    const folder = access.ownership?.folder ?? options.folder;
+    const store = await openNamedStore({ ...options, folder });
     closing.add(() => store.close());
     return {
       sessions: sessionsOf(store),
       approvals: storedApprovals(store),
+      jobs: storedJobs(store),
       apps: () => appsOf(store),
+      ui: async () => knownUi(options.env, folder),
       close: () => closing.close(),
     };
   } catch (error) {
@@ -131,7 +140,12 @@ async function accessTo(
 
 function throughGateway({ url, token }: { url: string; token: string }): ConnectedFolder {
   const api = new GatewayClient({ url, token, patience: GATEWAY_PATIENCE });
-  return { api, apps: async () => (await api.about()).apps, close: async () => undefined };
+  return {
+    api,
+    apps: async () => (await api.about()).apps,
+    ui: () => api.about(),
+    close: async () => undefined,
+  };
 }
 
 /** A command that looks at what is there makes nothing. */

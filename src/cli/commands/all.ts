@@ -7,6 +7,7 @@ import { doctor } from './doctor.ts';
 import { gateway } from './gateway.ts';
 import { graph } from './graph.ts';
 import { init } from './init.ts';
+import { jobs } from './jobs.ts';
 import { keys } from './keys.ts';
 import { replay } from './replay.ts';
 import { run } from './run.ts';
@@ -21,6 +22,7 @@ export const COMMANDS: readonly AddCommand[] = [
   run,
   sessions,
   approvals,
+  jobs,
   credentials,
   keys,
   graph,
