@@ -8,5 +8,6 @@ export function printItem(printer: Printer, item: StreamItem): void {
   else if (item.type === 'call started') printer.callStarted(item);
   else if (item.type === 'tool chunk') printer.toolChunk(item);
   else if (item.type === 'tool chunks dropped') printer.toolChunksDropped(item);
+  else if (item.type === 'job') printer.job(item);
   else printer.callSettled(item);
 }

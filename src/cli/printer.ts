@@ -4,9 +4,12 @@ import type { Content } from '../events/content.ts';
 import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
 import { ChunkLines } from './chunk-lines.ts';
+import { drawOver, widthOf } from './draw-over.ts';
 import { askedLine, askedRequests } from './gates/asked-requests.ts';
+import { JobLines } from './job-lines.ts';
+import { showJobCommand } from './jobs/next-job-commands.ts';
 import { LiveLine } from './live-line.ts';
-import { codeLines, printable } from './sessions/shown-values.ts';
+import { codeLines, messageAuthor, printable, responseLine } from './sessions/shown-values.ts';
 import { shellWord } from './shell-word.ts';
 
 /** Where a command's output goes: events for programs or for people, all else on standard error. */
@@ -23,6 +26,10 @@ export interface Printer {
   /** What a streaming tool has yielded; its result comes with the event of its responses. */
   toolChunk(item: Extract<StreamItem, { type: 'tool chunk' }>): void;
   toolChunksDropped(item: Extract<StreamItem, { type: 'tool chunks dropped' }>): void;
+  /** How a job of a call stands. */
+  job(item: Extract<StreamItem, { type: 'job' }>): void;
+  /** Ends a line that has begun, for somebody else to write. */
+  endLine(): void;
   outcome(outcome: InvocationOutcome, names: SessionNames): void;
 }
 
@@ -36,7 +43,7 @@ function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
 
 const LONGEST_VALUE = 160;
 
-/** JSON Lines on standard output: one ADK event per line, and what streaming tools yield, which has a `type`. */
+/** JSON Lines on standard output: one ADK event per line, and chunks of tools and news of jobs, which have a `type`. */
 export function jsonPrinter(
   out: NodeJS.WriteStream = process.stdout,
   err: NodeJS.WriteStream = process.stderr,
@@ -55,6 +62,8 @@ export function jsonPrinter(
     callSettled: (call) => note(settledLine(call)),
     toolChunk: (item) => out.write(`${JSON.stringify(item)}\n`),
     toolChunksDropped: (item) => out.write(`${JSON.stringify(item)}\n`),
+    job: (item) => out.write(`${JSON.stringify(item)}\n`),
+    endLine: () => undefined,
     outcome: ({ status, error }) => {
       if (error !== undefined) note(`${status}: ${error.code}: ${error.message}`);
     },
@@ -65,26 +74,50 @@ export function jsonPrinter(
 export function terminalPrinter(
   out: NodeJS.WriteStream = process.stdout,
   err: NodeJS.WriteStream = process.stderr,
+  { folder }: { folder?: string } = {},
 ): Printer {
   const label = (author: string, style: Style) => `${paint(out, style, author)}  `;
   const live = new LiveLine({
-    begin: (agent) => out.write(label(agent, MODEL)),
+    begin: (agent) => {
+      jobs.interrupt();
+      out.write(label(agent, MODEL));
+    },
     write: (text) => out.write(printable(text)),
     end: () => out.write('\n'),
-    remark: (text) => out.write(`${paint(out, 'dim', text)}\n`),
+    remark: (text) => {
+      jobs.interrupt();
+      out.write(`${paint(out, 'dim', text)}\n`);
+    },
   });
   const chunks = new ChunkLines({
-    write: (text) => err.write(paint(err, 'dim', text)),
+    write: (text) => {
+      jobs.interrupt();
+      err.write(paint(err, 'dim', text));
+    },
     end: () => err.write('\n'),
   });
+  const jobs = new JobLines({
+    line: (text) => note(`  ${text}`),
+    ...(err.isTTY ? { draw: (text: string) => overwrite(`  ${printable(text)}`) } : {}),
+    end: () => err.write('\n'),
+    hint: (jobId) => showJobCommand({ jobId }, folder),
+  });
+  const overwrite = (text: string) => {
+    live.interrupt();
+    chunks.interrupt();
+    drawOver(err, paint(err, 'dim', text.slice(0, widthOf(err))));
+  };
   const warn = (line: string) => {
     live.interrupt();
     chunks.interrupt();
+    jobs.interrupt();
     err.write(`${line}\n`);
   };
   const note = (line: string) => warn(paint(err, 'dim', printable(line)));
-  const say = (author: string, style: Style, text: string) =>
+  const say = (author: string, style: Style, text: string) => {
+    jobs.interrupt();
     out.write(`${label(author, style)}${printable(text)}\n`);
+  };
   return {
     note,
     started: ({ app, userId, sessionId, messageId, link }) => {
@@ -100,7 +133,7 @@ export function terminalPrinter(
       for (const asked of askedRequests(stored)) say(author, 'yellow', askedLine(asked));
       for (const line of kind === 'request' ? [] : linesOf(event.content, isWritten)) {
         const style: Style = kind === 'message' ? 'bold' : kind === 'model' ? MODEL : 'dim';
-        say(kind === 'message' ? 'you' : author, style, line);
+        say(kind === 'message' ? messageAuthor(event.content) : author, style, line);
       }
       if (event.errorCode !== undefined) {
         say(author, ['bold', 'red'], `${event.errorCode}: ${event.errorMessage ?? ''}`);
@@ -125,6 +158,12 @@ export function terminalPrinter(
     toolChunksDropped: (item) => {
       live.interrupt();
       chunks.dropped(item);
+    },
+    job: (item) => jobs.item(item),
+    endLine: () => {
+      live.interrupt();
+      chunks.interrupt();
+      jobs.interrupt();
     },
     outcome: ({ status, error, usage }, { app, userId, sessionId }) => {
       if (error !== undefined)
@@ -169,8 +208,7 @@ function linesOf(content: Content | undefined, withoutText: boolean): string[] {
   return (content?.parts ?? []).flatMap((part) => {
     const { text, thought, functionCall, functionResponse } = part;
     if (functionCall !== undefined) return [`→ ${functionCall.name}(${shown(functionCall.args ?? {})})`];
-    if (functionResponse !== undefined)
-      return [`← ${functionResponse.name} ${shown(functionResponse.response ?? {})}`];
+    if (functionResponse !== undefined) return [responseLine(functionResponse, shown)];
     return text && !thought && !withoutText ? [text] : codeLines(part);
   });
 }

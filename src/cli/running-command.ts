@@ -1,6 +1,6 @@
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import type { SigningOptions } from './approvals/approver.ts';
-import type { GateDesk } from './gates/gate-desk.ts';
+import type { GateDesk, WaitsFor } from './gates/gate-desk.ts';
 import type { AgentsFile } from './load-agents.ts';
 import type { MessageOptions } from './message-options.ts';
 import type { Printer } from './printer.ts';
@@ -15,7 +15,7 @@ export interface RunOptions extends MessageOptions, SigningOptions {
   json?: boolean;
   folder: string;
   stopServer?: boolean;
-  /** False: at a gate the command ends, and the turn waits on. */
+  /** False: at a gate or a job the command ends, and the turn waits on. */
   wait: boolean;
 }
 
@@ -39,8 +39,8 @@ export interface RunningCommand {
   interrupted: Interruption;
 }
 
-/** How a command leaves its turn: ended, waiting for people, or (undefined) interrupted. */
-export type TurnLeft = InvocationOutcome | 'waiting' | undefined;
+/** How a command leaves its turn: ended, waiting, or (undefined) interrupted. */
+export type TurnLeft = InvocationOutcome | WaitsFor | undefined;
 
 /** How a person is told of other messages of the session. */
 export function messagesText(count: number): string {

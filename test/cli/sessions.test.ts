@@ -52,6 +52,8 @@ function recordingPrinter(): Printer & { events: StoredEvent[]; status: string[]
     callSettled: ignored,
     toolChunk: ignored,
     toolChunksDropped: ignored,
+    job: ignored,
+    endLine: ignored,
     event: (stored) => void events.push(stored),
     outcome: (outcome) => void status.push(outcome.status),
   };

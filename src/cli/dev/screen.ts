@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { drawOver, widthOf } from '../draw-over.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -17,6 +18,8 @@ export class Screen {
   readonly #notes: NodeJS.WriteStream;
   #held: (() => void)[] | undefined;
   #midLine = false;
+  /** What the line holds that has begun may be drawn over. */
+  #isDrawn = false;
   #prompt: TypedLine | undefined;
   #promptShown = false;
 
@@ -26,9 +29,23 @@ export class Screen {
     this.#notes = answers.isTTY && notes.isTTY ? answers : notes;
   }
 
+  /** Draws over a line; undefined where that can't be done. */
+  get drawOver(): ((text: string) => void) | undefined {
+    const stream = this.#notes;
+    if (!stream.isTTY) return undefined;
+    return (text) =>
+      this.#do(() => {
+        if (!this.#isDrawn) this.#break();
+        drawOver(stream, paint(stream, 'dim', text.slice(0, widthOf(stream))));
+        this.#midLine = true;
+        this.#isDrawn = true;
+      });
+  }
+
   /** A piece of an answer, which need not end a line. */
   text(text: string, style?: Style): void {
     this.#do(() => {
+      if (this.#isDrawn) this.#break();
       this.#answers.write(style === undefined ? text : paint(this.#answers, style, text));
       this.#midLine = !text.endsWith('\n');
     });
@@ -63,6 +80,7 @@ export class Screen {
   typedLineEnded(): void {
     this.#promptShown = false;
     this.#midLine = false;
+    this.#isDrawn = false;
   }
 
   /** From now on nothing is written. The line that has begun ends. */
@@ -112,6 +130,7 @@ export class Screen {
     if (!this.#midLine) return;
     this.#answers.write('\n');
     this.#midLine = false;
+    this.#isDrawn = false;
   }
 }
 

@@ -2,8 +2,9 @@ import type { StreamItem } from '../../client/stream-item.ts';
 import type { Part } from '../../events/content.ts';
 import { ChunkLines } from '../chunk-lines.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';
+import { JobLines } from '../job-lines.ts';
 import { LiveLine } from '../live-line.ts';
-import { codeLines, cutJson, printable } from '../sessions/shown-values.ts';
+import { codeLines, cutJson, printable, responseLine } from '../sessions/shown-values.ts';
 import type { Screen } from './screen.ts';
 
 type Of<Type> = Extract<StreamItem, { type: Type }>;
@@ -16,6 +17,7 @@ export class TurnText {
   readonly #screen: Screen;
   readonly #live: LiveLine;
   readonly #chunks: ChunkLines;
+  readonly #jobs: JobLines;
   readonly #started = new Map<string, number>();
   #planned = 0;
 
@@ -31,6 +33,12 @@ export class TurnText {
       write: (text) => screen.text(text, 'dim'),
       end: () => screen.endLine(),
     });
+    this.#jobs = new JobLines({
+      line: (text) => this.#note(`  · ${text}`),
+      draw: screen.drawOver && ((text) => this.#drawOver(`  · ${text}`)),
+      end: () => screen.endLine(),
+      hint: () => '/jobs tells more',
+    });
   }
 
   item(item: StreamItem): void {
@@ -44,6 +52,7 @@ export class TurnText {
     if (item.type === 'event') this.#event(item);
     else if (item.type === 'text') this.#live.text(item);
     else if (item.type === 'text dropped') this.#live.dropped(item);
+    else if (item.type === 'job') this.#jobs.item(item);
     else if (item.type === 'call started') this.#callStarted(item);
     else this.#callSettled(item);
   }
@@ -51,7 +60,7 @@ export class TurnText {
   #event(stored: Of<'event'>): void {
     const { kind, event } = stored;
     const author = event.author ?? '';
-    if (kind === 'message') return;
+    if (kind === 'message') return this.#responses(event.content?.parts ?? []);
     if (kind === 'request') {
       for (const asked of askedRequests(stored)) this.#line(`  ? ${askedLine(asked)}`, 'yellow');
       return;
@@ -66,11 +75,17 @@ export class TurnText {
         this.#planned = Date.now();
         this.#line(`  → ${functionCall.name}(${cutJson(functionCall.args ?? {})})`, 'cyan');
       }
-      if (functionResponse !== undefined)
-        this.#line(`  ← ${functionResponse.name} ${cutJson(functionResponse.response ?? {})}`, 'dim');
+      if (functionResponse !== undefined) this.#line(`  ${responseLine(functionResponse)}`, 'dim');
     }
     if (event.errorCode !== undefined)
       this.#line(`${author}  ${event.errorCode}: ${event.errorMessage ?? ''}`, 'red');
+  }
+
+  /** What calls of earlier turns have come to since. */
+  #responses(parts: readonly Part[]): void {
+    for (const { functionResponse } of parts) {
+      if (functionResponse !== undefined) this.#line(`  ${responseLine(functionResponse)}`, 'dim');
+    }
   }
 
   #answer(stored: Of<'event'>, author: string, parts: readonly Part[]): void {
@@ -94,6 +109,11 @@ export class TurnText {
     const took = started === undefined ? '' : ` in ${durationText(Date.now() - started)}`;
     if (failed) this.#note(`  ✗ ${tool} ${placeOf(callKey)} failed${took}`, 'red');
     else this.#note(`  ✓ ${tool} ${placeOf(callKey)} settled${took}`, 'green');
+  }
+
+  #drawOver(text: string): void {
+    this.#live.interrupt();
+    this.#screen.drawOver?.(printable(text));
   }
 
   #line(text: string, style: 'cyan' | 'dim' | 'red' | 'yellow'): void {

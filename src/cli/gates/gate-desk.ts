@@ -15,6 +15,9 @@ import { askedRequests } from './asked-requests.ts';
 /** Answers of a turn's worker may be this far apart, milliseconds. */
 const POLL = 500;
 
+/** What a turn is left at. */
+export type WaitsFor = 'waits for people' | 'waits for a job';
+
 export interface GateDeskOptions {
   names: SessionNames;
   note: (line: string) => void;
@@ -22,7 +25,7 @@ export interface GateDeskOptions {
   person?: ((signal: AbortSignal) => Person) | undefined;
   /** Around a question: what else there is to print waits. */
   hold?: { begin(): void; end(): void };
-  /** Resolves `left` once nothing but people is waited for. */
+  /** Resolves `left` once nothing but people or jobs is waited for. */
   leaves?: boolean;
   approver?: ApproverKey | undefined;
   folder: string;
@@ -31,7 +34,7 @@ export interface GateDeskOptions {
 /** What a command does where the turn that it shows waits for people: asks the one who is there, or tells how others answer. */
 export class GateDesk {
   readonly #options: GateDeskOptions;
-  readonly #left = Promise.withResolvers<'waiting'>();
+  readonly #left = Promise.withResolvers<WaitsFor>();
   #api: HoldfastApi | undefined;
   /** Ids of requests that nobody was asked yet. */
   #unasked: string[] = [];
@@ -45,8 +48,8 @@ export class GateDesk {
     this.#options = options;
   }
 
-  /** Of a command that doesn't wait for people. */
-  get left(): Promise<'waiting'> {
+  /** Of a command that doesn't wait for people and jobs. */
+  get left(): Promise<WaitsFor> {
     return this.#left.promise;
   }
 
@@ -67,11 +70,12 @@ export class GateDesk {
         return;
       }
     }
+    if (item.type === 'job' && item.mode === 'parked') this.waits();
     if (item.type === 'event' || item.type === 'call started' || item.type === 'call settled')
       void this.#recheck();
   }
 
-  /** The turn may wait for people from now on: a command that leaves looks whether it does. */
+  /** The turn may wait for people or jobs from now on: a command that leaves looks whether it does. */
   waits(): void {
     if (!this.#options.leaves || this.#isWatched) return;
     this.#isWatched = true;
@@ -150,7 +154,9 @@ export class GateDesk {
 
   async #watch(): Promise<void> {
     while (!this.#isClosed) {
-      if ((await this.#status())?.status.startsWith('waiting_')) return this.#left.resolve('waiting');
+      const status = (await this.#status())?.status;
+      if (status?.startsWith('waiting_'))
+        return this.#left.resolve(status === 'waiting_job' ? 'waits for a job' : 'waits for people');
       await setTimeout(POLL, undefined, { ref: false });
     }
   }

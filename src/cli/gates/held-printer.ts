@@ -27,9 +27,12 @@ export function heldPrinter(to: Printer): HeldPrinter {
       callSettled: kept(to.callSettled),
       toolChunk: kept(to.toolChunk),
       toolChunksDropped: kept(to.toolChunksDropped),
+      job: kept(to.job),
+      endLine: kept(to.endLine),
       outcome: kept(to.outcome),
     },
     hold() {
+      if (held === undefined) to.endLine();
       held ??= [];
     },
     release() {

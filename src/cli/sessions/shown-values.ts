@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { Part } from '../../events/content.ts';
+import type { Content, FunctionResponse, Part } from '../../events/content.ts';
 import type { StepUsage } from '../../store/store.ts';
 
 const LONGEST_VALUE = 160;
@@ -37,6 +37,22 @@ export function costText({ cost, unknownCalls }: StepUsage): string {
 export function cutJson(value: unknown, longest = LONGEST_VALUE): string {
   const json = JSON.stringify(value) ?? 'undefined';
   return json.length <= longest ? json : `${json.slice(0, longest)}… ${json.length} characters`;
+}
+
+/** `← report {…}`; a response behind which others come says so. */
+export function responseLine(
+  { name, response, willContinue }: FunctionResponse,
+  shown: (value: unknown) => string = cutJson,
+): string {
+  return `← ${name}${willContinue ? ' (goes on)' : ''} ${shown(response ?? {})}`;
+}
+
+/** Who a message is from, for people: one of nothing but responses tells what calls have come to since. */
+export function messageAuthor(content: Content | undefined): 'you' | 'later' {
+  const parts = content?.parts ?? [];
+  return parts.length > 0 && parts.every(({ functionResponse }) => functionResponse !== undefined)
+    ? 'later'
+    : 'you';
 }
 
 /** Code that a model has written, or what it came to; nothing for other parts. */

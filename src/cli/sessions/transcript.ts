@@ -4,7 +4,7 @@ import { callKeyOf } from '../../protocol/identity.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import type { CommandOutput } from '../command-output.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';
-import { clockTime, codeLines, cutJson, printable } from './shown-values.ts';
+import { clockTime, codeLines, cutJson, messageAuthor, printable, responseLine } from './shown-values.ts';
 
 /** An event, and whether a rewind or a retry hides it. */
 export type ShownEvent = StoredEvent & { hidden?: true };
@@ -51,7 +51,7 @@ export function transcriptLines(
 
 function bodyOf(stored: StoredEvent): string[] {
   const { kind, event, hidesAfter } = stored;
-  const author = kind === 'message' ? 'you' : (event.author ?? '');
+  const author = kind === 'message' ? messageAuthor(event.content) : (event.author ?? '');
   if (kind === 'rewind') {
     const before = event.actions?.rewindBeforeInvocationId;
     return [
@@ -77,9 +77,7 @@ function lineOf({ runKey, step }: StoredEvent, part: Part, index: number): strin
   if (functionCall !== undefined) {
     return [`→ ${functionCall.name}(${cutJson(functionCall.args ?? {})})  ${callKeyOf(runKey, step, index)}`];
   }
-  if (functionResponse !== undefined) {
-    return [`← ${functionResponse.name} ${cutJson(functionResponse.response ?? {})}`];
-  }
+  if (functionResponse !== undefined) return [responseLine(functionResponse)];
   if (text === undefined) {
     const code = codeLines(part);
     return code.length > 0 ? code : [`(${Object.keys(part).join(', ')})`];
