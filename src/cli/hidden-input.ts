@@ -65,8 +65,9 @@ function typedSecret(
   };
   if (signal?.aborted) return Promise.reject(signal.reason);
   signal?.addEventListener('abort', cutOff);
-  err.write(`${question} (not shown): `);
+  // Before anybody is asked: what is typed at once would be shown.
   input.setRawMode(true);
+  err.write(`${question} (not shown): `);
   input.on('data', take);
   input.resume();
   return promise;
