@@ -6,7 +6,9 @@ import { CallLedger } from './call-ledger.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { findWaiting, forgetUpload, keepMessages, readInbox, uploadMessage } from './inbox.ts';
 import { recordFailure, recordOnce } from './ledger-notes.ts';
+import type { LimitStore } from './limit-store.ts';
 import { migrate } from './migrate.ts';
+import { limitModel, modelAnswered } from './model-limits.ts';
 import { Notices } from './notices.ts';
 import { PostgresApprovals } from './postgres-approvals.ts';
 import { PostgresExchange, type PostgresExchangeOptions } from './postgres-exchange.ts';
@@ -67,9 +69,11 @@ import type {
   Store,
   StoredEvent,
   StoreNotice,
+  TurnSlot,
   UploadMessage,
 } from './store.ts';
 import type { Tables } from './tables.ts';
+import { takeTurnSlot } from './turn-slots.ts';
 
 export interface PostgresStoreOptions extends DatabaseOptions {
   onProgress?: (line: string) => void;
@@ -312,6 +316,18 @@ export class PostgresStore extends PostgresApprovals implements Store {
     after?: SessionPlace,
   ): Promise<IdleSession[]> {
     return sessionsIdleSince(this.#database, app, before, limit, after);
+  }
+
+  limitModel(limit: Parameters<LimitStore['limitModel']>[0]): Promise<number> {
+    return limitModel(this.#database, limit);
+  }
+
+  modelAnswered(key: string): Promise<void> {
+    return modelAnswered(this.#database, key);
+  }
+
+  takeTurnSlot(take: Parameters<LimitStore['takeTurnSlot']>[0]): Promise<TurnSlot> {
+    return takeTurnSlot(this.#database, take);
   }
 
   readAudit(session: string): Promise<AuditRow[]> {

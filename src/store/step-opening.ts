@@ -104,6 +104,8 @@ export type OpenedStep =
       age: number;
       /** What the session used before this step, this invocation included. */
       sessionUsage: SessionUsage;
+      /** Models that are not to be asked for so long, milliseconds by limit key; absent where there are none. */
+      limits?: Readonly<Record<string, number>>;
     };
 
 /** What `openStep` is asked about before it is called; `mayGiveWay` and what it goes by on a first step only. */

@@ -10,7 +10,7 @@ import type { CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } fr
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
-const OPEN = call('holdfast.open_step_2', 25);
+const OPEN = `${call('holdfast.open_step_2', 25)}, holdfast.resting_models_1() as limits`;
 const COMMIT = call('holdfast.commit_step_1', 31);
 const COMMIT_WITH_MORE = call('holdfast.commit_step_2', 34);
 
@@ -69,6 +69,7 @@ interface OpenAnswer extends Told {
 
 interface OpenRow {
   answer: OpenAnswer | FinishedAnswer | RecordedAnswer | BehindAnswer;
+  limits: Record<string, number> | null;
 }
 
 export async function openStep(
@@ -107,7 +108,7 @@ export async function openStep(
     step.mayGiveWay ?? false,
     step.requester === undefined ? null : storableText(step.requester),
   ]);
-  const { answer } = row as OpenRow;
+  const { answer, limits } = row as OpenRow;
   if (answer.kind === 'behind') return { opened: behindOf(answer), appended: false };
   const inbox = (answer.inbox ?? []).map(waitingMessage);
   if (answer.kind === 'finished') {
@@ -134,6 +135,7 @@ export async function openStep(
       state: stateOf(state),
       events: (events ?? []).map(storedEvent),
       lastAgent: lastAgent ?? undefined,
+      ...(limits === null ? {} : { limits }),
     },
     appended,
   };

@@ -13,6 +13,7 @@ import type { ApprovalStore, NewRequest } from './approval-store.ts';
 import type { BeginCall, BegunCall, CallActions, KnownCall, SettleCall, SettledCall } from './call-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
 import type { JobStore } from './job-store.ts';
+import type { LimitStore } from './limit-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
 import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
@@ -52,6 +53,7 @@ export type {
   ListJobs,
   NewJob,
 } from './job-store.ts';
+export type { LimitStore, TurnQuota, TurnSlot } from './limit-store.ts';
 export type { SessionNames } from './session-names.ts';
 export type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 export type {
@@ -208,7 +210,7 @@ export interface ReadEvents extends SessionNames {
  *
  * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed
  */
-export interface Store extends SessionStore, ApprovalStore, JobStore {
+export interface Store extends SessionStore, ApprovalStore, JobStore, LimitStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.

@@ -18,6 +18,8 @@ import { endedRequests } from './0017-ended-requests.ts';
 import { requesters } from './0018-requesters.ts';
 import { retriedRequests } from './0019-retried-requests.ts';
 import { keptActions } from './0020-kept-actions.ts';
+import { limits } from './0030-limits.ts';
+import { turnSlots } from './0031-turn-slots.ts';
 
 export interface Migration {
   version: number;
@@ -47,4 +49,6 @@ export const migrations: readonly Migration[] = [
   { version: 18, name: 'requesters', sql: requesters },
   { version: 19, name: 'retried requests', sql: retriedRequests },
   { version: 20, name: 'kept actions', sql: keptActions },
+  { version: 30, name: 'limits', sql: limits },
+  { version: 31, name: 'turn slots', sql: turnSlots },
 ];

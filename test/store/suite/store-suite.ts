@@ -20,6 +20,7 @@ import { inboxModelSuite } from './inbox-model.ts';
 import { inboxUploadSuite } from './inbox-uploads.ts';
 import { mediaSuite } from './media.ts';
 import { mergedResponseSuite } from './merged-responses.ts';
+import { modelLimitSuite } from './model-limits.ts';
 import { noticeSuite } from './notices.ts';
 import { peekSuite } from './peek.ts';
 import { raceSuite } from './races.ts';
@@ -34,6 +35,7 @@ import { schemaSuite } from './schema.ts';
 import { sessionSuite } from './sessions.ts';
 import { stateSuite } from './state.ts';
 import { stepSuite } from './steps.ts';
+import { turnSlotSuite } from './turn-slots.ts';
 import { usageSuite } from './usage.ts';
 
 /** What every store promises, whichever PostgreSQL is behind it. */
@@ -79,6 +81,8 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('ended requests', () => endedRequestSuite(store));
     describe('retried requests', () => retriedRequestSuite(store));
     describe('credentials', () => credentialSuite(store));
+    describe('model limits', () => modelLimitSuite(store));
+    describe('turn slots', () => turnSlotSuite(store));
     describe('races', () => raceSuite(store));
     describe('concurrency', () => concurrencySuite(store));
   });

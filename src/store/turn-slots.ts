@@ -1,0 +1,16 @@
+import type { Database } from './database.ts';
+import type { LimitStore, TurnSlot } from './limit-store.ts';
+import { sessionKeys } from './session-key.ts';
+
+export async function takeTurnSlot(
+  database: Database,
+  { invocationId, quota, ...names }: Parameters<LimitStore['takeTurnSlot']>[0],
+): Promise<TurnSlot> {
+  const keys = sessionKeys(names);
+  const [row] = await database.query<{ full: { app: number; user: number } | null }>(
+    'select holdfast.take_turn_slot_1($1, $2, $3, $4, $5, $6) as full',
+    [keys.name, keys.app, keys.user, invocationId, quota.perApp, quota.perUser],
+  );
+  const full = row?.full ?? undefined;
+  return full === undefined ? { kind: 'taken' } : { kind: 'full', ofApp: full.app, ofUser: full.user };
+}
