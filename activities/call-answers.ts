@@ -1,3 +1,4 @@
+import { argumentsToRun } from '../src/approvals/edited-arguments.ts';
 import { ToolConfirmation } from '../src/events/event-actions.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
 import { requestIdOf } from '../src/protocol/gate.ts';
@@ -69,7 +70,7 @@ export class CallAnswers {
   /** What runs: as the latest request has it, which callbacks have had by then, or as its approval has changed it. */
   get args(): Record<string, unknown> {
     const { latest } = this;
-    return latest?.editedArgs ?? latest?.args ?? this.#call.args;
+    return latest === undefined ? this.#call.args : argumentsToRun(latest);
   }
 
   /** Its approval has changed the arguments since callbacks have seen them. */

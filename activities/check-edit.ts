@@ -1,3 +1,4 @@
+import { withFixed } from '../src/approvals/edited-arguments.ts';
 import { coversTerms } from '../src/approvals/edited-terms.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
@@ -41,9 +42,10 @@ export interface EditToCheck {
  */
 export async function refusalOfEdit(
   edit: EditToCheck,
-  args: Record<string, unknown>,
+  given: Record<string, unknown>,
 ): Promise<string | undefined> {
-  const bytes = Buffer.byteLength(JSON.stringify(args));
+  const args = withFixed(edit.request, given);
+  const bytes = Buffer.byteLength(JSON.stringify(given));
   if (bytes > MOST_BYTES)
     return `args: ${bytes} bytes of JSON, and at most ${MOST_BYTES} can be sent with a decision`;
   if (digestOf(asStored(args)) !== digestOf(args)) {

@@ -1,7 +1,7 @@
 import type { AppSettings } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { shownGate } from '../src/flows/plan-calls.ts';
-import { discretionOf, shownArguments } from '../src/plugins/withheld.ts';
+import { discretionOf, isResultWithheld, shownArguments } from '../src/plugins/withheld.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../src/protocol/gate.ts';
 import { asStored } from '../src/store/json-text.ts';
@@ -63,6 +63,7 @@ export function gateOf(
   { approval, notifiers }: Pick<AppSettings, 'approval' | 'notifiers'>,
 ): Gate {
   const { approvers, quorum = 1, notRequester, allowEdit, expiresIn, onExpiry, escalateAfter } = terms;
+  const { sensitive } = tool.durable;
   const isRuled = approvers !== undefined || quorum > 1 || notRequester === true;
   return shownGate(
     {
@@ -72,6 +73,8 @@ export function gateOf(
       ...(isRuled && approval?.trustTemporal !== true ? { attested: true } : {}),
       ...(quorum === 1 ? {} : { quorum }),
       ...(allowEdit ? { allowEdit } : {}),
+      ...(allowEdit && Array.isArray(sensitive) && sensitive.length > 0 ? { fixed: sensitive } : {}),
+      ...(kind === 'input' && isResultWithheld({ sensitive }, false) ? { concealed: true } : {}),
       ...(expiresIn === undefined ? {} : { expiresIn }),
       ...(onExpiry === undefined ? {} : { onExpiry }),
       ...(escalateAfter === undefined ? {} : { escalateAfter }),

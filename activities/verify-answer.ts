@@ -1,4 +1,5 @@
 import { CredentialKeyMissing, CredentialUnreadable } from '../src/credentials/credential-errors.ts';
+import { isResultWithheld } from '../src/plugins/withheld.ts';
 import type { ProvideCredential, ProvideInput, Voter } from '../src/protocol/gate.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import { compileSchema } from '../src/schema/compile-schema.ts';
@@ -9,8 +10,37 @@ type Answer = Verdict | { counts: true; by: Voter; kind?: undefined; response?: 
 
 /** Whether a response is of the kind that was asked for, and what it stands for where it came as text. */
 export async function verifyInput(
-  { input: { isText }, request }: DecisionToVerify,
-  { response }: ProvideInput,
+  verify: DecisionToVerify,
+  { response, responseRef }: ProvideInput,
+): Promise<Answer> {
+  const { input, request } = verify;
+  if (responseRef !== undefined) return await verifyKept(verify, responseRef);
+  if (isResultWithheld({ sensitive: request.sensitive }, false)) {
+    return refused(
+      'response: of a sensitive tool it goes through the store: answer by the client or the command line',
+    );
+  }
+  return await verifyResponse(request, { response, isText: input.isText === true });
+}
+
+/** Of an answer in the store, which is kept there as what it stands for: its content goes nowhere else. */
+async function verifyKept(
+  { dependencies: { store }, request }: DecisionToVerify,
+  responseRef: string,
+): Promise<Answer> {
+  const { session, requestId } = request;
+  const kept = await store.findResponse({ session, requestId, responseRef });
+  if (kept === undefined) return refused('responseRef: the store has no such answer to this request');
+  const verdict = await verifyResponse(request, kept);
+  if (!('response' in verdict)) return verdict;
+  const { response, ...answer } = verdict;
+  await store.keepResponse({ session, requestId, responseRef, response, isText: false });
+  return answer;
+}
+
+async function verifyResponse(
+  request: DecisionToVerify['request'],
+  { response, isText }: { response?: unknown; isText: boolean },
 ): Promise<Answer> {
   if (response === undefined) return refused('response: required');
   const bytes = Buffer.byteLength(JSON.stringify(response));
@@ -25,13 +55,22 @@ export async function verifyInput(
     const schema = compileSchema(responseSchema, site);
     const validation = await schema.validate(response);
     if (validation.ok) return answered(undefined);
-    if (meant === undefined) return refused(`response: ${validation.message}`);
+    if (meant === undefined) return refusedBySchema(request, validation.message);
     const ofMeant = await schema.validate(meant.value);
-    return ofMeant.ok ? answered(meant) : refused(`response: ${ofMeant.message}`);
+    return ofMeant.ok ? answered(meant) : refusedBySchema(request, ofMeant.message);
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error;
     return refused(`the response can't be checked: ${error.message}`);
   }
+}
+
+/** What a schema says may quote what it was given. */
+function refusedBySchema({ sensitive }: DecisionToVerify['request'], message: string): Answer {
+  return refused(
+    isResultWithheld({ sensitive }, false)
+      ? 'response: it does not match the schema that was asked with'
+      : `response: ${message}`,
+  );
 }
 
 function answered(meant: { value: unknown } | undefined): Answer {

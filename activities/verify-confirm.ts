@@ -1,5 +1,6 @@
 import { UNVERIFIED } from '../src/approvals/attestation.ts';
 import { decisionOf, verifyDecisionAttestation } from '../src/approvals/decision-attestation.ts';
+import { secretInEdit } from '../src/approvals/edited-arguments.ts';
 import { refusalOfVoter, standingOf } from '../src/approvals/voting.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../src/protocol/gate.ts';
@@ -74,5 +75,7 @@ async function refusalOf(
 ): Promise<string | undefined> {
   if (request.terms.allowEdit !== true) return 'args: this request does not let arguments be changed';
   if (!isRecord(edited)) return 'args: expected an object';
+  const secret = secretInEdit(request, edited);
+  if (secret !== undefined) return `args: ${secret}`;
   return await refusalOfEdit({ request, ...verify }, edited);
 }

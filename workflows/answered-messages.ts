@@ -33,7 +33,7 @@ export class AnsweredMessages {
   check(message: SendMessage): void {
     for (const reply of this.#split(message, allHold).replies) {
       try {
-        decisionOf(reply, this.#requests);
+        this.#requests.check(decisionOf(reply, this.#requests));
       } catch (error) {
         if (isSecret(error)) throw error;
       }

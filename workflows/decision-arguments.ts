@@ -5,6 +5,7 @@ import {
   LONGEST_ATTESTATION,
   LONGEST_REASON,
   MOST_GIVEN_BYTES,
+  RESPONSE_REF,
 } from '../src/protocol/decision-limits.ts';
 import type {
   Confirm,
@@ -68,10 +69,18 @@ export function checkedConfirm(given: Confirm): Decision {
 export function checkedInput(given: ProvideInput): Decision {
   const refuse = refuseOf(PROVIDE_INPUT);
   const name = checkedName(given, refuse);
-  const { response } = given;
+  const { response, responseRef } = given;
+  if (isGiven(responseRef)) return { kind: 'input', name, input: { responseRef: checkedRef(responseRef) } };
   if (response === undefined) throw refuse('response', 'expected the answer as JSON, got nothing');
   checkSize('response', response, refuse);
   return { kind: 'input', name, input: { response } };
+}
+
+/** What is no reference may be the answer itself, and isn't quoted. */
+function checkedRef(responseRef: unknown): string {
+  if (typeof responseRef === 'string' && RESPONSE_REF.test(responseRef)) return responseRef;
+  const problem = 'expected a reference to an answer in the store, ri-…, as the client makes it';
+  throw refuseOf(PROVIDE_INPUT)('responseRef', problem);
 }
 
 /**
@@ -103,10 +112,26 @@ export function rawSecret(): ApplicationFailure {
   return refusal(PROVIDE_CREDENTIAL, RAW_SECRET, 'credentialRef', problem);
 }
 
+/** What answers a sensitive tool is the store's alone. */
+export function rawResponse(): ApplicationFailure {
+  const problem =
+    'the tool that asks is sensitive, and the history of Temporal keeps what it is told: answer by the client, the gateway or ' +
+    'the command line, which put the answer into the store and send a reference to it';
+  return refusal(PROVIDE_INPUT, RAW_SECRET, 'response', problem);
+}
+
+/** A sensitive argument that somebody would change. */
+export function rawArgument(name: string): ApplicationFailure {
+  const problem =
+    `the argument ${name} is sensitive, and the history of Temporal keeps what it is told: leave it out, and it stays as it is, ` +
+    'or reject the call';
+  return refusal(CONFIRM, RAW_SECRET, 'args', problem);
+}
+
 /** Equal for decisions that say the same of a request, whoever says it and why. */
 export function answerOf({ confirm, input, credential }: Decision): string {
   if (confirm !== undefined) return versionOf(confirm, confirm.confirmed);
-  return digestOf(input?.response ?? credential?.credentialRef ?? null);
+  return digestOf(input?.response ?? input?.responseRef ?? credential?.credentialRef ?? null);
 }
 
 /** Equal for approvals of the same arguments with the same payload. */

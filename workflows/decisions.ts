@@ -10,7 +10,14 @@ import {
 import { VERIFY_DECISION } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { verifyDecisionOptions } from './activity-options.ts';
-import { answerOf, type Decision, versionOf, wordsOf } from './decision-arguments.ts';
+import {
+  answerOf,
+  type Decision,
+  rawArgument,
+  rawResponse,
+  versionOf,
+  wordsOf,
+} from './decision-arguments.ts';
 import {
   type ClosedRequest,
   decisionFailure,
@@ -22,7 +29,10 @@ type Verified = Extract<VerifiedDecision, { counts: true }>;
 
 /** What ends a request. */
 export interface Answer
-  extends Pick<RequestEntry, 'by' | 'reason' | 'args' | 'payload' | 'response' | 'credentialRef'> {
+  extends Pick<
+    RequestEntry,
+    'by' | 'reason' | 'args' | 'payload' | 'response' | 'responseRef' | 'credentialRef'
+  > {
   status: RequestEnding['status'];
   /** Of those that are to run. */
   carriedArgs?: RequestEnding['args'];
@@ -85,7 +95,7 @@ export class Decisions {
   }
 
   /** @throws ApplicationFailure where it fits no request of this kind. */
-  check({ gate, expiring }: PendingRequest, { kind, confirm }: Decision): void {
+  check({ gate, expiring }: PendingRequest, { kind, confirm, input }: Decision): void {
     const { requestId } = gate;
     if (expiring) throw expired(requestId);
     if (kind !== gate.kind) {
@@ -96,6 +106,9 @@ export class Decisions {
       const problem = `args: ${requestId} takes no changed arguments: approve or reject what was shown`;
       throw decisionFailure('InvalidDecision', problem, { field: 'args', requestId });
     }
+    const fixed = gate.fixed?.find((name) => Object.hasOwn(confirm?.args ?? {}, name));
+    if (fixed !== undefined) throw rawArgument(fixed);
+    if (gate.concealed === true && input?.response !== undefined) throw rawResponse();
   }
 
   /** @throws ApplicationFailure as {@link check}; also where too many wait. */
@@ -180,8 +193,10 @@ export class Decisions {
     const { by } = verdict;
     const people = namesOf([by]);
     if (input !== undefined) {
+      const { responseRef } = input;
       const response = verdict.response === undefined ? input.response : verdict.response;
-      this.#close(request, { status: 'answered', by, people, answer: answerOf(decision), response });
+      const given = responseRef === undefined ? { response } : { responseRef };
+      this.#close(request, { status: 'answered', by, people, answer: answerOf(decision), ...given });
       return receiptOf(request, 'answered');
     }
     if (credential !== undefined) {

@@ -4,7 +4,9 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../src/events/reserved-calls.ts';
+import { RESPONSE_REF } from '../src/protocol/decision-limits.ts';
 import { type GateKind, REQUEST_PREFIX, type RequestName } from '../src/protocol/gate.ts';
+import { inputReplyOf, unwrappedReply } from '../src/protocol/input-reply.ts';
 import { SEND_MESSAGE } from '../src/protocol/names.ts';
 import { checkedConfirm, checkedCredential, checkedInput, type Decision } from './decision-arguments.ts';
 import { refusal, shapeOf } from './message-arguments.ts';
@@ -60,11 +62,11 @@ export function decisionOf(
 ): Decision {
   const which = nameOf(id);
   const kind = KIND_OF_NAME.get(name) ?? requests.kindOf(which) ?? 'confirmation';
-  const { given, isMalformed } = unwrapped(response);
+  const { given, isMalformed } = unwrappedReply(response);
   if (kind === 'credential') {
     return checkedCredential({ ...which, ...given } as Parameters<typeof checkedCredential>[0]);
   }
-  if (kind === 'input') return inputOf(which, given);
+  if (kind === 'input') return inputOf(which, response);
   const { confirmed, payload } = given;
   if (isMalformed || typeof confirmed !== 'boolean') return checkedConfirm({ ...which, confirmed: false });
   return checkedConfirm({ ...which, confirmed, ...(payload === undefined ? {} : { payload }) });
@@ -84,33 +86,11 @@ function nameOf(id: unknown): RequestName {
   return id.startsWith(REQUEST_PREFIX) ? { requestId: id } : { callId: id };
 }
 
-/** ADK's web client sends the JSON of a response as the only field of another one. */
-function unwrapped(response: Record<string, unknown>): {
-  given: Record<string, unknown>;
-  isMalformed: boolean;
-} {
-  const [key, ...others] = Object.keys(response);
-  if (key !== 'response' || others.length > 0) return { given: response, isMalformed: false };
-  const { response: text } = response;
-  const parsed = typeof text === 'string' ? parsedJson(text) : text;
-  const isRecord = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-  return isRecord
-    ? { given: parsed as Record<string, unknown>, isMalformed: false }
-    : { given: response, isMalformed: true };
-}
-
-function inputOf(which: RequestName, given: Record<string, unknown>): Decision {
-  const [key, ...others] = Object.keys(given);
-  const isWrapped = others.length === 0 && (key === 'payload' || key === 'result' || key === 'response');
-  const response = isWrapped ? given[key as string] : given;
+function inputOf(which: RequestName, functionResponse: Record<string, unknown>): Decision {
+  const { responseRef, ...others } = functionResponse;
+  if (typeof responseRef === 'string' && RESPONSE_REF.test(responseRef) && Object.keys(others).length === 0)
+    return checkedInput({ ...which, responseRef });
+  const { response, isText } = inputReplyOf(functionResponse);
   const decision = checkedInput({ ...which, response });
-  return typeof response === 'string' ? { ...decision, isText: true } : decision;
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return isText ? { ...decision, isText } : decision;
 }

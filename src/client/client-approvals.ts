@@ -17,6 +17,7 @@ import { type ClientContext, storeOf } from './client-context.ts';
 import { decide } from './decide.ts';
 import { findRequest, namedRequest } from './find-request.ts';
 import { isSameJson } from './same-json.ts';
+import { sealedInput, withoutSecrets } from './seal-decision.ts';
 import { shownAuditRow, shownRequest } from './shown-request.ts';
 import type { Confirmed } from './steering.ts';
 import { checkText, sessionNamesOf } from './turn-names.ts';
@@ -54,6 +55,7 @@ export class ClientApprovals implements Approvals {
       method: 'approvals.confirm',
       order: CONFIRM,
       decision,
+      sealed: (row) => withoutSecrets(row, decision, 'approvals.confirm'),
       timeout: options.timeout,
       isSame: ({ status, editedArgs }) =>
         decision.withdraw === undefined &&
@@ -69,6 +71,7 @@ export class ClientApprovals implements Approvals {
       method: 'approvals.provideInput',
       order: PROVIDE_INPUT,
       decision,
+      sealed: (row) => sealedInput(this.#context, row, { ...decision, isText: false }),
       timeout: options.timeout,
       isSame: ({ kind, status, response }) =>
         kind === 'input' && status === 'answered' && isSameJson(decision.response, response),

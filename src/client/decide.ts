@@ -20,6 +20,8 @@ export interface Said {
   order: string;
   /** What of their payload names no request. */
   decision: object;
+  /** The same as it may travel to a request that is known. */
+  sealed?: (row: ApprovalRow) => object | Promise<object>;
   /** Whether a request that has ended was answered by the same. */
   isSame: (ended: ApprovalRow) => boolean;
   timeout: number | undefined;
@@ -39,8 +41,9 @@ export async function decide(
   which: WhichRequest,
   said: Said,
 ): Promise<Confirmed<DecisionReceipt>> {
-  const { method, order, decision, timeout = ANSWER_TIMEOUT } = said;
+  const { method, order, timeout = ANSWER_TIMEOUT } = said;
   const to = await addresseeOf(context, which, method);
+  const decision = (to.row && (await said.sealed?.(to.row))) ?? said.decision;
   const payload = { v: PROTOCOL_VERSION, ...to.named, ...decision };
   const deadline = Date.now() + timeout;
   for (let tried = 0; tried < MOST_TRIES; tried++) {

@@ -5,6 +5,7 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../events/reserved-calls.ts';
 import { callKeyOfRequest, type GateKind } from '../protocol/gate.ts';
+import { type InputReply, inputReplyOf } from '../protocol/input-reply.ts';
 import type { ApprovalRow } from '../store/store.ts';
 import { isSameJson } from './same-json.ts';
 
@@ -52,6 +53,10 @@ export function isRepliesOnly(message: string | Content | undefined): boolean {
 export function unwrappedResponse(response: Record<string, unknown>): unknown {
   const { response: text } = response;
   if (typeof text !== 'string' || Object.keys(response).length !== 1) return response;
+  return parsedJson(text);
+}
+
+function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -67,10 +72,20 @@ export function isSameReply({ response }: ReplyPart, row: ApprovalRow): boolean 
     const confirmed = isRecord(given) && given.confirmed === true;
     return status === (confirmed ? 'approved' : 'rejected');
   }
-  if (status !== 'answered' || !isRecord(given)) return false;
+  if (status !== 'answered') return false;
+  if (kind === 'input' && isSameInput(inputReplyOf(response), row)) return true;
+  if (!isRecord(given)) return false;
   if (kind === 'credential') return given.credentialRef === row.credentialRef;
+  if (row.responseRef !== undefined && given.responseRef === row.responseRef) return true;
   const [only = given] = Object.keys(given).length === 1 ? Object.values(given) : [];
   return isSameJson(only, row.response) || isSameJson(given, row.response);
+}
+
+/** Text stands for what it is, or for the JSON in it. */
+function isSameInput({ response, isText }: InputReply, row: ApprovalRow): boolean {
+  if (isSameJson(response, row.response)) return true;
+  const meant = isText ? parsedJson(String(response)) : undefined;
+  return meant !== undefined && isSameJson(meant, row.response);
 }
 
 /** A message with other responses in some of its parts. */

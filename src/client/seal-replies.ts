@@ -1,13 +1,23 @@
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { Content } from '../events/content.ts';
 import { CREDENTIAL_REF } from '../protocol/decision-limits.ts';
+import { inputReplyOf } from '../protocol/input-reply.ts';
 import type { ApprovalRow, SessionNames } from '../store/store.ts';
 import type { ClientContext } from './client-context.ts';
 import { ClientCredentials } from './client-credentials.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from './client-errors.ts';
 import { answeredRequest } from './find-request.ts';
 import { namedReplies } from './named-replies.ts';
-import { isRecord, replyParts, unwrappedResponse, withResponses } from './reply-parts.ts';
+import {
+  isRecord,
+  isSameReply,
+  type ReplyPart,
+  replyParts,
+  unwrappedResponse,
+  withResponses,
+} from './reply-parts.ts';
+import { sealedInput } from './seal-decision.ts';
+import { isConcealed } from './shown-request.ts';
 
 const METHOD = 'sendMessage';
 
@@ -23,11 +33,30 @@ export async function sealedReplies<Message extends string | Content>(
   const sealed = new Map<number, Record<string, unknown>>();
   for (const { index, id, kind, response } of replyParts(message)) {
     const row = await answeredRequest(context.store, session, id);
-    if (kind !== 'credential' && row?.kind !== 'credential' && !hasSecret(response)) continue;
     const field = `message.parts[${index}].functionResponse.response`;
+    if (row?.kind === 'input' && isConcealed(row)) {
+      sealed.set(index, await sealedAnswer(context, row, { index, id, kind, response }));
+      continue;
+    }
+    if (kind !== 'credential' && row?.kind !== 'credential' && !hasSecret(response)) continue;
     sealed.set(index, { credentialRef: await refOf(context, session, { field, id, row, response }) });
   }
   return withResponses(message, sealed);
+}
+
+/** What has answered the request before is known again by its reference. */
+async function sealedAnswer(
+  context: ClientContext,
+  row: ApprovalRow,
+  part: ReplyPart,
+): Promise<Record<string, unknown>> {
+  const { requestId, status, responseRef } = row;
+  if (status === 'pending') return { ...(await sealedInput(context, row, inputReplyOf(part.response))) };
+  if (responseRef !== undefined && isSameReply(part, row)) return { responseRef };
+  throw new RequestNotPending(`${METHOD}: ${requestId} was ${status}: the answer is not kept`, {
+    requestId,
+    status,
+  });
 }
 
 interface CredentialReply {

@@ -14,16 +14,20 @@ export function shownRequest(row: ApprovalRow): ApprovalRow {
     ...row,
     args: masked(args),
     ...(editedArgs === undefined ? {} : { editedArgs: masked(editedArgs) }),
-    // The answer to a question that the tool asks is its result.
-    ...(row.response === undefined || !isHidden('result') ? {} : { response: MASK }),
+    ...(row.response === undefined || !isConcealed(row) ? {} : { response: MASK }),
   };
+}
+
+/** Whether what answers it is sensitive: the answer to a question that a tool asks is its result. */
+export function isConcealed(row: Pick<ApprovalRow, 'sensitive'>): boolean {
+  return isSensitive(row, 'result');
 }
 
 /** A row of the audit, as {@link shownRequest} shows its request; the store masks arguments itself. */
 export function shownAuditRow(row: AuditRow, request: ApprovalRow | undefined): AuditRow {
   const { content } = row;
   if (content === undefined || !('response' in content)) return row;
-  return request !== undefined && !isSensitive(request, 'result')
+  return request !== undefined && !isConcealed(request)
     ? row
     : { ...row, content: { ...content, response: MASK } };
 }

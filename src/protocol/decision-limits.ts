@@ -9,3 +9,6 @@ export const LONGEST_REASON = 2_000;
 
 /** A reference to a stored credential, as the vault makes it: what is none may be the secret itself. */
 export const CREDENTIAL_REF = /^cr-[A-Za-z0-9_-]{22}$/;
+
+/** A reference to an answer that lies in the store. */
+export const RESPONSE_REF = /^ri-[A-Za-z0-9_-]{22}$/;

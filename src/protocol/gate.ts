@@ -22,6 +22,10 @@ export interface Gate {
   quorum?: number;
   /** The decision may change the arguments. */
   allowEdit?: true;
+  /** Names of arguments that a change leaves out: they are sensitive, and stay as they are. */
+  fixed?: readonly string[];
+  /** What the person answers is sensitive, and lies in the store: only a reference to it is taken. */
+  concealed?: true;
   /** Defaults to never. */
   expiresIn?: number;
   /** Defaults to `reject`. */
@@ -49,7 +53,7 @@ export interface Confirm extends RequestName {
   confirmed: boolean;
   /** Takes the voter's earlier decision back, while the request is pending; `confirmed` says which one. */
   withdraw?: true;
-  /** In place of the arguments that were shown. */
+  /** In place of the arguments that were shown; without sensitive ones, which stay as they are. */
   args?: Record<string, unknown>;
   /** JSON for the tool: `toolConfirmation.payload`. */
   payload?: unknown;
@@ -63,7 +67,9 @@ export interface Confirm extends RequestName {
 export interface ProvideInput extends RequestName {
   v?: number;
   /** JSON, checked by the request's schema. */
-  response: unknown;
+  response?: unknown;
+  /** In its place: of an answer that the client has put into the store, as that to a sensitive tool must be. */
+  responseRef?: string;
 }
 
 /** Payload of the signal and the update `provideCredential`. The secret itself is in the store, encrypted. */
@@ -129,12 +135,14 @@ export interface RequestEntry {
   confirmed?: boolean;
   /** What the person said, or why it doesn't count. */
   reason?: string;
-  /** Of an approval: in place of the arguments that were shown; validated. */
+  /** Of an approval: in place of the arguments that were shown, without sensitive ones; validated. */
   args?: Record<string, unknown>;
   /** Of an approval or rejection. */
   payload?: unknown;
   /** Of an input. */
   response?: unknown;
+  /** Of an input that lies in the store. */
+  responseRef?: string;
   /** Of a credential. */
   credentialRef?: string;
 }

@@ -38,6 +38,7 @@ export interface ApprovalColumns {
   edited_args: Record<string, unknown> | null;
   answer_payload: unknown;
   response: unknown;
+  response_ref: string | null;
   credential_ref: string | null;
 }
 
@@ -81,6 +82,7 @@ export function approvalRow(row: ApprovalColumns, { app, userId, sessionId }: Se
     ...given('editedArgs', row.edited_args),
     ...given('answerPayload', row.answer_payload),
     ...(responded ? { response: row.response } : {}),
+    ...given('responseRef', row.response_ref),
     ...given('credentialRef', row.credential_ref),
   };
 }

@@ -73,7 +73,19 @@ export interface ApprovalRow extends Omit<NewRequest, 'path' | 'terms'>, Session
   /** That of the decision. */
   answerPayload?: unknown;
   response?: unknown;
+  /** Of a response that came by reference. */
+  responseRef?: string;
   credentialRef?: string;
+}
+
+/** An answer to a question that travels by its reference, and is checked once the workflow has it. */
+export interface KeptResponse {
+  session: string;
+  requestId: string;
+  responseRef: string;
+  response: unknown;
+  /** Text of a client that knows no other: JSON, unless the request's schema takes text. */
+  isText: boolean;
 }
 
 /** An entry without what the person gave. */
@@ -171,6 +183,16 @@ export interface ApprovalStore {
    * @returns false where the attempt isn't the call's newest, or the call is settled, or its turn has ended.
    */
   suspendCall(suspend: SuspendCall): Promise<boolean>;
+  /**
+   * Keeps an answer whose content must not travel, for an entry that refers to it; in the place of the one of this reference.
+   *
+   * @throws Unstorable
+   */
+  keepResponse(response: KeptResponse): Promise<void>;
+  /** Undefined where none of this reference is kept for this request. */
+  findResponse(
+    find: Pick<KeptResponse, 'session' | 'requestId' | 'responseRef'>,
+  ): Promise<Pick<KeptResponse, 'response' | 'isText'> | undefined>;
   /** Undefined where there is none. */
   findRequest(session: string, requestId: string): Promise<ApprovalRow | undefined>;
   /** By its id alone, for those who are told nothing else; it names the session by its call key. */

@@ -5,6 +5,7 @@ import type {
   AuditedRequest,
   BeginAnsweredCall,
   BegunAnsweredCall,
+  KeptResponse,
   ListApprovals,
   SealedCredential,
   StoredCredential,
@@ -15,6 +16,7 @@ import { recordEntries, suspendCall } from './approvals-write.ts';
 import { verifyAudit } from './audit-verify.ts';
 import { findCredential, listCredentials, putCredential, removeCredential } from './credential-rows.ts';
 import type { Database } from './database.ts';
+import { findResponse, keepResponse } from './kept-responses.ts';
 import type { Notices } from './notices.ts';
 
 /** What the store knows of requests to people. */
@@ -47,6 +49,16 @@ export class PostgresApprovals implements ApprovalStore {
       this.#notices.tell({ type: 'appended', session: suspend.session, seq: suspended.seq });
     }
     return suspended !== undefined;
+  }
+
+  keepResponse(response: KeptResponse): Promise<void> {
+    return keepResponse(this.#database, response);
+  }
+
+  findResponse(
+    find: Parameters<ApprovalStore['findResponse']>[0],
+  ): ReturnType<ApprovalStore['findResponse']> {
+    return findResponse(this.#database, find);
   }
 
   findRequest(session: string, requestId: string): Promise<ApprovalRow | undefined> {

@@ -89,6 +89,21 @@ describe('terms of one call [approval.approvers]', () => {
     });
   });
 
+  test('let nobody change arguments that are all sensitive [credential.secret]', async () => {
+    const secret = tool({
+      name: 'pay',
+      description: 'Pays.',
+      parameters,
+      sensitive: true,
+      requireConfirmation: () => ({ approval: { allowEdit: true } }),
+      execute: () => 'paid',
+    });
+    await expect(questionOf(secret, { amount: 5 }, context())).rejects.toMatchObject({
+      code: 'HOLDFAST_GATE_FAILED',
+      message: expect.stringContaining('approval.allowEdit: the tool is sensitive: true'),
+    });
+  });
+
   test('change nothing about what the tool is', () => {
     expect(gateDigestOf(of({ quorum: 2 }))).toBe(gateDigestOf(of({ quorum: 3 })));
   });

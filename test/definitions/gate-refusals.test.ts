@@ -109,6 +109,14 @@ describe('refuses, naming the field [define.refuse]', () => {
     expect(error.message).toBe(`FunctionTool "pay": approval.${field}: ${problem}`);
   });
 
+  test('arguments that are all sensitive can’t be changed: a decision travels through the history [credential.secret]', () => {
+    const gated = { requireConfirmation: true, approval: { allowEdit: true } };
+    const error = refusal(() => pay({ ...gated, sensitive: true }));
+    expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION', field: 'approval.allowEdit' });
+    expect(error.problem).toContain('list under sensitive which arguments are');
+    expect(pay({ ...gated, sensitive: ['result'] }).gate?.approval?.allowEdit).toBe(true);
+  });
+
   const UNASKED =
     'the tool never asks before it runs: set requireConfirmation: true or a function of the arguments, or leave ';
   test.each<[object, string, string]>([

@@ -8,7 +8,7 @@ import type { Notifier } from '../../src/approvals/notifier.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { Runner } from '../../src/client/runner/runner.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
-import type { Content } from '../../src/events/content.ts';
+import type { Content, FunctionResponse } from '../../src/events/content.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -23,7 +23,7 @@ const { DescribeWorkflowExecutionResponse } = temporal.api.workflowservice.v1;
 /** Secrets that nothing but the store may have, and there encrypted. */
 const GIVEN = ['stored', 'replied', 'streamed', 'updated', 'refusedReply'] as const;
 /** The model's own, or a person's: the store has them, and nothing of Temporal's. */
-const SENSITIVE = ['argument', 'payload', 'result', 'hint'] as const;
+const SENSITIVE = ['argument', 'payload', 'result', 'hint', 'answer', 'repliedAnswer', 'textAnswer'] as const;
 
 /** A header can hold no line break. */
 const given = Object.fromEntries(
@@ -75,6 +75,34 @@ const tools = [
     },
   }),
 ];
+tools.push(
+  tool({
+    name: 'verify',
+    description: 'asks for what nobody else may read',
+    sensitive: ['result'],
+    execute: async (_args: unknown, context: Context) => {
+      used.push(
+        await context.requestInput({
+          message: 'Which number?',
+          responseSchema: z.object({ number: z.string() }),
+        }),
+      );
+      return { verified: true };
+    },
+  }),
+  tool({
+    name: 'transfer',
+    description: 'has a secret argument beside others, which may be changed',
+    parameters: z.object({ pin: z.string(), amount: z.number(), note: z.string().optional() }),
+    sensitive: ['pin'],
+    requireConfirmation: true,
+    approval: { allowEdit: true },
+    execute: (args) => {
+      used.push(args);
+      return { transferred: args.amount };
+    },
+  }),
+);
 const app = new App({
   name: 'shop',
   rootAgent: new LlmAgent({ name: 'clerk', model: 'gemini-2.5-flash', tools }),
@@ -257,5 +285,99 @@ test('what is sensitive of a gated call reaches its tool, and nothing else that 
 test('a gated call with sensitive arguments that is rejected says nothing of them [credential.secret] [tool.sensitive]', async () => {
   const [turn, request, waiting] = await asks('wire', { pin: sensitive.argument });
   await turn.signal({ requestId: request.requestId, confirmed: false, reason: 'no' });
+  expect(await leaksOf(turn, waiting)).toEqual([]);
+});
+
+const answering = async ({ names }: AskingTurn, functionResponse: FunctionResponse) => {
+  const handle = await client.sendMessage({
+    ...names,
+    message: { role: 'user', parts: [{ functionResponse }] },
+  });
+  return await handle.receipt();
+};
+
+const ANSWERS: Record<
+  'answer' | 'repliedAnswer' | 'textAnswer',
+  (turn: AskingTurn, request: ApprovalRow) => Promise<unknown>
+> = {
+  answer: (_turn, { requestId }) =>
+    client.approvals.provideInput({ requestId }, { response: { number: sensitive.answer } }),
+  repliedAnswer: (turn, { requestId: id }) => {
+    const response = { payload: { number: sensitive.repliedAnswer } };
+    return answering(turn, { id, name: 'adk_request_input', response });
+  },
+  textAnswer: (turn, { requestId: id }) => {
+    const response = { result: JSON.stringify({ number: sensitive.textAnswer }) };
+    return answering(turn, { id, name: 'adk_request_input', response });
+  },
+};
+
+test.each(Object.keys(ANSWERS) as (keyof typeof ANSWERS)[])(
+  'what a sensitive tool is told reaches it, and nothing of Temporal: %s [credential.secret] [input.request]',
+  async (way) => {
+    const [turn, request, waiting] = await asks('verify');
+    await ANSWERS[way](turn, request);
+    expect((await turn.result()).status).toBe('completed');
+    expect(used).toContainEqual({ number: sensitive[way] });
+    expect(await leaksOf(turn, waiting)).toEqual([]);
+    expect(JSON.stringify(await ANSWERS[way](turn, request))).toContain('duplicate');
+  },
+);
+
+test('an answer that does not fit a sensitive tool is refused without a word of it [credential.secret]', async () => {
+  const [turn, { requestId }, waiting] = await asks('verify');
+  const giving = (response: unknown) => client.approvals.provideInput({ requestId }, { response });
+  expect(await refusal(giving({ nummer: sensitive.answer }))).toContain('schema');
+  expect(await refusal(giving(sensitive.answer))).toContain('schema');
+  expect((await turn.pending()).map(({ status }) => status)).toEqual(['pending']);
+  await giving({ number: sensitive.answer });
+  expect(await leaksOf(turn, waiting)).toEqual([]);
+});
+
+test('a raw answer to a sensitive tool is refused in an update; in a signal it counts for nothing, and the log names the run [credential.secret]', async () => {
+  const leaked = plantedSecrets(['signalled', 'signalledReply']);
+  const [turn, { requestId }, waiting] = await asks('verify');
+  const update = (name: string, payload: object) => turn.handle.executeUpdate(name, { args: [payload] });
+  const message = (number: string) => {
+    const functionResponse = { id: requestId, name: 'adk_request_input', response: { number } };
+    return { messageId: 'm2', message: { role: 'user', parts: [{ functionResponse }] } };
+  };
+  const reason = await refusal(update('provideInput', { requestId, response: { number: sensitive.answer } }));
+  expect(reason).not.toContain(sensitive.answer);
+  await refusal(update('provideInput', { requestId, responseRef: sensitive.answer }));
+  await refusal(update('sendMessage', message(sensitive.repliedAnswer)));
+  expect(leaksIn(secrets, { ...waiting, ...(await placesOf(turn, 'behind the refusals')) })).toEqual([]);
+  await turn.handle.signal('provideInput', { requestId, response: { number: leaked.signalled } });
+  await turn.handle.signal('sendMessage', message(leaked.signalledReply));
+  const { runId } = await turn.handle.describe();
+  const warnings = () =>
+    logged.filter((line) => line.includes(`run ${runId}`) && line.includes('raw secret'));
+  await expect.poll(() => warnings().length).toBeGreaterThanOrEqual(2);
+  expect((await turn.pending()).map(({ status }) => status)).toEqual(['pending']);
+  await turn.handle.signal('interrupt', {});
+  await turn.result();
+  const { 'history in the end': _history, ...others } = await placesOf(turn, 'in the end');
+  const audit = Buffer.from(JSON.stringify(await client.approvals.audit(turn.names)));
+  const logs = Buffer.from(logged.join('\n'));
+  expect(leaksIn({ ...secrets, ...leaked }, { ...others, audit, logs })).toEqual([]);
+});
+
+test('an edit leaves sensitive arguments as they are, and is refused where it names one [credential.secret] [approval.edit]', async () => {
+  const args = { pin: sensitive.argument, amount: 5, note: 'rent' };
+  const [turn, { requestId }, waiting] = await asks('transfer', args);
+  const other = { amount: 4, pin: sensitive.payload };
+  const confirmed = true;
+  expect(await refusal(client.approvals.confirm({ requestId }, { confirmed, args: other }))).toContain('pin');
+  const update = turn.handle.executeUpdate('confirm', { args: [{ requestId, confirmed, args: other }] });
+  await refusal(update);
+  expect(leaksIn(secrets, await placesOf(turn, 'behind the refusals'))).toEqual([]);
+  const leaked = plantedSecrets(['signalled']);
+  await turn.signal({ requestId, confirmed, args: { amount: 4, pin: leaked.signalled } });
+  await expect.poll(() => logged.filter((line) => line.includes('raw secret')).length).toBeGreaterThan(0);
+  expect((await turn.pending()).map(({ status }) => status)).toEqual(['pending']);
+  await client.approvals.confirm({ requestId }, { confirmed, args: { amount: 4 } });
+  expect((await turn.result()).status).toBe('completed');
+  expect(used).toContainEqual({ pin: sensitive.argument, amount: 4 });
+  expect(used).not.toContainEqual(expect.objectContaining({ pin: leaked.signalled }));
   expect(await leaksOf(turn, waiting)).toEqual([]);
 });

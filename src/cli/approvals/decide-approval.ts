@@ -1,3 +1,4 @@
+import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
 import type { ConfirmOptions } from '../../client/approvals.ts';
 import type { Confirmed } from '../../client/steering.ts';
 import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
@@ -42,7 +43,12 @@ export async function decideApproval(
     assertDecidable(row, given);
     for (const line of questionLines(row)) output.note(line);
     if (given.args !== undefined) {
-      for (const line of changeLines(row.args, given.args, row.sensitive)) output.note(`  ${line}`);
+      for (const line of changeLines(
+        row.args,
+        argumentsToRun({ ...row, editedArgs: given.args }),
+        row.sensitive,
+      ))
+        output.note(`  ${line}`);
     }
     const confirm = decisionOf(decision, row, given);
     const attestation = approver && (await attestDecision(approver, row, { decision, ...given }));
@@ -104,6 +110,8 @@ function assertDecidable(row: ApprovalRow, { args }: GivenDecision): void {
       2,
     );
   }
+  const secret = args === undefined ? undefined : secretInEdit(row, args);
+  if (secret !== undefined) throw new CliError(`--args: ${secret}`, 2);
 }
 
 function decisionOf(decision: Decision, row: ApprovalRow, given: GivenDecision): ConfirmOptions {

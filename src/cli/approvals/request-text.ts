@@ -1,3 +1,4 @@
+import { argumentsToRun } from '../../approvals/edited-arguments.ts';
 import type { GateKind } from '../../protocol/gate.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
@@ -80,7 +81,9 @@ function questionBlocks(row: ApprovalRow): Block[] {
   return [
     ...(hint === '' ? [] : ([['hint', [visibleExcerpt(hint, LONGEST_HINT)]]] as Block[])),
     ['arguments', isEmpty ? ['(none)'] : argumentLines(args, sensitive)],
-    ...(editedArgs === undefined ? [] : ([['edited', changeLines(args, editedArgs, sensitive)]] as Block[])),
+    ...(editedArgs === undefined
+      ? []
+      : ([['edited', changeLines(args, argumentsToRun(row), sensitive)]] as Block[])),
     ...(payload === undefined ? [] : ([['payload', valueLines(payload)]] as Block[])),
     ...(kind === 'input' && responseSchema !== undefined
       ? ([['schema', valueLines(responseSchema)]] as Block[])

@@ -1,4 +1,5 @@
 import type { ApproverKey } from '../../approvals/approver-key.ts';
+import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { Confirmed } from '../../client/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
@@ -94,17 +95,23 @@ async function editedArguments(
   person: Person,
   typed: string,
 ): Promise<Record<string, unknown> | undefined> {
-  // Masked arguments would run as their masks.
-  const isMasked = Array.isArray(row.sensitive) ? row.sensitive.length > 0 : row.sensitive === true;
-  const begun = isMasked ? '' : JSON.stringify(row.args);
-  const json = typed || (await person.ask('all arguments, as JSON: ', begun));
+  const open = Object.entries(row.args).filter(([name]) => secretInEdit(row, { [name]: '' }) === undefined);
+  const isOpen = open.length === Object.keys(row.args).length;
+  const wanted = isOpen ? 'all arguments, as JSON: ' : 'all arguments that are not sensitive, as JSON: ';
+  const json = typed || (await person.ask(wanted, JSON.stringify(Object.fromEntries(open))));
   if (json === undefined || json.trim() === '') return undefined;
   const args = parsed(json);
   if (!isRecord(args)) {
     person.tell('arguments are a JSON object: { "name": value, … }');
     return undefined;
   }
-  for (const line of changeLines(row.args, args, row.sensitive)) person.tell(`  ${line}`);
+  const secret = secretInEdit(row, args);
+  if (secret !== undefined) {
+    person.tell(secret);
+    return undefined;
+  }
+  const edited = argumentsToRun({ ...row, editedArgs: args });
+  for (const line of changeLines(row.args, edited, row.sensitive)) person.tell(`  ${line}`);
   const isSure = /^y(es)?$/i.test((await person.ask('approve it so? y or n: '))?.trim() ?? '');
   return isSure ? args : undefined;
 }

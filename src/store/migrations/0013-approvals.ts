@@ -40,6 +40,7 @@ create table holdfast.approvals (
   edited_args json,
   answer_payload json,
   response json,
+  response_ref text,
   credential_ref text,
   begun_after int,
   primary key (request_id, session_id)
@@ -51,6 +52,17 @@ create index approvals_of_app on holdfast.approvals (app_key, status, since, req
 create index approvals_of_root on holdfast.approvals (root_workflow_id, since, request_id);
 create index approvals_pending on holdfast.approvals (since, request_id) where status = 'pending';
 create index approvals_open on holdfast.approvals (session_id, run_key) where status = 'pending';
+
+-- Answers that travel by reference: \`is_text\` until it is known what a text stands for.
+create table holdfast.responses (
+  session_id text collate "C" not null,
+  ref text collate "C" not null,
+  request_id text collate "C" not null,
+  response json not null,
+  is_text boolean not null,
+  primary key (ref, session_id)
+);
+create index responses_of_session on holdfast.responses (session_id);
 
 -- A row whose content can be dropped: only a digest of it is in the chain, salted, so that it can't be guessed from there.
 create function holdfast.audit_2(session text, kind text, facts jsonb, content json, entry text) returns void

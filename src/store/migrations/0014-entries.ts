@@ -63,7 +63,7 @@ begin
         ('requestId', e -> 'requestId'), ('entryId', e -> 'entryId'), ('at', e -> 'at'),
         ('by', e #> '{by,principal}'), ('verified', e #> '{by,verified}'), ('channel', e #> '{by,channel}'),
         ('attestation', e #> '{by,attestation}'), ('confirmed', e -> 'confirmed'),
-        ('credentialRef', e -> 'credentialRef')
+        ('credentialRef', e -> 'credentialRef'), ('responseRef', e -> 'responseRef')
       ) f (key, value) where json_typeof(f.value) <> 'null'
     ), (
       select json_object_agg(c.key, c.value) from (values
@@ -95,6 +95,10 @@ begin
     if not found then
       raise exception using errcode = 'HF002', message = format('request %s is not in the store', e ->> 'requestId');
     end if;
+    if e -> 'responseRef' is not null then
+      select (e::jsonb || jsonb_build_object('response', r.response))::json into strict e
+        from holdfast.responses r where r.ref = e ->> 'responseRef' and r.session_id = session;
+    end if;
     perform holdfast.audit_entry_1(a, e, entry);
     continue when a.status <> 'pending';
     of_kind := e ->> 'kind';
@@ -114,11 +118,13 @@ begin
       a.answer_payload := e -> 'payload';
       a.edited_args := e -> 'args';
       a.response := e -> 'response';
+      a.response_ref := e ->> 'responseRef';
       a.credential_ref := e ->> 'credentialRef';
     end if;
     update holdfast.approvals t set status = a.status, until = a.until, escalated_at = a.escalated_at,
         decided_at = a.decided_at, votes = a.votes, history = a.history, reason = a.reason, edited_args = a.edited_args,
-        answer_payload = a.answer_payload, response = a.response, credential_ref = a.credential_ref
+        answer_payload = a.answer_payload, response = a.response, response_ref = a.response_ref,
+        credential_ref = a.credential_ref
       where t.request_id = a.request_id and t.session_id = session;
   end loop;
 end $$;

@@ -75,6 +75,7 @@ begin
     delete from holdfast.runs t where t.session_id = one;
     delete from holdfast.inbox t where t.session_id = one;
     delete from holdfast.approvals t where t.session_id = one;
+    delete from holdfast.responses t where t.session_id = one;
     update holdfast.audit t set content = null, salt = null where t.session_id = one and t.content is not null;
     delete from holdfast.sessions t where t.id = one;
     perform holdfast.audit_1(one, 'deleted', json_build_object('events', events));

@@ -1,0 +1,39 @@
+import type { ApprovalRow } from '../store/store.ts';
+
+type Edited = Pick<ApprovalRow, 'args' | 'sensitive'>;
+
+/** What runs: the arguments that were shown, or what an approval has made of them. */
+export function argumentsToRun({
+  editedArgs,
+  ...shown
+}: Edited & Pick<ApprovalRow, 'editedArgs'>): Record<string, unknown> {
+  return editedArgs === undefined ? shown.args : withFixed(shown, editedArgs);
+}
+
+/** An edit with the sensitive arguments, which it leaves out: no secret travels with a decision. */
+export function withFixed(
+  { args, sensitive }: Edited,
+  edited: Record<string, unknown>,
+): Record<string, unknown> {
+  if (typeof sensitive === 'boolean') return edited;
+  const fixed = Object.entries(args).filter(([name]) => sensitive.includes(name));
+  return { ...edited, ...Object.fromEntries(fixed) };
+}
+
+/**
+ * Why an edit can't be sent: it names what is sensitive, and a decision goes through the history of Temporal.
+ *
+ * @returns undefined where it can; never quotes a value.
+ */
+export function secretInEdit(
+  { sensitive }: Pick<ApprovalRow, 'sensitive'>,
+  edited: Record<string, unknown>,
+): string | undefined {
+  if (sensitive === false) return undefined;
+  const why = 'and what a decision says is kept in the history of Temporal';
+  if (sensitive === true)
+    return `all arguments of this tool are sensitive, ${why}: approve it as it is, or reject it`;
+  const name = sensitive.find((each) => Object.hasOwn(edited, each));
+  if (name === undefined) return undefined;
+  return `the argument ${name} is sensitive, ${why}: leave it out, and it stays as it is, or reject the call`;
+}

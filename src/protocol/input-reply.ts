@@ -1,0 +1,37 @@
+/** What a function response in the form of `@google/adk` says to a question. */
+export interface InputReply {
+  response: unknown;
+  /** Text of a client that knows no other: JSON, unless the request's schema takes text. */
+  isText: boolean;
+}
+
+export function inputReplyOf(functionResponse: Record<string, unknown>): InputReply {
+  const { given } = unwrappedReply(functionResponse);
+  const [key, ...others] = Object.keys(given);
+  const isWrapped = others.length === 0 && (key === 'payload' || key === 'result' || key === 'response');
+  const response = isWrapped ? given[key as string] : given;
+  return { response, isText: typeof response === 'string' };
+}
+
+/** ADK's web client sends the JSON of a response as the only field of another one. */
+export function unwrappedReply(response: Record<string, unknown>): {
+  given: Record<string, unknown>;
+  isMalformed: boolean;
+} {
+  const [key, ...others] = Object.keys(response);
+  if (key !== 'response' || others.length > 0) return { given: response, isMalformed: false };
+  const { response: text } = response;
+  const parsed = typeof text === 'string' ? parsedJson(text) : text;
+  const isRecord = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  return isRecord
+    ? { given: parsed as Record<string, unknown>, isMalformed: false }
+    : { given: response, isMalformed: true };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
