@@ -70,6 +70,8 @@ export interface SettleCall {
   actions: CallActions;
   /** Sent behind the response: `inlineData` of a result that is media. */
   parts?: Part[];
+  /** The response is what is known by now: the call's job goes on, and will have another one. */
+  willContinue?: true;
   /** For the operator; never given to the model. */
   stack?: string;
 }

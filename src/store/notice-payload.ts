@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { JobProgress } from '../protocol/job.ts';
 import type { StoreNotice } from './store.ts';
 import { type Topic, topicText } from './topics.ts';
 
@@ -75,6 +76,14 @@ const FIELDS: { [Type in StoreNotice['type']]: Readonly<Record<string, 'string' 
   appended: { seq: 'number' },
   'call started': { runKey: 'string', callKey: 'string', tool: 'string', attempt: 'number' },
   'call settled': { runKey: 'string', callKey: 'string', tool: 'string', failed: 'boolean' },
+  job: {
+    runKey: 'string',
+    callKey: 'string',
+    tool: 'string',
+    jobId: 'string',
+    status: 'string',
+    mode: 'string',
+  },
   text: {
     runKey: 'string',
     step: 'number',
@@ -91,5 +100,12 @@ const FIELDS: { [Type in StoreNotice['type']]: Readonly<Record<string, 'string' 
 function isNotice(value: Record<string, unknown>): value is NoticeOfChannel & Record<string, unknown> {
   if (typeof value.type !== 'string' || !Object.hasOwn(FIELDS, value.type)) return false;
   const fields = FIELDS[value.type as StoreNotice['type']];
-  return Object.entries(fields).every(([name, type]) => typeof value[name] === type);
+  return (
+    Object.entries(fields).every(([name, type]) => typeof value[name] === type) &&
+    (value.type !== 'job' || value.progress === undefined || isProgress(value.progress))
+  );
+}
+
+function isProgress(value: unknown): value is JobProgress {
+  return typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'number';
 }

@@ -2,6 +2,7 @@ import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { ChainFence, StepOutcome, TurnIdentity, WaitingMessage } from '../protocol/step.ts';
 import type { InvocationOutcome, TurnRunConfig } from '../protocol/turn.ts';
+import type { JobOfMessage } from './job-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { DraftEvent, SessionUsage, StepUsage, StoredEvent } from './store.ts';
 

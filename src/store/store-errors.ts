@@ -93,3 +93,9 @@ export class NoSuchPlace extends StoreError {
   readonly code = 'HOLDFAST_NO_SUCH_PLACE';
   readonly retryable = false;
 }
+
+/** There is no such job: it was never begun, or its session was deleted. */
+export class UnknownJob extends StoreError {
+  readonly code = 'HOLDFAST_UNKNOWN_JOB';
+  readonly retryable = false;
+}

@@ -3,6 +3,7 @@ import type { Event } from '../events/event.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
 import type { ApprovalColumns } from './approval-row.ts';
 import type { CallActions } from './call-store.ts';
+import type { JobColumns } from './job-row.ts';
 import type { AuditRow } from './session-store.ts';
 import type { EventKind, InboxRow } from './store.ts';
 
@@ -10,6 +11,8 @@ import type { EventKind, InboxRow } from './store.ts';
 type BigInteger = ColumnType<string, number | undefined, number>;
 
 type ApprovalTimes = 'since' | 'until' | 'escalated_at' | 'decided_at';
+
+type JobTimes = 'since' | 'until' | 'heard_at' | 'ended_at' | 'polled_at';
 
 /** What the typed queries read. The SQL functions of `migrations` do the writing. */
 export interface Tables {
@@ -73,6 +76,16 @@ export interface Tables {
     until: BigInteger | null;
     escalated_at: BigInteger | null;
     decided_at: BigInteger | null;
+  };
+  'holdfast.jobs': Omit<JobColumns, JobTimes | 'delivered_seq'> & {
+    app_key: string;
+    user_key: string;
+    since: BigInteger;
+    until: BigInteger;
+    heard_at: BigInteger | null;
+    ended_at: BigInteger | null;
+    polled_at: BigInteger | null;
+    delivered_seq: BigInteger | null;
   };
   'holdfast.credentials': {
     user_key: string;

@@ -18,6 +18,7 @@ import { endedRequests } from './0017-ended-requests.ts';
 import { requesters } from './0018-requesters.ts';
 import { retriedRequests } from './0019-retried-requests.ts';
 import { keptActions } from './0020-kept-actions.ts';
+import { jobs } from './0021-jobs.ts';
 import { limits } from './0030-limits.ts';
 import { turnSlots } from './0031-turn-slots.ts';
 
@@ -49,6 +50,7 @@ export const migrations: readonly Migration[] = [
   { version: 18, name: 'requesters', sql: requesters },
   { version: 19, name: 'retried requests', sql: retriedRequests },
   { version: 20, name: 'kept actions', sql: keptActions },
+  { version: 21, name: 'jobs', sql: jobs },
   { version: 30, name: 'limits', sql: limits },
   { version: 31, name: 'turn slots', sql: turnSlots },
 ];

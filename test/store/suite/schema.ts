@@ -9,16 +9,19 @@ import { newNames, Turn, USAGE } from './turn.ts';
 const MOST_ROWS = 40;
 
 export function schemaSuite(store: () => PostgresStore): void {
-  test.each(['events', 'ledger'])('%s can be hash-partitioned by session [store.schema]', async (table) => {
-    const copy = `${table}_partitioned`;
-    await sql
-      .raw(
-        `create table holdfast.${copy} (like holdfast.${table} including all) partition by hash (session_id);
+  test.each(['events', 'ledger', 'jobs'])(
+    '%s can be hash-partitioned by session [store.schema]',
+    async (table) => {
+      const copy = `${table}_partitioned`;
+      await sql
+        .raw(
+          `create table holdfast.${copy} (like holdfast.${table} including all) partition by hash (session_id);
          create table holdfast.${copy}_0 partition of holdfast.${copy} for values with (modulus 2, remainder 0);
          drop table holdfast.${copy}`,
-      )
-      .execute(store().db);
-  });
+        )
+        .execute(store().db);
+    },
+  );
 
   test('no statement of a turn reads the session’s other turns, however often it was planned [store.read]', async () => {
     const names = newNames();
@@ -91,6 +94,7 @@ export function schemaSuite(store: () => PostgresStore): void {
       { table: 'holdfast.audit', indexes: 1 },
       { table: 'holdfast.events', indexes: 1 },
       { table: 'holdfast.inbox', indexes: 1 },
+      { table: 'holdfast.jobs', indexes: 1 },
       { table: 'holdfast.ledger', indexes: 1 },
       { table: 'holdfast.runs', indexes: 1 },
     ]);

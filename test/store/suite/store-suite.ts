@@ -18,6 +18,7 @@ import { healingSuite } from './healing.ts';
 import { inboxSuite } from './inbox.ts';
 import { inboxModelSuite } from './inbox-model.ts';
 import { inboxUploadSuite } from './inbox-uploads.ts';
+import { jobSuite } from './jobs.ts';
 import { mediaSuite } from './media.ts';
 import { mergedResponseSuite } from './merged-responses.ts';
 import { modelLimitSuite } from './model-limits.ts';
@@ -81,6 +82,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('ended requests', () => endedRequestSuite(store));
     describe('retried requests', () => retriedRequestSuite(store));
     describe('credentials', () => credentialSuite(store));
+    describe('jobs', () => jobSuite(store));
     describe('model limits', () => modelLimitSuite(store));
     describe('turn slots', () => turnSlotSuite(store));
     describe('races', () => raceSuite(store));

@@ -1,0 +1,80 @@
+import type { JobStatus } from '../protocol/job.ts';
+import type { Database } from './database.ts';
+import { jobRow } from './job-row.ts';
+import type { JobRow, JobStore, ListJobs } from './job-store.ts';
+import { storableText } from './json-text.ts';
+import { sessionKeys } from './session-key.ts';
+import { checkWhole } from './whole-number.ts';
+
+const DEFAULT_LIMIT = 100;
+const MOST_ROWS = 1_000;
+
+const RUNNING: readonly JobStatus[] = ['running'];
+
+const DELIVERY = 'select holdfast.job_delivery_1($1, $2) as delivery';
+
+type Delivery = Awaited<ReturnType<JobStore['jobDelivery']>>;
+
+export async function findJob(database: Database, jobId: string): Promise<JobRow | undefined> {
+  const [row] = await database.read(
+    jobsOf(database).where('j.job_id', '=', storableText(jobId)).limit(1).compile(),
+  );
+  return row && namedRow(row);
+}
+
+/** @throws TypeError where `limit` is no whole number */
+export async function listJobs(
+  database: Database,
+  { app, userId, sessionId, status = RUNNING, limit = DEFAULT_LIMIT, after }: ListJobs,
+): Promise<JobRow[]> {
+  checkWhole('limit', limit);
+  if (status.length === 0) return [];
+  let query = jobsOf(database);
+  if (app !== undefined && userId !== undefined && sessionId !== undefined) {
+    query = query.where('s.name_key', '=', sessionKeys({ app, userId, sessionId }).name);
+  } else {
+    if (app !== undefined && userId !== undefined) {
+      query = query.where('j.user_key', '=', sessionKeys({ app, userId, sessionId: '' }).user);
+    } else if (app !== undefined) {
+      query = query.where('j.app_key', '=', sessionKeys({ app, userId: '', sessionId: '' }).app);
+    } else if (userId !== undefined) {
+      query = query.where('s.user_id', '=', storableText(userId));
+    }
+    if (sessionId !== undefined) query = query.where('s.name', '=', storableText(sessionId));
+  }
+  query =
+    status.length === 1
+      ? query.where('j.status', '=', status[0] as JobStatus)
+      : query.where('j.status', 'in', status);
+  if (after !== undefined) {
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('j.since', 'j.job_id'), '>', tuple(String(after.since), storableText(after.jobId))),
+    );
+  }
+  const rows = await database.read(
+    query.orderBy('j.since').orderBy('j.job_id').limit(Math.min(limit, MOST_ROWS)).compile(),
+  );
+  return rows.map(namedRow);
+}
+
+export async function jobDelivery(
+  database: Database,
+  { session, jobId }: { session: string; jobId: string },
+): Promise<Delivery> {
+  const [row] = await database.query<{ delivery: Delivery }>(DELIVERY, [session, jobId]);
+  return (row as { delivery: Delivery }).delivery;
+}
+
+function jobsOf(database: Database) {
+  return database.db
+    .selectFrom('holdfast.jobs as j')
+    .innerJoin('holdfast.sessions as s', 's.id', 'j.session_id')
+    .selectAll('j')
+    .select(['s.app', 's.user_id', 's.name']);
+}
+
+type NamedRow = Awaited<ReturnType<ReturnType<typeof jobsOf>['executeTakeFirstOrThrow']>>;
+
+function namedRow(row: NamedRow): JobRow {
+  return jobRow(row, { app: row.app, userId: row.user_id, sessionId: row.name });
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from './database.ts';
+import { answeredJob, type JobAnswer } from './job-row.ts';
+import type { EndedJob, EndJob, JobRow, JobStore, NewJob } from './job-store.ts';
+import { jsonText, storableText } from './json-text.ts';
+import { UnknownJob } from './store-errors.ts';
+
+const OPEN = 'select holdfast.open_job_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as answer';
+const PARK = 'select holdfast.park_job_1($1, $2, $3, $4) as answer';
+const DETACH = 'select holdfast.detach_job_1($1, $2, $3) as answer';
+const AWAIT = 'select holdfast.await_job_1($1, $2, $3, $4, $5) as answer';
+const END = 'select holdfast.end_job_1($1, $2, $3, $4, $5, $6, $7, $8) as answer';
+const PROGRESS = 'select holdfast.progress_job_1($1, $2, $3, $4) as answer';
+const RECORD_POLL = 'select holdfast.record_poll_1($1, $2, $3, $4) as answer';
+
+/** A job as a write has left it. */
+export interface WrittenJob {
+  job: JobRow;
+  /** By this write. */
+  changed: boolean;
+}
+
+interface WriteAnswer {
+  of: JobAnswer;
+  changed: boolean;
+}
+
+export async function openJob(database: Database, job: NewJob): Promise<WrittenJob> {
+  const { workflowId, runId, activityId } = job.address;
+  const [row] = await database.query<{ answer: WriteAnswer }>(OPEN, [
+    job.session,
+    job.jobId,
+    job.runKey,
+    job.callKey,
+    storableText(job.callId),
+    storableText(job.tool),
+    storableText(job.agent),
+    workflowId,
+    runId,
+    activityId,
+    job.deadline,
+  ]);
+  return written((row as { answer: WriteAnswer }).answer);
+}
+
+export async function parkJob(
+  database: Database,
+  { session, jobId, attempt, intermediate }: Parameters<JobStore['parkJob']>[0],
+): Promise<WrittenJob | undefined> {
+  const [row] = await database.query<{ answer: WriteAnswer | null }>(PARK, [
+    session,
+    jobId,
+    attempt,
+    optionalJson(intermediate),
+  ]);
+  return row?.answer ? written(row.answer) : undefined;
+}
+
+export async function detachJob(
+  database: Database,
+  { session, jobId, intermediate }: Parameters<JobStore['detachJob']>[0],
+): Promise<WrittenJob> {
+  const [row] = await database.query<{ answer: WriteAnswer }>(DETACH, [
+    session,
+    jobId,
+    jsonText(intermediate),
+  ]);
+  return written((row as { answer: WriteAnswer }).answer);
+}
+
+export async function awaitJob(
+  database: Database,
+  { session, jobId, address }: Parameters<JobStore['awaitJob']>[0],
+): Promise<JobRow | undefined> {
+  const { workflowId, runId, activityId } = address;
+  const [row] = await database.query<{ answer: Pick<WriteAnswer, 'of'> | null }>(AWAIT, [
+    session,
+    jobId,
+    workflowId,
+    runId,
+    activityId,
+  ]);
+  return row?.answer ? answeredJob(row.answer.of) : undefined;
+}
+
+/** @throws UnknownJob */
+export async function endJob(database: Database, end: EndJob): Promise<EndedJob & WrittenJob> {
+  const { jobId, status, outcome, by, reason, claims } = end;
+  const [row] = await database.query<{ answer: (WriteAnswer & Omit<EndedJob, 'job'>) | null }>(END, [
+    storableText(jobId),
+    status,
+    jsonText(outcome.response),
+    outcome.failed,
+    by,
+    reason === undefined ? null : storableText(reason),
+    randomUUID(),
+    optionalJson(claims),
+  ]);
+  if (!row?.answer) throw unknown(jobId);
+  const { first, repeated } = row.answer;
+  return { ...written(row.answer), first, repeated };
+}
+
+/** @throws UnknownJob */
+export async function progressJob(
+  database: Database,
+  { jobId, value, message, intermediate, claims }: Parameters<JobStore['progressJob']>[0],
+): Promise<WrittenJob & { tells: boolean }> {
+  const [row] = await database.query<{ answer: (WriteAnswer & { tells: boolean }) | null }>(PROGRESS, [
+    storableText(jobId),
+    value === undefined && message === undefined ? null : jsonText({ value, message }),
+    optionalJson(intermediate),
+    optionalJson(claims),
+  ]);
+  if (!row?.answer) throw unknown(jobId);
+  return { ...written(row.answer), tells: row.answer.tells };
+}
+
+export async function recordPoll(
+  database: Database,
+  { session, jobId, error }: Parameters<JobStore['recordPoll']>[0],
+): Promise<JobRow> {
+  const [row] = await database.query<{ answer: Pick<WriteAnswer, 'of'> }>(RECORD_POLL, [
+    session,
+    jobId,
+    error === undefined ? null : storableText(error),
+    randomUUID(),
+  ]);
+  return answeredJob((row as { answer: Pick<WriteAnswer, 'of'> }).answer.of);
+}
+
+function written({ of, changed }: WriteAnswer): WrittenJob {
+  return { job: answeredJob(of), changed };
+}
+
+function optionalJson(value: unknown): string | null {
+  return value === undefined ? null : jsonText(value);
+}
+
+function unknown(jobId: string): UnknownJob {
+  return new UnknownJob(
+    `job ${JSON.stringify(jobId)} is not in the store: it was never begun, or its session was deleted`,
+  );
+}
