@@ -1,0 +1,23 @@
+/** What is wrong with a job's token. */
+export type TokenProblem = 'malformed' | 'unknown key' | 'forged' | 'expired' | 'other job';
+
+const TEXTS: Readonly<Record<TokenProblem, string>> = {
+  malformed: 'it is no token of a job: give `context.job.token` as it was',
+  'unknown key':
+    'it is signed by an unknown key: this process has not the key of HOLDFAST_CREDENTIAL_KEYS that made it',
+  forged: 'its signature does not fit',
+  expired: 'it has expired, a week after the deadline of its job',
+  'other job': 'it is for another job',
+};
+
+/** Somebody who speaks for a job has no right to. Never quotes the token. */
+export class JobTokenRefused extends Error {
+  readonly code = 'HOLDFAST_JOB_TOKEN_REFUSED';
+  override readonly name = 'JobTokenRefused';
+  readonly problem: TokenProblem;
+
+  constructor(problem: TokenProblem) {
+    super(`the job's token is refused: ${TEXTS[problem]}`);
+    this.problem = problem;
+  }
+}
