@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Command } from './command.ts';
+import { Command } from '../terminal/command.ts';
 import { euros } from './euros.ts';
 import { Payments, paymentsFile } from './payments.ts';
 import { keyFileOf, makeKeys } from './people.ts';

@@ -12,6 +12,8 @@ export interface CommandOptions {
   margin?: string;
   /** Prints nothing: neither the command nor its output. */
   quiet?: boolean;
+  /** Lines are typed into it. */
+  typed?: boolean;
 }
 
 /** A `holdfast` command in a process of its own, as somebody at a terminal would have typed it. */
@@ -22,11 +24,11 @@ export class Command {
   readonly #out: string[] = [];
   readonly #all: string[] = [];
 
-  constructor(words: readonly string[], { env = {}, margin = '  ', quiet = false }: CommandOptions = {}) {
+  constructor(words: readonly string[], { env = {}, margin = '  ', quiet = false, typed = false }: CommandOptions = {}) {
     if (!quiet) console.log(`$ npx holdfast ${words.map(quoted).join(' ')}`);
     this.#child = spawn(process.execPath, [binary, ...words], {
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [typed ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
     const read = (stream: Readable | null, to: string[]) => {
       if (stream === null) return;
@@ -45,6 +47,10 @@ export class Command {
   /** What it has printed on standard output. */
   get output(): string {
     return this.#out.join('\n');
+  }
+
+  type(line: string): void {
+    this.#child.stdin?.write(`${line}\n`);
   }
 
   /** Waits until so many of its lines match. */
