@@ -30,7 +30,7 @@ function checkOptions(options: RunOptions): void {
   if (problem !== undefined) throw new CliError(`--message-id: ${problem}`, 2);
 }
 
-/** Of a turn that waits for people, where the command doesn't. */
+/** Of a turn that waits for people or for a job, where the command doesn't. */
 const WAITING = 3;
 
 /** `holdfast run`: one turn to its end. Returns the exit code. */
@@ -38,7 +38,11 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
   const given = givenMessage(options);
   checkOptions(options);
   const approver = readApprover(options);
-  const held = heldPrinter(options.json ? jsonPrinter() : terminalPrinter());
+  const held = heldPrinter(
+    options.json
+      ? jsonPrinter()
+      : terminalPrinter(process.stdout, process.stderr, { folder: options.folder }),
+  );
   const { printer } = held;
   const loaded = await loadAgents(file);
   const agent = chooseAgent(file, loaded, options.agent);
@@ -73,8 +77,8 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
   try {
     const outcome = await answered({ file, loaded, turn, options, printer, printed, desk, interrupted });
     if (outcome === undefined) return 130;
-    if (outcome === 'waiting') {
-      printer.note(`the turn waits for people, and is kept; follow it with: ${resumeCommand}`);
+    if (typeof outcome === 'string') {
+      printer.note(`the turn ${outcome}, and is kept; follow it with: ${resumeCommand}`);
       return WAITING;
     }
     desk.close();

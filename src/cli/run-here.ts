@@ -5,13 +5,14 @@ import { offerGemini } from '../testing/offer-gemini.ts';
 import { lineLogger } from './environment/line-logger.ts';
 import { type Environment, openEnvironment } from './environment/open-environment.ts';
 import { folderLogger, installRuntime } from './environment/worker-logs.ts';
+import { tellJobsGoingOn } from './jobs-going-on.ts';
 import { othersWaiting, runTurn } from './run-turn.ts';
 import { messagesText, type RunningCommand, type TurnLeft } from './running-command.ts';
 
 /** Somebody has pressed Ctrl-C and waits: running tools get a moment, and another attempt later. Milliseconds. */
 const SHUTDOWN_GRACE = 1_000;
 
-/** With a worker of this process. Undefined where it was interrupted, `waiting` where it is left waiting for people. */
+/** With a worker of this process. Undefined where it was interrupted, what it waits for where it is left waiting. */
 export async function runHere(
   { file, loaded, turn, options, printer, printed, desk, interrupted }: RunningCommand,
   ownership: FolderOwnership | undefined,
@@ -38,10 +39,11 @@ export async function runHere(
       workflowUrl(temporal, workflowId, runId || undefined);
     const running = runTurn(client, turn, { taskQueue, linkOf, printer, printed, desk });
     const outcome = await Promise.race([running, interrupted.happened, desk.left, failed]);
-    if (outcome === undefined || outcome === 'waiting') return outcome;
+    if (outcome === undefined || typeof outcome === 'string') return outcome;
     const others = await othersWaiting(client, turn);
     if (others > 0)
       printer.note(`${messagesText(others)} in this session: answered by the next command with this file`);
+    await tellJobsGoingOn(client, turn, printer, 'the next command with this file');
     return outcome;
   } finally {
     await environment?.close({ stopServer: options.stopServer ?? false });

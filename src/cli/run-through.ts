@@ -6,6 +6,7 @@ import type { GatewayAbout } from '../gateway/about.ts';
 import { CliError } from './cli-error.ts';
 import type { ReachedOwner } from './environment/folder-access.ts';
 import { taskQueueFor } from './environment/places.ts';
+import { tellJobsGoingOn } from './jobs-going-on.ts';
 import { othersWaiting, runTurn } from './run-turn.ts';
 import { messagesText, type RunningCommand, type TurnLeft } from './running-command.ts';
 
@@ -16,7 +17,7 @@ const LOAD_PATIENCE = 15_000;
 const POLL = 200;
 
 /**
- * Through the gateway of the process that owns the folder. Undefined where it was interrupted, `waiting` where it is left waiting for people.
+ * Through the gateway of the process that owns the folder. Undefined where it was interrupted, what it waits for where it is left waiting.
  *
  * @throws GatewayUnreachable where that process has ended; CliError where it serves other agents.
  */
@@ -47,9 +48,10 @@ export async function runThrough(
   const linkOf = (workflowId: string, runId: string) => workflowUrl(about, workflowId, runId || undefined);
   const running = runTurn(api, turn, { taskQueue, linkOf, printer, printed, desk });
   const outcome = await Promise.race([running, interrupted.happened, desk.left]);
-  if (outcome === undefined || outcome === 'waiting') return outcome;
+  if (outcome === undefined || typeof outcome === 'string') return outcome;
   const others = await othersWaiting(api, turn);
   if (others > 0) printer.note(`${messagesText(others)} in this session: answered by ${owner}`);
+  await tellJobsGoingOn(api, turn, printer, owner);
   return outcome;
 }
 

@@ -5,6 +5,7 @@ import type { TurnHandle } from '../client/turn-handle.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import { CliError } from './cli-error.ts';
 import type { GateDesk } from './gates/gate-desk.ts';
+import { printParkedJobs } from './jobs-going-on.ts';
 import { printItem } from './print-item.ts';
 import type { Printer } from './printer.ts';
 
@@ -57,8 +58,9 @@ export async function runTurn(
     printer.started({ ...turn, link: linkOf(handle.workflowId, handle.runId) });
     printed.begun = true;
   }
-  // It may wait behind a turn that waits for people.
-  if (handle.disposition === 'sent') desk.waits();
+  // It may wait behind a turn that waits, or wait already.
+  if (handle.disposition !== 'started') desk.waits();
+  if (handle.disposition === 'attached') await printParkedJobs(api, turn, printer);
   await print(handle, printer, printed, desk);
   const outcome = await handle.result();
   if ((printed.seq ?? 0) < outcome.events.to) {

@@ -9,6 +9,7 @@ import { describeError } from '../cli-error.ts';
 import { GateDesk } from '../gates/gate-desk.ts';
 import { ChatQuestion } from './chat-question.ts';
 import type { DevView } from './dev-view.ts';
+import { type LateTurn, LateTurns } from './late-turns.ts';
 
 export interface ChatOptions {
   client: HoldfastApi;
@@ -52,6 +53,8 @@ export class Chat {
   readonly question: ChatQuestion;
   readonly quit: () => void;
   readonly reload: () => void;
+  /** Turns of the session that nobody has sent a message for. */
+  readonly late: LateTurns;
   /** The session that messages go to. */
   names: SessionNames;
   agent: string | undefined;
@@ -80,6 +83,11 @@ export class Chat {
     this.quit = options.onQuit;
     this.reload = options.onReload;
     this.#onBusy = options.onBusy;
+    this.late = new LateTurns({
+      client: options.client,
+      began: (late) => this.#showLate(late),
+      failed: (error) => options.view.problem(describeError(error)),
+    });
   }
 
   /** Whether a turn runs, or a message is on its way. */
@@ -190,6 +198,7 @@ export class Chat {
     try {
       for await (const item of itemsOf(turn)) {
         this.#remember(item);
+        this.late.heard(names, item);
         this.view.item(item);
         desk.heard(item);
       }
@@ -202,6 +211,15 @@ export class Chat {
     } finally {
       desk.close();
     }
+  }
+
+  #showLate({ turn, names, job }: LateTurn): void {
+    if (names.sessionId !== this.names.sessionId) {
+      this.view.note(`  ${job.jobId} has come to session ${names.sessionId}; /session goes there`);
+      return;
+    }
+    this.view.note(`  ${job.tool}: its job ${job.jobId} has ended, and the model is told`);
+    void this.#show(false, async () => ({ turn, names, text: `(${job.jobId} has ended)` }));
   }
 
   #deskOf(names: SessionNames): GateDesk {

@@ -63,7 +63,15 @@ export function startConversation({
   } else {
     input = pipedInput(pipedLines(chat, end, (line) => given.view.note(line)));
   }
-  return { ended, interrupt, close: () => input?.close() };
+  void chat.late.join(chat.names);
+  return {
+    ended,
+    interrupt,
+    close() {
+      chat.late.close();
+      input?.close();
+    },
+  };
 }
 
 /** Resolves when all that a line has brought about is shown; false where it did not come to a good end. */

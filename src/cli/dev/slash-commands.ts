@@ -6,10 +6,12 @@ import type { StoredEvent } from '../../store/store.ts';
 import { spanText } from '../approvals/span-text.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
+import { progressWords } from '../jobs/job-text.ts';
 import { ago, cutJson, printable, tableLines, tokensText } from '../sessions/shown-values.ts';
 import { transcriptLines, withHidden } from '../sessions/transcript.ts';
 import type { Chat } from './chat.ts';
 import { answer, approve, reject, showWaiting } from './gate-commands.ts';
+import { cancelJob, isJobId, showJobs } from './job-commands.ts';
 import { durationText } from './turn-text.ts';
 
 interface SlashCommand {
@@ -80,8 +82,8 @@ const COMMANDS: readonly SlashCommand[] = [
   },
   {
     name: 'cancel',
-    argument: '<call>',
-    does: 'cancels one call of the turn that runs',
+    argument: '<call>|<job>',
+    does: 'cancels one call of the turn that runs, or a job',
     steers: true,
     completes: (chat) => chat.calls,
     run: cancel,
@@ -108,6 +110,7 @@ const COMMANDS: readonly SlashCommand[] = [
     steers: true,
     run: answer,
   },
+  { name: 'jobs', does: 'shows the jobs of this session that go on', steers: true, run: showJobs },
   { name: 'ui', does: 'shows the page of this session in the Temporal UI', run: showLink },
   {
     name: 'reload',
@@ -198,6 +201,7 @@ async function changeSession(chat: Chat, argument: string): Promise<true> {
   if (argument === '') return answered(chat, [`  ${chat.names.sessionId}`]);
   const sessionId = argument === 'new' ? newSessionId() : argument;
   chat.names = { ...chat.names, sessionId };
+  void chat.late.join(chat.names);
   const session = await chat.client.sessions.get({ ...chat.names, numRecentEvents: 4 });
   if (session === undefined) return answered(chat, [`  session ${sessionId}: new`]);
   return answered(chat, [`  session ${sessionId}: ${session.seq} events`, ...eventLines(session.events)]);
@@ -266,7 +270,7 @@ function changeAgent(chat: Chat, argument: string): true {
 async function showStatus(chat: Chat): Promise<true> {
   const status = await chat.client.status(chat.names);
   if (status === undefined) return answered(chat, ['  no turn runs']);
-  const { agent = 'agent', step, running, waiting, queued, usage } = status;
+  const { agent = 'agent', step, running, waiting, jobs, queued, usage } = status;
   return answered(chat, [
     `  ${status.status}: ${agent}, step ${step}, ${usage.modelCalls} model calls, ${usage.totalTokens} tokens`,
     ...running.map(
@@ -274,6 +278,10 @@ async function showStatus(chat: Chat): Promise<true> {
     ),
     ...waiting.map(
       ({ requestId, tool, since }) => `  ${tool} ${requestId} waits since ${spanText(Date.now() - since)}`,
+    ),
+    ...jobs.map(
+      ({ jobId, tool, since, progress }) =>
+        `  ${tool} waits for ${jobId} since ${spanText(Date.now() - since)}${progress === undefined ? '' : `: ${progressWords(progress)}`}`,
     ),
     ...(queued > 0 ? [`  ${queued} messages wait`] : []),
   ]);
@@ -285,7 +293,8 @@ async function interrupt(chat: Chat, argument: string): Promise<boolean> {
   return true;
 }
 
-async function cancel(chat: Chat, argument: string): Promise<true> {
+async function cancel(chat: Chat, argument: string): Promise<boolean> {
+  if (isJobId(argument)) return await cancelJob(chat, argument);
   const receipt = await chat.client.cancelCall(chat.names, { callKey: openCall(chat, argument) });
   return answered(chat, [receipt.confirmed ? `  cancelling ${receipt.callKey}` : `  ${receipt.reason}`]);
 }
