@@ -22,7 +22,7 @@ interface KnownCall {
 
 /**
  * Who answers whom in a transcript: merged responses by run and step, responses that came by other events by the call's id on
- * the wire, of which the latest counts. Semantics: `getContents` of `@google/adk` 2.0.0, but that one event may answer the
+ * the wire, of which the latest counts, an outcome before any update (`willContinue`). Semantics: `getContents` of `@google/adk` 2.0.0, but that one event may answer the
  * calls of several there fails the request, and that what users said beside an answer is lost with the next one.
  */
 export class Answers {
@@ -101,7 +101,10 @@ export class Answers {
         rest.push(...retoldResponse(authorOf(call.event) ?? '', response), ...behind);
         continue;
       }
-      this.#lateOf(call.event).responses.set(call.place, [response, ...behind.filter(isMedia)]);
+      const { responses } = this.#lateOf(call.event);
+      if (!isOutdated(response, responses.get(call.place)?.[0])) {
+        responses.set(call.place, [response, ...behind.filter(isMedia)]);
+      }
       rest.push(...behind.filter((part) => !isMedia(part)));
       if (last === undefined || call.event.seq > last.seq) last = call.event;
     }
@@ -129,6 +132,15 @@ function noteCalls(calls: Map<string, KnownCall>, event: TranscriptEvent, isOwn:
     if (functionCall.id) calls.set(functionCall.id, { event, place, isOwn });
     place += 1;
   }
+}
+
+/** An update that was overtaken by the outcome. */
+function isOutdated(response: Part, known: Part | undefined): boolean {
+  return (
+    response.functionResponse?.willContinue === true &&
+    known !== undefined &&
+    known.functionResponse?.willContinue !== true
+  );
 }
 
 function isMedia(part: Part): boolean {

@@ -22,12 +22,15 @@ export interface GeminiCall {
 
 /**
  * The SDK's parameters for a request, made of copies: the SDK rewrites tool declarations and schemas in place. The Gemini API
- * refuses labels and names of files, so they are left out for it, as `@google/adk` 2.0.0 does.
+ * refuses labels and names of files, so they are left out for it, as `@google/adk` 2.0.0 does; Vertex AI refuses that a response is to be
+ * followed by others, and the Gemini API ignores it, so neither is told.
  */
 export function geminiParameters(llmRequest: LlmRequest, call: GeminiCall): GenerateContentParameters {
   const { config = {} } = llmRequest;
   const { labels, ...settings } = config;
-  const contents = call.vertexai ? llmRequest.contents : withoutNames(llmRequest.contents);
+  const contents = withParts(llmRequest.contents, (part) =>
+    withoutContinuing(call.vertexai ? part : withoutNames(part)),
+  );
   const toolConfig = wholeCalls(config.toolConfig);
   return {
     model: call.model,
@@ -63,25 +66,30 @@ function httpOptions(
 }
 
 /** Contents are shared and frozen: those that change are copied. */
-function withoutNames(contents: Content[]): Content[] {
-  if (!contents.some(({ parts }) => parts?.some(isNamed))) return contents;
-  return contents.map((content) =>
-    content.parts?.some(isNamed) ? { ...content, parts: content.parts.map(withoutName) } : content,
-  );
+function withParts(contents: Content[], change: (part: Part) => Part): Content[] {
+  const changed = contents.map((content) => {
+    const parts = content.parts?.map(change);
+    const isSame = parts?.every((part, index) => part === content.parts?.[index]) ?? true;
+    return isSame ? content : { ...content, ...(parts && { parts }) };
+  });
+  return changed.every((content, index) => content === contents[index]) ? contents : changed;
 }
 
-function isNamed({ inlineData, fileData }: Part): boolean {
-  return inlineData?.displayName !== undefined || fileData?.displayName !== undefined;
-}
-
-function withoutName(part: Part): Part {
-  if (!isNamed(part)) return part;
+function withoutNames(part: Part): Part {
   const { inlineData, fileData, ...rest } = part;
+  if (inlineData?.displayName === undefined && fileData?.displayName === undefined) return part;
   return {
     ...rest,
     ...(inlineData && { inlineData: unnamed(inlineData) }),
     ...(fileData && { fileData: unnamed(fileData) }),
   };
+}
+
+function withoutContinuing(part: Part): Part {
+  const { functionResponse } = part;
+  if (functionResponse?.willContinue === undefined) return part;
+  const { willContinue: _, ...response } = functionResponse;
+  return { ...part, functionResponse: response };
 }
 
 function unnamed<Data extends { displayName?: string }>({ displayName: _, ...data }: Data) {

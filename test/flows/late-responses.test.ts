@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
 import { CallIds } from '../../src/flows/call-ids.ts';
@@ -113,6 +114,74 @@ describe('late responses', () => {
     expect(contents.at(-1)).toEqual(
       user(response('pay', 'paid', 'call-1'), text('be patient'), text('there:'), text('that was it')),
     );
+  });
+
+  describe('of a job', () => {
+    const update = (value: string): Part => ({
+      functionResponse: { ...response('pay', value, 'call-1').functionResponse, willContinue: true },
+    });
+    const outcome = response('pay', 'paid', 'call-1');
+    const ordered = [message(text('pay')), asked('a', pay), answered('a', update('ordered'))];
+    const told = (...events_: Draft[]) => contentsOf(events(...ordered, ...events_), ROOT);
+    const responsesIn = (contents: readonly Content[]) =>
+      contents.flatMap(({ parts = [] }) => parts.filter(({ functionResponse }) => functionResponse));
+
+    test('what its tool returned first is replaced by updates, these by each other, all by the outcome [job.updates]', () => {
+      const updates = [message(update('a third')), said(text('a third')), message(update('two thirds'))];
+      expect(responsesIn(told())).toEqual([update('ordered')]);
+      expect(responsesIn(told(...updates.slice(0, 1)))).toEqual([update('a third')]);
+      expect(responsesIn(told(...updates))).toEqual([update('two thirds')]);
+      expect(told(...updates, message(outcome))).toEqual([user(text('pay')), model(pay), user(outcome)]);
+    });
+
+    test('an update behind the outcome is none any more, whatever came between [job.updates]', () => {
+      for (const between of [[], [said(text('done'))], [said(text('done')), message(text('thanks'))]]) {
+        const contents = told(message(outcome), ...between, message(update('two thirds')));
+        expect(responsesIn(contents)).toEqual([outcome]);
+      }
+      expect(told(message(outcome, update('two thirds'))).at(-1)).toEqual(user(outcome));
+    });
+
+    test('outcomes that were put right: the last counts, as ever [contents.late]', () => {
+      const other = response('pay', 'paid back', 'call-1');
+      expect(responsesIn(told(message(outcome), said(text('done')), message(other)))).toEqual([other]);
+    });
+
+    test('in any order of updates and talk one response stands there: the outcome, or the newest update [job.updates]', () => {
+      const step = fc.oneof(
+        fc.string({ minLength: 1 }).map((value) => ({ update: value })),
+        fc.constant({ outcome: true }),
+        fc.constant({ talk: true }),
+      );
+      fc.assert(
+        fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+          const said_ = steps.map((each) => {
+            if ('update' in each) return message(update(each.update));
+            return 'outcome' in each ? message(outcome) : message(text('hello'));
+          });
+          const newest = steps.findLast((each) => 'update' in each);
+          const expected = steps.some((each) => 'outcome' in each)
+            ? outcome
+            : update(newest !== undefined && 'update' in newest ? newest.update : 'ordered');
+          const contents = told(...said_);
+          expect(responsesIn(contents)).toEqual([expected]);
+          expect(contents.flatMap(({ parts = [] }) => parts.filter((part) => part.functionCall))).toEqual([
+            pay,
+          ]);
+        }),
+      );
+    });
+
+    test('of another agent each is retold, in the order of events, without what only programs read [contents.others]', () => {
+      const other = { agent: 'billing', include: 'default' } as const;
+      const all = events(...ordered, message(update('a third')), message(outcome));
+      const words = contentsOf(all, other).flatMap(({ parts = [] }) => parts.map((part) => part.text));
+      expect(words.filter((line) => line?.includes('returned'))).toEqual(
+        ['ordered', 'a third', 'paid'].map(
+          (value) => `[root] tool \`pay\` returned result: {"value":"${value}"}`,
+        ),
+      );
+    });
   });
 
   test("a response to one of several calls stands among its siblings', in call order, each with its own media [contents.late] [contents.pairs]", () => {

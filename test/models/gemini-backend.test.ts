@@ -58,6 +58,38 @@ test('to Vertex AI they are sent [request.build]', async () => {
   expect(sent).toMatchObject({ contents: named.contents, labels: named.config.labels });
 });
 
+const going = (willContinue: boolean) => ({
+  contents: [
+    { role: 'user', parts: [{ text: 'Order it' }] },
+    { role: 'model', parts: [{ functionCall: { name: 'order', args: {} } }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'order', response: { s: 'on' }, willContinue } }] },
+  ],
+});
+
+test.each([true, false])(
+  'whether a response is followed by others (%s) is sent to neither backend; the request keeps it [job.detach]',
+  async (willContinue) => {
+    const told = [{ functionResponse: { name: 'order', response: { s: 'on' } } }];
+    await using gemini = await startGeminiStandIn({ script: [text('ok')] });
+    const llmRequest = request(structuredClone(going(willContinue)));
+    await ask(geminiAt(gemini.url), llmRequest);
+    expect(gemini.refusals).toEqual([]);
+    expect((gemini.requests[0]?.body.contents as unknown[] | undefined)?.at(-1)).toEqual({
+      role: 'user',
+      parts: told,
+    });
+    expect(llmRequest).toMatchObject(going(willContinue));
+    const sent: unknown[] = [];
+    const fetch = async (_input: unknown, init?: RequestInit) => {
+      sent.push(JSON.parse(String(init?.body)));
+      return Response.json({ candidates: [{ content: { parts: [{ text: 'ok' }] }, finishReason: 'STOP' }] });
+    };
+    const model = new Gemini({ vertexai: true, apiKey: 'k', httpOptions: { fetch: fetch as never } });
+    await ask(model, llmRequest);
+    expect(sent).toMatchObject([{ contents: [{}, {}, { parts: told }] }]);
+  },
+);
+
 test('a model knows its backend, as given or as the environment says [agent.outputSchema]', () => {
   vi.stubEnv('GOOGLE_GENAI_USE_ENTERPRISE', undefined);
   vi.stubEnv('GOOGLE_GENAI_USE_VERTEXAI', 'true');
