@@ -11,6 +11,7 @@ import { GatewayApprovals } from './gateway-approvals.ts';
 import { GatewayConnection, type GatewayConnectionOptions } from './gateway-connection.ts';
 import { GatewayCredentials } from './gateway-credentials.ts';
 import { GatewayError } from './gateway-errors.ts';
+import { GatewayJobs } from './gateway-jobs.ts';
 import { sessionPath, turnPath, withQuery } from './gateway-paths.ts';
 import { GatewaySessions } from './gateway-sessions.ts';
 import { gatewayStream } from './gateway-stream.ts';
@@ -40,6 +41,7 @@ export class GatewayClient implements HoldfastApi {
   readonly sessions: GatewaySessions;
   readonly approvals: GatewayApprovals;
   readonly credentials: GatewayCredentials;
+  readonly jobs: GatewayJobs;
 
   /** @throws TypeError for a url that is none. */
   constructor(options: GatewayClientOptions) {
@@ -47,6 +49,7 @@ export class GatewayClient implements HoldfastApi {
     this.sessions = new GatewaySessions(this.#connection);
     this.approvals = new GatewayApprovals(this.#connection);
     this.credentials = new GatewayCredentials(this.#connection);
+    this.jobs = new GatewayJobs(this.#connection);
   }
 
   /** What the gateway says of itself. */
@@ -61,12 +64,13 @@ export class GatewayClient implements HoldfastApi {
    * @throws RequestNotPending, RequestNotFound, AmbiguousRequest, DecisionRefused where it answers requests.
    */
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
-    const { app, userId, sessionId, message, policy, agent, stateDelta, runConfig, attestation } = given;
+    const { app, userId, sessionId, message, policy, agent, stateDelta, runConfig } = given;
+    const { attestation, priority } = given;
     const names = { app, userId, sessionId };
     const messageId = given.messageId ?? randomUUID();
     turnPath(names, messageId, 'sendMessage');
     checkDepth({ message, stateDelta });
-    const body = { messageId, message, policy, agent, stateDelta, runConfig, attestation };
+    const body = { messageId, message, policy, agent, stateDelta, runConfig, attestation, priority };
     const sent = `${sessionPath(names, 'sendMessage')}/messages`;
     const told = await this.#connection.askAgain<ToldTurn>(sent, { method: 'POST', body });
     // What answers requests is for a turn that another message began.

@@ -6,6 +6,7 @@ import {
   InvalidCredential,
   InvalidCredentialKeys,
 } from '../credentials/credential-errors.ts';
+import { JobTokenRefused, type TokenProblem } from '../jobs/job-token-refused.ts';
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 import {
@@ -34,6 +35,8 @@ import {
   UnknownCall,
 } from './client-errors.ts';
 import { GatewayError } from './gateway-errors.ts';
+import { InvalidJob, JobHasEnded, JobNotFound } from './job-errors.ts';
+import type { JobAnswer } from './jobs.ts';
 
 /** What the gateway tells of an error. */
 export interface ToldError {
@@ -44,6 +47,8 @@ export interface ToldError {
   request?: EndedRequest;
   /** Of those that fit what was named. */
   requestIds?: readonly string[];
+  /** Of progress that came after its job's end. */
+  job?: JobAnswer;
 }
 
 type ErrorClass = new (message: string) => Error & { readonly code: string };
@@ -55,6 +60,8 @@ const CLASSES: readonly ErrorClass[] = [
   MessageTooLarge,
   NoAnswer,
   RequestNotFound,
+  InvalidJob,
+  JobNotFound,
   StoreNeeded,
   TurnRunning,
   UnknownCall,
@@ -80,6 +87,8 @@ const TELLING = new Map<string, (told: ToldError) => Error>([
     new DecisionRefused('').code,
     ({ message, receipt }) => new DecisionRefused(message, receipt as DecisionReceipt | undefined),
   ],
+  [new JobHasEnded('').code, ({ message, job }) => new JobHasEnded(message, job)],
+  [new JobTokenRefused('malformed').code, ({ message }) => jobTokenRefused(message)],
   [new CredentialKeyMissing().code, () => new CredentialKeyMissing()],
   [new InvalidCredential('', '').code, ({ message }) => invalidCredential(message)],
   [new RequestNotPending('').code, ({ message, request }) => new RequestNotPending(message, request)],
@@ -92,6 +101,13 @@ const RUN_ENDS: ReadonlyMap<string, (message: string) => Error> = new Map([
   ['HOLDFAST_RUN_TERMINATED', (message) => new TerminatedFailure(message)],
   ['HOLDFAST_RUN_FAILED', (message) => ApplicationFailure.nonRetryable(message)],
 ]);
+
+const TOKEN_PROBLEMS: readonly TokenProblem[] = ['unknown key', 'forged', 'expired', 'other job'];
+
+function jobTokenRefused(message: string): JobTokenRefused {
+  const told = TOKEN_PROBLEMS.find((problem) => new JobTokenRefused(problem).message === message);
+  return new JobTokenRefused(told ?? 'malformed');
+}
 
 function invalidCredential(message: string): InvalidCredential {
   const at = message.indexOf(': ');
@@ -113,13 +129,14 @@ export function errorOf(told: ToldError, status: number): Error {
 /** What an error answer's body, or an error event, tells; undefined where it is none of the gateway's. */
 export function toldError(body: unknown): ToldError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const { code, message, receipt, request, requestIds } = body as Record<string, unknown>;
+  const { code, message, receipt, request, requestIds, job } = body as Record<string, unknown>;
   if (typeof code !== 'string' || typeof message !== 'string') return undefined;
   return {
     code,
     message,
     ...(isObject(receipt) ? { receipt: receipt as unknown as MessageReceipt | DecisionReceipt } : {}),
     ...(isObject(request) ? { request: request as unknown as EndedRequest } : {}),
+    ...(isObject(job) ? { job: job as unknown as JobAnswer } : {}),
     ...(Array.isArray(requestIds) ? { requestIds: requestIds.map(String) } : {}),
   };
 }

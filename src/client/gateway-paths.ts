@@ -1,4 +1,5 @@
 import type { SessionNames } from '../store/session-names.ts';
+import { checkJobId } from './check-job.ts';
 import { InvalidTurn } from './client-errors.ts';
 import { checkText, turnNamesOf } from './turn-names.ts';
 
@@ -34,6 +35,12 @@ export function appSessionsPath(app: string, method: string): string {
 /** @throws InvalidTurn */
 export function requestPath(requestId: string, method: string): string {
   return pathOf`/v1/approvals/${inPath({ requestId }, method)}`;
+}
+
+/** @throws InvalidJob */
+export function jobPath(jobId: string, method: string): string {
+  checkJobId(jobId, method);
+  return pathOf`/v1/jobs/${jobId}`;
 }
 
 /** @throws InvalidTurn */

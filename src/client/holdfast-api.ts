@@ -5,6 +5,7 @@ import type { Approvals } from './approvals.ts';
 import type { ClientSessions } from './client-sessions.ts';
 import type { Credentials } from './credentials.ts';
 import type { FollowOptions } from './follow-events.ts';
+import type { Jobs } from './jobs.ts';
 import type { OutgoingMessage } from './outgoing-turn.ts';
 import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './steering.ts';
 import type { StreamItem } from './stream-item.ts';
@@ -25,6 +26,8 @@ export interface HoldfastApi {
   readonly approvals: Approvals;
   /** Secrets of users, for tools. */
   readonly credentials: Credentials;
+  /** Jobs of long-running calls: listed, ended, told of. */
+  readonly jobs: Jobs;
   sendMessage(message: OutgoingMessage): Promise<TurnHandle>;
   /** Undefined where nobody has heard of the message. Sends nothing. */
   turn(message: SentMessage): Promise<TurnHandle | undefined>;

@@ -5,6 +5,7 @@ import type { SessionNames, StoredEvent } from '../store/store.ts';
 import { ClientApprovals } from './client-approvals.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
 import { ClientCredentials } from './client-credentials.ts';
+import { ClientJobs } from './client-jobs.ts';
 import { ClientSessions } from './client-sessions.ts';
 import { deliverUploaded } from './deliver-uploaded.ts';
 import { findTurn } from './find-turn.ts';
@@ -43,12 +44,15 @@ export class HoldfastClient implements HoldfastApi {
   readonly approvals: ClientApprovals;
   /** Secrets of users, for tools; needs the store and keys. */
   readonly credentials: ClientCredentials;
+  /** Jobs of long-running calls: listed, ended, told of. Needs the store. */
+  readonly jobs: ClientJobs;
 
   constructor(options: HoldfastClientOptions) {
     this.#context = contextOf(options);
     this.sessions = new ClientSessions(this.#context);
     this.approvals = new ClientApprovals(this.#context);
     this.credentials = new ClientCredentials(this.#context);
+    this.jobs = new ClientJobs(this.#context);
   }
 
   /**

@@ -6,7 +6,9 @@ export {
 } from '../credentials/credential-errors.ts';
 export type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
 export { type AuthCredential, AuthCredentialTypes } from '../events/auth-credential.ts';
+export { JobTokenRefused } from '../jobs/job-token-refused.ts';
 export type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
+export type { JobProgress, JobReceipt, JobStatus, WaitingJob } from '../protocol/job.ts';
 export type {
   CancelReceipt,
   InterruptReceipt,
@@ -25,7 +27,14 @@ export type {
   TurnUsage,
 } from '../protocol/turn.ts';
 export type { AuditRow } from '../store/session-store.ts';
-export type { ApprovalRow, AuditedRequest, ListApprovals, StoredCredential } from '../store/store.ts';
+export type {
+  ApprovalRow,
+  AuditedRequest,
+  JobRow,
+  ListApprovals,
+  ListJobs,
+  StoredCredential,
+} from '../store/store.ts';
 export type {
   Approvals,
   ConfirmOptions,
@@ -59,6 +68,16 @@ export { GatewayClient, type GatewayClientOptions } from './gateway-client.ts';
 export { GatewayError, GatewayUnreachable } from './gateway-errors.ts';
 export type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 export { HoldfastClient } from './holdfast-client.ts';
+export { InvalidJob, JobNotFound } from './job-errors.ts';
+export type {
+  CompleteJob,
+  FailJob,
+  JobAnswer,
+  JobSpeaker,
+  Jobs,
+  OwnJob,
+  ProgressJob,
+} from './jobs.ts';
 export type { Receipt } from './message-receipt.ts';
 export type { OutgoingMessage } from './outgoing-turn.ts';
 export type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions, Unconfirmed } from './steering.ts';

@@ -26,9 +26,11 @@ export interface ProgressJob extends JobSpeaker {
 
 /** What became of an order about a job, and the job by now: whoever comes late learns the outcome that counts. */
 export interface JobAnswer extends JobReceipt {
-  /** Without what only operators see, where a token spoke. */
   outcome?: { response: Record<string, unknown>; failed: boolean };
 }
+
+/** A job as the service sees that does it. */
+export type OwnJob = Pick<JobRow, 'jobId' | 'status' | 'progress' | 'outcome'>;
 
 /** Jobs of long-running calls, whichever way they are reached. */
 export interface Jobs {
@@ -38,10 +40,16 @@ export interface Jobs {
    * @throws InvalidTurn
    */
   list(list?: ListJobs): Promise<JobRow[]>;
-  /** Undefined where there is none. */
-  get(jobId: string, speaker?: JobSpeaker): Promise<JobRow | undefined>;
   /**
-   * Ends a job with its result. The first outcome counts; later ones are answered with it, as `known`.
+   * Undefined where there is none, or its call has not begun it yet. Who speaks by its token sees of it what is the job's own.
+   *
+   * @throws JobTokenRefused, InvalidJob
+   */
+  get(jobId: string, speaker?: { token?: undefined }): Promise<JobRow | undefined>;
+  get(jobId: string, speaker: JobSpeaker): Promise<OwnJob | undefined>;
+  /**
+   * Ends a job with its result. The first outcome counts; later ones are answered with it, as `known`, an equal one as `duplicate`.
+   * Works with no worker up, and with Temporal down: the outcome is kept, and told as soon as that can be.
    *
    * @throws JobNotFound, JobTokenRefused, InvalidJob
    * @example
@@ -55,7 +63,7 @@ export interface Jobs {
    */
   fail(jobId: string, options: FailJob): Promise<JobAnswer>;
   /**
-   * Tells how far a job has got.
+   * Tells how far a job has got, or that it goes on. After its end it is `refused`, with the outcome.
    *
    * @throws as {@link complete}
    */

@@ -50,6 +50,13 @@ export interface OutgoingMessage extends SessionNames {
    * requester may not decide about it, nobody may.
    */
   attestation?: string;
+  /**
+   * Which of several turns' work the workers do first: Temporal's priority key, from 1 (first) to 5, of the turn's model calls, tools
+   * and jobs.
+   *
+   * @default 3
+   */
+  priority?: number;
 }
 
 /** A turn in the forms in which it crosses Temporal. */
@@ -97,6 +104,10 @@ export async function outgoingTurn(
     const problem = `${attestation.length} characters, at most ${LONGEST_ATTESTATION} are allowed`;
     throw invalid('attestation', problem);
   }
+  const priority = given.priority ?? undefined;
+  if (priority !== undefined && !(isWhole(priority) && priority >= 1 && priority <= 5)) {
+    throw invalid('priority', 'expected 1 (first), 2, 3, 4, 5 (last) or nothing');
+  }
   const { session, messageId } = names;
   const message = await sealedReplies(context, session, given.message);
   const withDelta = stateDelta === undefined ? {} : { stateDelta };
@@ -122,6 +133,7 @@ export async function outgoingTurn(
     ...(runConfig === undefined ? {} : { runConfig }),
     ...activeTrace(),
     ...(attestation === undefined ? {} : { attestation }),
+    ...(priority === undefined ? {} : { priority }),
   };
   return {
     names,

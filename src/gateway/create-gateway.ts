@@ -10,6 +10,7 @@ import { credentialRoutes } from './routes/credential-routes.ts';
 import { documentRoutes } from './routes/document-routes.ts';
 import { eventRoutes } from './routes/event-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
+import { jobRoutes } from './routes/job-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { steeringRoutes } from './routes/steering-routes.ts';
 import { turnRoutes } from './routes/turn-routes.ts';
@@ -52,6 +53,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   approvalRoutes(app, setting);
   auditRoutes(app, setting);
   credentialRoutes(app, setting);
+  jobRoutes(app, setting);
   documentRoutes(app, setting);
   app.notFound(unknownRoute(app, options.access));
   app.onError((error, context) => {

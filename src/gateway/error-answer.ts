@@ -2,6 +2,8 @@ import { isGrpcServiceError, WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { HTTPException } from 'hono/http-exception';
 import type { EndedRequest } from '../client/client-errors.ts';
+import type { JobHasEnded } from '../client/job-errors.ts';
+import type { JobAnswer } from '../client/jobs.ts';
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 import { RequestRefused } from './gateway-errors.ts';
@@ -22,6 +24,8 @@ export interface ErrorBody {
     request?: EndedRequest;
     /** Of those that fit what was named. */
     requestIds?: readonly string[];
+    /** Of progress that came after its job's end: what that came to. */
+    job?: JobAnswer;
   };
 }
 
@@ -48,6 +52,10 @@ const RULES: readonly Rule[] = [
   { code: 'HOLDFAST_UNKNOWN_CALL', status: 404 },
   { code: 'HOLDFAST_REQUEST_NOT_FOUND', status: 404 },
   { code: 'HOLDFAST_INVALID_CREDENTIAL', status: 400 },
+  { code: 'HOLDFAST_INVALID_JOB', status: 400 },
+  { code: 'HOLDFAST_JOB_TOKEN_REFUSED', status: 401 },
+  { code: 'HOLDFAST_JOB_NOT_FOUND', status: 404 },
+  { code: 'HOLDFAST_JOB_ENDED', status: 409 },
   { code: 'HOLDFAST_REQUEST_NOT_PENDING', status: 409 },
   { code: 'HOLDFAST_AMBIGUOUS_REQUEST', status: 409 },
   { code: 'HOLDFAST_DECISION_REFUSED', status: 409 },
@@ -77,7 +85,13 @@ const RULES: readonly Rule[] = [
 const RULE_OF = new Map(RULES.map((rule) => [rule.code, rule]));
 
 /** A program may hold two copies of the package, whose classes are not each other's. */
-const TELLING = new Set(['MessageRejected', 'DecisionRefused', 'RequestNotPending', 'AmbiguousRequest']);
+const TELLING = new Set([
+  'MessageRejected',
+  'DecisionRefused',
+  'RequestNotPending',
+  'AmbiguousRequest',
+  'JobHasEnded',
+]);
 
 const TEMPORAL_AWAY: Rule = {
   code: 'HOLDFAST_TEMPORAL_UNREACHABLE',
@@ -105,6 +119,11 @@ const UNEXPECTED: Rule = {
   message: 'something went wrong: the gateway’s log has more under this request id',
 };
 
+const HEADERS_OF: Partial<Record<ErrorStatus, Readonly<Record<string, string>>>> = {
+  401: { 'www-authenticate': 'Bearer' },
+  503: { 'retry-after': '1' },
+};
+
 /** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE: what passes. */
 const PASSING = new Set([1, 4, 8, 14]);
 
@@ -122,7 +141,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   return {
     status: rule.status,
     body,
-    headers: rule.status === 503 ? { 'retry-after': '1' } : {},
+    headers: HEADERS_OF[rule.status] ?? {},
     unexpected: rule.status === 500 || rule.status === 503,
   };
 }
@@ -157,10 +176,12 @@ function messageOf(error: unknown): string {
 function toldBeside(error: unknown): Partial<ErrorBody['error']> {
   if (!(error instanceof Error) || !TELLING.has(error.name)) return {};
   const { receipt, request, requestIds } = error as Partial<ErrorBody['error']>;
+  const { answer: job } = error as Partial<JobHasEnded>;
   return {
     ...(receipt === undefined ? {} : { receipt }),
     ...(request === undefined ? {} : { request }),
     ...(requestIds === undefined ? {} : { requestIds }),
+    ...(job === undefined ? {} : { job }),
   };
 }
 

@@ -9,7 +9,12 @@ import { refuseInvalid } from './request-problems.ts';
 export interface GatewayEnv {
   /** Of Node's server; absent in process. */
   Bindings: Partial<HttpBindings> | undefined;
-  Variables: { requestId: string; principal: Principal };
+  Variables: {
+    requestId: string;
+    principal: Principal;
+    /** Of who speaks for a job by its own token, in place of a principal. */
+    jobToken?: string;
+  };
 }
 
 export type GatewayHono = OpenAPIHono<GatewayEnv>;

@@ -14,6 +14,7 @@ const TAGS = [
   { name: 'Turns', description: 'A turn goes from a message to its final answer.' },
   { name: 'Events', description: 'What was said and done in a session.' },
   { name: 'Approvals', description: 'What waits for a person, and the record of it.' },
+  { name: 'Jobs', description: 'Jobs of long-running calls, which end after the call has returned.' },
   { name: 'Credentials', description: 'Secrets of users, for tools.' },
   { name: 'Steering', description: 'What is done to a session, and to the turn that runs.' },
 ];
@@ -23,6 +24,12 @@ export function openApiDocument(app: GatewayHono, version: string): OpenApiDocum
   const isNamed = definitions.some((each) => each.type === 'component' && each.name === 'token');
   if (!isNamed) {
     app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
+    app.openAPIRegistry.registerComponent('securitySchemes', 'jobToken', {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: 'The token of one job, good for that job only.',
+    });
   }
   return app.getOpenAPI31Document({
     openapi: '3.1.0',

@@ -72,7 +72,7 @@ function subjectOfPath({ req }: GatewayContext): Subject {
   return subjectOf({ app: req.param('app'), userId: req.param('user') });
 }
 
-function accessRequestOf({ req, env }: GatewayContext): AccessRequest {
+export function accessRequestOf({ req, env }: GatewayContext): AccessRequest {
   const incoming = env?.incoming;
   return {
     method: req.method,

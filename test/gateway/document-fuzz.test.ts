@@ -38,11 +38,26 @@ const approval = {
   },
   ...{ path: ['desk'], hint: 'Pay?', args: {}, argsDigest: 'd', terms: {}, since: 1, votes: [] },
 };
-const approvals = new Proxy({}, { get: (_none, name) => (name === 'get' ? async () => approval : reached) });
-const PARTS: readonly unknown[] = ['sessions', 'credentials'];
-const client = new Proxy(
+const job = {
+  ...{ jobId: 'x', app: 'shop', userId: 'ada', sessionId: 's1', session: 's-1', invocationId: 'e-1' },
+  ...{ runKey: 'e-1', callKey: 'e-1.1.0', callId: 'call_0', tool: 'order', agent: 'desk' },
+  ...{
+    status: 'running',
+    mode: 'parked',
+    since: 1,
+    until: 2,
+    polls: { notYet: 0, failed: 0, failedInARow: 0 },
+  },
+};
+const showing = (row: object) =>
+  new Proxy({}, { get: (_none, name) => (name === 'get' ? async () => row : reached) });
+const [approvals, jobs] = [showing(approval), showing(job)];
+const PARTS: Record<string | symbol, unknown> = { approvals, jobs };
+const client: object = new Proxy(
   {},
-  { get: (_none, name) => (name === 'approvals' ? approvals : PARTS.includes(name) ? client : reached) },
+  {
+    get: (_none, name) => PARTS[name] ?? (name === 'sessions' || name === 'credentials' ? client : reached),
+  },
 );
 const { gateway, send, lines } = stubGateway(client as HoldfastApi);
 

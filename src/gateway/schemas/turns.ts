@@ -4,6 +4,7 @@ import type { TurnResult, TurnStatus } from '../../protocol/turn.ts';
 import { expected } from '../request-problems.ts';
 import { CONTENT } from './events.ts';
 import { bodyOf, name, record, text } from './fields.ts';
+import { PROGRESS } from './jobs.ts';
 
 /** Bounds of numbers that JavaScript can tell apart, which zod heeds and doesn't document. */
 const SAFE = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
@@ -89,6 +90,20 @@ export const TURN_STATUS = z
       )
       .optional()
       .openapi({ description: 'Requests that people have not answered yet.' }),
+    jobs: z
+      .array(
+        z.looseObject({
+          jobId: z.string(),
+          callKey: z.string(),
+          callId: z.string(),
+          tool: z.string(),
+          progress: PROGRESS.optional(),
+          since: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
+          until: z.number().openapi({ description: 'Its deadline.' }),
+        }),
+      )
+      .optional()
+      .openapi({ description: 'Jobs that calls of the turn wait for.' }),
     queued: z.int().openapi({ description: 'Messages that wait for this one’s end.' }),
     usage: USAGE,
   })
@@ -173,6 +188,12 @@ export const SEND_MESSAGE = bodyOf({
     )
     .nullish(),
   attestation: text('A compact JWS that proves who sends it.').nullish(),
+  priority: z
+    .int({ error: expected('a whole number from 1 to 5') })
+    .min(1, { error: expected('a whole number from 1 to 5') })
+    .max(5, { error: expected('a whole number from 1 to 5') })
+    .nullish()
+    .openapi({ default: 3, description: 'Whose work the workers do first: 1 comes before 5.' }),
 }).openapi('SendMessage');
 
 export const RECEIPT = z
@@ -189,6 +210,10 @@ export const RECEIPT = z
       .array(z.looseObject({ requestId: z.string(), status: z.string() }))
       .optional()
       .openapi({ description: 'What became of the answers to requests that the message carried.' }),
+    jobs: z
+      .array(z.looseObject({ jobId: z.string(), status: z.string(), job: z.string() }))
+      .optional()
+      .openapi({ description: 'What became of the responses to calls that wait for their jobs.' }),
   })
   .openapi('Receipt');
 

@@ -1,0 +1,60 @@
+import { JobNotFound } from '../client/job-errors.ts';
+import type { Permission } from './access.ts';
+import type { GatewayContext, GatewayMiddleware, RouteSetting } from './gateway-app.ts';
+import { RequestRefused } from './gateway-errors.ts';
+import { accessRequestOf, authenticated, demand } from './screen.ts';
+import { takeBody } from './take-body.ts';
+
+/** Bytes of a job's body, at most. */
+const MOST_BYTES = 10 * 1024 * 1024;
+
+const SECURITY: Record<string, string[]>[] = [{ token: [] }, { jobToken: [] }];
+
+/** A compact JWS. */
+const TOKEN = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
+
+/**
+ * As `guarded`, of what is done to one job: let through are those who may do it to the session of the job, and whoever has the job's
+ * own token, which opens this job and nothing else.
+ */
+export function ownOrGuarded(setting: RouteSetting, permission: Permission) {
+  const { bodyLimit = MOST_BYTES } = setting.options;
+  return {
+    middleware: [ownOrPermitted(setting, permission), takeBody(Math.min(MOST_BYTES, bodyLimit))],
+    security: SECURITY,
+    'x-holdfast-permission': permission,
+  };
+}
+
+/** The token of the job that a request's path names, which was found to be good; undefined where somebody else asks. */
+export function speakerOf(context: GatewayContext): { token?: string } {
+  const token = context.get('jobToken');
+  return token === undefined ? {} : { token };
+}
+
+function ownOrPermitted({ options }: RouteSetting, permission: Permission): GatewayMiddleware {
+  const { access, client } = options;
+  return async (context, next) => {
+    const jobId = context.req.param('jobId') ?? '';
+    const principal = await access.authenticate(accessRequestOf(context));
+    const token = principal === 'unauthenticated' ? tokenOf(context) : undefined;
+    if (token === undefined) {
+      const missing = () => new JobNotFound('there is no such job');
+      const known = await authenticated(access, context);
+      const job = await client.jobs.get(jobId);
+      if (job === undefined) throw missing();
+      demand(known, permission, { names: { app: job.app, userId: job.userId }, missing });
+    } else {
+      // Before anything of the body is read; a job that its call has not begun yet has no row.
+      await client.jobs.get(jobId, { token });
+      context.set('jobToken', token);
+    }
+    await next();
+  };
+}
+
+function tokenOf(context: GatewayContext): string | undefined {
+  const { headers, repeated } = accessRequestOf(context);
+  if (repeated.has('authorization')) throw new RequestRefused('unauthenticated');
+  return TOKEN.exec(headers.get('authorization') ?? '')?.[1];
+}
