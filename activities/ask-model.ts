@@ -1,5 +1,6 @@
 import { CallbackFailed } from '../src/agents/callback-failed.ts';
 import { type BuiltRequest, buildRequest, type RequestSite } from '../src/flows/build-request.ts';
+import type { LlmRequest } from '../src/models/llm-request.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import { ModelError } from '../src/models/model-errors.ts';
 import type { DraftEvent } from '../src/store/store.ts';
@@ -13,8 +14,8 @@ export interface ModelQuestion {
   stream: boolean;
   /** Told of partial responses as they come, as callbacks have left them; never after the attempt has ended. */
   onPartial?: ((response: LlmResponse) => void) | undefined;
-  /** Runs what asks the model. */
-  asking: (ask: () => Promise<LlmResponse>) => Promise<LlmResponse>;
+  /** Runs what asks the model, unless it must not be asked now. */
+  asking: (request: LlmRequest, ask: () => Promise<LlmResponse>) => Promise<LlmResponse>;
 }
 
 /** What a question has come to. */
@@ -57,6 +58,11 @@ export class ModelExchange {
     return this.#asked;
   }
 
+  /** As it was asked, or would have been; undefined until it is built. */
+  get request(): LlmRequest | undefined {
+    return this.#built?.request;
+  }
+
   /** @throws AnswerLost, OutOfTime, and what building the request, callbacks and the model throw. */
   async answer(): Promise<ModelAnswer> {
     const { site, callbacks, time } = this.#question;
@@ -89,7 +95,7 @@ export class ModelExchange {
 
   async #ask(built: BuiltRequest): Promise<ModelAnswer> {
     const { asking, callbacks, time } = this.#question;
-    const response = await asking(() => {
+    const response = await asking(built.request, () => {
       this.#asked = true;
       return time.race(this.#lastResponse(built), (problem) => this.#late(problem));
     });

@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import type { AppSettings } from '../src/agents/app-settings.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { timeLeft } from '../src/flows/budgets.ts';
@@ -14,13 +15,23 @@ import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
 import { withEndedGates } from './ended-gates.ts';
 import { LiveText } from './live-text.ts';
 import { type CallPlace, reportUnexpected } from './logging.ts';
+import { restsUnopened, toldToRest } from './model-rest.ts';
 import { responseOf } from './model-step.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { type OpenedUnder, openStep } from './open-step.ts';
 import { requesterOf } from './requester.ts';
+import { RestingModels } from './resting-models.ts';
 import { stepInput } from './step-input.ts';
 import type { OpenStep } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
+import { awaitTurnSlot, freeTurnSlot } from './turn-quota.ts';
+
+interface StepAttempt {
+  input: CallModelInput;
+  current: Attempt;
+  place: CallPlace;
+  resting: RestingModels;
+}
 
 type BegunStep = OpenedUnder & { opened: Exclude<OpenedStep, { kind: 'behind' }> };
 
@@ -28,6 +39,7 @@ type BegunStep = OpenedUnder & { opened: Exclude<OpenedStep, { kind: 'behind' }>
 export function callModel(
   dependencies: ActivityDependencies,
 ): (input: CallModelInput) => Promise<StepOutcome | StepBehind> {
+  const resting = new RestingModels();
   return (input) => {
     const { identity, invocationId, step, agent } = input;
     const place: CallPlace = {
@@ -38,7 +50,7 @@ export function callModel(
       agent,
     };
     return attempt(
-      (current) => new CallModel(dependencies, input, current, place).run(),
+      (current) => new CallModel(dependencies, { input, current, place, resting }).run(),
       reportUnexpected(dependencies, place),
     );
   };
@@ -52,8 +64,11 @@ class CallModel {
   readonly #place: CallPlace;
   readonly #report: StepReport;
 
-  constructor(dependencies: ActivityDependencies, input: CallModelInput, current: Attempt, place: CallPlace) {
+  readonly #resting: RestingModels;
+
+  constructor(dependencies: ActivityDependencies, { input, current, place, resting }: StepAttempt) {
     this.#dependencies = dependencies;
+    this.#resting = resting;
     this.#input = input;
     this.#current = current;
     this.#place = place;
@@ -63,6 +78,8 @@ class CallModel {
   async run(): Promise<StepOutcome | StepBehind> {
     const { store, transcripts } = this.#dependencies;
     const { message: _message, stateDelta: _delta, runConfig, ...position } = this.#input;
+    this.#checkRest();
+    await awaitTurnSlot(this.#dependencies, this.#input, this.#place);
     const known = transcripts.known(position);
     let opening: OpenedUnder;
     try {
@@ -87,7 +104,10 @@ class CallModel {
     } catch (error) {
       const lost = error instanceof MessageConflict || error instanceof Unstorable;
       // The turn ends with this, and those that wait behind it go on.
-      if (lost && this.#input.identity !== undefined) return this.#refused(error);
+      if (lost && this.#input.identity !== undefined) {
+        await freeTurnSlot(this.#dependencies, this.#input);
+        return this.#refused(error);
+      }
       throw error;
     }
     const { opened, fence } = opening;
@@ -96,6 +116,7 @@ class CallModel {
       this.#place.app = opened.names.app;
       this.#place.sessionId = opened.names.sessionId;
       this.#report.opened(opened);
+      this.#resting.learn(opened.limits);
     }
     const told = this.#told({ opened, fence });
     if (opened.kind === 'finished') {
@@ -115,6 +136,14 @@ class CallModel {
       live.drop();
       throw error;
     }
+  }
+
+  /** Where nothing but a model that rests could answer, not even the store is asked. */
+  #checkRest(): void {
+    // A first step brings its message into the store, and what an earlier attempt has recorded must not wait.
+    if (this.#input.identity !== undefined || activityInfo().attempt > 1) return;
+    const rests = restsUnopened(this.#resting, this.#dependencies.deployment, this.#input.agent);
+    if (rests !== undefined) throw toldToRest(this.#dependencies, this.#place, rests);
   }
 
   /** Who has sent the message; that of a queued one is in the store. */
@@ -244,6 +273,7 @@ class CallModel {
       asked: this.#asked(opened, agent.name, agent.canonicalModel.model),
       transcript,
       live,
+      resting: this.#resting,
     });
   }
 

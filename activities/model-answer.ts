@@ -6,6 +6,7 @@ import { eventActionsOf } from '../src/flows/event-actions-of.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../src/flows/step-draft.ts';
 import { draftFromResponse, type GivenResponse } from '../src/flows/step-response.ts';
 import { NO_USAGE, ONE_CALL, usageOf } from '../src/flows/step-usage.ts';
+import { limitKeyOf } from '../src/models/limit-key.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
 import { isRecord, kindOf } from '../src/schema/kind-of.ts';
@@ -17,6 +18,7 @@ import type { ToolEdit } from '../src/tools/turn-tools.ts';
 import { AnswerLost, type ModelAnswer, ModelExchange } from './ask-model.ts';
 import { mayWait, prepareCalls } from './gate-calls.ts';
 import { ModelCallbacks } from './model-callbacks.ts';
+import { checkRest, hasAnswered, ModelRests, restedStep, sharedLimit } from './model-rest.ts';
 import { failureOf, logFailed, retriedUnlessLast, toldOf } from './step-failures.ts';
 import type { StepParts } from './step-parts.ts';
 import { OutOfTime } from './step-time.ts';
@@ -28,8 +30,11 @@ import { OutOfTime } from './step-time.ts';
  * @throws what has the step tried again.
  */
 export async function draftFromModel(step: StepParts, before: NewEvent[]): Promise<StepDraft> {
-  const exchange = exchangeOf(step);
+  const callbacks = callbacksOf(step);
+  const exchange = exchangeOf(step, callbacks);
   try {
+    // Whoever sees requests may answer them in the model's place.
+    if (!callbacks.seeRequests) checkRest(step.resting, limitKeyOf(step.agent.canonicalModel));
     return await draftFromAnswer(step, before, await exchange.answer(), { isAsked: exchange.asked });
   } catch (error) {
     if (step.current.signal.aborted) throw step.current.aborted();
@@ -37,17 +42,27 @@ export async function draftFromModel(step: StepParts, before: NewEvent[]): Promi
   }
 }
 
-function exchangeOf(step: StepParts): ModelExchange {
-  const { agent, code, context, live, opened, plugins, report, settings, time, toolEdits, transcript } = step;
+function callbacksOf({ code, context }: StepParts): ModelCallbacks {
+  return new ModelCallbacks(code, () => context.shared());
+}
+
+function exchangeOf(step: StepParts, callbacks: ModelCallbacks): ModelExchange {
+  const { agent, context, live, opened, plugins, report, resting, settings, time, toolEdits } = step;
   const stream = step.runConfig.streamingMode === 'sse';
   const followed = stream && !agent.durable.sensitive;
   return new ModelExchange({
     site: { agent, init: context.init, plugins, toolFactories: settings.toolFactories, toolEdits },
-    callbacks: new ModelCallbacks(code, () => context.shared()),
+    callbacks,
     time,
     stream,
     onPartial: followed ? (response) => live.add(agent.name, response) : undefined,
-    asking: (ask) => report.asking(agent, opened, transcript, ask),
+    async asking(request, ask) {
+      const key = limitKeyOf(agent.canonicalModel, request.model);
+      checkRest(resting, key);
+      const response = await report.asking(agent, opened, step.transcript, ask);
+      hasAnswered(step, key);
+      return response;
+    },
   });
 }
 
@@ -131,13 +146,15 @@ async function draftFromFailure(
   if (error instanceof AnswerLost) return lost(step, before, error);
   // An outage is nobody's failure.
   if (error instanceof StoreError) throw error;
+  if (error instanceof ModelRests) throw await restedStep(step, error);
   if (error instanceof OutOfTime) {
     return draftFromError(asked, error, { usage: exchange.asked ? ONE_CALL : NO_USAGE, events: before });
   }
   const failure = failureOf(error, exchange.asked);
   const usage = { ...ONE_CALL, modelCalls: failure.modelCalls };
   report.failed(opened, asked, failure.code);
-  await retriedUnlessLast(step, failure);
+  const key = limitKeyOf(step.agent.canonicalModel, exchange.request?.model);
+  await retriedUnlessLast(step, await sharedLimit(step, key, failure));
   if (failure.error !== undefined) {
     // What the model has begun to say is no part of another one's answer.
     step.live.drop();

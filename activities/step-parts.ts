@@ -15,6 +15,7 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf } from './deployment.ts';
 import type { LiveText } from './live-text.ts';
 import type { CallPlace } from './logging.ts';
+import type { RestingModels } from './resting-models.ts';
 import { StepTime } from './step-time.ts';
 import type { StepReport } from './telemetry/step-report.ts';
 import { UserCode } from './user-code.ts';
@@ -35,6 +36,7 @@ export interface GivenStep {
   asked: AskedStep;
   transcript: Transcript;
   live: LiveText;
+  resting: RestingModels;
 }
 
 /** What the parts of a step work with. */

@@ -28,6 +28,8 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`approval` of an app': [['src/agents/approval-settings.ts', 'AppApprovalOptions']],
   '`approval.issuers` of an app': [['src/approvals/issuer.ts', 'Issuer']],
   '`budgets.turn` and `budgets.session`': [['src/agents/budget-limits.ts', 'BudgetLimits']],
+  '`limits` of an app': [['src/agents/limit-settings.ts', 'Limits']],
+  '`limits.runningTurns`': [['src/agents/limit-settings.ts', 'RunningTurns']],
   '`prices`, for each model': [['src/agents/price-table.ts', 'ModelPrice']],
   '`runConfig` of a message or an app': [['src/protocol/turn.ts', 'TurnRunConfig']],
   '`new LoggingPlugin`, behind its name': [['src/plugins/logging-plugin.ts', 'LoggingPluginOptions']],

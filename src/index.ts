@@ -22,6 +22,7 @@ export type {
   SingleOnModelErrorCallback,
   SingleOnToolErrorCallback,
 } from './agents/callbacks.ts';
+export type { Limits, ResolvedLimits, RunningTurns } from './agents/limit-settings.ts';
 export {
   type AgentDurableOptions,
   type InstructionProvider,

@@ -19,6 +19,14 @@ export interface CallFacts {
   tool: string;
 }
 
+/** The app is unknown to steps that wait before the store was asked, the agent to turns that have not begun. */
+export interface LimitFacts {
+  app: string;
+  agent: string;
+  kind: 'model' | 'turns';
+  name: string;
+}
+
 type Labels = Readonly<Record<string, string>>;
 
 /** A price is fractional, and Temporal's counters are whole: millionths of the price table's unit. */
@@ -43,6 +51,7 @@ export class TurnMetrics {
   readonly #callTime;
   readonly #failures;
   readonly #requests;
+  readonly #limitWaits;
 
   constructor(meter: MetricMeter) {
     this.#meter = meter;
@@ -68,6 +77,16 @@ export class TurnMetrics {
       'request',
       'requests to people of calls that were settled',
     );
+    this.#limitWaits = this.#counter(
+      'holdfast_limit_waits',
+      'attempt',
+      'attempts that waited for a rate limit or for other turns',
+    );
+  }
+
+  /** Of an attempt that waits for a model's rate limit (`name`: its key) or for other turns of its app or user. */
+  limitWaited({ app, agent, kind, name }: LimitFacts): void {
+    this.#limitWaits.add(1, { app, agent, kind, name });
   }
 
   turnEnded(

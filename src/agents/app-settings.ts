@@ -14,6 +14,7 @@ import {
   resolveNotifiers,
 } from './approval-settings.ts';
 import { type Budgets, type ResolvedBudgets, resolveBudgets } from './budget-limits.ts';
+import { type Limits, type ResolvedLimits, resolveLimits } from './limit-settings.ts';
 import { type PriceTable, type ResolvedPriceTable, resolvePriceTable } from './price-table.ts';
 
 /** How Holdfast runs an app: options of ours, beside those of ADK. */
@@ -29,6 +30,8 @@ export interface AppDurableOptions {
   prices?: PriceTable;
   /** What a turn, and a session as a whole, may use up. Nothing is limited by default, `maxLlmCalls` aside. */
   budgets?: Budgets;
+  /** How many of its turns run at the same time. Nothing is limited by default. */
+  limits?: Limits;
   /** Settings of the app's turns; those that come with a message win, field by field. */
   runConfig?: TurnRunConfig;
   /**
@@ -49,6 +52,7 @@ export interface AppSettings {
   readonly retention?: number;
   readonly prices: ResolvedPriceTable;
   readonly budgets: ResolvedBudgets;
+  readonly limits: ResolvedLimits;
   readonly runConfig: Readonly<TurnRunConfig>;
   readonly toolFactories: ReadonlyMap<string, ToolFactory>;
   readonly approval: AppApprovals;
@@ -59,6 +63,7 @@ const FIELDS = [
   'retention',
   'prices',
   'budgets',
+  'limits',
   'runConfig',
   'toolFactories',
   'approval',
@@ -70,25 +75,16 @@ const RUN_CONFIG_FIELDS = [
   'pauseOnToolCalls',
   'customMetadata',
 ] satisfies (keyof TurnRunConfig)[];
-const COMING = ['limits'];
 
 /** @throws DefinitionError naming the option. */
 export function resolveAppSettings(owner: string, field: string, options: unknown = {}): AppSettings {
-  for (const name of COMING) {
-    if (isRecord(options) && options[name] !== undefined) {
-      throw new DefinitionError({
-        owner,
-        field: `${field}.${name}`,
-        problem: 'an option that this release of Holdfast does not have yet; leave it out',
-      });
-    }
-  }
   assertKnownFields(owner, options, FIELDS, { field });
   const read = new OptionReader(owner, options, field);
   return Object.freeze({
     ...(read.given('retention') ? { retention: read.duration('retention', 1) } : {}),
     prices: resolvePriceTable(owner, `${field}.prices`, options.prices),
     budgets: resolveBudgets(owner, `${field}.budgets`, options.budgets),
+    limits: resolveLimits(owner, `${field}.limits`, options.limits),
     runConfig: resolveRunConfig(owner, `${field}.runConfig`, options.runConfig),
     toolFactories: resolveFactories(owner, `${field}.toolFactories`, options.toolFactories),
     approval: resolveApprovals(owner, `${field}.approval`, options.approval),

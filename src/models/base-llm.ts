@@ -32,6 +32,22 @@ export abstract class BaseLlm {
   }
 
   /**
+   * What a rate limit of its provider holds for: after a 429 no worker of the store asks a model of the same key until the limit
+   * is over. Defaults to {@link model}; override it where models of one name have limits of their own, as with several keys or
+   * projects, or where several share one. It is shown to operators, and no secret.
+   *
+   * @example
+   * class TeamGemini extends Gemini {
+   *   override get limitKey() {
+   *     return `team-a/${this.model}`;
+   *   }
+   * }
+   */
+  get limitKey(): string {
+    return this.model;
+  }
+
+  /**
    * Asks the model once.
    *
    * Without `stream` yields one response. With `stream` yields text as it comes in responses marked

@@ -27,4 +27,6 @@ export interface LimitStore {
    * minutes. Repeating it changes nothing.
    */
   takeTurnSlot(take: SessionNames & { invocationId: string; quota: TurnQuota }): Promise<TurnSlot>;
+  /** Frees the slot of a turn that the store will hear no more of. */
+  freeTurnSlot(free: SessionNames & { invocationId: string }): Promise<void>;
 }

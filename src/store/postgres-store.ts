@@ -73,7 +73,7 @@ import type {
   UploadMessage,
 } from './store.ts';
 import type { Tables } from './tables.ts';
-import { takeTurnSlot } from './turn-slots.ts';
+import { freeTurnSlot, takeTurnSlot } from './turn-slots.ts';
 
 export interface PostgresStoreOptions extends DatabaseOptions {
   onProgress?: (line: string) => void;
@@ -328,6 +328,10 @@ export class PostgresStore extends PostgresJobs implements Store {
 
   takeTurnSlot(take: Parameters<LimitStore['takeTurnSlot']>[0]): Promise<TurnSlot> {
     return takeTurnSlot(this.#database, take);
+  }
+
+  freeTurnSlot(free: SessionNames & { invocationId: string }): Promise<void> {
+    return freeTurnSlot(this.#database, free);
   }
 
   readAudit(session: string): Promise<AuditRow[]> {

@@ -1,6 +1,17 @@
 import type { Database } from './database.ts';
 import type { LimitStore, TurnSlot } from './limit-store.ts';
 import { sessionKeys } from './session-key.ts';
+import type { SessionNames } from './session-names.ts';
+
+export async function freeTurnSlot(
+  database: Database,
+  { invocationId, ...names }: SessionNames & { invocationId: string },
+): Promise<void> {
+  await database.query('delete from holdfast.turn_slots where name_key = $1 and invocation_id = $2', [
+    sessionKeys(names).name,
+    invocationId,
+  ]);
+}
 
 export async function takeTurnSlot(
   database: Database,

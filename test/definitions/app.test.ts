@@ -23,6 +23,7 @@ describe('App [app.settings]', () => {
     expect(DEFAULT_APP_SETTINGS).toEqual({
       prices: {},
       budgets: { turn: {}, session: {} },
+      limits: {},
       runConfig: {},
       toolFactories: new Map(),
       approval: { trustTemporal: false, issuers: [] },
@@ -36,6 +37,7 @@ describe('App [app.settings]', () => {
       retention: '90 days',
       prices: { 'gemini-*': { input: 1, output: 2 }, local: { input: 0, output: 0, cachedInput: 0 } },
       budgets: { turn: { modelCalls: 20, cost: 0.5, time: '2h' }, session: { tokens: 1_000_000 } },
+      limits: { runningTurns: { perApp: 100, perUser: 5 } },
       runConfig: {
         maxLlmCalls: 0,
         streamingMode: 'sse',
@@ -53,6 +55,7 @@ describe('App [app.settings]', () => {
         local: { input: 0, output: 0, cachedInput: 0 },
       },
       budgets: { turn: { modelCalls: 20, cost: 0.5, time: 7_200_000 }, session: { tokens: 1_000_000 } },
+      limits: { runningTurns: { perApp: 100, perUser: 5 } },
       runConfig: {
         maxLlmCalls: 0,
         streamingMode: 'sse',
@@ -159,7 +162,12 @@ describe('App [app.settings]', () => {
 
 describe('durable options of an App: each is refused by its name [app.settings]', () => {
   test.each<[string, string, object]>([
-    ['limits', 'an option that this release of Holdfast does not have yet', { limits: {} }],
+    ['limits', 'expected an object, got number', { limits: 5 }],
+    ['limits.runingTurns', 'did you mean "runningTurns"?', { limits: { runingTurns: {} } }],
+    ['limits.runningTurns', 'expected an object, got number', { limits: { runningTurns: 5 } }],
+    ['limits.runningTurns.perUser', '1 or more', { limits: { runningTurns: { perUser: 0 } } }],
+    ['limits.runningTurns.perApp', '1 or more', { limits: { runningTurns: { perApp: 1.5 } } }],
+    ['limits.runningTurns.perSession', 'unknown option', { limits: { runningTurns: { perSession: 1 } } }],
     ['retentoin', 'unknown option; did you mean "retention"?', { retentoin: 1 }],
     ['retention', 'must be longer than 0', { retention: 0 }],
     ['retention', 'expected milliseconds or a duration', { retention: 'a while' }],
