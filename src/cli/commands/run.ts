@@ -14,7 +14,7 @@ export const run: AddCommand = (holdfast, exit) => {
     .option('--user <id>', 'user of the session', 'user')
     .option('--app <name>', "app of the session (default: the file's name)")
     .option('--message-id <id>', 'one message id is one turn: given again, it attaches (default: a new one)')
-    .option('--no-wait', 'where only people are waited for, exit with 3; the turn waits on')
+    .option('--no-wait', 'where only people or jobs are waited for, exit with 3; the turn waits on')
     .option('--as <name>', 'approver who sends the message, and signs it and what is decided here')
     .option('--key <file.json>', "the approver's key, of holdfast keys create")
     .option('--json', 'JSON Lines on standard output, one ADK event per line')

@@ -28,8 +28,9 @@ export interface CancelJobOptions extends JobCommandOptions {
 
 type Placed<Options> = Options & Pick<ConnectOptions, 'folder' | 'env'>;
 
-/** Characters of what the model is told. */
-const LONGEST_TEXT = 2_000;
+/** Characters, as the client takes them. */
+const LONGEST_ERROR = 2_000;
+const LONGEST_REASON = 500;
 const LONGEST_OUTCOME = 400;
 const STANDARD_INPUT = 0;
 
@@ -54,7 +55,7 @@ export async function failJob(
   options: Placed<FailJobOptions>,
   output: CommandOutput = processOutput(),
 ): Promise<number> {
-  const error = textOption('--error', options.error);
+  const error = textOption('--error', options.error, LONGEST_ERROR);
   return await ended(argument, options, output, (jobs, jobId) => jobs.fail(jobId, { error }));
 }
 
@@ -64,7 +65,7 @@ export async function cancelJob(
   options: Placed<CancelJobOptions>,
   output: CommandOutput = processOutput(),
 ): Promise<number> {
-  const given = options.reason === undefined ? {} : { reason: textOption('--reason', options.reason) };
+  const given = options.reason === undefined ? {} : { reason: textOption('--reason', options.reason, LONGEST_REASON) };
   return await ended(argument, options, output, (jobs, jobId) => jobs.cancel(jobId, given));
 }
 
@@ -95,6 +96,7 @@ export function tellJobAnswer(answer: JobAnswer, output: Pick<CommandOutput, 'li
   if (status === 'ended') output.line(`${jobId} ${words}`);
   else if (status === 'duplicate')
     output.line(`${jobId} ${words}: the same was said before; nothing has changed`);
+  else if (status === 'kept') output.line(`${jobId} has not begun yet; this is kept for it`);
   else if (status === 'refused') {
     output.line(`${jobId} is as it was${reason === undefined ? '' : `: ${visibleExcerpt(reason, 500)}`}`);
   } else {
@@ -109,9 +111,9 @@ function exitCodeOf({ status }: JobAnswer): number {
   return status === 'known' || status === 'refused' ? 1 : 0;
 }
 
-function textOption(option: string, text: string): string {
+function textOption(option: string, text: string, longest: number): string {
   if (text.trim() === '') throw new CliError(`${option}: expected text, got nothing`, 2);
   if (!text.isWellFormed()) throw new CliError(`${option}: expected text, got malformed Unicode`, 2);
-  if (text.length <= LONGEST_TEXT) return text;
-  throw new CliError(`${option}: ${text.length} characters; it may have ${LONGEST_TEXT}`, 2);
+  if (text.length <= longest) return text;
+  throw new CliError(`${option}: ${text.length} characters; it may have ${longest}`, 2);
 }

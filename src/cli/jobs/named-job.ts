@@ -9,6 +9,7 @@ import { assertText } from '../sessions/named-session.ts';
 /** Whose jobs a command is about, as options; none is assumed. */
 export type JobNaming = RequestNaming;
 
+const JOB_ID = /^job-[\w-]{22}$/;
 const MOST_LISTED = 1_000;
 const EVERY_STATUS: NonNullable<ListJobs['status']> = [
   'running',
@@ -31,7 +32,7 @@ export async function namedJob(
   assertText('the job', argument);
   const filter = requestFilter(naming);
   if (argument.startsWith('job-')) {
-    const row = await jobs.get(argument);
+    const row = JOB_ID.test(argument) ? await jobs.get(argument) : undefined;
     if (row !== undefined && isOf(row, filter)) return row;
     throw await unknownJob(argument, filter, jobs);
   }
