@@ -1,4 +1,5 @@
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import type { AwaitedJob } from '../src/protocol/job.ts';
 import { SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
 import type { PlannedCall, ToolSchedule } from '../src/protocol/step.ts';
 
@@ -77,6 +78,53 @@ export function localCallOptions({ summary }: PlannedCall, schedule: ToolSchedul
     retry: RETRY,
     ...(summary === undefined ? {} : { summary: cut(summary) }),
   };
+}
+
+/**
+ * One look at a job after another, until its deadline: those that find nothing add nothing to the history. It is cancelled at once, as
+ * nobody heartbeats where the outcome comes from elsewhere.
+ */
+export function waitOptions(call: CallOfJob, { timeLeft, look }: AwaitedJob): ActivityOptions {
+  return {
+    activityId: `${call.callKey}/wait`,
+    startToCloseTimeout: look.startToClose,
+    scheduleToCloseTimeout: Math.max(timeLeft, 1),
+    ...(look.heartbeat === undefined ? {} : { heartbeatTimeout: look.heartbeat }),
+    cancellationType: 'TRY_CANCEL',
+    retry: { ...RETRY, maximumInterval: 5 * 60_000 },
+    summary: cut(jobSummary(call, 'job')),
+  };
+}
+
+/** As a run of the tool; what comes of a job that no call waits for is not given up. */
+export function endJobOptions(
+  call: CallOfJob,
+  { startToClose, scheduleToClose, heartbeat }: ToolSchedule,
+  { why, detached }: { why: string; detached?: true | undefined },
+): ActivityOptions {
+  return {
+    activityId: `${call.callKey}/end`,
+    heartbeatTimeout: heartbeat,
+    startToCloseTimeout: startToClose,
+    ...(detached ? {} : { scheduleToCloseTimeout: scheduleToClose }),
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    retry: RETRY,
+    summary: cut(jobSummary(call, `job ${why}`)),
+  };
+}
+
+export function recordJobOptions(summary: string): ActivityOptions {
+  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+}
+
+export function deliverJobOptions(summary: string): ActivityOptions {
+  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+}
+
+type CallOfJob = Pick<PlannedCall, 'callKey' | 'summary'>;
+
+function jobSummary({ summary }: CallOfJob, what: string): string {
+  return summary === undefined || summary === '' ? what : `${summary} · ${what}`;
 }
 
 /** A character is at most three bytes of UTF-8 per UTF-16 unit, and the sandbox has no cheap way to count. */

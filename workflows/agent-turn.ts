@@ -12,6 +12,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { JobProgress } from '../src/protocol/job.ts';
 import {
   type CancelCall,
   type CancelReceipt,
@@ -28,6 +29,8 @@ import { AnsweredMessages, withoutReplies } from './answered-messages.ts';
 import { handleDecisions } from './decision-handlers.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
+import { handleJobs } from './job-handlers.ts';
+import { Jobs } from './jobs.ts';
 import { Mailbox } from './mailbox.ts';
 import { allHold, checkedInterrupt, checkedMessage } from './message-arguments.ts';
 import { Orders } from './orders.ts';
@@ -93,8 +96,15 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     changed: () => describe(),
     note: (text) => mailbox.note(text),
   });
-  const messages = new AnsweredMessages(requests, mailbox, () => latest?.invocationId ?? '');
-  const state = () => (status === 'running' ? stateOfWork(running, requests.pending) : status);
+  const jobs = new Jobs({
+    session: () => latest?.session,
+    changed: () => describe(),
+    note: (text) => mailbox.note(text),
+  });
+  const messages = new AnsweredMessages({ requests, jobs, mailbox }, () => latest?.invocationId ?? '');
+  const work = () => stateOfWork(running, requests.pending, jobs.waiting);
+  const state = () => (status === 'running' ? work() : status);
+  const runningCalls = () => running.map((call) => withProgress(call, jobs.progressOf(call.callKey)));
   const interrupt = (given: Interrupt): InterruptReceipt => {
     const { reason, invocationId } = checkedInterrupt(given);
     const current = chain.current?.invocationId;
@@ -111,7 +121,13 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   };
   const orders = new Orders(chain);
   const describe = () =>
-    setCurrentDetails(describeTurn(info.workflowId, state(), latest, running, mailbox, requests.pending));
+    setCurrentDetails(
+      describeTurn(info.workflowId, state(), latest, mailbox, {
+        running: runningCalls(),
+        pending: requests.pending,
+        jobs: jobs.waiting,
+      }),
+    );
 
   setHandler(
     defineQuery<TurnStatus>(STATUS_QUERY),
@@ -119,11 +135,15 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       v: PROTOCOL_VERSION,
       status: state(),
       agent: latest?.agent,
-      step: latest === undefined ? 0 : currentStep(latest, running, requests.pending),
+      step:
+        latest === undefined
+          ? 0
+          : currentStep(latest, { running, pending: requests.pending, jobs: jobs.waiting }),
       invocationId: latest?.invocationId ?? '',
       ...(latest?.beganAt === undefined ? {} : { since: latest.beganAt }),
-      running: [...running],
+      running: runningCalls(),
       waiting: requests.pending.map(waitingRequest),
+      jobs: jobs.waiting,
       queued: mailbox.waiting,
       usage: latest?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     }),
@@ -176,6 +196,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   );
 
   handleDecisions(requests);
+  handleJobs(jobs, noted);
 
   /** Nobody reads what a signal's handler throws; what is thrown otherwise would stop the workflow for ever. */
   function noted(handle: () => unknown): void {
@@ -189,19 +210,22 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   /** What was accepted is in the store, and who asked has an answer; also while the run is being cancelled. */
   const handled = () =>
     CancellationScope.nonCancellable(async () => {
-      const isSettled = () => mailbox.settled && requests.settled && allHandlersFinished();
+      const isSettled = () => mailbox.settled && requests.settled && jobs.settled && allHandlersFinished();
       while (!isSettled()) await condition(isSettled);
     });
   const continueWhereSuggested = async () => {
     if (!workflowInfo().continueAsNewSuggested) return;
     await handled();
     if (isCancelled()) throw new CancelledFailure('CANCELLED');
-    if (chain.current !== undefined) chain.current.digest = digestOf(start, chain.current);
+    if (chain.current !== undefined) {
+      chain.current.digest = digestOf(start, chain.current);
+      chain.current.jobs = jobs.endedJobs;
+    }
     await continueAsNew<typeof agentTurn>(withoutMessage(start), chain);
   };
 
   for (let count = 0; count < inVain; count += 1) mailbox.note(NOTHING_WAITS);
-  void keepLabelled(chain, () => (status === 'running' ? stateOfWork(running, requests.pending) : 'running'));
+  void keepLabelled(chain, () => (status === 'running' ? work() : 'running'));
   for (;;) {
     if (chain.current === undefined) {
       await handled();
@@ -215,10 +239,12 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     }
     const current = chain.current as unknown as InvocationState;
     latest = current;
+    jobs.begin(current.jobs);
     const invocation = runInvocation(start, current, {
       running,
       steering,
       requests,
+      jobs,
       changed: describe,
       firstStep(told) {
         labelRun(start, current, told, chain);
@@ -261,6 +287,10 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   describe();
   if (result.status === 'failed') throw turnFailure(result);
   return result;
+}
+
+function withProgress(call: RunningCall, progress: JobProgress | undefined): RunningCall {
+  return progress === undefined ? call : { ...call, progress };
 }
 
 function isCancelled(): boolean {

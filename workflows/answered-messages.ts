@@ -5,22 +5,39 @@ import type { MessageReceipt, SendMessage } from '../src/protocol/message.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { bareReceipt } from './decisions.ts';
+import type { Jobs } from './jobs.ts';
 import type { Mailbox } from './mailbox.ts';
 import { allHold, refusal } from './message-arguments.ts';
-import { decisionOf, type SplitMessage, splitMessage } from './replies.ts';
+import {
+  decisionOf,
+  type MessageOfJobs,
+  restField,
+  type SplitMessage,
+  splitMessage,
+  withoutResponses,
+} from './replies.ts';
 import type { Requests } from './requests.ts';
 
 const REPLIES = 'replies-in-messages';
+const RESPONSES = 'responses-to-jobs';
 
-/** Messages whose parts may answer requests: those go to the requests, and what is left to the mailbox. */
+interface Answered {
+  requests: Requests;
+  jobs: Jobs;
+  mailbox: Mailbox;
+}
+
+/** Messages whose parts may answer requests, or calls that wait for jobs: those go there, and what is left to the mailbox. */
 export class AnsweredMessages {
   readonly #requests: Requests;
+  readonly #jobs: Jobs;
   readonly #mailbox: Mailbox;
   readonly #invocationId: () => string;
 
   /** @param invocationId of the turn that waits, or the last one. */
-  constructor(requests: Requests, mailbox: Mailbox, invocationId: () => string) {
+  constructor({ requests, jobs, mailbox }: Answered, invocationId: () => string) {
     this.#requests = requests;
+    this.#jobs = jobs;
     this.#mailbox = mailbox;
     this.#invocationId = invocationId;
   }
@@ -41,7 +58,8 @@ export class AnsweredMessages {
   }
 
   signalled(message: SendMessage): void {
-    const { replies, rest } = this.#split(message, patched);
+    const { replies, responses, rest } = this.#split(message, patched);
+    for (const response of responses) this.#jobs.signalled(response);
     for (const reply of replies) {
       try {
         this.#requests.signalled(decisionOf(reply, this.#requests));
@@ -53,17 +71,22 @@ export class AnsweredMessages {
   }
 
   async updated(message: SendMessage): Promise<MessageReceipt> {
-    const { replies, rest } = this.#split(message, patched);
-    if (replies.length === 0) return await this.#mailbox.updated(message);
-    const answers = replies.map((reply) => this.#answer(reply));
-    if (rest === undefined) {
-      const { messageId } = message;
-      const invocationId = this.#invocationId();
-      const receipt = { v: PROTOCOL_VERSION, messageId, invocationId, status: 'running' } as const;
-      return { ...receipt, replies: await Promise.all(answers) };
-    }
-    const receipt = await this.#mailbox.updated(restOf(message, rest));
-    return { ...receipt, replies: await Promise.all(answers) };
+    const { replies, responses, rest } = this.#split(message, patched);
+    if (replies.length + responses.length === 0) return await this.#mailbox.updated(message);
+    const answers = Promise.all(replies.map((reply) => this.#answer(reply)));
+    const jobs = Promise.all(responses.map((response) => this.#jobs.respond(response)));
+    const receipt =
+      rest === undefined ? this.#taken(message) : await this.#mailbox.updated(restOf(message, rest));
+    return {
+      ...receipt,
+      ...(replies.length === 0 ? {} : { replies: await answers }),
+      ...(responses.length === 0 ? {} : { jobs: await jobs }),
+    };
+  }
+
+  /** All of it was said to what waits. */
+  #taken({ messageId }: SendMessage): MessageReceipt {
+    return { v: PROTOCOL_VERSION, messageId, invocationId: this.#invocationId(), status: 'running' };
   }
 
   async #answer(reply: FunctionResponse): Promise<DecisionReceipt> {
@@ -76,9 +99,13 @@ export class AnsweredMessages {
     }
   }
 
-  #split({ message }: SendMessage, holds: (patch: string) => boolean): SplitMessage {
-    const split = splitMessage(message, (id) => this.#requests.knows(id));
-    return split.replies.length > 0 && holds(REPLIES) ? split : { replies: [], ...restField(message) };
+  #split({ message }: SendMessage, holds: (patch: string) => boolean): SplitMessage & MessageOfJobs {
+    let split = splitMessage(message, (id) => this.#requests.knows(id));
+    if (split.replies.length > 0 && !holds(REPLIES)) split = { replies: [], ...restField(message) };
+    const { replies, rest } = split;
+    const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id));
+    if (jobs.responses.length > 0 && holds(RESPONSES)) return { replies, ...jobs };
+    return { ...split, responses: [] };
   }
 }
 
@@ -99,10 +126,6 @@ export function withoutReplies(start: AgentTurnStart): { start: AgentTurnStart; 
     );
   }
   return { start: { ...start, message: rest }, inVain: replies.length };
-}
-
-function restField(rest: SplitMessage['rest']): Pick<SplitMessage, 'rest'> {
-  return rest === undefined ? {} : { rest };
 }
 
 function restOf(message: SendMessage, rest: SplitMessage['rest']): SendMessage {

@@ -1,28 +1,35 @@
+import type { WaitingJob } from '../src/protocol/job.ts';
 import type { RunningCall, TurnStatus, TurnUsage } from '../src/protocol/turn.ts';
-import { visibleText } from '../src/protocol/visible-text.ts';
+import { jobLines, progressLines } from './describe-job.ts';
+import { code, counted, placeOf, plain, sinceText, timeText } from './details-text.ts';
 import type { Mailbox } from './mailbox.ts';
 import type { PendingRequest } from './request-book.ts';
 import type { InvocationState } from './turn-state.ts';
 
 const MOST_CALLS = 8;
-const LONGEST_TEXT = 300;
+
+/** What a turn under way does, and waits for. */
+export interface Work {
+  running: readonly RunningCall[];
+  pending: readonly PendingRequest[];
+  jobs: readonly WaitingJob[];
+}
 
 /** How the turn looks to an operator: the Markdown of its current details. */
 export function describeTurn(
   workflowId: string,
   status: TurnStatus['status'],
   state: InvocationState | undefined,
-  running: readonly RunningCall[],
   mailbox: Pick<Mailbox, 'waiting' | 'state'>,
-  pending: readonly PendingRequest[] = [],
+  work: Work,
 ): string {
   if (state === undefined) return 'waiting for a message';
   const { agent, beganAt, transcript } = state;
   const isWorking = status === 'running' || status.startsWith('waiting_');
-  const step = isWorking ? currentStep(state, running, pending) : state.step;
+  const step = isWorking ? currentStep(state, work) : state.step;
   const paragraphs = [
     `**${plain(agent ?? 'agent')}**, step ${step}${sinceText(beganAt)}`,
-    ...(isWorking ? doingTexts(state, running, pending) : [status]),
+    ...(isWorking ? doingTexts(state, work) : [status]),
     spentText(state.usage),
   ];
   if (mailbox.waiting > 0) paragraphs.push(waitingText(mailbox));
@@ -36,20 +43,13 @@ export function describeTurn(
 }
 
 /** The step whose calls run, else the one that the model is asked for. */
-export function currentStep(
-  state: InvocationState,
-  running: readonly RunningCall[],
-  pending: readonly PendingRequest[],
-): number {
-  return running.length + pending.length > 0 ? state.step : state.step + 1;
+export function currentStep(state: InvocationState, { running, pending, jobs }: Work): number {
+  return running.length + pending.length + jobs.length > 0 ? state.step : state.step + 1;
 }
 
-function doingTexts(
-  { model }: InvocationState,
-  running: readonly RunningCall[],
-  pending: readonly PendingRequest[],
-): string[] {
+function doingTexts({ model }: InvocationState, { running, pending, jobs }: Work): string[] {
   const texts = pending.length > 0 ? [requestsText(pending)] : [];
+  if (jobs.length > 0) texts.push(jobsText(jobs));
   if (running.length > 0) texts.unshift(runningText(running));
   return texts.length > 0 ? texts : [`asking ${model === undefined ? 'the model' : code(model)}`];
 }
@@ -76,10 +76,17 @@ function requestsText(pending: readonly PendingRequest[]): string {
   return ['waiting for', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
 }
 
+function jobsText(jobs: readonly WaitingJob[]): string {
+  const shown = jobs.slice(0, MOST_CALLS).map((job) => `- ${jobLines(job).join('  \n  ')}`);
+  const more = jobs.length - shown.length;
+  return ['waiting for', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+}
+
 function runningText(running: readonly RunningCall[]): string {
-  const shown = running
-    .slice(0, MOST_CALLS)
-    .map(({ tool, callKey, since }) => `- ${code(tool)} ${placeOf(callKey)}${sinceText(since)}`);
+  const shown = running.slice(0, MOST_CALLS).map(({ tool, callKey, since, progress }) => {
+    const what = `- ${code(tool)} ${placeOf(callKey)}${sinceText(since)}`;
+    return [what, ...progressLines(progress)].join('  \n  ');
+  });
   const more = running.length - shown.length;
   return ['running', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
 }
@@ -97,35 +104,4 @@ function waitingText({ waiting, state }: Pick<Mailbox, 'waiting' | 'state'>): st
     undefined,
   );
   return `${counted(waiting, 'message')} wait${waiting === 1 ? 's' : ''}${sinceText(oldest)}`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
-function sinceText(time: number | undefined): string {
-  return timeText(' since', time);
-}
-
-/** A year that no calendar has is no reason to fail. */
-const LAST_DAY = 8.64e15;
-
-function timeText(what: string, time: number | undefined): string {
-  if (time === undefined || time > LAST_DAY) return '';
-  return `${what} ${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-}
-
-/** Step and place of a call within the turn: the end of its key. */
-function placeOf(callKey: string): string {
-  return callKey.split('.').slice(-2).join('.');
-}
-
-/** What clients and models wrote makes no links, no pictures and no other paragraphs, turns nothing round and hides nothing. */
-function plain(text: string): string {
-  const short = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT).toWellFormed()}…`;
-  return visibleText(short.replace(/\s+/g, ' ')).replace(/[\\`*[\]<>]/g, '\\$&');
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
 }

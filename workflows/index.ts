@@ -1,2 +1,3 @@
 export { agentTurn } from './agent-turn.ts';
 export { retainSessions } from './retain-sessions.ts';
+export { toolJob } from './tool-job.ts';

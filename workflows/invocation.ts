@@ -8,8 +8,11 @@ import {
 } from '@temporalio/workflow';
 import type { FirstStep, StepBehind } from '../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, RunningCall, TurnResult } from '../src/protocol/turn.ts';
+import type { Jobs } from './jobs.ts';
 import type { Requests } from './requests.ts';
+import type { CallObserver } from './run-call.ts';
 import { runCalls } from './run-calls.ts';
+import type { TurnOfCalls } from './start-tool-job.ts';
 import type { EarlyEnd, Steering } from './steering.ts';
 import { askModel, budgetError, endEarly, endTurn, resultOf, settleStep } from './steps.ts';
 import type { InvocationState } from './turn-state.ts';
@@ -30,6 +33,7 @@ export interface InvocationWatch {
   running: RunningCall[];
   steering: Steering;
   requests: Requests;
+  jobs: Jobs;
   /** Something that {@link describeTurn} shows has changed. */
   changed(): void;
   firstStep(told: FirstStep): void;
@@ -53,7 +57,7 @@ export async function runInvocation(
   state: InvocationState,
   watch: InvocationWatch,
 ): Promise<TurnResult | CancelledInvocation | StepBehind> {
-  const { steering, running, requests } = watch;
+  const { steering, running, requests, jobs } = watch;
   const deadline = new CancellationScope({ cancellable: true });
   try {
     const outcome = await steering.run(() => runSteps(start, state, watch, deadline));
@@ -73,6 +77,7 @@ export async function runInvocation(
     deadline.cancel();
     steering.forget();
     requests.planned([]);
+    jobs.over();
   }
 }
 
@@ -87,7 +92,7 @@ async function runSteps(
   watch: InvocationWatch,
   deadline: CancellationScope,
 ): Promise<InvocationOutcome | StepBehind> {
-  const { running, steering, requests } = watch;
+  const { steering, requests, jobs } = watch;
   let watched = false;
   const watchDeadline = () => {
     if (watched || state.deadline === undefined) return;
@@ -98,6 +103,7 @@ async function runSteps(
   for (;;) {
     watch.changed();
     requests.asking(state.invocationId, state.step + 1);
+    jobs.asking(state.invocationId, state.step + 1);
     const outcome = await askModel(start, state);
     if (outcome.kind === 'behind') return outcome;
     watch.firstStep(outcome);
@@ -113,22 +119,9 @@ async function runSteps(
         invocationId: state.invocationId,
         ...(state.traceparent === undefined ? {} : { traceparent: state.traceparent }),
       },
+      turnOf(start, state),
       outcome,
-      {
-        started: ({ callKey, tool }) => {
-          running.push({ callKey, tool, since: Date.now() });
-          watch.changed();
-        },
-        ended: ({ callKey }) => {
-          running.splice(
-            running.findIndex((call) => call.callKey === callKey),
-            1,
-          );
-          watch.changed();
-        },
-      },
-      steering,
-      requests,
+      { observer: observerOf(watch), steering, requests, jobs },
     );
 
     const overBudget = ran.skipSummarization ? undefined : budgetError(start, state);
@@ -142,6 +135,26 @@ async function runSteps(
     if (ran.unsettled.length > 0) await settleStep(start, state, ran.unsettled);
     await watch.betweenSteps();
   }
+}
+
+function observerOf({ running, changed }: InvocationWatch): CallObserver {
+  return {
+    started: ({ callKey, tool }) => {
+      running.push({ callKey, tool, since: Date.now() });
+      changed();
+    },
+    ended: ({ callKey }) => {
+      running.splice(
+        running.findIndex((call) => call.callKey === callKey),
+        1,
+      );
+      changed();
+    },
+  };
+}
+
+function turnOf({ app, userId, sessionId }: AgentTurnStart, { priority }: InvocationState): TurnOfCalls {
+  return { app, userId, sessionId, ...(priority === undefined ? {} : { priority }) };
 }
 
 async function endAt(time: number, scope: CancellationScope, steering: Steering): Promise<void> {

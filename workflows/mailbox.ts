@@ -23,13 +23,7 @@ import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { keepMessagesOptions } from './activity-options.ts';
 import { jsonBytes } from './json-bytes.ts';
 import { isObject } from './message-arguments.ts';
-
-/** A message that waits for the end of those before it; its content is in the store. */
-export interface QueuedMessage extends WaitingMessage {
-  traceparent?: string;
-  /** Milliseconds since the epoch. */
-  cameAt?: number;
-}
+import { arrivalOf, type QueuedMessage } from './queued-message.ts';
 
 /** What a chain carries of its messages. */
 export interface MailboxState {
@@ -58,8 +52,7 @@ export interface Recipient {
 interface Arriving {
   keep: MessageToKeep;
   policy: MessagePolicy;
-  traceparent: string | undefined;
-  cameAt: number;
+  arrival: Pick<QueuedMessage, 'traceparent' | 'cameAt' | 'priority'>;
   /** What became of it, once the store has it. */
   receipt?: MessageReceipt;
 }
@@ -215,9 +208,14 @@ export class Mailbox {
     const problem = this.#fullness(bytes);
     if (problem !== undefined) return receipt('queue full', { reason: problem });
     // It is carried from run to run: what isn't measured must be short.
-    const traceparent = isTraceparent(message.traceparent) ? message.traceparent : undefined;
+    const { traceparent, priority } = message;
+    const arrival = {
+      ...(isTraceparent(traceparent) ? { traceparent } : {}),
+      cameAt: Date.now(),
+      ...(priority === undefined ? {} : { priority }),
+    };
     const keep = this.#toKeep(message, invocationId, digest, bytes);
-    const arrived: Arriving = { keep, policy, traceparent, cameAt: Date.now() };
+    const arrived: Arriving = { keep, policy, arrival };
     this.#arriving.push(arrived);
     this.#refusals.delete(refusalKey(message));
     this.#keepAll();
@@ -352,7 +350,7 @@ export class Mailbox {
     this.note(`message ${shown(messageId)} ${arrived.receipt.status}: ${arrived.receipt.reason}`);
   }
 
-  #enqueue({ keep, policy, traceparent, cameAt }: Arriving): void {
+  #enqueue({ keep, policy, arrival }: Arriving): void {
     const { messageId, invocationId, digest, bytes, agent, runConfig } = keep;
     this.#insert({
       messageId,
@@ -362,7 +360,7 @@ export class Mailbox {
       bytes,
       ...(agent === undefined ? {} : { agent }),
       ...(runConfig === undefined ? {} : { runConfig }),
-      ...arrivalOf({ traceparent, cameAt }),
+      ...arrival,
     });
     if (policy === 'interrupt') this.#recipient.interrupt();
   }
@@ -381,14 +379,6 @@ export class Mailbox {
     const running = this.#recipient.current()?.invocationId === keep.invocationId;
     return { ...receipt, status: running ? 'running' : 'finished' };
   }
-}
-
-/** What the store doesn't keep of a message that was sent again. */
-function arrivalOf({ traceparent, cameAt }: Partial<QueuedMessage> = {}): Partial<QueuedMessage> {
-  return {
-    ...(traceparent === undefined ? {} : { traceparent }),
-    ...(cameAt === undefined ? {} : { cameAt }),
-  };
 }
 
 function refusalKey({ messageId, message, stored, stateDelta, policy = 'enqueue' }: SendMessage): string {

@@ -29,6 +29,7 @@ const UNUSABLE_NAME = 'unusable-name';
 const FUNCTION_RESPONSES = 'function-responses';
 const RUN_CONFIG_FIELDS = 'run-config-fields';
 const ATTESTATION = 'attestation';
+const PRIORITY = 'priority';
 
 /** Whether a rule that came later holds in this run. */
 type Holds = (patch: string) => boolean;
@@ -93,6 +94,7 @@ export function checkMessageFields(
   }
   checkStored(message.stored, refuse);
   checkAttestation(message.attestation, refuse, holds);
+  checkPriority(message.priority, refuse, holds);
   checkRecord('stateDelta', message.stateDelta, refuse);
   checkRecord('runConfig', message.runConfig, refuse);
   const maxLlmCalls = message.runConfig?.maxLlmCalls;
@@ -142,6 +144,14 @@ function checkAttestation(attestation: unknown, refuse: Refuse, holds: Holds): v
       ? `${attestation.length} characters, at most ${LONGEST_ATTESTATION} are allowed`
       : `expected a compact JWS or nothing, got ${shapeOf(attestation)}`;
   throw refuse('attestation', problem);
+}
+
+function checkPriority(priority: unknown, refuse: Refuse, holds: Holds): void {
+  if (priority === undefined) return;
+  const isOne = Number.isInteger(priority) && Number(priority) >= 1 && Number(priority) <= 5;
+  // Runs of earlier releases didn't look at it.
+  if (isOne || !holds(PRIORITY)) return;
+  throw refuse('priority', 'expected a whole number from 1, which goes first, to 5, or nothing');
 }
 
 function checkStored(stored: StoredMessage | undefined, refuse: Refuse): void {

@@ -42,6 +42,32 @@ export function splitMessage(
   return { replies, ...(others.length === 0 ? {} : { rest: { ...message, parts: others } }) };
 }
 
+/** A message without what answers calls that have jobs, and that. */
+export interface MessageOfJobs {
+  responses: FunctionResponse[];
+  /** Absent where nothing else was said. */
+  rest?: string | Content;
+}
+
+/** @param hasJob whether a response of this id is one to a call that has a job, or may have one. */
+export function withoutResponses(
+  message: string | Content | undefined,
+  hasJob: (id: string) => boolean,
+): MessageOfJobs {
+  if (message === undefined || typeof message === 'string') return { responses: [], ...restField(message) };
+  const isResponse = ({ functionResponse }: Part) =>
+    typeof functionResponse?.id === 'string' && hasJob(functionResponse.id);
+  const { parts = [] } = message;
+  const responses = parts.flatMap((part) => (isResponse(part) ? (part.functionResponse ?? []) : []));
+  if (responses.length === 0) return { responses, rest: message };
+  const others = parts.filter((part) => !isResponse(part));
+  return { responses, ...(others.length === 0 ? {} : { rest: { ...message, parts: others } }) };
+}
+
+export function restField<Rest>(rest: Rest | undefined): { rest?: Rest } {
+  return rest === undefined ? {} : { rest };
+}
+
 function replyOf(
   { functionResponse }: Part,
   isRequest: (id: string) => boolean,

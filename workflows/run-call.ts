@@ -1,11 +1,10 @@
 import {
   ActivityFailure,
-  ApplicationFailure,
   isCancellation,
   scheduleActivity,
   scheduleLocalActivity,
 } from '@temporalio/workflow';
-import { CLOSE_CALL, TOOL_FAILED } from '../src/protocol/names.ts';
+import { CLOSE_CALL } from '../src/protocol/names.ts';
 import type {
   CloseCallInput,
   PlannedCall,
@@ -13,27 +12,38 @@ import type {
   ToolCallResult,
   ToolSchedule,
 } from '../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { callOptions, closeCallOptions, localCallOptions } from './activity-options.ts';
+import { type CallContext, inputOf } from './call-input.ts';
 import type { CallLane } from './call-lane.ts';
+import { unsettledText } from './call-text.ts';
+import type { Jobs } from './jobs.ts';
+import { parkedCall } from './parked-call.ts';
 import type { RequestEnding } from './request-book.ts';
 import type { Requests } from './requests.ts';
-
-export interface CallContext extends Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'> {
-  invocationId: string;
-}
+import { startToolJob, type TurnOfCalls } from './start-tool-job.ts';
 
 export interface CallObserver {
   started(call: PlannedCall): void;
   ended(call: PlannedCall): void;
 }
 
+/** How people end calls that wait. */
+export interface CutOff {
+  /** What the model is told of this call. */
+  textOf(callKey: string): string;
+  /** All that the call belongs to is cut off, and not this call alone. */
+  isAll(): boolean;
+}
+
 /** What a call needs of the step that it belongs to. */
 export interface CallSurroundings {
   context: CallContext;
+  turn: TurnOfCalls;
   lane: CallLane;
   observer: CallObserver;
   requests: Requests;
+  jobs: Jobs;
+  cutOff: CutOff;
 }
 
 /** What a call came to: settled in the store, or an error that is to be. */
@@ -77,7 +87,12 @@ export async function runCall(
       }),
     );
     if ('error' in result) return result;
-    if (!('asks' in result)) return { skipSummarization: result.skipSummarization === true };
+    if ('parks' in result) return await parkedCall(given, schedule, result.parks, surroundings);
+    if ('response' in result) {
+      const { detached, skipSummarization } = result;
+      if (detached !== undefined) await startToolJob(given, schedule, detached, surroundings);
+      return { skipSummarization: skipSummarization === true };
+    }
     gate = result.asks;
   }
 }
@@ -116,7 +131,7 @@ async function attempt(
       : await scheduleActivity<ToolCallResult>(call.tool, [input], callOptions(told, schedule, run));
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    return { error: messageOf(error, call) };
+    return { error: unsettledText(error, call) };
   }
 }
 
@@ -144,21 +159,6 @@ async function closeCall(
   }
 }
 
-function inputOf(call: PlannedCall, context: CallContext): ToolCallInput {
-  const { session, runKey, agent, traceparent } = context;
-  return {
-    v: PROTOCOL_VERSION,
-    session,
-    runKey,
-    agent,
-    ...(traceparent === undefined ? {} : { traceparent }),
-    callKey: call.callKey,
-    callId: call.callId,
-    args: call.args,
-    ...(call.prepared === undefined ? {} : { prepared: call.prepared }),
-  };
-}
-
 /** What people are told of a run behind a question; none of what they have given. */
 function behind({ summary }: PlannedCall, { status, people }: RequestEnding): string {
   return [...(summary === undefined || summary === '' ? [] : [summary]), `${status}${byText(people)}`].join(
@@ -168,10 +168,4 @@ function behind({ summary }: PlannedCall, { status, people }: RequestEnding): st
 
 function byText(people: readonly string[]): string {
   return people.length === 0 ? '' : ` by ${people.join(', ')}`;
-}
-
-/** What the infrastructure says of itself is for operators, and nothing that a model could act on. */
-function messageOf({ cause }: ActivityFailure, call: PlannedCall): string {
-  if (cause instanceof ApplicationFailure && cause.type === TOOL_FAILED) return cause.message;
-  return `Error in tool '${call.tool}': no outcome within its total timeout; it may have run`;
 }

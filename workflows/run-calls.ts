@@ -1,7 +1,11 @@
+import { CancellationScope } from '@temporalio/workflow';
 import type { PlannedCall, StepOutcome, ToolSchedule, UnsettledCall } from '../src/protocol/step.ts';
+import type { CallContext } from './call-input.ts';
 import { CallLane } from './call-lane.ts';
+import type { Jobs } from './jobs.ts';
 import type { Requests } from './requests.ts';
-import { type CallContext, type CallObserver, type CallSurroundings, runCall } from './run-call.ts';
+import { type CallObserver, type CallSurroundings, runCall } from './run-call.ts';
+import type { TurnOfCalls } from './start-tool-job.ts';
 import type { Steering } from './steering.ts';
 
 export interface RanCalls {
@@ -12,22 +16,35 @@ export interface RanCalls {
 
 type CallsOfStep = Pick<Extract<StepOutcome, { kind: 'calls' }>, 'calls' | 'schedules' | 'maxParallelCalls'>;
 
+/** What watches the calls of a turn. */
+export interface WatchOfCalls {
+  observer: CallObserver;
+  steering: Steering;
+  requests: Requests;
+  jobs: Jobs;
+}
+
 /**
  * Runs a step's calls: those that are safe together at once, at most `maxParallelCalls`; one that isn't runs alone, after those
  * before it and before those behind it. One that waits for people waits beside them, and takes its turn once it may run.
  */
 export async function runCalls(
   context: CallContext,
+  turn: TurnOfCalls,
   step: CallsOfStep,
-  observer: CallObserver,
-  steering: Steering,
-  requests: Requests,
+  { observer, steering, requests, jobs }: WatchOfCalls,
 ): Promise<RanCalls> {
   const ran: RanCalls = { unsettled: [], skipSummarization: false };
   steering.planned(step.calls);
   requests.planned(step.calls);
+  jobs.planned(step.calls);
   const lane = new CallLane(step.maxParallelCalls);
-  const surroundings: CallSurroundings = { context, lane, observer, requests };
+  const all = CancellationScope.current();
+  const cutOff = {
+    textOf: (callKey: string) => steering.textOf(callKey),
+    isAll: () => all.consideredCancelled,
+  };
+  const surroundings: CallSurroundings = { context, turn, lane, observer, requests, jobs, cutOff };
   await allEnded(
     step.calls.map(async (call) => {
       const { callKey, callId, tool } = call;
@@ -46,6 +63,7 @@ export async function runCalls(
         },
       );
       requests.ended(call);
+      jobs.ended(call);
     }),
   );
   return ran;

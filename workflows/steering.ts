@@ -17,6 +17,7 @@ interface SteeredCall {
 }
 
 const LONGEST_REASON = 500;
+const CANCELLED_TURN = 'cancelled: the turn was cancelled';
 
 /** How people and messages take hold of the invocation that is under way. */
 export class Steering {
@@ -78,6 +79,11 @@ export class Steering {
       }
     }
     this.#calls.delete(callKey);
+  }
+
+  /** What the model is told of a call that is ended before its time. */
+  textOf(callKey: string): string {
+    return this.#calls.get(callKey)?.cancelled ?? this.#end?.cutOff ?? CANCELLED_TURN;
   }
 
   cancelCall(callKey: string, reason: unknown): void {

@@ -9,8 +9,10 @@ import type {
   TurnUsage,
 } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import type { MailboxState, QueuedMessage } from './mailbox.ts';
+import type { EndedJobs } from './job-book.ts';
+import type { MailboxState } from './mailbox.ts';
 import type { OrderBook } from './orders.ts';
+import type { QueuedMessage } from './queued-message.ts';
 import type { ClosedRequests } from './request-book.ts';
 import type { StatusLabel } from './waiting-status.ts';
 
@@ -43,6 +45,10 @@ export interface InvocationState {
   transcript?: string;
   /** When its wall time is used up, milliseconds since the epoch. */
   deadline?: number;
+  /** Of the message: Temporal's priority key of its activities. */
+  priority?: number;
+  /** Jobs that its calls have waited for. */
+  jobs?: EndedJobs;
 }
 
 /** What a chain of runs carries from run to run. */
@@ -94,6 +100,7 @@ export function initialChain(start: AgentTurnStart, info: WorkflowInfo): ChainSt
     digest: start.stored?.digest,
     traceparent: start.traceparent,
     cameAt: startedAt,
+    priority: start.priority,
   });
   return chain;
 }
@@ -111,11 +118,13 @@ export function restoredChain(carried: ChainState | CarriedTurn): ChainState {
 }
 
 type Beginning = Pick<InvocationState, 'messageId' | 'invocationId'> & {
-  [Field in 'agent' | 'runConfig' | 'digest' | 'traceparent' | 'cameAt']?: InvocationState[Field] | undefined;
+  [Field in 'agent' | 'runConfig' | 'digest' | 'traceparent' | 'cameAt' | 'priority']?:
+    | InvocationState[Field]
+    | undefined;
 };
 
 export function beginInvocation(chain: ChainState, beginning: Beginning | QueuedMessage): InvocationState {
-  const { messageId, invocationId, agent, runConfig, digest, traceparent, cameAt } = beginning;
+  const { messageId, invocationId, agent, runConfig, digest, traceparent, cameAt, priority } = beginning;
   chain.invocations += 1;
   chain.current = {
     messageId,
@@ -135,6 +144,7 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
     // Who sends a malformed one is not traced; the turn is none the worse for it.
     ...(isTraceparent(traceparent) ? { traceparent } : {}),
     ...(cameAt === undefined ? {} : { cameAt }),
+    ...(priority === undefined ? {} : { priority }),
     beganAt: Date.now(),
   };
   return chain.current;

@@ -1,6 +1,7 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { CancellationScope, condition, upsertSearchAttributes } from '@temporalio/workflow';
 import type { GateKind } from '../src/protocol/gate.ts';
+import type { WaitingJob } from '../src/protocol/job.ts';
 import type { RunningCall, TurnState } from '../src/protocol/turn.ts';
 import type { PendingRequest } from './request-book.ts';
 
@@ -12,13 +13,15 @@ const WAITS: readonly [GateKind, TurnState][] = [
   ['input', 'waiting_input'],
 ];
 
-/** What a turn under way does: it waits for people only where nothing else goes on. */
+/** What a turn under way does: it waits for people only where nothing runs, and for jobs only where it waits for nobody. */
 export function stateOfWork(
   running: readonly RunningCall[],
   pending: readonly Pick<PendingRequest, 'gate'>[],
+  jobs: readonly WaitingJob[],
 ): TurnState {
   if (running.length > 0) return 'running';
-  return WAITS.find(([kind]) => pending.some(({ gate }) => gate.kind === kind))?.[1] ?? 'running';
+  const wait = WAITS.find(([kind]) => pending.some(({ gate }) => gate.kind === kind));
+  return wait?.[1] ?? (jobs.length > 0 ? 'waiting_job' : 'running');
 }
 
 /** Who keeps from run to run how the run is labelled. */

@@ -33,6 +33,9 @@ export const EXPIRE_REQUEST = 'holdfast.expire';
 /** Signal to whoever waits for a job: how far it has got. */
 export const JOB_PROGRESS = 'holdfast.progress';
 
+/** Type of the failure of {@link RECORD_JOB} where the store has no such job. */
+export const UNKNOWN_JOB = 'UnknownJob';
+
 /** Update: what a job's deadline does comes to pass now. For tests. */
 export const EXPIRE_JOB = 'holdfast.expireJob';
 

@@ -14,10 +14,14 @@ function detailsOf(agent: string, notes: string[] = [], status: 'running' | 'com
     mailbox: { ...NO_MAIL, notes },
   };
   const state = beginInvocation(chain, { messageId: 'm', invocationId: 'e-1', agent });
-  return describeTurn('shop/ada/s1', status, { ...state, step: 2 }, [], {
-    waiting: 0,
-    state: chain.mailbox,
-  });
+  const nothing = { running: [], pending: [], jobs: [] };
+  return describeTurn(
+    'shop/ada/s1',
+    status,
+    { ...state, step: 2 },
+    { waiting: 0, state: chain.mailbox },
+    nothing,
+  );
 }
 
 test('what clients named is text, and no Markdown of theirs', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { workflowIdOf } from '../../protocol/identity.ts';
-import { AGENT_TURN, RETAIN_SESSIONS } from '../../protocol/names.ts';
+import { AGENT_TURN, RETAIN_SESSIONS, TOOL_JOB } from '../../protocol/names.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 
 /** A history as JSON, the form of Temporal's own tools. */
@@ -20,7 +20,7 @@ export class UnreadableHistory extends Error {
   override readonly name = 'UnreadableHistory';
 }
 
-const TYPES: readonly string[] = [AGENT_TURN, RETAIN_SESSIONS];
+const TYPES: readonly string[] = [AGENT_TURN, RETAIN_SESSIONS, TOOL_JOB];
 
 /**
  * Reads what `temporal workflow show --output json` prints, what the Temporal UI downloads, and `{ workflowId, history }`.

@@ -1,0 +1,22 @@
+import type { PlannedCall, ToolCallInput } from '../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+
+/** What the calls of a step have in common. */
+export interface CallContext extends Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'> {
+  invocationId: string;
+}
+
+export function inputOf(call: PlannedCall, context: CallContext): ToolCallInput {
+  const { session, runKey, agent, traceparent } = context;
+  return {
+    v: PROTOCOL_VERSION,
+    session,
+    runKey,
+    agent,
+    ...(traceparent === undefined ? {} : { traceparent }),
+    callKey: call.callKey,
+    callId: call.callId,
+    args: call.args,
+    ...(call.prepared === undefined ? {} : { prepared: call.prepared }),
+  };
+}

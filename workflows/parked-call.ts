@@ -1,0 +1,40 @@
+import { ActivityFailure, CancelledFailure } from '@temporalio/workflow';
+import type { AwaitedJob } from '../src/protocol/job.ts';
+import type { PlannedCall, ToolCallResult, ToolSchedule } from '../src/protocol/step.ts';
+import { inputOf } from './call-input.ts';
+import { unsettledText } from './call-text.ts';
+import { endJob, JobWait } from './job-wait.ts';
+import type { CallSurroundings, RanCall } from './run-call.ts';
+
+/**
+ * Waits for the job of a call whose tool has returned without an outcome, and settles the call. It holds no place of those that
+ * run, and the tool doesn't run again.
+ */
+export async function parkedCall(
+  call: PlannedCall,
+  schedule: ToolSchedule,
+  job: AwaitedJob,
+  { context, observer, jobs, cutOff }: CallSurroundings,
+): Promise<RanCall> {
+  const waiting = { call, schedule, job, input: inputOf(call, context) };
+  const wait = new JobWait(waiting);
+  jobs.parked(call, job, wait);
+  const why = await wait.over();
+  const text = why === 'cancelled' ? cutOff.textOf(call.callKey) : undefined;
+  observer.started(call);
+  jobs.ending(call);
+  let ran: RanCall;
+  try {
+    const how = { why, ...(text === undefined ? {} : { text }) };
+    const result = await endJob<ToolCallResult>(waiting, how);
+    ran = { skipSummarization: 'skipSummarization' in result && result.skipSummarization === true };
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    ran = { error: text ?? unsettledText(error, call) };
+  } finally {
+    observer.ended(call);
+  }
+  // The call is settled; what it belongs to ends all the same.
+  if (cutOff.isAll()) throw new CancelledFailure('the turn was cut off');
+  return ran;
+}

@@ -1,0 +1,23 @@
+import type { WaitingMessage } from '../src/protocol/step.ts';
+
+/** A message that waits for the end of those before it; its content is in the store. */
+export interface QueuedMessage extends WaitingMessage {
+  traceparent?: string;
+  /** Milliseconds since the epoch. */
+  cameAt?: number;
+  /** Temporal's priority key of the activities of its turn. */
+  priority?: number;
+}
+
+/** What the store doesn't keep of a message that was sent again. */
+export function arrivalOf({
+  traceparent,
+  cameAt,
+  priority,
+}: Partial<QueuedMessage> = {}): Partial<QueuedMessage> {
+  return {
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(cameAt === undefined ? {} : { cameAt }),
+    ...(priority === undefined ? {} : { priority }),
+  };
+}
