@@ -222,6 +222,7 @@ export class CallLedger {
       call.stack === undefined ? null : storableText(call.stack),
       token,
       parts,
+      call.willContinue ?? null,
     ]);
     if (row === undefined) return (await this.#settleMany([settling]))[0] as Settlement | Error;
     return settlement(settling, { first: true, failed: call.failed, tool: row.tool });
@@ -241,6 +242,7 @@ export class CallLedger {
       column(({ stack }) => (stack === undefined ? null : storableText(stack))),
       items.map(({ token }) => token),
       items.some(({ parts }) => parts !== null) ? jsonArray(items.map(({ parts }) => parts)) : null,
+      column(({ willContinue }) => willContinue ?? null),
     ]);
     const settled = new Map(rows.map((row) => [row.n, row]));
     return items.map((settling, index) => {

@@ -93,22 +93,24 @@ export const BEGIN_MANY = `with wanted as (
 
 /** The outcome of a call that is under way: the first one, so that there is nothing to compare. */
 export const SETTLE_STARTED = `update holdfast.ledger l set status = 'settled', response = $3, failed = $4, actions = $5,
-  stack = $6, settled_by = $7, parts = $8, settled_at = clock_timestamp()
+  stack = $6, settled_by = $7, parts = $8, will_continue = $9, settled_at = clock_timestamp()
 where l.session_id = $1 and l.key = $2 and l.status = 'started'
 returning l.tool`;
 
 /** The first outcome wins; any other is answered with it. */
 export const SETTLE_MANY = `with wanted as (
   select u.* from rows from (
-      unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $7::boolean[], $9::text[], $10::uuid[]),
+      unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $7::boolean[], $9::text[], $10::uuid[],
+        $12::boolean[]),
       json_array_elements($6::json), json_array_elements($8::json), json_array_elements($11::json)
-    ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, response, actions, parts, n)
+    ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, will_continue, response, actions, parts, n)
   where ${STEP_IS_THERE}
 ), settled as (
   insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
-      failed, actions, parts, stack, settled_by, settled_at)
+      failed, actions, parts, stack, settled_by, will_continue, settled_at)
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, p.call_id, p.tool, 'settled', w.response,
-      w.failed, w.actions::jsonb, case when json_typeof(w.parts) <> 'null' then w.parts end, w.stack, w.token, clock_timestamp()
+      w.failed, w.actions::jsonb, case when json_typeof(w.parts) <> 'null' then w.parts end, w.stack, w.token,
+      w.will_continue, clock_timestamp()
     from wanted w
     left join lateral (
       select s.call_ids[w.idx + 1] as call_id, s.call_tools[w.idx + 1] as tool from holdfast.ledger s
@@ -123,6 +125,7 @@ export const SETTLE_MANY = `with wanted as (
       parts = case l.status when 'settled' then l.parts else excluded.parts end,
       stack = case l.status when 'settled' then l.stack else excluded.stack end,
       settled_by = case l.status when 'settled' then l.settled_by else excluded.settled_by end,
+      will_continue = case l.status when 'settled' then l.will_continue else excluded.will_continue end,
       settled_at = case l.status when 'settled' then l.settled_at else excluded.settled_at end
     returning l.*
 ) select w.n::int, d.settled_by is not distinct from w.token as first, d.tool,

@@ -25,6 +25,7 @@ import type {
   AppendEvent,
   AuditRow,
   CreateSession,
+  DeletedSession,
   DeleteSession,
   ForkSession,
   GetSession,
@@ -279,7 +280,7 @@ export class PostgresStore extends PostgresJobs implements Store {
     return listSessions(this.#database, list);
   }
 
-  deleteSession(remove: DeleteSession): Promise<SessionNames[]> {
+  deleteSession(remove: DeleteSession): Promise<DeletedSession[]> {
     return deleteSession(this.#database, remove);
   }
 

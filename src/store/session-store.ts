@@ -71,6 +71,17 @@ export interface DeleteSession extends SessionNames {
   idleSince?: number;
 }
 
+/** A job that goes on without a turn, in a workflow of its own. */
+export interface DetachedJob {
+  jobId: string;
+  callKey: string;
+}
+
+export interface DeletedSession extends SessionNames {
+  /** Those of which the session was not told yet what they came to; absent where there was none. */
+  jobs?: DetachedJob[];
+}
+
 export interface IdleSession extends SessionNames, SessionPlace {}
 
 export interface ForkSession extends SessionNames {
@@ -122,13 +133,13 @@ export interface SessionStore {
   getSession(get: GetSession): Promise<Session | undefined>;
   listSessions(list: ListSessions): Promise<ListedSessions>;
   /**
-   * Deletes events, ledger, inbox, requests and state of the session; `app:` and `user:` state stays, and so do credentials.
+   * Deletes events, ledger, inbox, requests, jobs and state of the session; `app:` and `user:` state stays, and so do credentials.
    * Keeps audit rows without content. Returns the names of what was deleted, forks included; empty where there was no such session, or one that was
-   * written to after `idleSince`.
+   * written to after `idleSince`. Who has Temporal ends the workflows of the jobs that went on in them.
    *
    * @throws SessionHasForks
    */
-  deleteSession(remove: DeleteSession): Promise<SessionNames[]>;
+  deleteSession(remove: DeleteSession): Promise<DeletedSession[]>;
   /** The sessions that were forked from one, and from those: parents before their forks. */
   forksOf(names: SessionNames): Promise<SessionNames[]>;
   /**

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { sessionKeys } from './session-key.ts';
-import type { DeleteSession } from './session-store.ts';
+import type { DeletedSession, DeleteSession, DetachedJob } from './session-store.ts';
 import { shownName } from './shown-name.ts';
 import type { SessionNames } from './store.ts';
 import { SessionHasForks } from './store-errors.ts';
@@ -14,17 +14,22 @@ const TREE = `with recursive tree as (
   select s.id, s.app, s.user_id, s.name, 0 as depth from holdfast.sessions s where s.name_key = $1
   union all
   select f.id, f.app, f.user_id, f.name, t.depth + 1 from tree t join holdfast.sessions f on f.parent_id = t.id
-) select t.id, t.app, t.user_id as "userId", t.name as "sessionId" from tree t order by t.depth, t.id`;
+) select t.id, t.app, t.user_id as "userId", t.name as "sessionId", (
+    select json_agg(json_build_object('jobId', j.job_id, 'callKey', j.call_key) order by j.since, j.job_id)
+    from holdfast.jobs j where j.session_id = t.id and j.mode = 'detached' and (j.status = 'running' or j.delivered_seq is null)
+  ) as jobs
+from tree t order by t.depth, t.id`;
 
 const MOST_NAMED = 10;
 
 interface Treed extends SessionNames {
   id: string;
+  jobs: DetachedJob[] | null;
 }
 
 type DeleteAnswer = { deleted: SessionNames[] } | { forks: SessionNames[] } | { kept: true };
 
-export async function deleteSession(database: Database, remove: DeleteSession): Promise<SessionNames[]> {
+export async function deleteSession(database: Database, remove: DeleteSession): Promise<DeletedSession[]> {
   const { withForks = false, idleSince } = remove;
   checkTime('idleSince', idleSince);
   const key = sessionKeys(remove).name;
@@ -39,7 +44,11 @@ export async function deleteSession(database: Database, remove: DeleteSession): 
   ]);
   const { answer } = row as { answer: DeleteAnswer };
   if ('kept' in answer) return [];
-  if ('deleted' in answer) return answer.deleted.length === 0 ? doomed.map(namesOf) : answer.deleted;
+  if ('deleted' in answer) {
+    if (answer.deleted.length === 0) return doomed.map(deletedSession);
+    const known = new Map(doomed.map((one) => [sessionKeys(one).name, one]));
+    return answer.deleted.map((names) => ({ ...names, ...jobsOf(known.get(sessionKeys(names).name)) }));
+  }
   const forks = answer.forks.slice(1).map(({ sessionId }) => shownName(sessionId));
   const more = forks.length > MOST_NAMED ? ` and ${forks.length - MOST_NAMED} more` : '';
   throw new SessionHasForks(
@@ -54,6 +63,14 @@ export async function forksOf(database: Database, names: SessionNames): Promise<
 
 function treeOf(database: Database, key: string): Promise<Treed[]> {
   return database.query<Treed>(TREE, [key]);
+}
+
+function deletedSession(treed: Treed): DeletedSession {
+  return { ...namesOf(treed), ...jobsOf(treed) };
+}
+
+function jobsOf(treed: Treed | undefined): Pick<DeletedSession, 'jobs'> {
+  return treed?.jobs ? { jobs: treed.jobs } : {};
 }
 
 function namesOf({ app, userId, sessionId }: Treed): SessionNames {

@@ -107,11 +107,13 @@ export type OpenedStep =
       sessionUsage: SessionUsage;
       /** Models that are not to be asked for so long, milliseconds by limit key; absent where there are none. */
       limits?: Readonly<Record<string, number>>;
+      /** Jobs that the message has ended, or has an update of: whoever waits for them is to be told. First step only. */
+      jobs?: JobOfMessage[];
     };
 
-/** What `openStep` is asked about before it is called; `mayGiveWay` and what it goes by on a first step only. */
+/** What `openStep` is asked about before it is called; `mayGiveWay`, what it goes by, and `message` on a first step only. */
 export type StepToPeek = Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'> &
-  Partial<Pick<OpenStep, 'fence' | 'messageDigest' | 'mayGiveWay'>>;
+  Partial<Pick<OpenStep, 'fence' | 'messageDigest' | 'mayGiveWay' | 'message'>>;
 
 /** What `openStep` would append, before it does. */
 export interface PeekedStep {
@@ -120,7 +122,10 @@ export interface PeekedStep {
   behind?: Extract<OpenedStep, { kind: 'behind' }>;
   /** The step has been opened before, or its invocation has ended: its input is in the transcript, and can't be changed. */
   begun: boolean;
-  /** First step whose message is in the inbox: its content. */
+  /**
+   * First step: the content of the message in the inbox, or of one that is sent along and doesn't stay as it is, as it will be
+   * appended: where a job has ended otherwise than the message says, with the outcome that counts.
+   */
   message?: Content;
   /** Of the message in the inbox. */
   stateDelta?: Record<string, unknown>;

@@ -1,12 +1,13 @@
 import type { Content } from '../events/content.ts';
 import type { TurnRunConfig } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
+import { jsonText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
 import { askedOf, type BehindAnswer, behindOf, call } from './step-writes.ts';
 import type { DraftEvent, PeekedStep, SessionNames, StepToPeek } from './store.ts';
 
-const PEEK = call('holdfast.peek_step_1', 10);
+const PEEK = `${call('holdfast.peek_step_1', 10)}, holdfast.answered_message_1($2, $5, $11) as message`;
 
 interface PeekAnswer {
   names: SessionNames | null;
@@ -26,10 +27,16 @@ interface PeekAnswer {
   state: StateParts;
 }
 
+interface PeekRow {
+  answer: PeekAnswer;
+  /** Where it isn't appended as it is. */
+  message: Content | null;
+}
+
 export async function peekStep(database: Database, step: StepToPeek): Promise<PeekedStep> {
   const { identity } = step;
   const keys = identity && sessionKeys(identity);
-  const [row] = await database.query<{ answer: PeekAnswer }>(PEEK, [
+  const [row] = await database.query<PeekRow>(PEEK, [
     step.session,
     keys?.name,
     keys?.app,
@@ -40,7 +47,9 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     step.fence?.startedAt,
     step.messageDigest,
     step.mayGiveWay ?? false,
+    answeringContent(step.message),
   ]);
+  const { answer, message: answered } = row as PeekRow;
   const {
     names,
     behind,
@@ -48,7 +57,7 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     seq,
     from,
     userContent,
-    message,
+    message: inInbox,
     stateDelta,
     messageDigest,
     responses,
@@ -56,7 +65,8 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     answers,
     asked,
     state,
-  } = (row as { answer: PeekAnswer }).answer;
+  } = answer;
+  const message = begun ? null : (answered ?? inInbox);
   return {
     names: names ?? namesOf(identity as SessionNames),
     ...(behind === null ? {} : { behind: behindOf(behind) }),
@@ -74,6 +84,12 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     seq,
     from,
   };
+}
+
+/** Of a message that is sent along: only responses can be replaced. */
+function answeringContent(message: StepToPeek['message']): string | null {
+  const text = message?.content === undefined ? '' : jsonText(message.content);
+  return text.includes('"functionResponse"') ? text : null;
 }
 
 /** Of a session that isn't there yet. */

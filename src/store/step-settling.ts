@@ -7,7 +7,7 @@ import type { SettledStep, SettleStep } from './store.ts';
 import { eventColumns } from './stored-event.ts';
 
 /** Calls and their actions, $9 and $16, are those of a session, $1. */
-const SETTLE = call('holdfast.settle_step_2', 29).replace('$16', 'holdfast.unsettled_actions_1($1, $9, $16)');
+const SETTLE = call('holdfast.settle_step_3', 29).replace('$16', 'holdfast.unsettled_actions_1($1, $9, $16)');
 
 type SettledCalls = [callKey: string, tool: string, failed: boolean][];
 

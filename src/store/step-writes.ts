@@ -6,7 +6,15 @@ import { type InboxEntry, waitingMessage } from './inbox.ts';
 import { jsonArray, jsonText, storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
-import type { CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } from './store.ts';
+import type {
+  CommitStep,
+  CommittedStep,
+  JobAddress,
+  JobOfMessage,
+  OpenedStep,
+  OpenStep,
+  SessionNames,
+} from './store.ts';
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
@@ -65,7 +73,10 @@ interface OpenAnswer extends Told {
   sessionUsage: SessionUsageColumns;
   state: StateParts;
   events: EventRow[] | null;
+  jobs: JobOfMessageAnswer[] | null;
 }
+
+type JobOfMessageAnswer = Omit<JobOfMessage, 'address'> & { address: JobAddress | null };
 
 interface OpenRow {
   answer: OpenAnswer | FinishedAnswer | RecordedAnswer | BehindAnswer;
@@ -123,7 +134,7 @@ export async function openStep(
       appended: false,
     };
   }
-  const { appended, lastAgent, once, asked, usage, state, events, ...rest } = answer;
+  const { appended, lastAgent, once, asked, usage, state, events, jobs, ...rest } = answer;
   return {
     opened: {
       ...rest,
@@ -136,9 +147,14 @@ export async function openStep(
       events: (events ?? []).map(storedEvent),
       lastAgent: lastAgent ?? undefined,
       ...(limits === null ? {} : { limits }),
+      ...(jobs === null ? {} : { jobs: jobs.map(jobOfMessage) }),
     },
     appended,
   };
+}
+
+function jobOfMessage({ address, ...job }: JobOfMessageAnswer): JobOfMessage {
+  return { ...job, ...(address === null ? {} : { address }) };
 }
 
 export function behindOf(answer: BehindAnswer): Extract<OpenedStep, { kind: 'behind' }> {

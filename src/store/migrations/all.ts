@@ -19,6 +19,9 @@ import { requesters } from './0018-requesters.ts';
 import { retriedRequests } from './0019-retried-requests.ts';
 import { keptActions } from './0020-kept-actions.ts';
 import { jobs } from './0021-jobs.ts';
+import { jobMessages } from './0022-job-messages.ts';
+import { heardMessages } from './0023-heard-messages.ts';
+import { jobsOfCalls } from './0024-jobs-of-calls.ts';
 import { limits } from './0030-limits.ts';
 import { turnSlots } from './0031-turn-slots.ts';
 
@@ -51,6 +54,9 @@ export const migrations: readonly Migration[] = [
   { version: 19, name: 'retried requests', sql: retriedRequests },
   { version: 20, name: 'kept actions', sql: keptActions },
   { version: 21, name: 'jobs', sql: jobs },
+  { version: 22, name: 'job messages', sql: jobMessages },
+  { version: 23, name: 'heard messages', sql: heardMessages },
+  { version: 24, name: 'jobs of calls', sql: jobsOfCalls },
   { version: 30, name: 'limits', sql: limits },
   { version: 31, name: 'turn slots', sql: turnSlots },
 ];

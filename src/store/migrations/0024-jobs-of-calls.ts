@@ -1,0 +1,206 @@
+import { EVENT_ROW } from './event-row.ts';
+
+const REPLACED = 'this call was made anew by a retry';
+
+/** What ends calls ends their jobs. Older workers do so, too, as far as the functions keep their names. */
+export const jobsOfCalls = `
+-- The response is what is known by now: the call's job goes on.
+alter table holdfast.ledger add column will_continue boolean;
+
+-- What the calls of a step merge into: the event's body, and the state delta that it stands for, \`temp:\` included. A call
+-- without an id is code that the model wrote.
+create or replace function holdfast.merged_responses_1(session text, invocation text, agent text, branch text, keys text[],
+  ids text[], tools text[], out delta jsonb, out body json) language plpgsql stable as $$
+declare
+  answered record;
+  merged text[] := '{}';
+  of_calls jsonb[] := '{}';
+  unsettled text[] := '{}';
+  actions jsonb;
+  actions_text text := '{"stateDelta":{},"artifactDelta":{},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}';
+begin
+  -- One look-up per call: a join may read all rows of the session.
+  for n in 1 .. cardinality(keys) loop
+    select l.status, l.response, l.actions, l.parts, l.will_continue into answered
+      from holdfast.ledger l where l.session_id = session and l.key = keys[n];
+    if answered.status is distinct from 'settled' then
+      unsettled := unsettled || keys[n];
+      continue;
+    end if;
+    if ids[n] <> '' then
+      merged := merged || ('{"functionResponse":{"id":' || to_json(ids[n]) || ',"name":' || to_json(tools[n])
+        || ',"response":' || answered.response || case when answered.will_continue then ',"willContinue":true' else '' end
+        || '}}');
+    else
+      merged := merged || ('{"codeExecutionResult":' || case
+        when answered.response ->> 'outcome' is not null then answered.response
+        else json_build_object('outcome', 'OUTCOME_FAILED',
+          'output', coalesce(answered.response ->> 'error', answered.response::text))
+      end || '}');
+    end if;
+    if answered.parts is not null then
+      merged := merged || array(select p.value::text from json_array_elements(answered.parts) p);
+    end if;
+    if answered.actions <> '{}' then
+      of_calls := of_calls || answered.actions;
+    end if;
+  end loop;
+  if unsettled <> '{}' then
+    raise exception using errcode = 'HF002',
+      message = 'calls without an outcome: ' || array_to_string(unsettled, ', ');
+  end if;
+  delta := '{}';
+  if of_calls <> '{}' then
+    actions := holdfast.merged_actions_1(of_calls);
+    delta := actions -> 'stateDelta';
+    actions_text := actions || jsonb_build_object(
+      'stateDelta', (select coalesce(jsonb_object_agg(d.key, d.value), '{}')
+        from jsonb_each(delta) d where d.key not like 'temp:%'),
+      'requestedAuthConfigs', '{}'::jsonb, 'requestedToolConfirmations', '{}'::jsonb);
+  end if;
+  body := ('{"invocationId":' || to_json(invocation) || ',"author":' || to_json(agent)
+    || coalesce(',"branch":' || to_json(branch), '')
+    || ',"content":{"role":"user","parts":[' || array_to_string(merged, ',') || ']},"actions":' || actions_text
+    || '}')::json;
+end $$;
+
+-- Jobs of calls that were settled without them end as the calls have: nobody waits for them any more.
+create function holdfast.cut_off_jobs_1(session text, keys text[]) returns void language plpgsql as $$
+declare
+  c record;
+  l record;
+begin
+  -- By the calls alone: the index of the session would do, too, and read all of its jobs.
+  for c in
+    select t.job_id, t.call_key from (select * from holdfast.jobs a where a.call_key = any (keys) offset 0) t
+    where t.session_id = session and t.status = 'running' order by t.job_id
+  loop
+    select t.response, t.failed into l from holdfast.ledger t where t.session_id = session and t.key = c.call_key;
+    update holdfast.jobs j set status = 'cancelled', ended_by = 'turn', ended_at = holdfast.now_ms_1(),
+        response = l.response, failed = l.failed
+      where j.job_id = c.job_id and j.session_id = session and j.status = 'running';
+  end loop;
+end $$;
+
+create or replace function holdfast.settle_open_calls_1(session text, run text, of_step int, keys text[], ids text[],
+  tools text[], error text) returns void language plpgsql as $$
+declare
+  closed text[];
+begin
+  with written as (
+    insert into holdfast.ledger as l
+      (session_id, key, kind, run_key, step, idx, call_id, tool, status, response, failed, actions, settled_at, cut_off)
+    select session, c.key, 'call', run, of_step, (c.n - 1)::int, c.call_id, c.tool,
+      'settled', json_build_object('error', error), true, '{}', clock_timestamp(), true
+    from unnest(keys, ids, tools) with ordinality c (key, call_id, tool, n)
+    order by c.key
+    on conflict on constraint ledger_pkey do update set
+      status = 'settled', response = excluded.response, failed = true, actions = holdfast.kept_actions_1(l.prepared),
+      settled_at = excluded.settled_at, cut_off = true
+      where l.status <> 'settled'
+    returning l.key
+  ) select array_agg(w.key) into closed from written w;
+  if closed is not null then
+    -- Of this moment: a job that was begun meanwhile had the call's row.
+    perform holdfast.cut_off_jobs_1(session, closed);
+  end if;
+end $$;
+
+-- As settle_step_2; jobs of what it settles end.
+create function holdfast.settle_step_3(
+  session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
+  agent text, keys text[], steps int[], indexes int[], call_ids text[], tools text[], call_responses json,
+  failed boolean[], actions json, parts json, ending_status text, ending_head text, cut_off text,
+  responses_author text, responses_branch text, responses json, responses_delta jsonb,
+  kinds text[], authors text[], branches text[], bodies json, deltas jsonb
+) returns json language plpgsql as $$
+#variable_conflict use_variable
+declare
+  answer json := holdfast.settle_step_2(session, invocation, run, at_step, fence_started_at, fence_invocation, seq, agent, keys,
+    steps, indexes, call_ids, tools, call_responses, failed, actions, parts, ending_status, ending_head, cut_off,
+    responses_author, responses_branch, responses, responses_delta, kinds, authors, branches, bodies, deltas);
+  settled text[];
+begin
+  if json_typeof(answer -> 'settled') = 'array' then
+    settled := array(select c.value ->> 0 from json_array_elements(answer -> 'settled') c);
+    perform holdfast.cut_off_jobs_1(session, settled);
+  end if;
+  return answer;
+end $$;
+
+-- As prepare_retry_2; jobs of the calls that are made anew end, and nobody is told of them.
+create function holdfast.prepare_retry_3(name_key text, call_key text, run text, at_step int, interrupts boolean,
+  generation int, new_run text, new_outcome json, marker text, event_id uuid, known_kept text[],
+  old_requests text[], new_requests text[], asking json, asking_id uuid) returns json
+language plpgsql as $$
+#variable_conflict use_variable
+declare
+  answer json := holdfast.prepare_retry_2(name_key, call_key, run, at_step, interrupts, generation, new_run, new_outcome,
+    marker, event_id, known_kept, old_requests, new_requests, asking, asking_id);
+  of_session text := answer ->> 'session';
+  kept text;
+  replaced text[];
+  c record;
+begin
+  -- Only where this has written it.
+  if of_session is null or answer ->> 'invocationId' is distinct from new_run then
+    return answer;
+  end if;
+  foreach kept in array known_kept loop
+    update holdfast.ledger t set will_continue = true
+      where t.session_id = of_session and t.key = new_run || '.1.' || regexp_replace(kept, '^.*\\.', '')
+        and exists (select from holdfast.ledger o where o.session_id = of_session and o.key = kept and o.will_continue);
+  end loop;
+  replaced := array(
+    select k.key from holdfast.ledger t cross join unnest(t.call_keys) k (key)
+    where t.session_id = of_session and t.key = run || '.' || at_step and k.key <> all (known_kept));
+  for c in
+    select t.job_id from (select * from holdfast.jobs a where a.call_key = any (replaced) offset 0) t
+    where t.session_id = of_session order by t.job_id
+  loop
+    update holdfast.jobs j set hidden = true,
+        status = case j.status when 'running' then 'cancelled' else j.status end,
+        ended_by = case j.status when 'running' then 'turn' else j.ended_by end,
+        ended_at = case j.status when 'running' then holdfast.now_ms_1() else j.ended_at end,
+        response = case j.status when 'running' then '{"error":"${REPLACED}"}' else j.response end,
+        failed = case j.status when 'running' then true else j.failed end
+      where j.job_id = c.job_id and j.session_id = of_session;
+  end loop;
+  return answer;
+end $$;
+
+create function holdfast.forget_jobs_1() returns trigger language plpgsql as $$
+begin
+  delete from holdfast.jobs j where j.session_id = old.id;
+  return null;
+end $$;
+create trigger sessions_lose_jobs after delete on holdfast.sessions for each row execute function holdfast.forget_jobs_1();
+
+-- Appends the event that hides what came after a seq, and takes the session's own state back to it. Jobs of
+-- calls that it hides have nobody to tell.
+create or replace function holdfast.append_rewind_1(s holdfast.sessions, hides_after bigint, marker text, event_id uuid,
+  before text, note json) returns json
+language plpgsql as $$
+#variable_conflict use_variable
+declare
+  delta jsonb := holdfast.difference_1(s.state, holdfast.state_at_1(s.id, hides_after));
+  event json;
+begin
+  s.last_seq := s.last_seq + 1;
+  s.state := s.state || delta;
+  s.last_agent := holdfast.last_agent_1(s.id, hides_after);
+  insert into holdfast.events as e
+    (session_id, seq, id, invocation_id, run_key, step, kind, author, body, hides_after, dedupe_key)
+    values (s.id, s.last_seq, event_id, marker, marker, 0, 'rewind', 'user',
+      ('{"invocationId":' || to_json(marker) || ',"author":"user","actions":{'
+        || coalesce('"rewindBeforeInvocationId":' || to_json(before) || ',', '')
+        || '"stateDelta":' || delta
+        || ',"artifactDelta":{},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}'
+        || coalesce(',"customMetadata":' || note, '') || '}')::json,
+      hides_after, 'rewind:' || marker)
+    returning ${EVENT_ROW} into event;
+  perform holdfast.save_session_1(s);
+  update holdfast.jobs j set hidden = true where j.session_id = s.id and j.model_seq > hides_after and not j.hidden;
+  return event;
+end $$;
+`;
