@@ -88,7 +88,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Declared with its note, and run like other tools; that it parks a turn comes with part 6.',
+    how: 'The call has a job, which ends by a message as in ADK, a callback, a poll, an operator or its deadline. Without a first result the turn waits.',
     names: 'LongRunningFunctionTool',
   },
   {

@@ -47,12 +47,11 @@ export function responseLine(
   return `← ${name}${willContinue ? ' (goes on)' : ''} ${shown(response ?? {})}`;
 }
 
-/** Who a message is from, for people: one of nothing but responses tells what calls have come to since. */
+/** Who a message is from, for people: one of responses without words tells what calls have come to since. */
 export function messageAuthor(content: Content | undefined): 'you' | 'later' {
   const parts = content?.parts ?? [];
-  return parts.length > 0 && parts.every(({ functionResponse }) => functionResponse !== undefined)
-    ? 'later'
-    : 'you';
+  const answers = parts.some(({ functionResponse }) => functionResponse !== undefined);
+  return answers && parts.every(({ text }) => text === undefined) ? 'later' : 'you';
 }
 
 /** Code that a model has written, or what it came to; nothing for other parts. */
