@@ -3,6 +3,7 @@ import {
   ApplicationFailure,
   activityInfo,
   CancelledFailure,
+  CompleteAsyncError,
 } from '@temporalio/activity';
 import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
@@ -21,6 +22,8 @@ export interface Attempt {
   aborted(): Error;
   /** Whether the signal has fired for this worker's sake only: another attempt follows. */
   movesOn(): boolean;
+  /** Whether the workflow has cancelled it: no other attempt follows. */
+  isCancelled(): boolean;
   heartbeat(details?: unknown): void;
 }
 
@@ -52,6 +55,7 @@ export async function attempt<T>(
       signal: context.cancellationSignal,
       aborted: () => abortOf(context.cancellationDetails),
       movesOn: () => movesOn(context.cancellationDetails),
+      isCancelled: () => context.cancellationDetails?.cancelRequested === true,
       heartbeat(given) {
         if (context.info.isLocal) return;
         details = given;
@@ -59,6 +63,8 @@ export async function attempt<T>(
       },
     });
   } catch (thrown) {
+    // Nothing has failed: somebody else completes the activity.
+    if (thrown instanceof CompleteAsyncError) throw thrown;
     const error = errorOf(thrown);
     if (!isUnexpected(error)) throw failureOf(error);
     options.onUnexpected?.(error);

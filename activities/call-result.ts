@@ -14,7 +14,7 @@ export function callResult(
   tool: BaseTool | undefined,
   { response, failed, actions, first = false }: Omit<SettledCall, 'first'> & Partial<SettledCall>,
   answersError = true,
-): ToolCallResult {
+): Extract<ToolCallResult, { response: unknown }> {
   // Where the tool isn't known, neither is what it keeps to itself: only what was said here can be told.
   const { sensitive } = tool?.durable ?? { sensitive: !first };
   // An error's text may quote any argument, and so may an answer to it. What another attempt has settled may be one.

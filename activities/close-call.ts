@@ -17,7 +17,7 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf } from './deployment.ts';
 import { type CallOutcome, callbackTooLate } from './failed-call.ts';
 import { callLogger, reportUnexpected } from './logging.ts';
-import { plannedArguments } from './open-call.ts';
+import { plannedArguments } from './planned-arguments.ts';
 import { whicheverComesFirst } from './race.ts';
 import { rejection } from './rejection.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';

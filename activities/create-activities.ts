@@ -4,13 +4,23 @@ import type {
   VerifiedDecision,
   VerifyDecisionInput,
 } from '../src/protocol/gate.ts';
+import type {
+  DeliveredJob,
+  DeliverJobInput,
+  EndedDetachedJob,
+  JobEnded,
+  JobReceipt,
+  RecordJobInput,
+} from '../src/protocol/job.ts';
 import {
   CALL_MODEL,
   CLOSE_CALL,
   DELETE_EXPIRED_SESSIONS,
+  DELIVER_JOB,
   KEEP_MESSAGES,
   NOTIFY,
   RECORD_ENTRIES,
+  RECORD_JOB,
   SETTLE_STEP,
   VERIFY_DECISION,
 } from '../src/protocol/names.ts';
@@ -30,10 +40,12 @@ import type {
 import { callModel } from './call-model.ts';
 import { closeCall } from './close-call.ts';
 import { deleteExpiredSessions } from './delete-expired-sessions.ts';
+import { deliverJob } from './deliver-job.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { keepMessages } from './keep-messages.ts';
 import { notify } from './notify.ts';
 import { recordEntries } from './record-entries.ts';
+import { recordJob } from './record-job.ts';
 import { runTool } from './run-tool.ts';
 import { settleStep } from './settle-step.ts';
 import { verifyDecision } from './verify-decision.ts';
@@ -47,8 +59,10 @@ export interface HoldfastActivities {
   [NOTIFY]: (input: NotifyInput) => Promise<void>;
   [CLOSE_CALL]: (input: CloseCallInput) => Promise<ToolCallResult>;
   [DELETE_EXPIRED_SESSIONS]: (input: RetainSessions) => Promise<ExpiredSessions>;
+  [RECORD_JOB]: (input: RecordJobInput) => Promise<JobReceipt>;
+  [DELIVER_JOB]: (input: DeliverJobInput) => Promise<DeliveredJob>;
   /** Every other activity type is a tool's name. */
-  default: (input: ToolCallInput) => Promise<ToolCallResult>;
+  default: (input: ToolCallInput) => Promise<ToolCallResult | JobEnded | EndedDetachedJob>;
 }
 
 export function createActivities(dependencies: ActivityDependencies): HoldfastActivities {
@@ -61,6 +75,8 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     [NOTIFY]: notify(dependencies),
     [CLOSE_CALL]: closeCall(dependencies),
     [DELETE_EXPIRED_SESSIONS]: deleteExpiredSessions(dependencies),
+    [RECORD_JOB]: recordJob(dependencies),
+    [DELIVER_JOB]: deliverJob(dependencies),
     default: runTool(dependencies),
   };
 }

@@ -1,9 +1,19 @@
+import type { Client } from '@temporalio/client';
+import type { CredentialKeys } from '../src/credentials/credential-keys.ts';
 import type { CredentialVault } from '../src/credentials/credential-vault.ts';
+import type { Content } from '../src/events/content.ts';
 import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import type { SessionNames, Store } from '../src/store/store.ts';
 import type { Deployment } from './deployment.ts';
 import type { Logging } from './logging.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
+
+/** What a session is told that nobody has written. */
+export interface OwnMessage extends SessionNames {
+  messageId: string;
+  message: Content;
+  agent: string;
+}
 
 export interface ActivityDependencies extends Logging {
   deployment: Deployment;
@@ -16,6 +26,14 @@ export interface ActivityDependencies extends Logging {
   transcriptUrl: ((names: SessionNames) => string) | undefined;
   /** Whether the server knows Holdfast's search attributes. */
   searchAttributes: boolean;
+  /** Where services outside reach the gateway; undefined where nobody has said so. Asked when it is needed: a port may come late. */
+  publicUrl: () => string | undefined;
+  /** Sign the tokens of jobs; undefined where there are none. */
+  credentialKeys: CredentialKeys | undefined;
+  /** In activities only: tells workflows what they wait for. */
+  temporal: () => Pick<Client, 'activity' | 'workflow'>;
+  /** In activities only: begins a turn, or has it wait for the one that runs; as a client does. */
+  sendMessage: (message: OwnMessage) => Promise<void>;
   /**
    * Whether Temporal and the logs get no texts of tools and models but those that a codec encodes: messages of failures
    * and log lines then name codes, tools and keys only. Read it when it is needed: it isn't known before the worker is.

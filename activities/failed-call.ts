@@ -1,4 +1,5 @@
 import { CallbackFailed } from '../src/agents/callback-failed.ts';
+import type { AwaitedJob } from '../src/protocol/job.ts';
 import type { SettleCall } from '../src/store/store.ts';
 import { afterTime } from './after-time.ts';
 import type { Attempt } from './attempt.ts';
@@ -11,6 +12,8 @@ import { describeFailure, storeErrorIn } from './tool-failure.ts';
 export interface CallOutcome extends Pick<SettleCall, 'response' | 'failed' | 'actions' | 'parts' | 'stack'> {
   /** The response is what callbacks made of an error, and may quote it. Left out where `failed` says so. */
   answersError?: true;
+  /** The response is an intermediate one: this job goes on without the turn. */
+  detached?: AwaitedJob;
 }
 
 /** Milliseconds that callbacks have at least, once their tool has used up its own time; less than the margin of its schedule. */
@@ -19,6 +22,8 @@ export const LEAST_CALLBACK_TIME = 4_000;
 export interface FailedCall {
   call: CalledTool;
   thrown: unknown;
+  /** The response where no callback has another one. Defaults to the error's text. */
+  unanswered?: Record<string, unknown>;
   /** Milliseconds that the callbacks may take. */
   time: number;
   current?: Pick<Attempt, 'signal' | 'aborted'>;
@@ -30,13 +35,14 @@ export interface FailedCall {
  */
 export async function outcomeOfFailure(
   callbacks: ToolCallbacks,
-  { call, thrown, time, current }: FailedCall,
+  { call, thrown, unanswered: response, time, current }: FailedCall,
 ): Promise<CallOutcome> {
-  const unanswered = errorOutcome(thrown);
+  const unanswered = { ...errorOutcome(thrown), ...(response === undefined ? {} : { response }) };
   if (!callbacks.hearFailures) return unanswered;
   const late = afterTime(time);
   try {
-    const response = await whicheverComesFirst(callbacks.failed(call, thrown), [
+    const answer = callbacks.failed(call, thrown, unanswered.response);
+    const response = await whicheverComesFirst(answer, [
       ...(current === undefined ? [] : [[current.signal, current.aborted] as const]),
       [late.signal, () => callbackTooLate(call, 'onToolErrorCallback or afterToolCallback', time)],
     ]);

@@ -1,9 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { AwaitedJob } from '../src/protocol/job.ts';
 import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
 import { asStored } from '../src/store/json-text.ts';
-import type { CallActions } from '../src/store/store.ts';
+import type { CallActions, JobOutcome } from '../src/store/store.ts';
 import { withoutSecrets } from '../src/tools/auth-config.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { type Asked, CallQuestions } from '../src/tools/call-questions.ts';
@@ -26,12 +27,20 @@ import {
 } from './call-retry.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type CallOutcome, LEAST_CALLBACK_TIME, outcomeOfFailure } from './failed-call.ts';
+import { hookTime, outcomeOfTimeout, outOfTime } from './job-hooks.ts';
+import { notesIn } from './job-notes.ts';
+import type { JobOfCall, LeftJob } from './job-of-call.ts';
+import { heardOutcome } from './job-outcome.ts';
+import { JobScene } from './job-scene.ts';
 import { LiveChunks } from './live-chunks.ts';
+import { plannedArguments } from './planned-arguments.ts';
 import type { CallReport } from './telemetry/call-report.ts';
-import { type AskedPerson, attemptTool } from './tool-attempt.ts';
+import { tellCancelled } from './tell-cancelled.ts';
+import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
 import type { ToolCallbacks } from './tool-callbacks.ts';
 import { ToolCancellation } from './tool-cancellation.ts';
 import {
+  describeFailure,
   isToolTimeout,
   NeverAnswered,
   recordedFailure,
@@ -53,6 +62,13 @@ export interface CallToRun {
   init: ContextInit;
   answers: CallAnswers;
   report: CallReport;
+  /** Undefined for a call that can have none. */
+  job: JobOfCall | undefined;
+}
+
+/** A call that goes on as a job: nothing is settled. */
+export interface ParkedRun {
+  parks: AwaitedJob;
 }
 
 /** What a call asks a person, and with which arguments it goes on once it is answered. */
@@ -93,8 +109,10 @@ export class OpenCall {
   }
 
   /** @throws the failure of an attempt that is followed by another one. */
-  async outcome(): Promise<CallOutcome | AskingRun> {
-    const { begun, tool, answers } = this.#call;
+  async outcome(): Promise<CallOutcome | AskingRun | ParkedRun> {
+    const { begun, tool, answers, job } = this.#call;
+    const left = await job?.left();
+    if (left !== undefined) return await this.#left(left, notesIn(begun.once).actions);
     const problem = await this.#problem();
     if (problem !== undefined) return await this.#failedForGood(problem);
     if (!this.#isForOneStart && begun.failures >= tool.durable.retry.maximumAttempts) {
@@ -108,13 +126,15 @@ export class OpenCall {
         const missing = await this.#openCredentials();
         if (missing !== undefined) return this.#asking(missing);
       }
+      const ended = await this.#openJob();
+      if (ended !== undefined) return await this.#heard(ended);
       const outcome = await this.#attempt(chunks);
-      if ('asked' in outcome || outcome.failed) chunks?.drop();
+      if (!('failed' in outcome) || outcome.failed) chunks?.drop();
       else chunks?.end();
       return outcome;
     } catch (error) {
       chunks?.drop();
-      if (this.#current.signal.aborted) throw this.#current.aborted();
+      if (this.#current.signal.aborted) return await this.#aborted();
       return await this.#fail(error);
     }
   }
@@ -168,8 +188,51 @@ export class OpenCall {
     return { asked, prepared: false, stateDelta: {}, args: this.#args };
   }
 
-  async #attempt(chunks: LiveChunks | undefined): Promise<CallOutcome | AskingRun> {
+  /** @returns the outcome of a job that has ended before its tool has run. */
+  async #openJob(): Promise<JobOutcome | undefined> {
+    const { tool, job } = this.#call;
+    if (job === undefined || !tool.isLongRunning) return undefined;
+    const { outcome } = await this.#beforeRun(() => job.opened());
+    return outcome;
+  }
+
+  async #left(
+    left: Exclude<LeftJob, { kind: 'result' }>,
+    actions: CallActions | undefined,
+  ): Promise<CallOutcome | ParkedRun> {
+    if (left.kind === 'parked') return { parks: left.parks };
+    if (left.kind === 'ended') return await this.#heard(left.outcome, actions);
+    const { detached } = left;
+    const outcome = { response: this.#call.job?.intermediate ?? {}, failed: false };
+    return { ...(await this.#heard(outcome, actions, true)), detached };
+  }
+
+  /** What the call's job has come to, which nobody has heard of yet. */
+  async #heard(
+    outcome: JobOutcome,
+    actions: CallActions | undefined = this.#before,
+    isIntermediate = false,
+  ): Promise<CallOutcome> {
+    const { tool, callbacks, init } = this.#call;
+    const { signal } = this.#current;
+    return await heardOutcome({
+      ...{ callbacks, outcome, current: this.#current, time: hookTime(tool) },
+      call: { tool, args: this.#args, context: callContext(init, this.#init, signal, actions) },
+      ...(isIntermediate ? { isIntermediate } : {}),
+    });
+  }
+
+  /** Whoever has cancelled the call has cancelled its job. */
+  async #aborted(): Promise<never> {
+    if (this.#current.isCancelled()) {
+      await this.#call.job?.end({ response: { error: 'cancelled' }, failed: true }, 'cancelled');
+    }
+    throw this.#current.aborted();
+  }
+
+  async #attempt(chunks: LiveChunks | undefined): Promise<CallOutcome | AskingRun | ParkedRun> {
     const outcome = await this.#run(chunks);
+    if ('left' in outcome) return await this.#left(outcome.left, outcome.actions);
     if (!('asked' in outcome)) return outcome;
     const { asked } = outcome;
     if (asked.kind === 'credential' && !this.#credentials.get(asked.authConfig.credentialKey)) {
@@ -185,17 +248,22 @@ export class OpenCall {
     return { ...outcome, args: this.#args };
   }
 
-  async #run(chunks: LiveChunks | undefined): Promise<CallOutcome | AskedPerson> {
+  async #run(chunks: LiveChunks | undefined): Promise<CallOutcome | AskedPerson | RunOfJob> {
     // What is cancelled before it runs needn't.
     if (this.#current.signal.aborted) throw this.#current.aborted();
-    const { tool, callbacks, report, answers } = this.#call;
-    const timeout = afterTime(tool.durable.timeout);
+    const { tool, callbacks, report, answers, job } = this.#call;
+    const timeout = afterTime(job?.timeLeft ?? tool.durable.timeout);
     const ends = [this.#current.signal, timeout.signal];
     const signal = AbortSignal.any(ends);
     // The worker that fires the signal is in no activity's context; handlers are.
     const tell = AsyncResource.bind(() => {
       if (!this.#current.signal.aborted || !this.#current.movesOn()) this.#cancellation.tell();
     });
+    if (tool.isLongRunning && job !== undefined && !tool.supportsCancellation()) {
+      this.#cancellation.onCancel(() => this.#cancelJob(job));
+    }
+    // Its own attempt before this one has left them, and the next beat would replace them.
+    if (job?.init.details !== undefined) this.#current.heartbeat(job.init.details);
     // Not on the signal of both, which costs nothing until somebody listens to it.
     for (const end of ends) end.addEventListener('abort', tell);
     try {
@@ -209,6 +277,7 @@ export class OpenCall {
         timeout: timeout.signal,
         cancellation: this.#cancellation,
         onChunk: chunks && ((chunk) => chunks.add(chunk)),
+        job,
         report,
       });
     } finally {
@@ -245,18 +314,41 @@ export class OpenCall {
   async #fail(error: unknown): Promise<CallOutcome | AskingRun> {
     const storeError = storeErrorIn(error);
     if (storeError !== undefined) throw storeError;
-    const { report } = this.#call;
+    const { report, tool, job } = this.#call;
     const isLate = isToolTimeout(error);
+    if (isLate && tool.job.inProcess && job !== undefined) return await this.#outOfTime(job);
     report.failed(isLate ? 'timeout' : TOOL_FAILED);
     if (isLate && this.#onUnknown !== 'retry') return await this.#unknown();
     if (!this.#isForOneStart) await retryUnlessSpent(this.#dependencies, this.#tried(), error);
     return await this.#failedForGood(error);
   }
 
-  #failedForGood(thrown: unknown): Promise<CallOutcome> {
-    const { tool, callbacks } = this.#call;
+  /** A running call is cancelled: its job's hook is told, as that of one whose tool has returned. */
+  async #cancelJob(job: JobOfCall): Promise<void> {
+    if (!this.#current.isCancelled()) return;
+    // The attempt's own signal has fired by now.
+    const current = { ...this.#current, signal: new AbortController().signal };
+    const scene = await JobScene.open(this.#dependencies, this.#call.input, await job.opened(), current);
+    await tellCancelled(this.#dependencies, scene, current);
+  }
+
+  /** The run is the job, and has used up its time. */
+  async #outOfTime(job: JobOfCall): Promise<CallOutcome> {
+    const row = await job.opened();
+    const { input } = this.#call;
+    const scene = await JobScene.open(this.#dependencies, input, row, this.#current);
+    const outcome = await outcomeOfTimeout(this.#dependencies, scene, outOfTime(row), this.#current);
+    const ended = await job.end(outcome, 'timed_out');
+    if (ended === undefined) await tellCancelled(this.#dependencies, scene, this.#current);
+    return await this.#heard(ended ?? outcome);
+  }
+
+  async #failedForGood(thrown: unknown): Promise<CallOutcome> {
+    const { tool, callbacks, job } = this.#call;
+    const ended = await job?.end({ response: { error: describeFailure(thrown).message }, failed: true });
+    if (ended !== undefined) return await this.#heard(ended);
     const left = tool.durable.timeout - (performance.now() - this.#began);
-    return outcomeOfFailure(callbacks, {
+    return await outcomeOfFailure(callbacks, {
       call: { tool, args: this.#args, context: this.#context(this.#current.signal) },
       thrown,
       time: Math.max(Math.round(left), LEAST_CALLBACK_TIME),
@@ -273,7 +365,7 @@ export class OpenCall {
   }
 
   #callInit(): CallInit {
-    const { input, begun, tool } = this.#call;
+    const { input, begun, tool, job } = this.#call;
     const { session, callKey, callId } = input;
     const once = new Map(Object.entries(begun.once));
     return {
@@ -291,6 +383,7 @@ export class OpenCall {
       // Temporal shows the details of a pending activity as they are.
       heartbeat: (details) => this.#current.heartbeat(tool.durable.sensitive === false ? details : undefined),
       onCancel: (handler) => this.#cancellation.onCancel(handler),
+      ...(job === undefined ? {} : { job: job.init }),
     };
   }
 
@@ -305,12 +398,4 @@ export class OpenCall {
     const { input, begun, tool } = this.#call;
     return { input, begun, tool: tool.name, durable: tool.durable };
   }
-}
-
-/** The model's, or what callbacks have made of them when the call was planned. */
-export function plannedArguments(
-  { args }: Pick<ToolCallInput, 'args'>,
-  begun: Pick<StartedCall, 'args'>,
-): Record<string, unknown> {
-  return 'value' in args ? args.value : (begun.args ?? {});
 }

@@ -1,9 +1,12 @@
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { awaitedJob } from '../src/flows/awaited-job.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { TIMEOUT_MARGIN } from '../src/flows/plan-calls.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
+import { jobIdOf } from '../src/protocol/identity.ts';
+import type { EndedDetachedJob, JobEnded } from '../src/protocol/job.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { JsonValueError } from '../src/schema/json-value.ts';
@@ -19,6 +22,7 @@ import type { BaseTool } from '../src/tools/base-tool.ts';
 import { resolveDurableOptions } from '../src/tools/durable-options.ts';
 import type { TranscriptView } from '../src/tools/invocation-context.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
+import { awaitJob } from './await-job.ts';
 import { CallAnswers } from './call-answers.ts';
 import { contextInitOf } from './call-context.ts';
 import { callResult } from './call-result.ts';
@@ -26,11 +30,15 @@ import { hasNotRun, retryUnlessSpent, type StartedCall } from './call-retry.ts';
 import { mayBeElsewhere, notDeployed, ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, pluginsOf } from './deployment.ts';
+import { endJob } from './end-job.ts';
 import { type CallOutcome, errorOutcome } from './failed-call.ts';
+import { JobOfCall } from './job-of-call.ts';
 import { reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
-import { type AskingRun, OpenCall, plannedArguments } from './open-call.ts';
+import { type AskingRun, OpenCall } from './open-call.ts';
+import { plannedArguments } from './planned-arguments.ts';
 import { rejection } from './rejection.ts';
+import { settleCall } from './settle-call.ts';
 import { type CallToSuspend, suspendCall } from './suspend-call.ts';
 import { CallReport } from './telemetry/call-report.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
@@ -42,12 +50,17 @@ const DEFAULT_OPTIONS = resolveDurableOptions({});
 /** The activity of every call: its type is the name of the tool, or of the code executor. */
 export function runTool(
   dependencies: ActivityDependencies,
-): (input: ToolCallInput) => Promise<ToolCallResult> {
+): (input: ToolCallInput) => Promise<ToolCallResult | JobEnded | EndedDetachedJob> {
   return (input) => {
-    const { callKey, agent } = input;
+    const { callKey, agent, job } = input;
     const place = { callKey, agent, tool: activityInfo().activityType };
-    return attempt(
-      (current) => new ToolCall(dependencies, input, current).run(),
+    return attempt<ToolCallResult | JobEnded | EndedDetachedJob>(
+      (current) => {
+        if (job === undefined) return new ToolCall(dependencies, input, current).run();
+        return job.do === 'wait'
+          ? awaitJob(dependencies, input, job, current)
+          : endJob(dependencies, input, job, current);
+      },
       reportUnexpected(dependencies, place),
     );
   };
@@ -79,7 +92,7 @@ class ToolCall {
       return await this.#refused(error);
     }
     const begun = await this.#begin(own);
-    if (begun.kind === 'settled') return this.#result(own, begun);
+    if (begun.kind === 'settled') return await this.#known(own, begun);
     // It was decided otherwise before, as a workflow that was reset can't know.
     this.#requests = begun.kind === 'closed' ? [begun.request] : 'requests' in begun ? begun.requests : [];
     if (begun.kind === 'closed')
@@ -110,8 +123,13 @@ class ToolCall {
     const report = new CallReport(this.#dependencies.telemetry, this.#input, tool, begun);
     this.#report = report;
     const init = contextInitOf({ ...scene, transcript });
-    const call = { input: this.#input, begun, agent, tool, callbacks, init, answers, report };
+    const job = this.#job(tool, begun, answers);
+    const call = { input: this.#input, begun, agent, tool, callbacks, init, answers, report, job };
     const outcome = await new OpenCall(this.#dependencies, this.#current, call).outcome();
+    if ('parks' in outcome) {
+      this.#dependencies.telemetry.metrics.requestsEnded(this.#requests);
+      return { v: PROTOCOL_VERSION, parks: outcome.parks };
+    }
     if (!('asked' in outcome)) return await this.#settle(tool, outcome);
     const n = answers.next;
     if (n === undefined) return await this.#settle(tool, errorOutcome(new AsksTooOften(tool)));
@@ -203,35 +221,45 @@ class ToolCall {
     return await this.#settle(undefined, errorOutcome(error));
   }
 
-  async #settle(
-    tool: BaseTool | undefined,
-    { answersError, ...outcome }: CallOutcome,
-  ): Promise<ToolCallResult> {
-    const { store } = this.#dependencies;
+  async #settle(tool: BaseTool | undefined, outcome: CallOutcome): Promise<ToolCallResult> {
+    const { store, telemetry } = this.#dependencies;
     const { session, callKey } = this.#input;
-    const isBare = outcome.failed && Object.keys(outcome.actions).length === 0;
-    const actions = isBare ? this.#prepared : outcome.actions;
-    let settled: SettledCall;
-    try {
-      settled = await store.settleCall({ session, callKey, ...outcome, actions });
-    } catch (error) {
-      if (!(error instanceof Unstorable)) throw error;
-      const text = `Error in tool '${this.#name}': its result can't be stored; it has run`;
-      const failure = { ...errorOutcome(new Error(text)), actions: this.#prepared };
-      settled = await store.settleCall({ session, callKey, ...failure });
-    }
+    const call = { session, callKey, tool: this.#name };
+    const settled = await settleCall(store, call, outcome, this.#prepared);
     if (settled.first) {
       this.#report?.settled(settled.failed);
-      this.#dependencies.telemetry.metrics.requestsEnded(this.#requests);
+      telemetry.metrics.requestsEnded(this.#requests);
     }
-    return this.#result(tool, settled, answersError === true);
+    const { detached, answersError } = outcome;
+    const result = this.#result(tool, settled, answersError === true);
+    return detached === undefined ? result : { ...result, detached };
+  }
+
+  /** Settled before; a job that goes on without its turn is to be waited for again, where a workflow has forgotten it. */
+  async #known(
+    tool: BaseTool | undefined,
+    settled: Extract<BegunCall, { kind: 'settled' }>,
+  ): Promise<ToolCallResult> {
+    const result = this.#result(tool, settled);
+    if (tool?.durable.execution === 'local' || this.#input.callId === '') return result;
+    const { session, callKey } = this.#input;
+    const row = await this.#dependencies.store.findJob(jobIdOf(session, callKey));
+    if (row?.mode !== 'detached') return result;
+    const timeLeft = Math.max(row.until - Date.now(), 1);
+    return { ...result, detached: awaitedJob(tool, row.jobId, timeLeft) };
+  }
+
+  /** Undefined for a call that can have none. */
+  #job(tool: BaseTool, begun: StartedCall, answers: CallAnswers): JobOfCall | undefined {
+    if (tool.durable.execution === 'local' || this.#input.callId === '') return undefined;
+    return new JobOfCall(this.#dependencies, { input: this.#input, begun, tool, answers });
   }
 
   #result(
     tool: BaseTool | undefined,
     settled: Omit<SettledCall, 'first'> & Partial<SettledCall>,
     answersError?: boolean,
-  ): ToolCallResult {
+  ) {
     return callResult(this.#input.callKey, tool, settled, answersError);
   }
 

@@ -1,14 +1,16 @@
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
+import type { CallActions } from '../src/store/store.ts';
 import type { BaseTool, RunAsyncToolRequest, ToolChunk } from '../src/tools/base-tool.ts';
 import type { Asked } from '../src/tools/call-questions.ts';
 import { askedOf } from '../src/tools/context.ts';
 import { toFunctionResponse } from '../src/tools/function-response.ts';
 import { mediaOf } from '../src/tools/media.ts';
-import { InvalidResultError } from '../src/tools/tool-error.ts';
 import { keptFromRunning } from '../src/tools/unpassed-gate.ts';
 import type { Attempt } from './attempt.ts';
 import { effectsOf } from './call-context.ts';
 import { type CallOutcome, callbackTooLate, errorOutcome, LEAST_CALLBACK_TIME } from './failed-call.ts';
+import type { JobNotes } from './job-notes.ts';
+import type { JobOfCall, LeftJob } from './job-of-call.ts';
 import { type Ending, whicheverComesFirst } from './race.ts';
 import type { CallReport } from './telemetry/call-report.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
@@ -30,6 +32,8 @@ export interface ToolAttempt {
   timeout: AbortSignal;
   cancellation: ToolCancellation;
   onChunk: ((chunk: ToolChunk) => void) | undefined;
+  /** Undefined for a call that can have none. */
+  job: JobOfCall | undefined;
   report: Pick<CallReport, 'running'>;
 }
 
@@ -42,14 +46,21 @@ export interface AskedPerson {
   stateDelta: Record<string, unknown>;
 }
 
+/** The tool has returned, and its job decides what the call comes to. */
+export interface RunOfJob {
+  left: Exclude<LeftJob, { kind: 'result' | 'detached' }>;
+  /** What the run has done beside. */
+  actions: CallActions;
+}
+
 /**
  * Runs the tool, or what its callbacks have in its place, and what they make of its response.
  *
  * @throws what a callback or the tool throws while the tool may run again; once it has run, a failing callback is the outcome.
  */
-export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | AskedPerson> {
-  const { call, callbacks, prepared } = attempt;
-  const { context, tool } = call;
+export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | AskedPerson | RunOfJob> {
+  const { call, callbacks, prepared, job } = attempt;
+  const { context } = call;
   const nothing = { prepared: false, stateDelta: {} };
   const before = await unlessAsked(attempt, nothing, async () =>
     !prepared && callbacks.has('beforeToolCallback')
@@ -59,27 +70,34 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | A
   if ('asked' in before) return before;
   const { value: answer } = before;
   if (answer === undefined) assertApproved(attempt);
-  let result: Pick<CallOutcome, 'response' | 'parts'>;
+  let result: Pick<CallOutcome, 'response' | 'parts' | 'detached'>;
   if (answer === undefined) {
     const stateDelta = prepared ? {} : structuredClone(context.actions.stateDelta);
     const ran = await unlessAsked(attempt, { prepared: true, stateDelta }, () => runTool(attempt));
     if ('asked' in ran) return ran;
-    result = resultOf(tool, ran.value);
+    result = resultOf(ran.value);
+    const isNothing = ran.value === undefined || ran.value === null;
+    const left = await job?.returned(isNothing ? undefined : result.response, () => notesOf(attempt));
+    if (left?.kind === 'detached') result.detached = left.detached;
+    else if (left !== undefined && left.kind !== 'result') return { left, actions: effectsOf(context) };
   } else {
     result = { response: answer };
+    const outcome = await job?.end({ response: answer, failed: false });
+    if (outcome !== undefined) return { left: { kind: 'ended', outcome }, actions: effectsOf(context) };
   }
   const actions = effectsOf(context);
   if (!callbacks.has('afterToolCallback')) return { ...result, failed: false, actions };
+  const detached = result.detached === undefined ? {} : { detached: result.detached };
   const wasCancelled = attempt.current.signal.aborted;
   try {
     const after = callbacks.after(call, result.response);
     const { response, replaced } = await untilLate(attempt, 'afterToolCallback', after);
     const sent = replaced ? { response } : { ...result, response };
-    return { ...sent, failed: false, actions: effectsOf(context) };
+    return { ...sent, ...detached, failed: false, actions: effectsOf(context) };
   } catch (error) {
     const isAborted = attempt.current.signal.aborted && !wasCancelled;
     if (answer !== undefined || isAborted) throw error;
-    return errorOutcome(error);
+    return { ...errorOutcome(error), ...detached };
   }
 }
 
@@ -162,12 +180,12 @@ function isCancelled({ signal, movesOn }: Attempt): boolean {
   return signal.aborted && !movesOn();
 }
 
-function resultOf(tool: BaseTool, value: unknown): Pick<CallOutcome, 'response' | 'parts'> {
-  if (tool.isLongRunning && (value === undefined || value === null)) {
-    throw new InvalidResultError(
-      `Error in tool '${tool.name}': a long-running tool must return a first result, such as an id to ask by, and this ` +
-        'one returned nothing: a result that comes later is not waited for in this release',
-    );
-  }
+function resultOf(value: unknown): Pick<CallOutcome, 'response' | 'parts'> {
   return mediaOf(value) ?? { response: toFunctionResponse(value) };
+}
+
+/** What those who look after the job can't know by themselves. */
+function notesOf({ call: { args, context }, job }: ToolAttempt): JobNotes {
+  const actions = effectsOf(context);
+  return { ...job?.notesOf(args), ...(Object.keys(actions).length === 0 ? {} : { actions }) };
 }

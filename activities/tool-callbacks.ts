@@ -98,12 +98,16 @@ export class ToolCallbacks {
    * What a call is settled with that has failed for good: the answer of an error callback or `{ error }`, and what
    * after-callbacks make of that.
    *
+   * @param unanswered the response where nobody has another one. Defaults to `{ error }`.
    * @throws CallbackFailed, PluginFailed
    */
-  async failed(call: CalledTool, thrown: unknown): Promise<Record<string, unknown>> {
-    const { message } = describeFailure(thrown);
+  async failed(
+    call: CalledTool,
+    thrown: unknown,
+    unanswered: Record<string, unknown> = { error: describeFailure(thrown).message },
+  ): Promise<Record<string, unknown>> {
     const recovered = await this.#recover(call, errorOf(thrown));
-    return (await this.after(call, recovered ?? { error: message })).response;
+    return (await this.after(call, recovered ?? unanswered)).response;
   }
 
   async #recover(

@@ -1,3 +1,4 @@
+import { Context as ActivityContext } from '@temporalio/activity';
 import {
   type NativeConnection,
   Runtime,
@@ -28,7 +29,9 @@ import { deploy } from './deploy.ts';
 import { flushSpans } from './flush-spans.ts';
 import { jsonLogger } from './json-logger.ts';
 import { logLifecycle } from './lifecycle-log.ts';
+import { ownMessages } from './own-messages.ts';
 import { PASSED_OPTIONS, type PassedOptions, passedOptions } from './passed-options.ts';
+import { type GivenPublicUrl, publicUrl } from './public-url.ts';
 import { scheduleRetention } from './retention-schedule.ts';
 import { tracingOf } from './tracing-options.ts';
 import { transcriptUrl } from './transcript-url.ts';
@@ -84,6 +87,13 @@ export interface WorkerOptions extends PassedOptions {
    * @default what `HOLDFAST_CREDENTIAL_KEYS` says; without it tools that need a credential fail
    */
   credentialKeys?: GivenCredentialKeys;
+  /**
+   * Where services outside reach the gateway, for `context.job.callbackUrl`: `https://agents.example.com`. A function where it is
+   * known later than the worker, as an address with a chosen port is.
+   *
+   * @default what `HOLDFAST_PUBLIC_URL` says; without it `context.job.callbackUrl` throws
+   */
+  publicUrl?: GivenPublicUrl;
   /** Path of another workflow bundle than the packaged one. */
   workflowBundlePath?: string;
 }
@@ -104,6 +114,7 @@ const FIELDS: readonly string[] = [
   'tracing',
   'transcriptUrl',
   'credentialKeys',
+  'publicUrl',
   'workflowBundlePath',
   ...PASSED_OPTIONS,
 ] satisfies (keyof WorkerOptions)[];
@@ -121,6 +132,7 @@ const FIELDS: readonly string[] = [
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   assertKnownFields('createWorker', options, FIELDS);
   const { store, connection, namespace = 'default', taskQueue = DEFAULT_TASK_QUEUE } = options;
+  const { searchAttributes = false } = options;
   const deployment = deploy(options);
   const credentialKeys =
     options.credentialKeys === undefined
@@ -150,7 +162,11 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       },
       credentials: new CredentialVault(store, credentialKeys),
       transcriptUrl: transcriptUrl(options.transcriptUrl),
-      searchAttributes: options.searchAttributes ?? false,
+      searchAttributes,
+      publicUrl: publicUrl(options.publicUrl, process.env),
+      credentialKeys,
+      temporal: () => ActivityContext.current().client,
+      sendMessage: ownMessages({ store, searchAttributes }),
       get conceal() {
         return conceal;
       },

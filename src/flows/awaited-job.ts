@@ -8,15 +8,16 @@ const LOOK_TIMEOUT = 60_000;
 /**
  * A job as a workflow waits for it.
  *
+ * @param tool undefined where it isn't known here.
  * @param timeLeft until its deadline, milliseconds.
  */
 export function awaitedJob(
-  { job, durable }: Pick<BaseTool, 'job' | 'durable'>,
+  tool: Pick<BaseTool, 'job' | 'durable'> | undefined,
   jobId: string,
   timeLeft: number,
 ): AwaitedJob {
-  if (job.poll === undefined) return { jobId, timeLeft, look: { startToClose: LOOK_TIMEOUT } };
-  const { timeout, heartbeatTimeout } = durable;
+  if (tool?.job.poll === undefined) return { jobId, timeLeft, look: { startToClose: LOOK_TIMEOUT } };
+  const { timeout, heartbeatTimeout } = tool.durable;
   return {
     jobId,
     timeLeft,

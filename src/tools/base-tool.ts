@@ -239,6 +239,15 @@ export abstract class BaseTool {
   }
 
   /**
+   * What a run would have returned for a result that comes without one: a job's outcome. By default any will do, and stays as it is.
+   *
+   * @throws InvalidResultError
+   */
+  async readResult(result: unknown): Promise<unknown> {
+    return result;
+  }
+
+  /**
    * Refuses arguments that the tool would refuse, before a person is asked about them.
    *
    * @throws InvalidArgumentsError naming what is wrong with each.

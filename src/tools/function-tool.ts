@@ -16,7 +16,7 @@ import {
   TOOL_FIELDS,
   toolOwner,
 } from './base-tool.ts';
-import type { Context } from './context.ts';
+import { type Context, NoCallError } from './context.ts';
 import { jsonResult } from './function-response.ts';
 import type { JobOptions } from './job-options.ts';
 import { isMediaResult } from './media.ts';
@@ -77,10 +77,10 @@ export class FunctionTool<
       });
     }
     const read = new OptionReader(owner, options);
-    if (cancel !== undefined && typeof cancel !== 'function') {
+    const endsJobs = options.isLongRunning === true || options.inProcess === true;
+    if (!endsJobs && cancel !== undefined && typeof cancel !== 'function') {
       read.fail('cancel', `expected a function of the call's id, got ${kindOf(cancel)}`);
     }
-    const endsJobs = options.isLongRunning === true || options.inProcess === true;
     super({
       ...(params as Omit<BaseToolParams, 'name'>),
       name,
@@ -124,6 +124,12 @@ export class FunctionTool<
     return this.#validated(args);
   }
 
+  /** What the output schema makes of the result. */
+  override async readResult(result: unknown): Promise<unknown> {
+    if (this.#output === undefined || isMediaResult(result)) return result;
+    return await this.#checked(result, this.#output);
+  }
+
   /**
    * Whether a call with these arguments waits for a person's approval. Semantics: the method of `@google/adk` 2.0.0.
    *
@@ -149,8 +155,9 @@ export class FunctionTool<
     if (kept !== undefined) return kept;
     const returned = await this.#executed(input, request.toolContext);
     const result = isChunkStream(returned) ? await this.#streamed(returned, request) : returned;
-    if (this.#output === undefined || isMediaResult(result)) return result;
-    return this.#checked(result, this.#output);
+    // The outcome is yet to come.
+    if ((result === undefined || result === null) && goesOn(request.toolContext)) return result;
+    return await this.readResult(result);
   }
 
   async #validated(args: unknown): Promise<unknown> {
@@ -215,6 +222,16 @@ export function isFunctionTool(value: unknown): value is FunctionTool {
   return (
     typeof value === 'object' && value !== null && FUNCTION_TOOL in value && value[FUNCTION_TOOL] === true
   );
+}
+
+function goesOn(context: Context): boolean {
+  try {
+    return context.longRunning;
+  } catch (error) {
+    // Run by hand, without a call that could go on.
+    if (error instanceof NoCallError) return false;
+    throw error;
+  }
 }
 
 /** What whoever listens throws is not the tool's failure, and keeps its own face. */

@@ -79,6 +79,14 @@ class ConfirmedTool extends BaseTool {
     return this.#inner.supportsCancellation();
   }
 
+  override readArguments(args: Record<string, unknown>): Promise<unknown> {
+    return this.#inner.readArguments(args);
+  }
+
+  override readResult(result: unknown): Promise<unknown> {
+    return this.#inner.readResult(result);
+  }
+
   override checkArguments(args: Record<string, unknown>): Promise<void> {
     return this.#inner.checkArguments(args);
   }

@@ -39,6 +39,10 @@ export class ActivityScene {
       telemetry: { tracing: undefined, metrics: new TurnMetrics(noopMetricMeter) },
       transcriptUrl: undefined,
       searchAttributes: false,
+      publicUrl: () => undefined,
+      credentialKeys: undefined,
+      temporal: () => ActivityContext.current().client,
+      sendMessage: async () => {},
       conceal: false,
     });
   }

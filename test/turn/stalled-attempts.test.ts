@@ -116,6 +116,10 @@ function activitiesOf(deployed: App): HoldfastActivities {
     credentials: new CredentialVault(store, undefined),
     transcriptUrl: undefined,
     searchAttributes: false,
+    publicUrl: () => undefined,
+    credentialKeys: undefined,
+    temporal: () => ActivityContext.current().client,
+    sendMessage: async () => {},
     conceal: false,
   });
 }

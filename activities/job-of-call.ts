@@ -1,0 +1,219 @@
+import { activityInfo } from '@temporalio/activity';
+import { awaitedJob } from '../src/flows/awaited-job.ts';
+import { canonicalJson } from '../src/protocol/canonical-json.ts';
+import { jobIdOf } from '../src/protocol/identity.ts';
+import type { AwaitedJob } from '../src/protocol/job.ts';
+import type { ToolCallInput } from '../src/protocol/step.ts';
+import { JsonValueError, toJsonValue } from '../src/schema/json-value.ts';
+import type { JobOutcome, JobRow } from '../src/store/store.ts';
+import { UnknownJob, Unstorable } from '../src/store/store-errors.ts';
+import type { BaseTool } from '../src/tools/base-tool.ts';
+import type { JobInit } from '../src/tools/context-init.ts';
+import { retryLater } from './attempt.ts';
+import type { CallAnswers } from './call-answers.ts';
+import type { StartedCall } from './call-retry.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { jobAddress } from './job-address.ts';
+import { jobInit } from './job-init.ts';
+import { type JobNotes, recordNotes } from './job-notes.ts';
+import { plannedArguments } from './planned-arguments.ts';
+
+/** What becomes of a run that has returned: nothing but its result, or its job decides. */
+export type LeftJob =
+  | { kind: 'result' }
+  /** The turn waits for the job's outcome. */
+  | { kind: 'parked'; parks: AwaitedJob }
+  /** The model is told what the tool has returned. */
+  | { kind: 'detached'; detached: AwaitedJob }
+  /** It has ended before the run had. */
+  | { kind: 'ended'; outcome: JobOutcome };
+
+/** What of a call its job goes by. */
+export interface CallWithJob {
+  input: ToolCallInput;
+  begun: StartedCall;
+  tool: BaseTool;
+  answers: Pick<CallAnswers, 'credentialRefs'>;
+}
+
+/** The job that a running call has, or may come to have while its tool runs. */
+export class JobOfCall {
+  /** As the tool sees it, in this attempt. */
+  readonly init: JobInit;
+  readonly #dependencies: ActivityDependencies;
+  readonly #call: CallWithJob;
+  #row: JobRow | undefined;
+  /** Somebody may have its token: it is told of an end, too, where no row was written. */
+  #isGiven = false;
+  #id: string | undefined;
+
+  constructor(dependencies: ActivityDependencies, call: CallWithJob) {
+    const { tool } = call;
+    this.#dependencies = dependencies;
+    this.#call = call;
+    const { inProcess, deadline } = tool.job;
+    this.init = jobInit(dependencies, {
+      claims: () => this.#claims,
+      until: Date.now() + deadline,
+      longRunning: tool.isLongRunning,
+      details: inProcess ? activityInfo().heartbeatDetails : undefined,
+      given: () => {
+        this.#isGiven = true;
+      },
+      opened: () => this.opened(),
+    });
+  }
+
+  get id(): string {
+    const { session, callKey } = this.#call.input;
+    this.#id ??= jobIdOf(session, callKey);
+    return this.#id;
+  }
+
+  /** Milliseconds that the tool's run may take: in process no longer than the job. */
+  get timeLeft(): number {
+    const { job, durable } = this.#call.tool;
+    if (!job.inProcess) return durable.timeout;
+    return Math.max(Math.min(durable.timeout, this.init.until - Date.now()), 1);
+  }
+
+  /** What an earlier attempt of the call has left, which needs no other run. */
+  async left(): Promise<Exclude<LeftJob, { kind: 'result' }> | undefined> {
+    if (this.#call.begun.attempt === 1) return undefined;
+    const row = await this.#dependencies.store.findJob(this.id);
+    if (row === undefined) return undefined;
+    this.#row = row;
+    if (row.mode === 'detached') return { kind: 'detached', detached: this.#awaited(row) };
+    if (row.outcome !== undefined) return { kind: 'ended', outcome: row.outcome };
+    return row.mode === 'parked' ? { kind: 'parked', parks: this.#awaited(row) } : undefined;
+  }
+
+  /** What of a run with these arguments those who look after its job can't know by themselves. */
+  notesOf(args: Record<string, unknown>): JobNotes {
+    const { answers } = this.#call;
+    const credentials = [...answers.credentialRefs];
+    const json = jsonIn(args);
+    const planned = plannedArguments(this.#call.input, this.#call.begun);
+    const isPlanned = json === undefined || canonicalJson(json) === canonicalJson(planned);
+    return { ...(isPlanned ? {} : { args: json }), ...(credentials.length === 0 ? {} : { credentials }) };
+  }
+
+  /** What was told to the model by an earlier attempt. */
+  get intermediate(): Record<string, unknown> {
+    return this.#row?.intermediate ?? {};
+  }
+
+  /** Its row, written where it isn't there. */
+  async opened(): Promise<JobRow> {
+    if (this.#row?.address !== undefined && this.#row.address.activityId === activityInfo().activityId)
+      return this.#row;
+    const { until: _until, ...job } = this.#claims;
+    const { deadline } = this.#call.tool.job;
+    this.#row = await this.#dependencies.store.openJob({ ...job, address: jobAddress(), deadline });
+    this.init.until = this.#row.until;
+    return this.#row;
+  }
+
+  /**
+   * The tool has returned, and the job may go on.
+   *
+   * @param response what the tool has returned; undefined where that is nothing.
+   * @throws Unstorable, and what has the attempt replaced.
+   */
+  async returned(response: Record<string, unknown> | undefined, notes: () => JobNotes): Promise<LeftJob> {
+    const { pauseOnReturn, inProcess } = this.#call.tool.job;
+    if (!this.init.longRunning || inProcess) {
+      const outcome = await this.end({ response: response ?? {}, failed: false });
+      return outcome === undefined ? { kind: 'result' } : { kind: 'ended', outcome };
+    }
+    const { store } = this.#dependencies;
+    const { session, callKey } = this.#call.input;
+    const before = await this.opened();
+    if (before.outcome !== undefined) return { kind: 'ended', outcome: before.outcome };
+    await recordNotes(store, { session, callKey }, notes());
+    const place = { session, jobId: this.id };
+    const parks = response === undefined || pauseOnReturn;
+    let row: JobRow | undefined;
+    try {
+      row = parks
+        ? await store.parkJob({
+            ...place,
+            attempt: this.#call.begun.attempt,
+            ...(response === undefined ? {} : { intermediate: response }),
+          })
+        : await store.detachJob({ ...place, intermediate: response });
+    } catch (error) {
+      if (!(error instanceof Unstorable)) throw error;
+      return { kind: 'ended', outcome: await this.#unstorable() };
+    }
+    if (row === undefined)
+      throw retryLater('HOLDFAST_ATTEMPT_REPLACED', 'the call has gone on without this attempt');
+    if (row.outcome !== undefined) return { kind: 'ended', outcome: row.outcome };
+    return parks
+      ? { kind: 'parked', parks: this.#awaited(row) }
+      : { kind: 'detached', detached: this.#awaited(row) };
+  }
+
+  /**
+   * Ends the job, where there is one, with what the call has come to.
+   *
+   * @returns the outcome that counts, where it is another one.
+   */
+  async end(
+    outcome: JobOutcome,
+    status: 'completed' | 'failed' | 'cancelled' | 'timed_out' = outcome.failed ? 'failed' : 'completed',
+  ): Promise<JobOutcome | undefined> {
+    if (this.#row === undefined && !this.#isGiven) return undefined;
+    const by = status === 'timed_out' ? 'timeout' : status === 'cancelled' ? 'operator' : 'tool';
+    try {
+      const { first, job } = await this.#dependencies.store.endJob({
+        jobId: this.id,
+        status,
+        outcome,
+        by,
+        claims: this.#claims,
+      });
+      return first ? undefined : job.outcome;
+    } catch (error) {
+      // The session was deleted meanwhile: whatever writes next says so.
+      if (error instanceof UnknownJob) return undefined;
+      if (error instanceof Unstorable && !outcome.failed) return await this.#unstorable();
+      throw error;
+    }
+  }
+
+  async #unstorable(): Promise<JobOutcome> {
+    const error = `Error in tool '${this.#call.tool.name}': its result can't be stored; it has run`;
+    const outcome = { response: { error }, failed: true };
+    return (await this.end(outcome)) ?? outcome;
+  }
+
+  #awaited(row: JobRow): AwaitedJob {
+    return awaitedJob(this.#call.tool, this.id, Math.max(row.until - Date.now(), 1));
+  }
+
+  get #claims() {
+    const { session, runKey, callKey, callId, agent } = this.#call.input;
+    const { id: jobId } = this;
+    return {
+      jobId,
+      session,
+      runKey,
+      callKey,
+      callId,
+      tool: this.#call.tool.name,
+      agent,
+      until: this.init.until,
+    };
+  }
+}
+
+/** Undefined where callbacks have made something else of the arguments: the run is over, and that is no reason to fail it. */
+function jsonIn(args: Record<string, unknown>): Record<string, unknown> | undefined {
+  try {
+    return toJsonValue(args) as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof JsonValueError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import { DefinitionError } from '../src/schema/definition-error.ts';
+
+/** Where services outside reach the gateway, as an option has it: where a port comes late, a function that says it once it is known. */
+export type GivenPublicUrl = string | (() => string | undefined);
+
+/**
+ * @param given defaults to what `HOLDFAST_PUBLIC_URL` says.
+ * @returns what tells the URL without a slash at its end.
+ * @throws DefinitionError for what is no http or https URL.
+ */
+export function publicUrl(
+  given: GivenPublicUrl | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): () => string | undefined {
+  if (typeof given === 'function') {
+    return () => {
+      const url = given();
+      return url === undefined ? undefined : readUrl('publicUrl', url);
+    };
+  }
+  if (given !== undefined) {
+    const url = readUrl('publicUrl', given);
+    return () => url;
+  }
+  const { HOLDFAST_PUBLIC_URL: variable = '' } = env;
+  const url = variable.trim() === '' ? undefined : readUrl('HOLDFAST_PUBLIC_URL', variable.trim());
+  return () => url;
+}
+
+function readUrl(field: string, given: unknown): string {
+  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
+  const isUsable = url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.host !== '';
+  if (!isUsable || url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
+    throw new DefinitionError({
+      owner: 'createWorker',
+      field,
+      problem:
+        'expected an http or https URL without query and credentials, such as https://agents.example.com',
+    });
+  }
+  return url.href.replace(/\/+$/, '');
+}
