@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Content } from '../events/content.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
@@ -12,8 +13,9 @@ import { findTurn } from './find-turn.ts';
 import { type FollowOptions, followEvents } from './follow-events.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { type OutgoingMessage, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
-import { isRepliesOnly } from './reply-parts.ts';
+import { isRepliesOnly, isResponsesOnly } from './reply-parts.ts';
 import { sendReplies } from './send-replies.ts';
+import { type RespondedTurn, recordLargeResponses, sendResponses } from './send-responses.ts';
 import {
   type AnswerOptions,
   type CallToCancel,
@@ -61,7 +63,9 @@ export class HoldfastClient implements HoldfastApi {
    * whatever becomes of the turn that runs; `receipt()` of the handle says what became of it.
    *
    * A message of nothing but answers to requests, in ADK's form, begins no turn: it goes to the one that waits, whose handle this
-   * returns. `receipt()` of the handle says what became of each answer.
+   * returns. `receipt()` of the handle says what became of each answer. So it is with responses to calls of the turn that runs which
+   * wait for their jobs: each ends its call's job, or with `willContinue` is an update of it. A response to a job whose turn has ended
+   * begins a turn, and ends the job.
    *
    * @throws MessageTooLarge over 64 KiB of JSON without a store.
    * @throws MessageRejected by the policy `reject`, while the session answers another message.
@@ -76,6 +80,8 @@ export class HoldfastClient implements HoldfastApi {
     const names = turnNamesOf(message, message.messageId ?? randomUUID(), 'sendMessage');
     const turn = await outgoingTurn(this.#context, names, message);
     if (isRepliesOnly(turn.message?.message)) return await answeredTurn(this.#context, turn);
+    const responded = await respondedTurn(this.#context, turn, message.message);
+    if (responded !== undefined) return responded;
     return turnHandle(this.#context, { ...turn, ...(await deliverUploaded(this.#context, turn)) });
   }
 
@@ -172,6 +178,23 @@ export class HoldfastClient implements HoldfastApi {
   async status(names: SessionNames, options: AnswerOptions = {}): Promise<TurnStatus | undefined> {
     return await status(this.#context, names, options);
   }
+}
+
+/** Undefined for a message that begins a turn as any other does. */
+async function respondedTurn(
+  context: ClientContext,
+  outgoing: OutgoingTurn,
+  given: string | Content,
+): Promise<TurnHandle | undefined> {
+  const { message, stored } = outgoing.message ?? {};
+  let responded: RespondedTurn | undefined;
+  if (isResponsesOnly(message)) responded = await sendResponses(context, outgoing);
+  else if (stored !== undefined && typeof given !== 'string')
+    responded = await recordLargeResponses(context, outgoing, given);
+  if (responded === undefined) return undefined;
+  const { turn, receipt } = responded;
+  const handle = turnHandle(context, turn);
+  return receipt === undefined ? handle : { ...handle, receipt: async () => receipt };
 }
 
 async function answeredTurn(context: ClientContext, outgoing: OutgoingTurn): Promise<TurnHandle> {

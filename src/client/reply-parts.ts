@@ -49,6 +49,13 @@ export function isRepliesOnly(message: string | Content | undefined): boolean {
   return replyParts(message).length === (message.parts ?? []).length;
 }
 
+/** Whether a message is nothing but function responses: of requests, of calls that wait for their jobs, of calls that its client answers. */
+export function isResponsesOnly(message: string | Content | undefined): message is Content {
+  if (message === undefined || typeof message === 'string') return false;
+  const { parts = [] } = message;
+  return parts.length > 0 && parts.every(({ functionResponse }) => functionResponse !== undefined);
+}
+
 /** What ADK's clients wrap as `{ response: '<JSON>' }`; undefined where that is none. */
 export function unwrappedResponse(response: Record<string, unknown>): unknown {
   const { response: text } = response;

@@ -13,11 +13,12 @@ import { afterEnd, afterRefusal, askDecision, type Said } from './decide.ts';
 import { isAccepted, rejected } from './deliver.ts';
 import { type Addressee, answeredRequest } from './find-request.ts';
 import type { Receipt } from './message-receipt.ts';
-import { latestRun, openRun } from './open-run.ts';
+import { openRun } from './open-run.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
 import { isSameReply, RESERVED_NAMES, type ReplyPart, replyParts } from './reply-parts.ts';
 import type { Confirmed } from './steering.ts';
 import type { TurnNames } from './turn-names.ts';
+import { waitingTurn } from './waiting-turn.ts';
 
 type Explained = Pick<Said, 'method' | 'isSame'>;
 
@@ -57,7 +58,7 @@ export async function sendReplies(context: ClientContext, outgoing: OutgoingTurn
   const { policy: _policy, ...sent } = message;
   const payload = { ...sent, message: withReservedNames(message.message, replies) };
   const receipt = await deliverReplies(context, names, payload, replies);
-  const turn = await waitingTurn(context, names, replies, receipt);
+  const turn = await waitingTurn(context, names, invocationOf(names, replies, receipt));
   return { turn, receipt };
 }
 
@@ -157,30 +158,14 @@ async function ended(
 }
 
 /** The invocation that the requests are of, in the place of the message's own, which never begins. */
-async function waitingTurn(
-  context: ClientContext,
-  names: TurnNames,
-  replies: readonly Reply[],
-  receipt: Receipt,
-): Promise<SentTurn> {
-  const { session, workflowId } = names;
+function invocationOf(names: TurnNames, replies: readonly Reply[], receipt: Receipt): string {
   const told = 'invocationId' in receipt ? receipt.invocationId : undefined;
-  const invocationId =
+  return (
     replies.find(({ row }) => row !== undefined)?.row?.invocationId ??
     told ??
     runKeyOf(replies[0]?.part.id) ??
-    names.invocationId;
-  const run = await latestRun(context.temporal, workflowId);
-  const recorded = await context.store?.findInvocation(session, invocationId);
-  const memo = run?.memo?.invocationId === invocationId ? run.memo.messageId : undefined;
-  const messageId = recorded?.messageId ?? (typeof memo === 'string' ? memo : names.messageId);
-  return {
-    names: { ...names, invocationId, messageId },
-    start: { ...session, messageId },
-    runId: run?.runId ?? '',
-    taskQueue: run?.taskQueue ?? context.taskQueue,
-    disposition: 'attached',
-  };
+    names.invocationId
+  );
 }
 
 function runKeyOf(requestId: string | undefined): string | undefined {

@@ -5,9 +5,10 @@ import type { EventKind, PartialText, SessionNames, StoredEvent } from '../../st
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { FollowerTooSlow, InvalidTurn } from '../client-errors.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
-import { isRepliesOnly, replyParts } from '../reply-parts.ts';
+import { replyParts } from '../reply-parts.ts';
 import { whenAtRest } from '../turn-at-rest.ts';
 import type { TurnHandle } from '../turn-handle.ts';
+import { Rest } from './rest.ts';
 import type { OpenAccess, Served, SessionAccess } from './session-access.ts';
 
 export interface TurnOptions {
@@ -26,15 +27,16 @@ interface Runs {
 }
 
 /**
- * Sends a message and yields its turn's events, in ADK's way. Of a turn that waits for people, and for nothing else, they end behind
- * its requests; a message that answers these goes on with it. Those of a message behind such a turn end at once: it is kept.
+ * Sends a message and yields its turn's events, in ADK's way. Of a turn that waits for people, or for jobs of long-running calls, and of
+ * which nothing runs, they end behind its requests and calls; a message that answers these goes on with it. Those of a message behind
+ * such a turn end at once: it is kept.
  */
 export async function* runTurn(
   { access, served, agent }: Runs,
   { session, message, stateDelta, runConfig, signal }: TurnOptions,
 ): AsyncGenerator<Event, void, undefined> {
   const { api, lost, release, keepQueue } = await access.hold(served?.());
-  const stopWatching = new AbortController();
+  let rest: Rest | undefined;
   let turn: TurnHandle | undefined;
   let isLeft = true;
   try {
@@ -50,26 +52,21 @@ export async function* runTurn(
       ...(stateDelta === undefined ? {} : { stateDelta }),
       runConfig,
     });
-    const answers = isRepliesOnly(message);
+    // The turn of a message of its own is new: no one else knows its id.
+    const answers = turn.disposition === 'attached';
     const interruption = new Interruption(api, session, turn, signal);
-    const atRest = new AbortController();
     const mayBeBehind = turn.disposition === 'sent';
-    const answered = await unconfirmed(turn, message);
-    const watched = { session, invocationId: turn.invocationId, answered, mayBeBehind };
-    let isWatched = false;
-    const watch = () => {
-      if (isWatched) return;
-      isWatched = true;
-      whenAtRest(api, watched, stopWatching.signal).then(() => atRest.abort(), ignored);
-    };
-    if (answers || mayBeBehind) watch();
-    const ends = [signal, lost, atRest.signal].filter((each) => each !== undefined);
+    const answered = answers ? await answeredBy(turn, message) : new Set<string>();
+    const { invocationId } = turn;
+    rest = new Rest(api, { session, invocationId, answered, mayBeBehind, orForJobs: true });
+    if (answers || mayBeBehind) rest.watch();
+    const ends = [signal, lost, rest.reached].filter((each) => each !== undefined);
     let saysError = false;
     let last = answers ? found.seq : undefined;
     for await (const told of eventsOf(turn, runConfig, AbortSignal.any(ends), last)) {
       if (signal?.aborted) break;
       last = told.seq ?? last;
-      if (told.kind === 'request') watch();
+      rest.passed(told);
       if (told.event === undefined) continue;
       saysError ||= told.event.errorCode !== undefined;
       yield told.event;
@@ -80,7 +77,7 @@ export async function* runTurn(
       return;
     }
     isLeft = false;
-    if (atRest.signal.aborted) {
+    if (rest.reached.aborted) {
       keepQueue?.();
       interruption.forget();
       yield* eventsAfter(api, session, turn, last);
@@ -91,13 +88,13 @@ export async function* runTurn(
     // A run that could not begin has left no event.
     if (status === 'failed' && !saysError) yield failureEvent(turn, agent, error);
   } finally {
-    stopWatching.abort();
+    rest?.ignore();
     if (turn === undefined || !isLeft || lost?.aborted) release();
     else void leftAlone({ api, release, keepQueue }, session, turn);
   }
 }
 
-/** A turn that nobody reads any more goes on, and needs its worker until its end, or until only people can go on with it. */
+/** A turn that nobody reads any more goes on, and needs its worker until its end, or until others have to go on with it. */
 async function leftAlone(
   { api, release, keepQueue }: OpenAccess & { release: () => void },
   session: SessionNames,
@@ -106,7 +103,7 @@ async function leftAlone(
   const stop = new AbortController();
   const { signal } = stop;
   const { invocationId, disposition } = turn;
-  const watched = { session, invocationId, mayBeBehind: disposition === 'sent' };
+  const watched = { session, invocationId, mayBeBehind: disposition === 'sent', orForJobs: true };
   const atRest = whenAtRest(api, watched, signal).then(keepQueue);
   atRest.catch(ignored);
   // What it came to is for those who read its session.
@@ -117,10 +114,18 @@ async function leftAlone(
 
 function ignored(): void {}
 
-/** The requests whose answers no worker has confirmed. */
-async function unconfirmed(turn: TurnHandle, message: Content): Promise<ReadonlySet<string>> {
-  if (!isRepliesOnly(message) || (await turn.receipt()).confirmed) return new Set();
-  return new Set(replyParts(message).flatMap(({ id }) => id ?? []));
+/**
+ * Of what a message answers, what the turn may still be told to wait for: requests whose answers no worker has confirmed, and calls
+ * whose jobs have ended by it, since their turn hears of that later.
+ */
+async function answeredBy(turn: TurnHandle, message: Content): Promise<ReadonlySet<string>> {
+  const replies = new Set(replyParts(message).map(({ index }) => index));
+  const isPending = replies.size > 0 && !(await turn.receipt()).confirmed;
+  const ids = (message.parts ?? []).flatMap(({ functionResponse }, index) => {
+    const { id, willContinue } = functionResponse ?? {};
+    return id === undefined || (replies.has(index) ? !isPending : willContinue) ? [] : [id];
+  });
+  return new Set(ids);
 }
 
 /** What came while the turn came to rest. */

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
-import { isRepliesOnly } from '../../client/reply-parts.ts';
+import { isResponsesOnly } from '../../client/reply-parts.ts';
 import type { TurnHandle } from '../../client/turn-handle.ts';
 import type { SessionNames } from '../../store/store.ts';
 import { answersRequests } from '../answers-requests.ts';
@@ -37,7 +37,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'sendMessage',
       summary: 'Send a message, which a turn answers',
       description:
-        'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests goes to the turn that waits; answering needs the permission to approve, too.',
+        'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests, or has the responses that calls wait for, goes to the turn that waits; answering requests needs the permission to approve, too.',
       ...guarded(setting, 'run'),
       request: { params: SESSION_PATH, body: jsonBody(SEND_MESSAGE) },
       responses: {
@@ -52,7 +52,9 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
         demand(context.get('principal'), 'approve', subjectOf(names));
       }
       const turn = await client.sendMessage({ ...names, ...message });
-      const receipt = isRepliesOnly(message.message) ? { receipt: await turn.receipt() } : {};
+      // Of what a turn waits for no other one begins.
+      const isAnswer = isResponsesOnly(message.message) && turn.disposition === 'attached';
+      const receipt = isAnswer ? { receipt: await turn.receipt() } : {};
       return context.json({ ...turnView(names, turn, about()), ...receipt }, 202);
     },
   );

@@ -222,7 +222,7 @@ export const TURN_BODY = z
     ...TURN_FIELDS,
     receipt: RECEIPT.optional().openapi({
       description:
-        'Of a message that only answers requests: what became of it. The turn is the one that waits.',
+        'Of a message that only has answers for the turn that waits: what became of it. The turn is that one.',
     }),
   })
   .openapi('Turn');

@@ -1,0 +1,171 @@
+import type { Content, FunctionResponse } from '../events/content.ts';
+import type { JobReceipt } from '../protocol/job.ts';
+import type { MessageReceipt, SendMessage } from '../protocol/message.ts';
+import { SEND_MESSAGE } from '../protocol/names.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { JobRow, Store } from '../store/store.ts';
+import { ANSWER_TIMEOUT, aboutWorkers, ask } from './ask-workflow.ts';
+import type { SentTurn } from './await-result.ts';
+import type { ClientContext } from './client-context.ts';
+import { InvalidTurn } from './client-errors.ts';
+import { type Delivery, deliver, isAccepted } from './deliver.ts';
+import type { Receipt } from './message-receipt.ts';
+import { openRun } from './open-run.ts';
+import type { OutgoingTurn } from './outgoing-turn.ts';
+import { isResponsesOnly } from './reply-parts.ts';
+import { tellOfEnd } from './tell-job.ts';
+import type { TurnNames } from './turn-names.ts';
+import { waitingTurn } from './waiting-turn.ts';
+
+const MOST_TRIES = 5;
+/** Jobs of one session that wait, more than its turn can have. */
+const MOST_LOOKED_AT = 1_000;
+
+/** A message's turn, and what became of the message where that is known. */
+export interface RespondedTurn {
+  turn: SentTurn;
+  receipt?: Receipt;
+}
+
+/**
+ * Sends a message of nothing but function responses to the turn that runs, which knows whether calls of its own wait for them; then no
+ * turn begins with it. Undefined where none runs, or the message is to be sent like any other.
+ */
+export async function sendResponses(
+  context: ClientContext,
+  outgoing: OutgoingTurn,
+): Promise<RespondedTurn | undefined> {
+  const { names, message } = outgoing;
+  if (message === undefined) return undefined;
+  const deadline = Date.now() + ANSWER_TIMEOUT;
+  for (let tried = 0; tried < MOST_TRIES; tried++) {
+    const run = await openRun(context.temporal, names.workflowId);
+    if (run === undefined) return undefined;
+    const asked = await ask<MessageReceipt>(context, names.workflowId, {
+      update: SEND_MESSAGE,
+      payload: message,
+      deadline,
+    });
+    if (asked.kind === 'silent') return await sentUnheard(context, outgoing);
+    if (asked.kind === 'answer') return await taken(context, outgoing, asked.value, run);
+  }
+  return undefined;
+}
+
+async function taken(
+  context: ClientContext,
+  outgoing: OutgoingTurn,
+  receipt: MessageReceipt,
+  {
+    runId,
+    taskQueue,
+    memo,
+  }: Pick<Delivery, 'runId' | 'taskQueue'> & { memo?: Record<string, unknown> | undefined },
+): Promise<RespondedTurn | undefined> {
+  const { names } = outgoing;
+  const { jobs = [], replies = [], invocationId } = receipt;
+  if (jobs.length + replies.length > 0 && invocationId !== names.invocationId) {
+    return {
+      turn: await waitingTurn(context, names, invocationId),
+      receipt: { ...receipt, confirmed: true },
+    };
+  }
+  // The signal leaves word of it, for whoever asks.
+  if (!isAccepted(receipt)) return undefined;
+  const disposition = memo?.invocationId === names.invocationId ? 'attached' : 'sent';
+  return { turn: { ...outgoing, disposition, runId, taskQueue } };
+}
+
+/** No worker is up: as far as the store knows of calls that wait, the message is for their turn. */
+async function sentUnheard(
+  context: ClientContext,
+  outgoing: OutgoingTurn,
+): Promise<RespondedTurn | undefined> {
+  const { names, message } = outgoing;
+  const [waiting] = await waitingJobs(context.store, names, contentOf(message));
+  if (waiting === undefined) return undefined;
+  const { taskQueue } = await deliver(context, outgoing);
+  const reason = await aboutWorkers(context, taskQueue);
+  const turn = await waitingTurn(context, names, waiting.job.invocationId);
+  return { turn, receipt: { status: 'accepted', confirmed: false, reason } };
+}
+
+/**
+ * Of a message that is too large to travel: ends the jobs that calls of the turn wait for. Undefined where it has nothing to do with
+ * such calls.
+ *
+ * @throws InvalidTurn where it says more than that.
+ */
+export async function recordLargeResponses(
+  context: ClientContext,
+  { names, uploaded }: OutgoingTurn,
+  content: Content,
+): Promise<RespondedTurn | undefined> {
+  const { store } = context;
+  const waiting = await waitingJobs(store, names, content);
+  const [first] = waiting;
+  if (store === undefined || first === undefined) return undefined;
+  // Nobody is to find it there, and begin a turn with it.
+  if (uploaded) await store.forgetUpload(names.session, names.messageId);
+  if (!isResponsesOnly(content) || waiting.length < (content.parts ?? []).length) {
+    throw new InvalidTurn(
+      'sendMessage: message: what calls wait for goes in a message of its own, or all of it in at most 64 KiB of JSON',
+    );
+  }
+  const jobs: JobReceipt[] = [];
+  for (const { job, said } of waiting) jobs.push(await record(context, store, job, said));
+  const { invocationId } = first.job;
+  const receipt = {
+    v: PROTOCOL_VERSION,
+    messageId: names.messageId,
+    invocationId,
+    status: 'running',
+    jobs,
+  } as const;
+  return { turn: await waitingTurn(context, names, invocationId), receipt: { ...receipt, confirmed: true } };
+}
+
+async function record(
+  context: ClientContext,
+  store: Store,
+  { jobId, callKey }: JobRow,
+  { response = {}, willContinue }: FunctionResponse,
+): Promise<JobReceipt> {
+  const named = { v: PROTOCOL_VERSION, jobId, callKey };
+  if (willContinue) {
+    const { job } = await store.progressJob({ jobId, intermediate: response });
+    return { ...named, status: job.status === 'running' ? 'updated' : 'known', job: job.status };
+  }
+  const failed = 'error' in response;
+  const status = failed ? 'failed' : 'completed';
+  const ended = await store.endJob({ jobId, status, outcome: { response, failed }, by: 'message' });
+  await tellOfEnd(context, store, ended.job);
+  const told = ended.first ? (ended.repeated ? 'duplicate' : 'ended') : 'known';
+  return { ...named, status: told, job: ended.job.status };
+}
+
+interface WaitingCall {
+  job: JobRow;
+  said: FunctionResponse;
+}
+
+/** Jobs that calls of a turn wait for, of the responses of a message. */
+async function waitingJobs(
+  store: Store | undefined,
+  { session }: TurnNames,
+  content: Content | undefined,
+): Promise<WaitingCall[]> {
+  const responses = (content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse ?? []);
+  if (store === undefined || responses.length === 0) return [];
+  const running = await store.listJobs({ ...session, limit: MOST_LOOKED_AT });
+  const waiting = running.filter(({ mode }) => mode !== 'detached');
+  return responses.flatMap((said) => {
+    const job = waiting.findLast(({ callId }) => callId === said.id);
+    return job === undefined ? [] : [{ job, said }];
+  });
+}
+
+function contentOf(message: SendMessage | undefined): Content | undefined {
+  const content = message?.message;
+  return typeof content === 'string' ? undefined : content;
+}
