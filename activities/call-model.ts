@@ -5,16 +5,18 @@ import { timeLeft } from '../src/flows/budgets.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../src/flows/step-draft.ts';
 import { NO_USAGE } from '../src/flows/step-usage.ts';
 import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
+import { tellWaiting } from '../src/jobs/tell-waiting.ts';
 import type { CallModelInput, ChainFence, FirstStep, StepBehind, StepOutcome } from '../src/protocol/step.ts';
 import type { InvocationOutcome } from '../src/protocol/turn.ts';
-import type { CommittedStep, OpenedStep } from '../src/store/store.ts';
+import type { CommittedStep, JobOfMessage, OpenedStep } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
+import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
 import { withEndedGates } from './ended-gates.ts';
 import { LiveText } from './live-text.ts';
-import { type CallPlace, reportUnexpected } from './logging.ts';
+import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
 import { restsUnopened, toldToRest } from './model-rest.ts';
 import { responseOf } from './model-step.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
@@ -117,6 +119,7 @@ class CallModel {
       this.#place.sessionId = opened.names.sessionId;
       this.#report.opened(opened);
       this.#resting.learn(opened.limits);
+      await this.#tellJobs(opened.jobs ?? []);
     }
     const told = this.#told({ opened, fence });
     if (opened.kind === 'finished') {
@@ -144,6 +147,21 @@ class CallModel {
     if (this.#input.identity !== undefined || activityInfo().attempt > 1) return;
     const rests = restsUnopened(this.#resting, this.#dependencies.deployment, this.#input.agent);
     if (rests !== undefined) throw toldToRest(this.#dependencies, this.#place, rests);
+  }
+
+  /** Whoever waits for jobs that the message has ended. They look by themselves, too, only later. */
+  async #tellJobs(jobs: readonly JobOfMessage[]): Promise<void> {
+    const ended = jobs.filter((job) => job.ended);
+    for (const job of ended) {
+      try {
+        await tellWaiting(this.#dependencies.temporal(), job);
+      } catch (error) {
+        callLogger(this.#dependencies, this.#place).warn('nobody was told of the end of a job', {
+          jobId: job.jobId,
+          ...(this.#dependencies.conceal ? {} : { problem: thrownMessage(error) }),
+        });
+      }
+    }
   }
 
   /** Who has sent the message; that of a queued one is in the store. */

@@ -1,13 +1,16 @@
 import { tellWaiting } from '../src/jobs/tell-waiting.ts';
 import type { JobReceipt, RecordJobInput } from '../src/protocol/job.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import { UnknownJob } from '../src/store/store-errors.ts';
 import { attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { tellProgress } from './job-init.ts';
 import { reportUnexpected } from './logging.ts';
 
-/** `holdfast.recordJob`: what a message to a turn that waits says of a job. */
+/**
+ * `holdfast.recordJob`: what a message to a turn that waits says of a job.
+ *
+ * @throws UnknownJob where its call has none so far, or its session was deleted.
+ */
 export function recordJob(
   dependencies: ActivityDependencies,
 ): (input: RecordJobInput) => Promise<JobReceipt> {
@@ -18,12 +21,7 @@ export function recordJob(
 async function recorded(dependencies: ActivityDependencies, input: RecordJobInput): Promise<JobReceipt> {
   const { jobId, callKey } = input;
   const receipt = { v: PROTOCOL_VERSION, jobId, callKey };
-  try {
-    return { ...receipt, ...(await (input.willContinue ? updated : ended)(dependencies, input)) };
-  } catch (error) {
-    if (!(error instanceof UnknownJob)) throw error;
-    return { ...receipt, status: 'refused', job: 'cancelled', reason: error.message };
-  }
+  return { ...receipt, ...(await (input.willContinue ? updated : ended)(dependencies, input)) };
 }
 
 type Recorded = Pick<JobReceipt, 'status' | 'job' | 'reason'>;
