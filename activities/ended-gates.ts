@@ -4,7 +4,7 @@ import type { Store } from '../src/store/store.ts';
 
 /**
  * A recorded step for a workflow that wasn't there when people answered: the one before was terminated, or reset. Those who have
- * answered are not asked again.
+ * answered, or approved as one of several, are not asked again.
  */
 export async function withEndedGates(store: Store, outcome: StepOutcome): Promise<StepOutcome> {
   if (outcome.kind !== 'calls') return outcome;
@@ -19,6 +19,10 @@ export async function withEndedGates(store: Store, outcome: StepOutcome): Promis
 
 /** A request that may have been made, and answered, before. */
 export async function knownGate(store: Store, session: string, gate: Gate): Promise<Gate> {
-  const { status = 'pending' } = (await store.findRequest(session, gate.requestId)) ?? {};
-  return status === 'pending' ? gate : { ...gate, ended: status };
+  const { status = 'pending', votes = [] } = (await store.findRequest(session, gate.requestId)) ?? {};
+  if (status !== 'pending') return { ...gate, ended: status };
+  const known = votes.flatMap(({ by: { principal, verified }, confirmed, of }) =>
+    confirmed && of !== undefined ? [{ by: { principal, verified }, of }] : [],
+  );
+  return known.length === 0 ? gate : { ...gate, votes: known };
 }

@@ -1,4 +1,5 @@
 import { LONGEST_REASON } from '../src/protocol/decision-limits.ts';
+import { versionOf } from '../src/protocol/decision-version.ts';
 import type { RequestEntry, VerifiedDecision, VerifyDecisionInput } from '../src/protocol/gate.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { type Attempt, attempt } from './attempt.ts';
@@ -67,6 +68,7 @@ function entryOf(
     ...(reason === undefined ? {} : { reason: reason.slice(0, LONGEST_REASON).toWellFormed() }),
     ...(verdict.args === undefined ? {} : { args: verdict.args }),
     ...(payload === undefined || verdict.kind === 'withdrawn' ? {} : { payload }),
+    ...(verdict.kind === 'voted' ? { of: versionOf(confirm) } : {}),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   MOST_GIVEN_BYTES,
   RESPONSE_REF,
 } from '../src/protocol/decision-limits.ts';
+import { versionOf } from '../src/protocol/decision-version.ts';
 import type {
   Confirm,
   GateKind,
@@ -132,11 +133,6 @@ export function rawArgument(name: string): ApplicationFailure {
 export function answerOf({ confirm, input, credential }: Decision): string {
   if (confirm !== undefined) return versionOf(confirm, confirm.confirmed);
   return digestOf(input?.response ?? input?.responseRef ?? credential?.credentialRef ?? null);
-}
-
-/** Equal for approvals of the same arguments with the same payload. */
-export function versionOf({ args, payload }: Confirm, confirmed = true): string {
-  return digestOf([confirmed, args ?? null, payload ?? null]);
 }
 
 /** Equal for decisions that are the same in each field. */

@@ -1,4 +1,5 @@
 import { CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import { versionOf } from '../src/protocol/decision-version.ts';
 import {
   callKeyOfRequest,
   type DecisionReceipt,
@@ -10,20 +11,14 @@ import {
 import { VERIFY_DECISION } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { verifyDecisionOptions } from './activity-options.ts';
-import {
-  answerOf,
-  type Decision,
-  rawArgument,
-  rawResponse,
-  versionOf,
-  wordsOf,
-} from './decision-arguments.ts';
+import { answerOf, type Decision, rawArgument, rawResponse, wordsOf } from './decision-arguments.ts';
 import {
   type ClosedRequest,
   decisionFailure,
   type PendingRequest,
   type RequestEnding,
 } from './request-book.ts';
+import { turnPriority, type User } from './turn-priority.ts';
 
 type Verified = Extract<VerifiedDecision, { counts: true }>;
 
@@ -60,17 +55,22 @@ const ASKED_FOR = {
   credential: 'a credential: send provideCredential',
 } as const;
 
+export interface DecisionWatch {
+  /** Ends a request. */
+  close(request: PendingRequest, answer: Answer): void;
+  /** What a request has of votes has changed. */
+  voted(): void;
+}
+
 /** Decides requests: at once where anybody may, else as an activity finds. */
 export class Decisions {
+  readonly #user: User;
   readonly #close: (request: PendingRequest, answer: Answer) => void;
   readonly #voted: () => void;
   readonly #lines = new Map<PendingRequest, Line>();
 
-  /**
-   * @param close ends a request.
-   * @param voted what a request has of votes has changed.
-   */
-  constructor(close: (request: PendingRequest, answer: Answer) => void, voted: () => void) {
+  constructor(user: User, { close, voted }: DecisionWatch) {
+    this.#user = user;
     this.#close = close;
     this.#voted = voted;
   }
@@ -163,7 +163,7 @@ export class Decisions {
       return answeredBefore(request.gate.requestId, request.closed, decision);
     }
     if (!needsCheck(request, decision)) return this.#decide(request, decision);
-    const verdict = countedAgain(request, decision, await verify(request, decision));
+    const verdict = countedAgain(request, decision, await verify(this.#user, request, decision));
     if (!verdict.counts) {
       const isSame = verdict.duplicate === true && !hasApprovedOther(request, decision, verdict.by);
       if (isSame) return receiptOf(request, 'duplicate', verdict.reason);
@@ -273,7 +273,7 @@ function expired(requestId: string) {
 }
 
 /** Of those who have proved who they are. */
-function namesOf(voters: readonly Voter[]): string[] {
+export function namesOf(voters: readonly Voter[]): string[] {
   return voters.filter(({ verified }) => verified).map(({ principal }) => principal);
 }
 
@@ -304,7 +304,7 @@ function countedAgain(
   return { v, counts: true, by };
 }
 
-async function verify(request: PendingRequest, decision: Decision): Promise<VerifiedDecision> {
+async function verify(user: User, request: PendingRequest, decision: Decision): Promise<VerifiedDecision> {
   const { call, gate, escalated } = request;
   const { session, agent, invocationId, callKey, callId, tool } = call;
   const { requestId } = gate;
@@ -329,7 +329,7 @@ async function verify(request: PendingRequest, decision: Decision): Promise<Veri
     ...(isText === undefined ? {} : { isText }),
   };
   try {
-    const options = verifyDecisionOptions(`${tool} · decision on ${requestId}`);
+    const options = verifyDecisionOptions(`${tool} · decision on ${requestId}`, turnPriority(user));
     return await scheduleActivity<VerifiedDecision>(VERIFY_DECISION, [given], options);
   } catch {
     // The activity says what went wrong; it is not tried again where trying can't help.

@@ -1,4 +1,5 @@
 import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
+import { AS_SHOWN } from '../src/protocol/decision-version.ts';
 import {
   type DecisionReceipt,
   type Gate,
@@ -9,8 +10,8 @@ import {
   type RequestName,
 } from '../src/protocol/gate.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
-import { type Decision, RAW_SECRET, versionOf } from './decision-arguments.ts';
-import { type Answer, answeredBefore, bareReceipt, Decisions } from './decisions.ts';
+import { type Decision, RAW_SECRET } from './decision-arguments.ts';
+import { type Answer, answeredBefore, bareReceipt, Decisions, namesOf } from './decisions.ts';
 import { EarlyReplies } from './early-replies.ts';
 import { EntryRecorder } from './entry-recorder.ts';
 import {
@@ -41,18 +42,20 @@ const NOT_IN_TIME = 'nobody answered in time';
 export class Requests {
   readonly #asker: Asker;
   readonly #book: RequestBook;
-  readonly #recorder = new EntryRecorder();
+  readonly #recorder: EntryRecorder;
   readonly #notices: RequestNotices;
   readonly #early = new EarlyReplies();
-  readonly #decisions = new Decisions(
-    (request, answer) => this.#end(request, answer),
-    () => this.#asker.changed(),
-  );
+  readonly #decisions: Decisions;
 
   /** @param closed requests of earlier runs; kept up to date. */
   constructor(closed: ClosedRequests, asker: Asker) {
     this.#book = new RequestBook(closed);
     this.#asker = asker;
+    this.#recorder = new EntryRecorder(asker);
+    this.#decisions = new Decisions(asker, {
+      close: (request, answer) => this.#end(request, answer),
+      voted: () => asker.changed(),
+    });
     const { app, userId, sessionId, workflowId } = asker;
     this.#notices = new RequestNotices({ app, userId, sessionId, workflowId });
   }
@@ -91,12 +94,12 @@ export class Requests {
       ...(gate.expiresIn === undefined ? {} : { until: since + gate.expiresIn }),
       escalated: false,
       expiring: false,
-      votes: new VoteTally(gate.quorum),
+      votes: new VoteTally(gate.quorum, gate.votes),
       entries: 0,
     };
     this.#book.add(request);
-    if (gate.ended === undefined) this.#notices.opened(request);
-    else this.#end(request, { status: gate.ended });
+    if (gate.ended !== undefined) this.#end(request, { status: gate.ended });
+    else if (!this.#endBy(request)) this.#notices.opened(request);
     for (const decision of this.#early.take(gate.requestId)) this.signalled(decision);
     // Decided by what was said before it was there, or before this workflow was.
     if (request.ending !== undefined) return request.ending;
@@ -235,6 +238,16 @@ export class Requests {
     this.#asker.changed();
   }
 
+  /** Enough people had approved when the workflow was cut off that they told. */
+  #endBy(request: PendingRequest): boolean {
+    const votes = request.votes.of(AS_SHOWN);
+    const last = votes.at(-1);
+    if (last === undefined || votes.length < request.votes.quorum) return false;
+    const people = namesOf(votes.map((vote) => vote.by));
+    this.#end(request, { status: 'approved', by: last.by, people, answer: AS_SHOWN });
+    return true;
+  }
+
   #escalate(request: PendingRequest): void {
     if (request.escalated || request.ending !== undefined) return;
     request.escalated = true;
@@ -262,8 +275,7 @@ export class Requests {
       return true;
     }
     if (onExpiry === 'approve' && kind === 'confirmation') {
-      const answer = versionOf({ confirmed: true });
-      this.#end(request, { status: 'approved', reason: NOT_IN_TIME, answer });
+      this.#end(request, { status: 'approved', reason: NOT_IN_TIME, answer: AS_SHOWN });
     } else {
       this.#end(request, { status: 'expired', reason: NOT_IN_TIME });
     }

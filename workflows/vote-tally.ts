@@ -1,10 +1,7 @@
-import type { Voter } from '../src/protocol/gate.ts';
+import type { KnownVote, Voter } from '../src/protocol/gate.ts';
 
 /** An approval that counts. */
-export interface Vote {
-  by: Voter;
-  /** Equal for approvals of the same arguments with the same payload: only those add up. */
-  of: string;
+export interface Vote extends KnownVote {
   /** Equal for decisions that say the same in the same words. */
   given: string;
 }
@@ -14,8 +11,10 @@ export class VoteTally {
   readonly quorum: number;
   readonly #votes = new Map<string, Vote>();
 
-  constructor(quorum = 1) {
+  /** @param known of before, by an earlier workflow: nobody knows their words any more. */
+  constructor(quorum = 1, known: readonly KnownVote[] = []) {
     this.quorum = quorum;
+    for (const vote of known) this.add({ ...vote, given: '' });
   }
 
   /** Of the arguments that most have approved. */

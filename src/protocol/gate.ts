@@ -38,6 +38,15 @@ export interface Gate {
   notifies?: true;
   /** It has ended while another workflow waited for it, which was cut off: nobody is asked again, and the store has the answer. */
   ended?: Exclude<RequestStatus, 'pending'>;
+  /** Approvals that another workflow had counted when it was cut off: nobody has to give them again. */
+  votes?: KnownVote[];
+}
+
+/** An approval that counts. */
+export interface KnownVote {
+  by: Voter;
+  /** Equal for approvals of the same arguments with the same payload: only those add up. */
+  of: string;
 }
 
 /** Names a request: by its own id, or by its call where that has one pending request. No name at all fits the only pending one. */
@@ -133,6 +142,8 @@ export interface RequestEntry {
   by?: Voter;
   /** Of a vote, or of a decision that was refused. */
   confirmed?: boolean;
+  /** Of a vote: what it is for, as {@link KnownVote} has it. */
+  of?: string;
   /** What the person said, or why it doesn't count. */
   reason?: string;
   /** Of an approval: in place of the arguments that were shown, without sensitive ones; validated. */

@@ -65,7 +65,7 @@ export interface ApprovalRow extends Omit<NewRequest, 'path' | 'terms'>, Session
   escalatedAt?: number;
   decidedAt?: number;
   /** Those whose decision counts by now, in order; votes that were taken back left out. */
-  votes: { by: Voter; confirmed: boolean; at: number }[];
+  votes: { by: Voter; confirmed: boolean; at: number; of?: string }[];
   /** What has happened to it, oldest first; of the decisions that don't count the newest 20. */
   history: RecordedEntry[];
   reason?: string;

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { App } from '../../src/agents/app.ts';
@@ -10,6 +10,7 @@ import { signMessage } from '../../src/approvals/message-attestation.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { AS_SHOWN } from '../../src/protocol/decision-version.ts';
 import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import { INTERRUPT, STATUS_QUERY } from '../../src/protocol/names.ts';
@@ -90,6 +91,21 @@ const asks = async (name: string, more: object = {}): Promise<[AskingTurn, Appro
   return [turn, request as ApprovalRow];
 };
 
+const statusOf = ({ handle }: AskingTurn) => handle.query<TurnStatus>(STATUS_QUERY);
+
+/** A turn whose workflow is terminated behind what people do, and whose message is then sent again. */
+async function terminated(
+  name: string,
+  people: (asked: [AskingTurn, ApprovalRow]) => Promise<unknown>,
+): Promise<AskingTurn> {
+  const messageId = randomUUID();
+  const [turn, request] = await asks(name, { messageId });
+  await people([turn, request]);
+  await turn.handle.terminate();
+  await turn.send({ messageId });
+  return turn;
+}
+
 /** A decision that somebody has signed. */
 async function by(name: string, request: ApprovalRow, given: Confirm): Promise<Confirm> {
   const { issuer, privateKey } = keys.get(name) as ApproverKey;
@@ -104,6 +120,68 @@ const reasonsOf = ({ history }: ApprovalRow) =>
   history.map(({ kind, reason }) => [kind, reason].join(' ').trim());
 
 describe('through a real server, a call that waits for approvers', () => {
+  test('has the votes of before where its turn is terminated and sent again [approval.quorum] [confirm.answered]', async () => {
+    const turn = await terminated('two', async ([voting, request]) => {
+      expect(await voting.confirm(await by('mira', request, { confirmed: true }))).toMatchObject({
+        status: 'counted',
+      });
+      expect((await statusOf(voting)).waiting?.[0]?.votes).toEqual({ approvals: 1, quorum: 2 });
+    });
+    const [request] = (await turn.pending()) as [ApprovalRow];
+    expect(request.votes.map((vote) => vote.by.principal)).toEqual(['mira']);
+    await expect
+      .poll(async () => (await statusOf(turn)).waiting?.[0]?.votes)
+      .toEqual({ approvals: 1, quorum: 2 });
+    expect(await turn.confirm(await by('mira', request, { confirmed: true }))).toMatchObject({
+      status: 'duplicate',
+    });
+    expect(await turn.confirm(await by('otto', request, { confirmed: true }))).toMatchObject({
+      status: 'approved',
+    });
+    await turn.result();
+    expect(ran).toEqual([{ amount: 40 }]);
+  });
+
+  test('has votes of before that can be taken back where its turn is terminated and sent again [approval.quorum]', async () => {
+    const turn = await terminated('two', async ([voting, request]) => {
+      await voting.confirm(await by('mira', request, { confirmed: true }));
+    });
+    const [request] = (await turn.pending()) as [ApprovalRow];
+    await expect.poll(async () => (await statusOf(turn)).waiting ?? []).toHaveLength(1);
+    const taken = await by('mira', request, { confirmed: true, withdraw: true });
+    expect(await turn.confirm(taken)).toMatchObject({ status: 'withdrawn' });
+    for (const [name, status] of [
+      ['otto', 'counted'],
+      ['zoe', 'approved'],
+    ] as const) {
+      expect(await turn.confirm(await by(name, request, { confirmed: true }))).toMatchObject({ status });
+    }
+    await turn.result();
+    expect(ran).toEqual([{ amount: 40 }]);
+  });
+
+  test('runs by the votes alone where its turn was terminated behind the last one, and is sent again [approval.quorum] [confirm.answered]', async () => {
+    const { store } = environment;
+    const turn = await terminated('two', async ([_voting, { session, requestId }]) => {
+      // As `holdfast.verifyDecision` records them, just before the workflow would hear of it.
+      const entries = ['mira', 'otto'].map((principal, index) => ({
+        entryId: `${requestId}/${index + 1}`,
+        requestId,
+        kind: 'voted' as const,
+        at: Date.now(),
+        by: { principal, verified: true },
+        confirmed: true,
+        of: AS_SHOWN,
+      }));
+      await store.recordEntries({ session, entries });
+    });
+    await turn.result();
+    expect(ran).toEqual([{ amount: 40 }]);
+    const [row] = await turn.requests();
+    expect(row).toMatchObject({ status: 'approved' });
+    expect(await store.verifyAudit(row?.session ?? '')).toMatchObject({ ok: true });
+  });
+
   test('runs when one of them has signed, and by nothing else [approval.approvers]', async () => {
     const [turn, request] = await asks('approved');
     const [other, theirs] = await asks('approved');

@@ -30,6 +30,7 @@ declare
   voter text := e #>> '{by,principal}';
   verified text := e #>> '{by,verified}';
   of_kind text := e ->> 'kind';
+  confirmed json := coalesce(e -> 'confirmed', to_json(of_kind <> 'rejected'));
   others json := (
     select coalesce(json_agg(v.value order by v.n), '[]') from json_array_elements(votes) with ordinality v (value, n)
     where (v.value #>> '{by,principal}', v.value #>> '{by,verified}') is distinct from (voter, verified)
@@ -50,8 +51,10 @@ begin
     select json_agg(v.value order by v.n) from (
       select t.value, t.n from json_array_elements(votes) with ordinality t (value, n)
       union all
-      select json_build_object('by', e -> 'by', 'confirmed', coalesce(e -> 'confirmed', to_json(of_kind <> 'rejected')),
-        'at', e -> 'at'), 1000000
+      select case
+        when e -> 'of' is null then json_build_object('by', e -> 'by', 'confirmed', confirmed, 'at', e -> 'at')
+        else json_build_object('by', e -> 'by', 'confirmed', confirmed, 'at', e -> 'at', 'of', e -> 'of')
+      end, 1000000
     ) v
   );
 end $$;
