@@ -12,6 +12,8 @@ import { jsonLogger } from './json-logger.ts';
 
 /** The entry of `dev.json` that says where a folder's gateway is. */
 const KEY = 'gateway';
+/** The entry that outlives it. */
+const PORT = 'gatewayPort';
 
 const entrySchema = z.object({
   url: z.url(),
@@ -28,7 +30,7 @@ export interface LocalGatewayOptions {
   client: HoldfastApi;
   about: () => GatewayAbout;
   ready: () => Promise<Readiness>;
-  /** Defaults to a free one. */
+  /** Defaults to that of the folder's last gateway, where it is free, else to any that is. */
   port?: number;
   /** Defaults to lines of JSON on standard error, of what goes wrong only. */
   logger?: HoldfastLogger;
@@ -56,13 +58,13 @@ export async function openLocalGateway(options: LocalGatewayOptions): Promise<Lo
   const { localAccess, serveGateway } = await import('../src/gateway/index.ts');
   const token = randomBytes(32).toString('base64url');
   const logger = options.logger ?? jsonLogger({ level: 'warn' });
-  const served = await serveGateway({
-    gateway: { client, about, ready, access: localAccess({ token }), logger },
-    ...(port === undefined ? {} : { port }),
-  });
   const { folder } = ownership;
+  const serve = (at: { port?: number }) =>
+    serveGateway({ gateway: { client, about, ready, access: localAccess({ token }), logger }, ...at });
+  const served = port === undefined ? await serveWhereItWas(folder, serve) : await serve({ port });
   try {
     writeDevEntry(folder, KEY, { url: served.url, token, pid: process.pid });
+    writeDevEntry(folder, PORT, Number(new URL(served.url).port));
   } catch (error) {
     await served.close();
     throw error;
@@ -78,6 +80,22 @@ export async function openLocalGateway(options: LocalGatewayOptions): Promise<Lo
       }
     },
   };
+}
+
+/** On the port of the time before, where that is free: services may have its address, to call back about a job. */
+async function serveWhereItWas<Served>(
+  folder: string,
+  serve: (at: { port?: number }) => Promise<Served>,
+): Promise<Served> {
+  const port = readDevEntry(folder, PORT, z.number().int().min(1).max(65_535));
+  if (port === undefined) return await serve({});
+  try {
+    return await serve({ port });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+    return await serve({});
+  }
 }
 
 /**

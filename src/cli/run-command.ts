@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { GatewayUnreachable } from '../client/gateway-errors.ts';
 import { nameProblem } from '../protocol/message-limits.ts';
 import { attestMessage, readApprover } from './approvals/approver.ts';
 import { CliError } from './cli-error.ts';
 import { ownOrReach } from './environment/folder-access.ts';
+import { ownerHasEnded } from './environment/owner-has-ended.ts';
 import { needsFolder } from './environment/places.ts';
 import { GateDesk, type GateDeskOptions } from './gates/gate-desk.ts';
 import { heldPrinter } from './gates/held-printer.ts';
@@ -114,7 +114,7 @@ async function answered(command: RunningCommand): Promise<TurnLeft> {
     try {
       return await runThrough(command, access.owner);
     } catch (error) {
-      if (!(error instanceof GatewayUnreachable)) throw error;
+      if (!ownerHasEnded(error)) throw error;
       printer.note('the process that answered has ended; the turn goes on here');
     }
   }

@@ -37,6 +37,11 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
         byDefault:
           'keys of the folder with an embedded store; with `HOLDFAST_STORE` none, and nothing is kept',
       },
+      HOLDFAST_PUBLIC_URL: {
+        meaning:
+          'Where services outside reach the gateway: what the tools of long-running jobs hand out as `context.job.callbackUrl`.',
+        byDefault: 'the gateway of the folder, on this machine only; with `HOLDFAST_STORE` none',
+      },
       HOLDFAST_TASK_QUEUE: {
         meaning: 'Task queue that turns are started on, and that workers poll.',
         byDefault: '`holdfast` with `HOLDFAST_STORE`, else one for each folder and agents file',

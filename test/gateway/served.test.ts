@@ -307,6 +307,8 @@ describe('the gateway of a folder', () => {
     writeDevEntry(folder, 'gateway', { url: gateway.url, token: gateway.token, pid: process.pid });
     expect(await findLocalGateway(folder)).toBeUndefined();
     const other = await openLocalGateway({ ownership, client, about, ready });
+    // Services that call back about jobs have its address.
+    expect(other.url).toBe(gateway.url);
     closings.push(() => other.close());
     writeDevEntry(folder, 'gateway', { url: other.url, token: gateway.token, pid: process.pid });
     expect(await findLocalGateway(folder)).toBeUndefined();

@@ -219,7 +219,7 @@ export class Chat {
       return;
     }
     this.view.note(`  ${job.tool}: its job ${job.jobId} has ended, and the model is told`);
-    void this.#show(false, async () => ({ turn, names, text: `(${job.jobId} has ended)` }));
+    void this.#show(false, async () => ({ turn, names, text: '' }));
   }
 
   #deskOf(names: SessionNames): GateDesk {

@@ -22,6 +22,8 @@ export interface WorkerPlace {
   temporal: Pick<TemporalTarget, 'connectionOptions' | 'namespace' | 'searchAttributes'>;
   store: { socket: string } | { url: string };
   taskQueue: string;
+  /** The parent's, on this machine. */
+  gatewayUrl: string;
   /** `.holdfast`: has `worker.log`, and the keys of an embedded store. */
   folder: string;
 }

@@ -62,8 +62,8 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
     ({ store }) => closing.add(() => store.close()),
     () => undefined,
   );
-  const place = opening.then((backend) => placeOf(backend, env, { taskQueue, folder }));
-  place.catch(() => undefined);
+  const placed = Promise.withResolvers<WorkerPlace>();
+  placed.promise.catch(() => undefined);
 
   const first = Promise.withResolvers<Served>();
   first.promise.catch(() => undefined);
@@ -75,7 +75,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
       line: (line) => view.printed(line),
       notice: (notice) => void opening.then(({ store }) => store.hear(notice)),
     });
-  const fleet = new WorkerFleet(spawn, place, {
+  const fleet = new WorkerFleet(spawn, placed.promise, {
     starting: () => (served === undefined ? undefined : view.reloading()),
     polls(loaded, pid) {
       if (served !== undefined) view.reloaded(loaded, pid);
@@ -113,6 +113,8 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
       ...(port === undefined ? {} : { port }),
     });
     closing.add(() => gateway.close());
+    // A worker's tools hand out its address.
+    placed.resolve(placeOf(backend, env, { taskQueue, folder, gatewayUrl: gateway.url }));
     const { loaded, pid } = await withProgress({ note }, `starting the worker of ${path}`, first.promise);
     return {
       backend,
@@ -124,6 +126,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
       reload: () => fleet.reload(),
     };
   } catch (error) {
+    placed.reject(error);
     await endWorkers();
     throw error;
   }
@@ -137,7 +140,7 @@ function servedNames(served: Served | undefined): { apps: string[]; agents: stri
 function placeOf(
   { temporal: { connectionOptions, namespace, searchAttributes }, store }: Backend,
   env: NodeJS.ProcessEnv,
-  rest: Pick<WorkerPlace, 'taskQueue' | 'folder'>,
+  rest: Pick<WorkerPlace, 'taskQueue' | 'folder' | 'gatewayUrl'>,
 ): WorkerPlace {
   const url = storeUrl(env);
   const { socket } = store;

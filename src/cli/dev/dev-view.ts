@@ -20,6 +20,7 @@ export interface DevFacts {
 export interface ShownTurn extends SessionNames {
   messageId: string;
   invocationId: string;
+  /** Empty where the turn has begun by itself. */
   text: string;
   /** Page of the run in the Temporal UI. */
   link: string | undefined;

@@ -76,7 +76,7 @@ export class TerminalView implements DevView {
   turnBegins({ text, link, waited }: ShownTurn): void {
     this.#turn = new TurnText(this.#screen);
     this.#link = link;
-    if (!this.#isTyped || waited)
+    if (text !== '' && (!this.#isTyped || waited))
       this.#screen.line(`${this.#screen.paint('bold', 'you')}  ${printable(text)}`);
   }
 

@@ -60,7 +60,10 @@ export class TurnText {
   #event(stored: Of<'event'>): void {
     const { kind, event } = stored;
     const author = event.author ?? '';
-    if (kind === 'message') return this.#responses(event.content?.parts ?? []);
+    if (kind === 'message') {
+      this.#responses(event.content?.parts ?? []);
+      return;
+    }
     if (kind === 'request') {
       for (const asked of askedRequests(stored)) this.#line(`  ? ${askedLine(asked)}`, 'yellow');
       return;

@@ -2,6 +2,7 @@ import { openStore } from '../../store/open-store.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError } from '../cli-error.ts';
 import { credentialKeysFor } from '../environment/credential-keys.ts';
+import { publicUrlFor } from '../environment/places.ts';
 import { startWorker } from '../environment/running-worker.ts';
 import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { loadAgents } from '../load-agents.ts';
@@ -46,7 +47,7 @@ async function workerProcess(file: string): Promise<number> {
   const store = await openStore(place.store);
   // What it does is heard in the chat at once, and with an embedded store in no other way.
   store.onNotice((notice) => tell({ type: 'notice', notice }));
-  const { temporal, taskQueue } = place;
+  const { temporal, taskQueue, gatewayUrl } = place;
   const worker = await startWorker({
     temporal,
     store,
@@ -56,6 +57,7 @@ async function workerProcess(file: string): Promise<number> {
     rootAgent,
     logger,
     grace: DRAIN_GRACE,
+    publicUrl: publicUrlFor(process.env, () => gatewayUrl),
   });
   tell({ type: 'polls' });
   orders.onEnd((order) => (order === 'quit' ? worker.leave() : worker.drain()));

@@ -6,7 +6,7 @@ import type { AgentsFile } from '../load-agents.ts';
 import { aboutProcess } from './about.ts';
 import { type Backend, openBackend } from './backend.ts';
 import { Closing } from './closing.ts';
-import { taskQueueFor } from './places.ts';
+import { publicUrlFor, taskQueueFor } from './places.ts';
 import { readinessOf } from './readiness.ts';
 import { type RunningWorker, startWorker } from './running-worker.ts';
 import { openClient } from './turn-client.ts';
@@ -63,7 +63,9 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     const taskQueue = options.taskQueue ?? taskQueueFor(env, folder, file);
     const opened = await openClient(backend, taskQueue);
     closing.add(() => opened.close());
-    const worker = await startWorker({ ...options, temporal, store, credentialKeys, taskQueue });
+    let localUrl: string | undefined;
+    const publicUrl = publicUrlFor(env, () => localUrl);
+    const worker = await startWorker({ ...options, temporal, store, credentialKeys, taskQueue, publicUrl });
     closing.add(() => worker.close());
     const failed = new Promise<never>((_resolve, reject) => worker.ended.catch(reject));
     failed.catch(() => undefined);
@@ -82,6 +84,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
         ready,
         logger: options.logger,
       }));
+    localUrl = gateway?.url;
     closing.add(() => gateway?.close());
     return {
       ...backend,

@@ -13,6 +13,14 @@ export function listenUrl(env: NodeJS.ProcessEnv): { listen?: string } {
   return env.HOLDFAST_STORE_LISTEN ? { listen: env.HOLDFAST_STORE_LISTEN } : {};
 }
 
+/** Where services call back: as the environment says, else where this machine's own gateway is, once it is up. */
+export function publicUrlFor(
+  env: NodeJS.ProcessEnv,
+  local: () => string | undefined,
+): string | (() => string | undefined) {
+  return env.HOLDFAST_PUBLIC_URL?.trim() || local;
+}
+
 /** With server and store elsewhere there is nothing in the folder to own, and many processes may run at once. */
 export function needsFolder(env: NodeJS.ProcessEnv): boolean {
   return storeUrl(env) === undefined || !namesServer(env);

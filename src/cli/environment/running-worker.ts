@@ -22,6 +22,8 @@ export interface RunningWorkerOptions {
   /** How long running activities may go on after `drain`, milliseconds. */
   grace: number;
   transcriptUrl?: string | undefined;
+  /** Where services call back about jobs. */
+  publicUrl: string | (() => string | undefined);
 }
 
 /** A worker that polls. */
@@ -41,8 +43,18 @@ export interface RunningWorker {
 }
 
 export async function startWorker(options: RunningWorkerOptions): Promise<RunningWorker> {
-  const { temporal, store, credentialKeys, taskQueue, loaded, rootAgent, logger, grace, transcriptUrl } =
-    options;
+  const {
+    temporal,
+    store,
+    credentialKeys,
+    taskQueue,
+    loaded,
+    rootAgent,
+    logger,
+    grace,
+    transcriptUrl,
+    publicUrl,
+  } = options;
   const connection = await NativeConnection.connect(temporal.connectionOptions);
   const leaving = new Leaving();
   try {
@@ -58,6 +70,7 @@ export async function startWorker(options: RunningWorkerOptions): Promise<Runnin
       shutdownGraceTime: grace,
       interceptors: leaving.interceptors,
       logger,
+      publicUrl,
       ...(credentialKeys === undefined ? {} : { credentialKeys }),
       ...(transcriptUrl === undefined ? {} : { transcriptUrl }),
     });

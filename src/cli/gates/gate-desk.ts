@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ApproverKey } from '../../approvals/approver-key.ts';
 import { NoAnswer } from '../../client/client-errors.ts';
-import { GatewayUnreachable } from '../../client/gateway-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StreamItem } from '../../client/stream-item.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
@@ -9,6 +8,7 @@ import type { ApprovalRow } from '../../store/approval-store.ts';
 import type { SessionNames } from '../../store/session-names.ts';
 import { nextCommands } from '../approvals/next-commands.ts';
 import { describeError } from '../cli-error.ts';
+import { ownerHasEnded } from '../environment/owner-has-ended.ts';
 import { askPerson, type Person } from './ask-person.ts';
 import { askedRequests } from './asked-requests.ts';
 
@@ -123,7 +123,7 @@ export class GateDesk {
       if (others.signal.aborted) {
         if (!this.#isClosed) note(`${requestId} was answered by somebody else, or is over`);
       } else note(`${requestId}: ${describeError(error)}`);
-      if (error instanceof GatewayUnreachable) {
+      if (ownerHasEnded(error)) {
         this.#unasked.unshift(requestId);
         return false;
       }

@@ -65,7 +65,8 @@ export async function cancelJob(
   options: Placed<CancelJobOptions>,
   output: CommandOutput = processOutput(),
 ): Promise<number> {
-  const given = options.reason === undefined ? {} : { reason: textOption('--reason', options.reason, LONGEST_REASON) };
+  const given =
+    options.reason === undefined ? {} : { reason: textOption('--reason', options.reason, LONGEST_REASON) };
   return await ended(argument, options, output, (jobs, jobId) => jobs.cancel(jobId, given));
 }
 
