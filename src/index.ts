@@ -248,6 +248,7 @@ export {
 } from './plugins/tool-failure-response.ts';
 export { digestOf } from './protocol/canonical-json.ts';
 export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from './protocol/gate.ts';
+export type { JobEnder, JobProgress, JobReceipt, JobStatus, WaitingJob } from './protocol/job.ts';
 export { messageDigest } from './protocol/message.ts';
 export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage } from './protocol/turn.ts';
 export { DefinitionError } from './schema/definition-error.ts';
@@ -272,7 +273,9 @@ export type {
   ApprovalRow,
   ApprovalTerms,
   AuditedRequest,
+  JobRow,
   ListApprovals,
+  ListJobs,
   SessionNames,
   Store,
   StoredCredential,
@@ -334,6 +337,7 @@ export {
   type VertexAiSearchToolParams,
 } from './tools/built-in/vertex-ai-search-tool.ts';
 export { VertexRagRetrievalTool } from './tools/built-in/vertex-rag-retrieval-tool.ts';
+export { NoJobError } from './tools/call-job.ts';
 export {
   Context,
   Context as CallbackContext,
@@ -342,6 +346,7 @@ export {
   type ContextTask,
   NoCallError,
 } from './tools/context.ts';
+export type { ContextJob } from './tools/context-job.ts';
 export { type MemoryEntry, type SearchMemoryResponse, ServiceMissing } from './tools/context-services.ts';
 export type { DurableOptions, OnUnknownOutcome, ResolvedDurableOptions } from './tools/durable-options.ts';
 export {
@@ -363,6 +368,7 @@ export {
   type SessionView,
   TranscriptNotLoaded,
 } from './tools/invocation-context.ts';
+export type { JobEnding, JobOptions, JobView, ResolvedJobOptions } from './tools/job-options.ts';
 export { LongRunningFunctionTool } from './tools/long-running-function-tool.ts';
 export { isMedia, Media, type MediaParams } from './tools/media.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';
@@ -383,6 +389,7 @@ export {
 export { isToolRegistry, ToolRegistry } from './tools/tool-registry.ts';
 export type {
   RequireConfirmation,
+  ToolCancel,
   ToolExecuteArgument,
   ToolExecuteFunction,
   ToolExecuteResult,

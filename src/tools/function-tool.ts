@@ -16,7 +16,7 @@ import {
   TOOL_FIELDS,
   toolOwner,
 } from './base-tool.ts';
-import { type Context, NoCallError } from './context.ts';
+import type { Context } from './context.ts';
 import { jsonResult } from './function-response.ts';
 import type { JobOptions } from './job-options.ts';
 import { isMediaResult } from './media.ts';
@@ -31,6 +31,8 @@ import { keptFromRunning } from './unpassed-gate.ts';
 const FUNCTION_TOOL = Symbol.for('holdfast.functionTool');
 
 const FIELDS = [...TOOL_FIELDS, 'parameters', 'outputSchema', 'execute', 'maxChunks', 'cancel'];
+
+type Execute = (input: unknown, toolContext: Context) => unknown;
 
 /**
  * A function that the model can call. Arguments are validated before `execute` runs, the result after.
@@ -54,7 +56,7 @@ export class FunctionTool<
   const TLongRunning extends boolean = boolean,
 > extends BaseTool {
   readonly [FUNCTION_TOOL] = true;
-  readonly #execute: ToolOptions<TParameters, TOutput>['execute'];
+  readonly #execute: Execute;
   readonly #cancel: ToolCancel<false> | undefined;
   readonly #maxChunks: number;
   readonly #parameters: CompiledSchema | undefined;
@@ -86,7 +88,7 @@ export class FunctionTool<
       name,
       ...(endsJobs && cancel !== undefined ? { cancel: cancel as NonNullable<JobOptions['cancel']> } : {}),
     });
-    this.#execute = execute;
+    this.#execute = execute as Execute;
     this.#cancel = endsJobs ? undefined : (cancel as ToolCancel<false> | undefined);
     this.#maxChunks = read.count('maxChunks', 10_000);
     if (parameters !== undefined) {
@@ -140,9 +142,8 @@ export class FunctionTool<
   }
 
   /**
-   * Validates the arguments, runs `execute`, validates its result. Where another tool runs this one, whose own gate nobody has
-   * passed, it asks by that tool's context, and does not run.
-   *
+   * Validates the arguments, runs `execute`, validates its result, but not that of a call that goes on. Where another tool runs this
+   * one, whose own gate nobody has passed, it asks by that tool's context, and does not run.
    *
    * @returns what `execute` returned, or the result of what it streamed, or what the output schema made of that.
    * @throws InvalidArgumentsError naming what is wrong with each argument.
@@ -155,9 +156,9 @@ export class FunctionTool<
     if (kept !== undefined) return kept;
     const returned = await this.#executed(input, request.toolContext);
     const result = isChunkStream(returned) ? await this.#streamed(returned, request) : returned;
-    // The outcome is yet to come.
-    if ((result === undefined || result === null) && goesOn(request.toolContext)) return result;
-    return await this.readResult(result);
+    // The schema is that of the outcome, which is yet to come.
+    const isOutcome = this.job.inProcess || !goesOn(this, request.toolContext);
+    return isOutcome ? await this.readResult(result) : result;
   }
 
   async #validated(args: unknown): Promise<unknown> {
@@ -182,8 +183,7 @@ export class FunctionTool<
   }
 
   #executed(input: unknown, toolContext: Context): Promise<unknown> {
-    type Execute = (input: unknown, toolContext: Context) => unknown;
-    return this.#guarded(() => (this.#execute as Execute)(input, toolContext));
+    return this.#guarded(() => this.#execute(input, toolContext));
   }
 
   async #streamed(chunks: ChunkStream, request: RunAsyncToolRequest): Promise<unknown> {
@@ -224,14 +224,9 @@ export function isFunctionTool(value: unknown): value is FunctionTool {
   );
 }
 
-function goesOn(context: Context): boolean {
-  try {
-    return context.longRunning;
-  } catch (error) {
-    // Run by hand, without a call that could go on.
-    if (error instanceof NoCallError) return false;
-    throw error;
-  }
+/** Run by hand, without a call, a tool is what it is declared as. */
+function goesOn({ isLongRunning }: BaseTool, context: Context): boolean {
+  return context.functionCallId === undefined ? isLongRunning : context.longRunning;
 }
 
 /** What whoever listens throws is not the tool's failure, and keeps its own face. */

@@ -18,8 +18,8 @@ const NOTE =
  * - It sets `context.longRunning = false`: what it returns is the outcome.
  * - With `inProcess` its own run is the job, and what it returns is the outcome.
  *
- * `execute` never runs again once it has returned. Semantics: `LongRunningFunctionTool` of `@google/adk` 2.0.0, with a result's
- * schema, for the outcome too.
+ * `execute` never runs again once it has returned. Semantics: `LongRunningFunctionTool` of `@google/adk` 2.0.0, with a schema of the
+ * outcome.
  *
  * @throws DefinitionError from the constructor, naming the field.
  * @example

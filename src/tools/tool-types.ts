@@ -65,13 +65,13 @@ export interface ToolOptions<
   name?: string;
   /** zod 4, zod 3, JSON Schema, or the provider's `Schema`. Without it the tool takes no arguments. */
   parameters?: TParameters;
-  /** Checked against what `execute` returns, and shown to the model. */
+  /** Checked against what `execute` returns, or of a call that goes on against the outcome of its job; shown to the model. */
   outputSchema?: TOutput;
   /**
    * Does what the tool is for. Of an async generator the chunks are told to those who follow the turn, and the last one is
    * the result: see {@link ToolChunk}.
    */
-  execute: ToolExecuteFunction<TParameters, TOutput>;
+  execute: ToolExecuteFunction<TParameters, [TLongRunning] extends [true] ? undefined : TOutput>;
   /**
    * How many chunks an async generator may yield before its result.
    *

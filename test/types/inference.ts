@@ -5,7 +5,10 @@ import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import {
   type Context,
+  type ContextJob,
   FunctionTool,
+  type JobOptions,
+  type JobView,
   LlmAgent,
   LongRunningFunctionTool,
   Media,
@@ -203,6 +206,44 @@ new LongRunningFunctionTool({
     return { status: 'pending' };
   },
 });
+
+// Hooks of a job get the job; what a call that goes on returns is told by no schema, its outcome is.
+new LongRunningFunctionTool({
+  ...base,
+  outputSchema: lines,
+  execute: async (_, { job }) => {
+    expectTypeOf(job).toEqualTypeOf<ContextJob>();
+    expectTypeOf(job.progress(0.5, 'half')).toEqualTypeOf<Promise<void>>();
+    return { status: 'ordered' };
+  },
+  poll: async (job, context) => {
+    expectTypeOf(job).toEqualTypeOf<JobView>();
+    expectTypeOf(context).toEqualTypeOf<Context>();
+    return job.args.month === undefined ? undefined : { lines: 1 };
+  },
+  pollInterval: '5m',
+  cancel: async (job, { abortSignal }) => {
+    expectTypeOf(job.id).toBeString();
+    expectTypeOf(abortSignal).toEqualTypeOf<AbortSignal>();
+  },
+  onTimeout: (job) => job.intermediate,
+  deadline: '30 days',
+});
+tool({ ...base, isLongRunning: true, cancel: (job) => job.until, execute: () => undefined });
+tool({ ...base, cancel: (callId) => callId.startsWith('c'), execute: () => undefined });
+tool({
+  ...base,
+  execute: (_, context) => {
+    expectTypeOf(context.longRunning).toBeBoolean();
+    context.longRunning = true;
+  },
+});
+// @ts-expect-error no duration
+tool({ ...base, isLongRunning: true, deadline: 'soon', execute: () => 1 });
+// @ts-expect-error another result
+tool({ ...base, inProcess: true, outputSchema: lines, execute: () => 'none' });
+const job: JobOptions = { poll: () => undefined, pauseOnReturn: true };
+expectTypeOf(new LongRunningFunctionTool({ ...base, ...job, execute: () => 1 }).job.deadline).toBeNumber();
 
 // What a tool waits for gets the arguments as its function does.
 tool({
