@@ -62,7 +62,8 @@ export class ClientSessions {
   }
 
   /**
-   * Deletes a session's content from the store, then asks Temporal to delete the histories of its runs and their children.
+   * Deletes a session's content from the store, jobs of its calls included, then asks Temporal to delete the histories of its runs and
+   * their children.
    * Audit rows without content stay. Repeating it after a failure finishes it.
    *
    * @throws TurnRunning, SessionHasForks, InvalidTurn
@@ -74,8 +75,8 @@ export class ClientSessions {
   }
 
   /**
-   * Deletes the sessions of an app that nothing was written to since a time. Sessions with a turn that runs, and those that
-   * others were forked from, are left.
+   * Deletes the sessions of an app that nothing was written to since a time. Sessions with a turn or a job that runs, and those
+   * that others were forked from, are left.
    *
    * @param olderThan a time, as a number in milliseconds since the epoch.
    * @example

@@ -13,15 +13,18 @@ type Run = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId'>;
  * began later than the latest known one belongs to whoever uses the session's names next, and so does an open one where
  * none is known.
  *
+ * @param others runs of the session that are known without the index, too.
  * @returns how many runs it was asked for.
  */
 export async function deleteHistories(
   temporal: Client,
   workflowId: string,
   latest?: Run & Pick<WorkflowExecutionInfo, 'startTime'>,
+  others: readonly Run[] = [],
 ): Promise<number> {
   // The index of runs is behind at times; the latest one is known without it.
-  const runs = new Map<string, Run>(latest === undefined ? [] : [[latest.runId, latest]]);
+  const known = latest === undefined ? others : [latest, ...others];
+  const runs = new Map<string, Run>(known.map((run) => [run.runId, run]));
   const query = `WorkflowId = ${literal(workflowId)} OR WorkflowId STARTS_WITH ${literal(`${workflowId}/`)}`;
   for await (const run of temporal.workflow.list({ query })) {
     const own = run.workflowId === workflowId;

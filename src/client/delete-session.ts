@@ -1,7 +1,8 @@
-import { WorkflowFailedError } from '@temporalio/client';
+import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { jobWorkflowIdOf } from '../protocol/identity.ts';
 import type { SessionNames } from '../store/session-names.ts';
-import type { DeleteSession, IdleSession } from '../store/session-store.ts';
+import type { DeletedSession, DeleteSession, IdleSession } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { SessionHasForks } from '../store/store-errors.ts';
 import { isOutOfTime } from './ask-workflow.ts';
@@ -35,7 +36,7 @@ export interface DeletedSessions {
 }
 
 export interface DeletedExpired extends DeletedSessions {
-  /** What is old enough and was left: a turn runs, or forks read its events. What was written to meanwhile isn't. */
+  /** What is old enough and was left: a turn runs, or a job, or forks read its events. What was written to meanwhile isn't. */
   skipped: SessionNames[];
 }
 
@@ -57,7 +58,9 @@ export async function deleteSession(
   }
   const { idleSince } = options;
   const idle = idleSince === undefined ? {} : { idleSince };
-  const sessions = await store.deleteSession({ ...names, withForks, ...idle });
+  if (idleSince !== undefined) await assertNoJob(store, names);
+  const deleted = await store.deleteSession({ ...names, withForks, ...idle });
+  const sessions = deleted.map(({ app, userId, sessionId }) => ({ app, userId, sessionId }));
   let runs = 0;
   if (idleSince !== undefined && sessions.length === 0) {
     // It was written to, and its histories are of what stays.
@@ -68,7 +71,10 @@ export async function deleteSession(
     const workflowId = workflowIdOfSession(each, 'sessions.delete');
     if (!latest.has(workflowId)) latest.set(workflowId, await latestRun(context.temporal, workflowId));
   }
-  for (const [workflowId, run] of latest) runs += await deleteHistories(context.temporal, workflowId, run);
+  const jobs = await endJobs(context, deleted);
+  for (const [workflowId, run] of latest) {
+    runs += await deleteHistories(context.temporal, workflowId, run, jobs.get(workflowId));
+  }
   if (cancelRunning) for (const workflowId of latest.keys()) runs += await endStraggler(context, workflowId);
   return { sessions, runs };
 }
@@ -137,16 +143,54 @@ async function cancelledRun(
   }
 }
 
+/**
+ * What is old enough still has something to come.
+ *
+ * @throws TurnRunning
+ */
+async function assertNoJob(store: Store, names: SessionNames): Promise<void> {
+  const [job] = await store.listJobs({ ...names, limit: 1 });
+  if (job === undefined) return;
+  throw new TurnRunning(
+    `job ${job.jobId} of session ${names.sessionId} goes on, and its outcome is for this session`,
+  );
+}
+
+/** Ends the workflows of jobs that went on without their turns: nobody is there to be told. By the workflow id of the session. */
+async function endJobs(
+  { temporal }: ClientContext,
+  deleted: readonly DeletedSession[],
+): Promise<Map<string, { workflowId: string; runId: string }[]>> {
+  const ended = new Map<string, { workflowId: string; runId: string }[]>();
+  for (const session of deleted) {
+    const workflowId = workflowIdOfSession(session, 'sessions.delete');
+    for (const { callKey } of session.jobs ?? []) {
+      const run = await latestRun(temporal, jobWorkflowIdOf(workflowId, callKey));
+      if (run === undefined) continue;
+      ended.set(workflowId, [...(ended.get(workflowId) ?? []), run]);
+      if (isOpen(run)) await terminate(temporal, run);
+    }
+  }
+  return ended;
+}
+
 /** A run that was begun while its session was being deleted would look for its message for ever. */
 async function endStraggler({ temporal }: ClientContext, workflowId: string): Promise<number> {
   const run = await latestRun(temporal, workflowId);
   if (run === undefined || !isOpen(run)) return 0;
+  await terminate(temporal, run);
+  return await deleteHistories(temporal, workflowId, run);
+}
+
+async function terminate(
+  temporal: Client,
+  { workflowId, runId }: { workflowId: string; runId: string },
+): Promise<void> {
   try {
-    await temporal.workflow.getHandle(workflowId, run.runId).terminate('its session was deleted');
+    await temporal.workflow.getHandle(workflowId, runId).terminate('its session was deleted');
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
-  return await deleteHistories(temporal, workflowId, run);
 }
 
 async function cancelTurn(

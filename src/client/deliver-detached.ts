@@ -7,6 +7,7 @@ import { TOOL_JOB } from '../protocol/names.ts';
 import type { JobRow, Store } from '../store/store.ts';
 import type { ClientContext } from './client-context.ts';
 import { deliverUploaded } from './deliver-uploaded.ts';
+import { latestRun } from './open-run.ts';
 import { outgoingTurn } from './outgoing-turn.ts';
 import { turnNamesOf } from './turn-names.ts';
 
@@ -57,11 +58,14 @@ async function startAgain(temporal: Client, known: WorkflowExecutionDescription,
 
 /** As `holdfast.deliverJob` does. */
 async function tellSession(context: ClientContext, job: JobRow): Promise<void> {
-  const { app, userId, sessionId, callKey, callId, tool, outcome } = job;
+  const { app, userId, sessionId, callKey, callId, tool, agent, status } = job;
   const session = { app, userId, sessionId };
-  const response = outcome?.response ?? {};
+  // The store puts the outcome in its place, which may be none of a history's business.
+  const response = { status };
   const parts = [{ functionResponse: { id: callId, name: tool, response } }];
   const names = turnNamesOf(session, jobMessageId(callKey), 'jobs');
-  const turn = await outgoingTurn(context, names, { ...session, message: { role: 'user', parts } });
-  await deliverUploaded(context, turn);
+  const turn = await outgoingTurn(context, names, { ...session, agent, message: { role: 'user', parts } });
+  // Its own workers may be others than those that this client's messages go to.
+  const { taskQueue } = (await latestRun(context.temporal, names.workflowId)) ?? context;
+  await deliverUploaded({ ...context, taskQueue }, turn);
 }

@@ -1,4 +1,9 @@
-import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  defineSearchAttributeKey,
+  type Priority,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import { fairnessKeyOf } from '../protocol/identity.ts';
 import type { MessageReceipt, SendMessage } from '../protocol/message.ts';
 import { AGENT_TURN, SEND_MESSAGE } from '../protocol/names.ts';
 import { searchAttributeValues } from '../protocol/search-attributes.ts';
@@ -131,8 +136,15 @@ function startOptions(context: ClientContext, names: TurnNames, start: AgentTurn
     taskQueue: context.taskQueue,
     args: [start],
     memo: { invocationId, messageId },
+    priority: priorityOf(start),
     ...(context.searchAttributes ? { typedSearchAttributes: searchAttributesOf(start) } : {}),
   };
+}
+
+/** As that of the activities: users of an app have equal shares of its workers. */
+function priorityOf({ app, userId, priority }: AgentTurnStart): Priority {
+  const fairnessKey = fairnessKeyOf(app, userId);
+  return { fairnessKey, ...(priority === undefined ? {} : { priorityKey: priority }) };
 }
 
 function searchAttributesOf(start: AgentTurnStart) {

@@ -134,7 +134,9 @@ async function record(
   const named = { v: PROTOCOL_VERSION, jobId, callKey };
   if (willContinue) {
     const { job } = await store.progressJob({ jobId, intermediate: response });
-    return { ...named, status: job.status === 'running' ? 'updated' : 'known', job: job.status };
+    if (job.status === 'running') return { ...named, status: 'updated', job: job.status };
+    const reason = 'the job has ended: an update says nothing any more';
+    return { ...named, status: 'refused', job: job.status, reason };
   }
   const failed = 'error' in response;
   const status = failed ? 'failed' : 'completed';

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
@@ -63,11 +63,7 @@ export async function serveGateway(options: ServeOptions): Promise<ServedGateway
     requestTimeout: 60_000,
     keepAliveTimeout: 65_000,
   };
-  const answer = getRequestListener((request, env) => gateway.fetch(request, env), {
-    overrideGlobalObjects: false,
-    errorHandler: answerUnreadable,
-  });
-  const server = createServer(limits, answer);
+  const server = createServer(limits, requestListener(gateway));
   server.setTimeout(idleTimeout);
   const address = await listen(server, host, port);
   if (gateway.reach === 'loopback' && !isLoopback(address)) {
@@ -85,6 +81,14 @@ export async function serveGateway(options: ServeOptions): Promise<ServedGateway
       return closed;
     },
   };
+}
+
+/** What a server of one's own hands its requests to. */
+export function requestListener(gateway: Gateway): RequestListener {
+  return getRequestListener((request, env) => gateway.fetch(request, env), {
+    overrideGlobalObjects: false,
+    errorHandler: answerUnreadable,
+  });
 }
 
 /** Of a target, or a Host, that makes no URL: no request comes of it that the gateway could be given. */

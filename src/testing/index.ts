@@ -25,5 +25,6 @@ export type { GeminiScript, GeminiScriptInfo } from './gemini-script.ts';
 export { type GeminiStandIn, type GeminiStandInOptions, startGeminiStandIn } from './gemini-stand-in.ts';
 export { type HoldfastMatchers, holdfastMatchers } from './matchers.ts';
 export type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
+export type { TestJob, TestJobs } from './test-jobs.ts';
 export type { TestRequest, TestRequests } from './test-requests.ts';
 export type { TestCall, TestTurn } from './test-turn.ts';

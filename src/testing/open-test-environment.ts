@@ -26,6 +26,7 @@ import { holdVariables } from './process-variables.ts';
 import { RestartedWorker } from './restarted-worker.ts';
 import { spansOfAllWorkers } from './spans-of-all-workers.ts';
 import type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
+import { testJobs } from './test-jobs.ts';
 import { testRequests } from './test-requests.ts';
 import { callsOf, lastTextOf, type TestTurn } from './test-turn.ts';
 
@@ -72,6 +73,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     const spans = tracing && spansOfAllWorkers(tracing);
     if (spans !== undefined) ends.push(() => spans.close());
     const credentialKeys = more.credentialKeys ?? folderCredentialKeys(folder);
+    let gatewayUrl: string | undefined;
     const worker = new RestartedWorker(gemini.env, () =>
       createWorker({
         agents,
@@ -83,6 +85,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         logger: warningLogger(toStandardError),
         shutdownGraceTime: 0,
         credentialKeys,
+        publicUrl: () => gatewayUrl,
         ...more,
         ...(spans === undefined ? {} : { tracing: spans.tracing }),
       }),
@@ -115,6 +118,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       }),
     });
     ends.push(() => gateway.close());
+    gatewayUrl = gateway.url;
 
     const app = apps[0]?.name ?? 'test';
     /** By workflow id: a turn that is retried has another handle. */
@@ -131,6 +135,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       sessions.set(handle.workflowId, names);
       return handle;
     };
+    const sessionOf = ({ workflowId }: TurnHandle) => sessions.get(workflowId);
     const turnOf = async (handle: TurnHandle): Promise<TestTurn> => {
       const names = sessions.get(handle.workflowId);
       if (names === undefined) {
@@ -160,12 +165,8 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       };
     };
     return {
-      ...testRequests({
-        client,
-        store,
-        temporal,
-        sessionOf: ({ workflowId }) => sessions.get(workflowId),
-      }),
+      ...testRequests({ client, store, temporal, sessionOf }),
+      ...testJobs({ client, temporal, sessionOf }),
       client,
       store,
       gemini,

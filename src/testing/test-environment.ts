@@ -8,6 +8,7 @@ import type { TurnHandle } from '../client/turn-handle.ts';
 import type { Store } from '../store/store.ts';
 import type { GeminiScript } from './gemini-script.ts';
 import type { GeminiStandIn } from './gemini-stand-in.ts';
+import type { TestJobs } from './test-jobs.ts';
 import type { TestRequests } from './test-requests.ts';
 import type { TestTurn } from './test-turn.ts';
 
@@ -41,7 +42,7 @@ export interface TestEnvironmentOptions {
 export type TestMessage = string | (Partial<OutgoingMessage> & Pick<OutgoingMessage, 'message'>);
 
 /** A Temporal server, a store, the Gemini stand-in and a worker, all real, in this process. */
-export interface TestEnvironment extends AsyncDisposable, TestRequests {
+export interface TestEnvironment extends AsyncDisposable, TestRequests, TestJobs {
   readonly client: HoldfastClient;
   readonly store: Store;
   /** The model: its requests, refusals and script. */
@@ -50,7 +51,7 @@ export interface TestEnvironment extends AsyncDisposable, TestRequests {
   readonly temporal: Client;
   /** Of the Temporal UI, where its run can be looked at while the test stands still. */
   readonly uiUrl: string | undefined;
-  /** The HTTP gateway on this machine, and the token that it wants. */
+  /** The HTTP gateway on this machine, and the token that it wants; `context.job.callbackUrl` of tools leads to it. */
   readonly gateway: { readonly url: string; readonly token: string };
   /**
    * Sends a message and waits for its turn's end.

@@ -1,6 +1,7 @@
 import type { Ground as OpenedGround } from '../../../worker/embedded/open-ground.ts';
 
 export type Ground = OpenedGround;
+export type { JobGateway } from '../../../worker/embedded/job-gateway.ts';
 
 /**
  * What an embedded environment is made of, loaded with its first start: a program that imports `holdfast` loads neither worker
@@ -20,6 +21,8 @@ export async function loadEmbeddedParts() {
     testing,
     client,
     temporal,
+    gateway,
+    version,
   ] = await Promise.all([
     import('../../../worker/index.ts'),
     import('../../../worker/embedded/open-ground.ts'),
@@ -33,6 +36,8 @@ export async function loadEmbeddedParts() {
     import('../../testing/offer-gemini.ts'),
     import('../holdfast-client.ts'),
     import('@temporalio/client'),
+    import('../../../worker/embedded/job-gateway.ts'),
+    import('../../cli/own-version.ts'),
   ]);
   return {
     acquireFolder: worker.acquireFolder,
@@ -48,6 +53,8 @@ export async function loadEmbeddedParts() {
     offerGemini: testing.offerGemini,
     HoldfastClient: client.HoldfastClient,
     TemporalClient: temporal.Client,
+    openJobGateway: gateway.openJobGateway,
+    ownVersion: version.ownVersion,
   };
 }
 

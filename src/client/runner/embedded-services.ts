@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../store/store-errors.ts';
 import { type BaseToolset, isBaseToolset } from '../../tools/base-toolset.ts';
 import { thrownMessage } from '../../tools/thrown-message.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
-import type { EmbeddedParts, Ground } from './embedded-parts.ts';
+import type { EmbeddedParts, Ground, JobGateway } from './embedded-parts.ts';
 import { getLogger } from './logger.ts';
 import type { Served } from './session-access.ts';
 
@@ -48,6 +48,8 @@ export class EmbeddedServices {
   readonly #options: EmbeddedServicesOptions;
   readonly #ground: Ground;
   readonly #close: () => Promise<void>;
+  /** Of this start: those who do jobs find another one after the next. */
+  #gateway: JobGateway | undefined;
   /** By task queue, in the order of their last use. */
   readonly #workers = new Map<string, HeldWorker>();
   /** Sessions, without a worker. */
@@ -74,7 +76,11 @@ export class EmbeddedServices {
       // A server that the environment names is others', and would keep what is to end with this process.
       const env = parts.withoutServer(process.env);
       const ground = await parts.openGround(ends, { folder, env, onProgress, keepsServer: true });
-      return new EmbeddedServices(parts, options, { ground, close });
+      const services = new EmbeddedServices(parts, options, { ground, close });
+      const gateway = await parts.openJobGateway(() => services.#gatewayOptions());
+      ends.push(() => gateway.close());
+      services.#gateway = gateway;
+      return services;
     } catch (error) {
       // Why it can't start says more than what can't be closed therefore.
       await close().catch(() => undefined);
@@ -162,6 +168,7 @@ export class EmbeddedServices {
       taskQueue,
       searchAttributes: server.searchAttributes === 'registered',
       credentialKeys: this.#credentialKeys(),
+      publicUrl: process.env.HOLDFAST_PUBLIC_URL?.trim() || (() => this.#gateway?.url),
       // A turn that is left is answered as soon as it is up again.
       shutdownGraceTime: 0,
       logger: warningLogger((line) => getLogger().warn(line)),
@@ -190,6 +197,22 @@ export class EmbeddedServices {
       searchAttributes: server.searchAttributes === 'registered',
       credentialKeys: this.#credentialKeys(),
     });
+  }
+
+  #gatewayOptions(): Parameters<EmbeddedParts['openJobGateway']>[0] extends () => infer Options
+    ? Options
+    : never {
+    const { ownVersion, warningLogger } = this.#parts;
+    const { namespace } = this.#ground.server;
+    return {
+      client: this.api,
+      about: () => ({
+        ...{ v: 1, version: ownVersion(), namespace, taskQueue: 'holdfast', store: 'embedded' },
+        ...{ apps: [], agents: [] },
+      }),
+      ready: async () => ({}),
+      logger: warningLogger((line) => getLogger().warn(line)),
+    };
   }
 
   #credentialKeys(): CredentialKeys {
