@@ -229,6 +229,43 @@ test('an accepted message is answered to who asked, also while its run is being 
   expect(await inbox(conversation)).toMatchObject([{ messageId: 'kept', status: 'waiting' }]);
 });
 
+test.each([
+  ['one that was answered long ago', 'first'],
+  ['a new one', 'second'],
+])(
+  'a message that was cut off and is sent again while the run of %s is up comes to its end [message.acknowledged] [message.enqueue]',
+  async (_name, other) => {
+    const conversation = new Conversation(environment);
+    await conversation.start('first');
+    await conversation.result();
+    await conversation.start('hold');
+    await held.begun();
+    await conversation.handle.terminate();
+    await environment.temporal.workflow.signalWithStart('agentTurn', {
+      workflowId: conversation.workflowId,
+      taskQueue: 'holdfast',
+      args: [{ v: 1, ...conversation.names, message: other, messageId: other }],
+      signal: 'sendMessage',
+      signalArgs: [{ messageId: 'hold', message: 'hold' }],
+    });
+    if (other === 'first') held.release();
+    await conversation.result();
+    held.release();
+    const { app, userId, sessionId } = conversation.names;
+    const invocation = await environment.store.findInvocation(
+      conversation.names,
+      invocationIdOf(app, userId, sessionId, 'hold'),
+    );
+    // Nobody goes on with what a new message has closed.
+    expect(invocation?.status).toBe(other === 'first' ? 'completed' : 'interrupted');
+    expect((await conversation.said()).slice(2)).toEqual(
+      other === 'first'
+        ? ['hold', 'hold()', '{"held":true}', 'answer to hold']
+        : ['hold', 'hold()', expect.stringContaining('cut off'), 'second', 'answer to second'],
+    );
+  },
+);
+
 test('notes and the queue are seen at once, behind a call that takes long [message.enqueue]', async () => {
   const conversation = await holding();
   await conversation.send('waits');
