@@ -20,6 +20,7 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/tools/base-tool.ts', 'BaseToolParams'],
     ['src/tools/durable-options.ts', 'DurableOptions'],
     ['src/tools/gate-options.ts', 'GateOptions'],
+    ['src/tools/job-options.ts', 'JobOptions'],
   ],
   '`approval` of a tool': [['src/tools/approval-options.ts', 'ApprovalOptions']],
   '`retry` of a tool, `modelRetry` of an agent': [['src/tools/retry-options.ts', 'RetryOptions']],

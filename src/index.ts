@@ -273,9 +273,7 @@ export type {
   ApprovalRow,
   ApprovalTerms,
   AuditedRequest,
-  JobRow,
   ListApprovals,
-  ListJobs,
   SessionNames,
   Store,
   StoredCredential,
@@ -368,7 +366,7 @@ export {
   type SessionView,
   TranscriptNotLoaded,
 } from './tools/invocation-context.ts';
-export type { JobEnding, JobOptions, JobView, ResolvedJobOptions } from './tools/job-options.ts';
+export type { JobOptions, JobView, ResolvedJobOptions } from './tools/job-options.ts';
 export { LongRunningFunctionTool } from './tools/long-running-function-tool.ts';
 export { isMedia, Media, type MediaParams } from './tools/media.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';

@@ -67,7 +67,7 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
   description: string;
   /**
    * Whether the call goes on after the tool has returned: a value is told to the model, and the outcome comes later; without one the
-   * turn waits for the outcome. A tool may decide it while it runs, by {@link Context.longRunning}.
+   * turn waits for the outcome. A tool may decide it while it runs, by `context.longRunning`.
    *
    * @default false; true with `inProcess: true`
    */

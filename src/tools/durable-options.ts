@@ -10,9 +10,9 @@ export type OnUnknownOutcome = 'retry' | 'fail' | 'ask';
 /** How Holdfast runs a tool: options of ours, beside those of ADK. */
 export interface DurableOptions {
   /**
-   * Longest run of one attempt; with `inProcess: true` that is the job's `deadline`, as is `totalTimeout`.
+   * Longest run of one attempt.
    *
-   * @default 5 minutes; 10 seconds with `execution: 'local'`; not more than `totalTimeout`
+   * @default 5 minutes; 10 seconds with `execution: 'local'`; not more than `totalTimeout`; with `inProcess: true` the `deadline`
    * @format milliseconds, or text like `'90s'`
    */
   timeout?: Duration;
@@ -20,7 +20,7 @@ export interface DurableOptions {
    * Longest time from the call to its outcome: all attempts, the waits between them and the wait for a worker. Not
    * shorter than `timeout`.
    *
-   * @default 1 hour
+   * @default 1 hour; with `inProcess: true` the `deadline`
    * @format milliseconds, or text like `'2 hours'`
    */
   totalTimeout?: Duration;

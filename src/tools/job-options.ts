@@ -18,9 +18,6 @@ export interface JobView {
   readonly until: number;
 }
 
-/** Why a job has ended without an outcome of its own. */
-export type JobEnding = 'cancelled' | 'timed_out' | 'failed';
-
 /** How the job of a long-running tool is looked after. */
 export interface JobOptions {
   /**
@@ -29,9 +26,9 @@ export interface JobOptions {
    */
   poll?: (job: JobView, toolContext: Context) => unknown;
   /**
-   * Time between two polls.
+   * Time between two polls, 1 second or longer.
    *
-   * @default 30 seconds
+   * @default 30 seconds; not more than `deadline`
    * @format milliseconds, or text like `'5m'`
    */
   pollInterval?: Duration;
@@ -73,7 +70,7 @@ export interface JobOptions {
   pauseOnReturn?: boolean;
   /**
    * The job is the tool's own run: one attempt may take until the deadline, and another worker goes on from the last details of
-   * {@link Context.heartbeat}, as `context.job.details`.
+   * `context.heartbeat`, as `context.job.details`.
    *
    * @default false
    */

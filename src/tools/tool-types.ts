@@ -27,18 +27,26 @@ export type ToolExecuteArgument<TParameters extends ToolInputParameters> = [TPar
     ? Record<string, unknown>
     : SchemaOutput<TParameters>;
 
-/** What `execute` may return; media are checked by no schema. */
-export type ToolExecuteResult<TOutput extends ToolOutputSchema> = [TOutput] extends [undefined]
+/** What `execute` may return; media are checked by no schema, and what a long-running tool returns isn't the outcome. */
+export type ToolExecuteResult<TOutput extends ToolOutputSchema, TLongRunning extends boolean = boolean> = [
+  TLongRunning,
+] extends [true]
   ? unknown
-  : SchemaInput<TOutput> | Uint8Array | Media | Media[];
+  : [TOutput] extends [undefined]
+    ? unknown
+    : SchemaInput<TOutput> | Uint8Array | Media | Media[];
 
 export type ToolExecuteFunction<
   TParameters extends ToolInputParameters,
   TOutput extends ToolOutputSchema = undefined,
+  TLongRunning extends boolean = boolean,
 > = (
   input: ToolExecuteArgument<TParameters>,
   toolContext: Context,
-) => Promise<ToolExecuteResult<TOutput>> | ToolExecuteResult<TOutput> | AsyncGenerator<unknown, unknown>;
+) =>
+  | Promise<ToolExecuteResult<TOutput, TLongRunning>>
+  | ToolExecuteResult<TOutput, TLongRunning>
+  | AsyncGenerator<unknown, unknown>;
 
 /** Whether calls of a function wait for a person's approval. Name: that of `@google/adk` 2.0.0. */
 export type RequireConfirmation<TParameters extends ToolInputParameters> =
@@ -71,7 +79,7 @@ export interface ToolOptions<
    * Does what the tool is for. Of an async generator the chunks are told to those who follow the turn, and the last one is
    * the result: see {@link ToolChunk}.
    */
-  execute: ToolExecuteFunction<TParameters, [TLongRunning] extends [true] ? undefined : TOutput>;
+  execute: ToolExecuteFunction<TParameters, TOutput, TLongRunning>;
   /**
    * How many chunks an async generator may yield before its result.
    *
@@ -79,13 +87,14 @@ export interface ToolOptions<
    */
   maxChunks?: number;
   /**
-   * Whether the call goes on after `execute` has returned: see {@link BaseToolParams}.
+   * Whether the call goes on after `execute` has returned: a value is told to the model, and the outcome comes later; without one the
+   * turn waits for the outcome. A tool may decide it while it runs, by `context.longRunning`.
    *
    * @default false; true with `inProcess: true`
    */
   isLongRunning?: TLongRunning;
   /**
-   * Ends a call in the tool's own way. With `isLongRunning: true` the hook of {@link JobOptions}, for the job. Otherwise it is for the
+   * Ends a call in the tool's own way. With `isLongRunning: true` it is for the job, as `cancel(job, context)`. Otherwise it is for the
    * running call, beside the abort signal of its context: it gets `context.functionCallId` of the call, and says whether it was told
    * to end; it is called for a job, too, where the tool has said while it ran that it has one.
    */

@@ -55,6 +55,10 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     path: 'src/credentials/planted.ts',
     content: "import { openStore } from '../store/open-store.ts';\nexport const planted = openStore;\n",
   },
+  'jobs-know-no-runtime': {
+    path: 'src/jobs/planted.ts',
+    content: "import { openStore } from '../store/open-store.ts';\nexport const planted = openStore;\n",
+  },
   'workflows-are-only-bundled': {
     path: 'activities/planted.ts',
     content: "import { agentTurn } from '../workflows/index.ts';\nexport const planted = agentTurn;\n",
