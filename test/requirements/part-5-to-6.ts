@@ -82,6 +82,10 @@ export const PART_6: Rows = {
   'job.timeouts': ['temporal: async activities', 'Jobs have timeouts to start, beat and end.'],
   'job.token': ['holdfast', "A job's token is good for that job only."],
   'job.sequence': ['adk-python: #5349', 'A second long-running call of a turn resumes as the first.'],
+  'example.report': [
+    'holdfast',
+    'One command shows a report that a slow service calls back about, and one that is cancelled.',
+  ],
   'limit.model': ['gemini: rate limits', 'A rate limit makes all workers wait.'],
   'limit.fairness': ['temporal: priority and fairness', 'Apps and users have quotas and fair shares.'],
 };
