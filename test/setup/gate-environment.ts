@@ -13,7 +13,8 @@ import {
   type VerifiedDecision,
   type VerifyDecisionInput,
 } from '../../src/protocol/gate.ts';
-import { callKeyOf, invocationIdOf } from '../../src/protocol/identity.ts';
+import { callKeyOf, invocationIdOf, jobIdOf } from '../../src/protocol/identity.ts';
+import type { DeliverJobInput, RecordJobInput, WaitingJob } from '../../src/protocol/job.ts';
 import type {
   CallModelInput,
   CloseCallInput,
@@ -30,6 +31,7 @@ import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { acquireFolder, openTemporal } from '../../worker/index.ts';
 import { endServer } from './end-server.ts';
+import { type ScriptedJob, ScriptedJobs } from './scripted-jobs.ts';
 
 /** A call as a model would ask for it, and what it asks people. */
 export interface ScriptedCall {
@@ -39,6 +41,8 @@ export interface ScriptedCall {
   gate?: Partial<Gate>;
   /** What its runs ask, one after another; the one behind them answers. */
   asks?: Partial<Gate>[];
+  /** Its tool begins this, and returns. */
+  job?: ScriptedJob;
   exclusive?: true;
   summary?: string;
 }
@@ -66,6 +70,7 @@ const USAGE = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 
 /** A real Temporal server and the real workflow; its activities are stand-ins that follow a script: of the workflow alone. */
 export class GateEnvironment {
   readonly temporal: Client;
+  readonly jobs: ScriptedJobs;
   readonly #connection: Connection;
   readonly #native: NativeConnection;
   readonly #folder: string;
@@ -84,6 +89,7 @@ export class GateEnvironment {
     this.#folder = parts.folder;
     this.#release = parts.release;
     this.temporal = new Client({ connection: parts.connection });
+    this.jobs = new ScriptedJobs(this.temporal);
   }
 
   static async open(): Promise<GateEnvironment> {
@@ -151,7 +157,9 @@ export class GateEnvironment {
       if (script === undefined) throw ApplicationFailure.nonRetryable(`no script for ${session}`);
       const { activityType: type, activityId } = activityInfo();
       script.begun.push({ type, activityId, input });
-      await Promise.race([script.holds.get(type), Context.current().cancelled]);
+      const errand = (input as Partial<ToolCallInput>).job?.do;
+      const held = script.holds.get(errand === undefined ? type : `${type}/${errand}`);
+      await Promise.race([held, Context.current().cancelled]);
       return script;
     };
     return {
@@ -185,19 +193,36 @@ export class GateEnvironment {
       'holdfast.notify': async (input: { session: string }): Promise<void> => {
         await begin(input.session, input);
       },
-      default: async (input: ToolCallInput): Promise<ToolCallResult> => {
+      'holdfast.recordJob': async (input: RecordJobInput) => {
+        await begin(input.session, input);
+        return await this.jobs.record(input);
+      },
+      'holdfast.deliverJob': async (input: DeliverJobInput) => {
+        await begin(input.session, input);
+        return this.jobs.deliver(input);
+      },
+      default: async (input: ToolCallInput): Promise<unknown> => {
+        const jobId = jobIdOf(input.session, input.callKey);
+        const job = callOf(this.#scripts.get(input.session), input.callKey)?.job;
+        if (job !== undefined && job.undeclared === undefined) this.jobs.open(jobId);
         const script = await begin(input.session, input);
+        if (input.job !== undefined) return this.jobs.errand(input.job, job);
         const run = script.runs.get(input.callKey) ?? 0;
         script.runs.set(input.callKey, run + 1);
-        const [step, index] = input.callKey.split('.').slice(-2).map(Number);
-        const call = script.steps[(step ?? 0) - 1]?.[index ?? 0];
+        const call = callOf(script, input.callKey);
         const asks = call?.asks?.[run];
         const before = call?.gate === undefined ? 0 : 1;
         if (asks !== undefined) return { v: 1, asks: gateOf(input.callKey, asks, run + 1 + before, true) };
+        if (job !== undefined) return this.jobs.began(jobId, job);
         return { v: 1, response: { value: { done: run + 1 } } };
       },
     };
   }
+}
+
+function callOf(script: Script | undefined, callKey: string): ScriptedCall | undefined {
+  const [step, index] = callKey.split('.').slice(-2).map(Number);
+  return script?.steps[(step ?? 0) - 1]?.[index ?? 0];
 }
 
 /** Attestations of these tests are `as NAME`; who has none is unverified, and counts for nothing where one is needed. */
@@ -300,7 +325,20 @@ export class GatedTurn {
     return callKeyOf(this.runKey, step, index);
   }
 
-  /** Activities of this type wait until what is returned is called. */
+  jobId(index = 0, step = 1): string {
+    return jobIdOf(this.names.sessionId, this.callKey(index, step));
+  }
+
+  /** What the turn waits for, once it is so many jobs. */
+  async parked(count = 1): Promise<WaitingJob[]> {
+    for (;;) {
+      const { jobs } = await this.status();
+      if (jobs.length === count) return jobs;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  /** Activities of this type, `<tool>/<errand>` where they are errands of a job, wait until what is returned is called. */
   hold(type: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#script.holds.set(type, promise);
