@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
@@ -8,7 +9,7 @@ import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { WaitingRequest } from '../../src/protocol/gate.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { ApprovalRow, SessionNames } from '../../src/store/store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from './scripts.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
@@ -58,6 +59,12 @@ const tools = [
     authConfig: { credentialKey: 'shop', authScheme: { type: 'apiKey', in: 'header', name: 'x-key' } },
     execute: paid,
   }),
+  tool({
+    name: 'verify',
+    description: 'asks for what nobody may read',
+    sensitive: ['result'],
+    execute: async (_args, context) => ({ number: await context.requestInput({ message: 'Which number?' }) }),
+  }),
   tool({ name: 'look', description: 'looks', execute: () => ({ seen: true }) }),
 ];
 
@@ -78,12 +85,14 @@ export const gateKindApps = () => [
   }),
 ];
 
+const MESSAGE = 'm';
+
 /** What waits, as soon as there is so much of it. */
 async function waiting(handle: WorkflowHandle, count: number): Promise<WaitingRequest[]> {
   for (;;) {
     const { waiting = [] } = await handle.query<TurnStatus>('status');
     if (waiting.length === count) return waiting;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await setTimeout(10);
   }
 }
 
@@ -100,7 +109,8 @@ function asking(steps: Parameters<typeof stepCalls>[0], act: Act, count = 1): Tu
     app: 'gated',
     script: stepCalls(steps),
     async drive(environment, names) {
-      const { workflowId } = await environment.client.sendMessage({ ...names, message: 'go' });
+      const sent = { ...names, message: 'go', messageId: MESSAGE };
+      const { workflowId } = await environment.client.sendMessage(sent);
       const handle = environment.temporal.workflow.getHandle(workflowId);
       const requests = await waiting(handle, count);
       await act({ environment, names, handle, requests });
@@ -127,6 +137,21 @@ const vote: (person: Person) => Act =
     const attestation = await signed(environment, requestId, person);
     await handle.executeUpdate('confirm', { args: [{ requestId, confirmed: true, attestation }] });
   };
+
+/** Terminates the turn once this is so in the store, and sends its message again. */
+async function sentAgain(
+  { environment, names, handle }: Parameters<Act>[0],
+  isSo: (row: ApprovalRow | undefined) => boolean,
+  requestIds: readonly string[],
+  open: number,
+): Promise<void> {
+  for (const requestId of requestIds) {
+    while (!isSo(await environment.store.findApproval(requestId))) await setTimeout(10);
+  }
+  await handle.terminate();
+  await environment.client.sendMessage({ ...names, message: 'go', messageId: MESSAGE });
+  await waiting(handle, open);
+}
 
 const reply = (requestId: string) => ({
   messageId: 'reply',
@@ -172,6 +197,11 @@ export const GATE_TURN_KINDS: Record<string, TurnKind> = {
   input: asking([[{ name: 'ship' }]], async ({ handle }) => {
     await handle.executeUpdate('provideInput', { args: [{ response: 'Quay 7' }] });
   }),
+  'concealed-input': asking([[{ name: 'verify' }]], async ({ environment, handle, requests }) => {
+    const requestId = idOf(requests);
+    await handle.signal('provideInput', { requestId, response: 'not here' });
+    await environment.client.approvals.provideInput({ requestId }, { response: '4711' });
+  }),
   credential: asking([[{ name: 'order' }]], async ({ environment, names, handle }) => {
     const vault = new CredentialVault(environment.store, parseCredentialKeys(GATE_KIND_KEYS));
     const credential = { authType: 'apiKey', apiKey: 'k' } as const;
@@ -191,6 +221,24 @@ export const GATE_TURN_KINDS: Record<string, TurnKind> = {
     },
     2,
   ),
+  'answered-and-sent-again': asking(
+    [[{ name: 'pay' }, { name: 'pay' }, { name: 'pay' }]],
+    async (scene) => {
+      const { handle, requests } = scene;
+      const [approved, rejected] = requests.map(({ requestId }) => requestId);
+      await handle.executeUpdate('confirm', { args: [{ requestId: approved, confirmed: true }] });
+      await handle.executeUpdate('confirm', { args: [{ requestId: rejected, confirmed: false }] });
+      const ended = [approved ?? '', rejected ?? ''];
+      await sentAgain(scene, (row) => row !== undefined && row.status !== 'pending', ended, 1);
+      await handle.executeUpdate('confirm', { args: [{ confirmed: true }] });
+    },
+    3,
+  ),
+  'voted-and-sent-again': asking([[{ name: 'pay_much' }]], async (scene) => {
+    await vote('mira')(scene);
+    await sentAgain(scene, (row) => row?.votes.length === 1, [idOf(scene.requests)], 1);
+    await vote('otto')(scene);
+  }),
   'reply-by-message': asking([[{ name: 'pay' }]], async ({ handle, requests }) => {
     await handle.executeUpdate('sendMessage', { args: [reply(idOf(requests))] });
   }),
