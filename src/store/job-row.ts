@@ -1,5 +1,5 @@
 import type { JobEnder, JobProgress, JobStatus } from '../protocol/job.ts';
-import type { JobRow } from './job-store.ts';
+import type { JobAddress, JobOfMessage, JobRow } from './job-store.ts';
 import type { SessionNames } from './session-names.ts';
 
 /** A row of `holdfast.jobs`, as a query or as JSON gives it: only the latter has numbers for its times and seqs. */
@@ -39,6 +39,18 @@ export interface JobColumns {
 export interface JobAnswer {
   job: JobColumns;
   names: [app: string, userId: string, sessionId: string];
+}
+
+/** What followers are told of a job. */
+export type JobNews = Pick<JobRow, 'runKey' | 'callKey' | 'tool' | 'jobId' | 'status' | 'mode'> & {
+  progress?: JobProgress | null;
+};
+
+/** As a statement answers it. */
+export type JobOfMessageAnswer = Omit<JobOfMessage, 'address'> & { address: JobAddress | null };
+
+export function jobOfMessage({ address, ...job }: JobOfMessageAnswer): JobOfMessage {
+  return { ...job, ...(address === null ? {} : { address }) };
 }
 
 export function answeredJob({ job, names: [app, userId, sessionId] }: JobAnswer): JobRow {

@@ -153,7 +153,7 @@ export interface JobStore {
     intermediate?: Record<string, unknown>;
     claims?: JobClaims;
   }): Promise<{ job: JobRow; tells: boolean }>;
-  /** Counts a poll. Gives the row. */
+  /** Counts a poll, unless the job has ended. Gives the row. */
   recordPoll(poll: { session: string; jobId: string; error?: string }): Promise<JobRow>;
   findJob(jobId: string): Promise<JobRow | undefined>;
   /** Oldest first. */

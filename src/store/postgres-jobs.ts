@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import type { JobNews } from './job-row.ts';
 import type { EndedJob, EndJob, JobRow, JobStore, ListJobs, NewJob } from './job-store.ts';
 import { findJob, jobDelivery, listJobs } from './jobs-read.ts';
 import {
@@ -70,10 +71,14 @@ export class PostgresJobs extends PostgresApprovals implements JobStore {
     return jobDelivery(this.#database, job);
   }
 
-  /** To followers, where there is something new to tell. */
   #told({ job, changed }: WrittenJob): JobRow {
-    if (changed) {
-      const { session, runKey, callKey, tool, jobId, status, mode, progress } = job;
+    if (changed) this.tellJobs(job.session, [job]);
+    return job;
+  }
+
+  /** To followers. */
+  protected tellJobs(session: string, news: readonly JobNews[]): void {
+    for (const { runKey, callKey, tool, jobId, status, mode, progress } of news) {
       this.#notices.tell({
         type: 'job',
         session,
@@ -83,9 +88,8 @@ export class PostgresJobs extends PostgresApprovals implements JobStore {
         jobId,
         status,
         mode,
-        ...(progress === undefined ? {} : { progress }),
+        ...(progress ? { progress } : {}),
       });
     }
-    return job;
   }
 }

@@ -136,11 +136,12 @@ export class PostgresStore extends PostgresJobs implements Store {
   }
 
   async openStep(step: OpenStep): Promise<OpenedStep> {
-    const { opened, appended } = await openStep(this.#database, step);
+    const { opened, appended, news = [] } = await openStep(this.#database, step);
     if (appended) {
       const { session, seq } = opened;
       this.#notices.tell({ type: 'appended', session, seq, ...namesOf(step) });
     }
+    this.tellJobs(opened.session, news);
     return opened;
   }
 
@@ -209,11 +210,12 @@ export class PostgresStore extends PostgresJobs implements Store {
   }
 
   async settleStep(step: SettleStep): Promise<SettledStep> {
-    const { settled, appended, calls } = await settleStep(this.#database, step);
+    const { settled, appended, calls, news } = await settleStep(this.#database, step);
     const { session, runKey } = step;
     for (const [callKey, tool, failed] of calls) {
       this.#notices.tell({ type: 'call settled', session, runKey, callKey, tool, failed });
     }
+    this.tellJobs(session, news);
     if (appended) this.#notices.tell({ type: 'appended', session, seq: settled.seq });
     return settled;
   }

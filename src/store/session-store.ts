@@ -1,5 +1,6 @@
 import type { RequestEntry } from '../protocol/gate.ts';
 import type { SessionPlace } from '../protocol/retention.ts';
+import type { JobOfMessage } from './job-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { DraftEvent, StepUsage, StoredEvent } from './store.ts';
 
@@ -121,6 +122,8 @@ export interface PreparedRetry {
   invocationId: string;
   messageId: string;
   agent: string | undefined;
+  /** Jobs of calls that are made anew: they have ended by this, and the workflows that wait for them are to be told. */
+  jobs?: JobOfMessage[];
 }
 
 /**
@@ -164,8 +167,8 @@ export interface SessionStore {
   /**
    * Hides what came after a step's model event and prepares an invocation that goes on from there: settled siblings of the
    * call keep their outcomes, the call gets a new key. So do siblings that the end of their turn cut off: they run anew
-   * under it, those that had begun too, whatever their tools' `onUnknownOutcome` says, which is about the same key. Preparing the same retry again before it ran returns the one
-   * prepared.
+   * under it, those that had begun too, whatever their tools' `onUnknownOutcome` says, which is about the same key. Jobs of
+   * calls that run anew end as cancelled. Preparing the same retry again before it ran returns the one prepared.
    *
    * @throws SessionNotFound, NoSuchPlace
    */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { retryIdOf } from '../protocol/identity.ts';
 import { type CallPlace, placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
+import { type JobOfMessageAnswer, jobOfMessage } from './job-row.ts';
 import { jsonText, storableText } from './json-text.ts';
 import { askedAgain, type RetryPlace, retriedOutcome } from './retried-plan.ts';
 import { sessionKeys } from './session-key.ts';
@@ -16,7 +17,12 @@ const PREPARE = `select holdfast.prepare_retry_3($1, $2, $3, $4, $5, $6, $7, $8,
 /** PostgreSQL's. */
 const LARGEST_INTEGER = 2 ** 31 - 1;
 
-type Prepared = Omit<PreparedRetry, 'agent'> & { agent: string | null; session: string; seq: number };
+type Prepared = Omit<PreparedRetry, 'agent' | 'jobs'> & {
+  agent: string | null;
+  session: string;
+  seq: number;
+  jobs: JobOfMessageAnswer[] | null;
+};
 
 type RetryAnswer =
   | Prepared
@@ -48,8 +54,9 @@ export async function prepareRetry(
     const { answer } = row as { answer: RetryAnswer };
     if ('problem' in answer) throw refusal(retry, answer);
     if (!('place' in answer)) {
-      const { session, seq, agent, ...prepared } = answer;
-      return { prepared: { ...prepared, agent: agent ?? undefined }, session, seq };
+      const { session, seq, agent, jobs, ...prepared } = answer;
+      const told = jobs === null ? {} : { jobs: jobs.map(jobOfMessage) };
+      return { prepared: { ...prepared, agent: agent ?? undefined, ...told }, session, seq };
     }
     written = writtenTo(answer.place, retry.callKey);
   }

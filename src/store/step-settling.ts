@@ -1,6 +1,7 @@
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
+import type { JobNews } from './job-row.ts';
 import { jsonArray, jsonText, partsText, storableText } from './json-text.ts';
 import { call, endingHead } from './step-writes.ts';
 import type { SettledStep, SettleStep } from './store.ts';
@@ -19,10 +20,14 @@ interface SettleAnswer {
   settled?: SettledCalls | null;
 }
 
+interface SettleRow {
+  answer: { answer: SettleAnswer; news: JobNews[] | null };
+}
+
 export async function settleStep(
   database: Database,
   step: SettleStep,
-): Promise<{ settled: SettledStep; appended: boolean; calls: SettledCalls }> {
+): Promise<{ settled: SettledStep; appended: boolean; calls: SettledCalls; news: JobNews[] }> {
   const { fence, unsettled, ending } = step;
   const outcomes = unsettled.map(outcomeOf);
   const responses = ending?.responses && eventColumns(ending.responses, step.agent);
@@ -30,7 +35,7 @@ export async function settleStep(
     kind,
     ...eventColumns(event, step.agent),
   }));
-  const [row] = await database.query<{ answer: SettleAnswer }>(SETTLE, [
+  const [row] = await database.query<SettleRow>(SETTLE, [
     step.session,
     step.invocationId,
     step.runKey,
@@ -61,11 +66,13 @@ export async function settleStep(
     jsonArray(events.map(({ body }) => body)),
     events.some(({ delta }) => delta !== null) ? jsonArray(events.map(({ delta }) => delta)) : null,
   ]);
-  const { seq, from, outcome, appended, settled } = (row as { answer: SettleAnswer }).answer;
+  const { answer, news } = (row as SettleRow).answer;
+  const { seq, from, outcome, appended, settled } = answer;
   return {
     settled: { seq, from, ...(outcome ? { outcome } : {}) },
     appended: appended ?? false,
     calls: settled ?? [],
+    news: news ?? [],
   };
 }
 

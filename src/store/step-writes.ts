@@ -3,18 +3,11 @@ import type { StepOutcome } from '../protocol/step.ts';
 import type { InvocationOutcome, TurnRunConfig, TurnUsage } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
 import { type InboxEntry, waitingMessage } from './inbox.ts';
+import { type JobNews, type JobOfMessageAnswer, jobOfMessage } from './job-row.ts';
 import { jsonArray, jsonText, storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
-import type {
-  CommitStep,
-  CommittedStep,
-  JobAddress,
-  JobOfMessage,
-  OpenedStep,
-  OpenStep,
-  SessionNames,
-} from './store.ts';
+import type { CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } from './store.ts';
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
@@ -74,9 +67,8 @@ interface OpenAnswer extends Told {
   state: StateParts;
   events: EventRow[] | null;
   jobs: JobOfMessageAnswer[] | null;
+  news: JobNews[] | null;
 }
-
-type JobOfMessageAnswer = Omit<JobOfMessage, 'address'> & { address: JobAddress | null };
 
 interface OpenRow {
   answer: OpenAnswer | FinishedAnswer | RecordedAnswer | BehindAnswer;
@@ -86,7 +78,7 @@ interface OpenRow {
 export async function openStep(
   database: Database,
   step: OpenStep,
-): Promise<{ opened: OpenedStep; appended: boolean }> {
+): Promise<{ opened: OpenedStep; appended: boolean; news?: readonly JobNews[] }> {
   const { identity, fence } = step;
   const keys = identity && sessionKeys(identity);
   const given = step.step === 1 ? step.message : step.responses;
@@ -134,7 +126,7 @@ export async function openStep(
       appended: false,
     };
   }
-  const { appended, lastAgent, once, asked, usage, state, events, jobs, ...rest } = answer;
+  const { appended, lastAgent, once, asked, usage, state, events, jobs, news, ...rest } = answer;
   return {
     opened: {
       ...rest,
@@ -150,11 +142,8 @@ export async function openStep(
       ...(jobs === null ? {} : { jobs: jobs.map(jobOfMessage) }),
     },
     appended,
+    news: news ?? [],
   };
-}
-
-function jobOfMessage({ address, ...job }: JobOfMessageAnswer): JobOfMessage {
-  return { ...job, ...(address === null ? {} : { address }) };
 }
 
 export function behindOf(answer: BehindAnswer): Extract<OpenedStep, { kind: 'behind' }> {

@@ -83,6 +83,7 @@ export interface Tables {
     since: BigInteger;
     until: BigInteger;
     heard_at: BigInteger | null;
+    told_at: BigInteger | null;
     ended_at: BigInteger | null;
     polled_at: BigInteger | null;
     delivered_seq: BigInteger | null;

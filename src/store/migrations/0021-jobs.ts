@@ -47,8 +47,8 @@ create table holdfast.jobs (
   primary key (job_id, session_id)
 ) with (fillfactor = 70);
 create index jobs_of_call on holdfast.jobs (call_key);
--- An id of a call can be of any length, and many calls can have it.
-create index jobs_of_call_id on holdfast.jobs (hashtextextended(call_id, 0), session_id);
+-- An id of a call can be of any length, and calls of many sessions can have it.
+create index jobs_of_call_id on holdfast.jobs (hashtextextended(call_id, hashtextextended(session_id, 0)));
 create index jobs_of_session on holdfast.jobs (session_id, status, since, job_id);
 create index jobs_of_user on holdfast.jobs (user_key, status, since, job_id);
 create index jobs_of_app on holdfast.jobs (app_key, status, since, job_id);
@@ -58,6 +58,13 @@ create index jobs_running on holdfast.jobs (since, job_id) where status = 'runni
 create function holdfast.job_1(j holdfast.jobs) returns json language sql stable as $$
   select json_build_object('job', j, 'names', (
     select json_build_array(s.app, s.user_id, s.name) from holdfast.sessions s where s.id = j.session_id))
+$$;
+
+-- What followers are told of jobs.
+create function holdfast.job_news_1(session text, jobs text[]) returns json language sql stable as $$
+  select json_agg(json_build_object('runKey', j.run_key, 'callKey', j.call_key, 'tool', j.tool, 'jobId', j.job_id,
+    'status', j.status, 'mode', j.mode, 'progress', j.progress) order by j.job_id)
+  from holdfast.jobs j where j.job_id = any (jobs) and j.session_id = session
 $$;
 
 -- Writes the row of a call's job, where there is none. That of a call which is settled by then ends as the call has: nobody
@@ -274,7 +281,7 @@ begin
   if not found then
     perform holdfast.no_job_1(job);
   end if;
-  if j.poll_token is distinct from token then
+  if j.status = 'running' and j.poll_token is distinct from token then
     update holdfast.jobs t set not_yet = t.not_yet + (error is null)::int,
         failed_polls = t.failed_polls + (error is not null)::int,
         failed_in_a_row = case when error is null then 0 else t.failed_in_a_row + 1 end,

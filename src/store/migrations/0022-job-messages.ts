@@ -7,8 +7,8 @@ create function holdfast.answers_calls_1(said json) returns boolean language sql
   select strpos(said::text, '"functionResponse"') > 0
 $$;
 
-create function holdfast.json_with_1(object json, field text, value json) returns json language sql immutable as $$
-  select json_object_agg(f.key, case f.key when field then value else f.value end order by f.n)
+create function holdfast.json_with_1(object json, field text, content json) returns json language sql immutable as $$
+  select json_object_agg(f.key, case f.key when field then content else f.value end order by f.n)
   from json_each(object) with ordinality f (key, value, n)
 $$;
 
@@ -18,9 +18,12 @@ $$;
 
 -- The newest job of a call of that id, unless a rewind hides the call.
 create function holdfast.job_of_call_1(session text, of_id text) returns text language sql stable as $$
-  select j.job_id from holdfast.jobs j
-  where hashtextextended(j.call_id, 0) = hashtextextended(of_id, 0) and j.session_id = session and j.call_id = of_id
-    and not j.hidden
+  select j.job_id from (
+    select * from holdfast.jobs t
+    where hashtextextended(t.call_id, hashtextextended(t.session_id, 0)) = hashtextextended(of_id, hashtextextended(session, 0))
+    offset 0
+  ) j
+  where j.session_id = session and j.call_id = of_id and not j.hidden
   order by j.model_seq desc, j.since desc, j.job_id limit 1
 $$;
 
@@ -37,7 +40,8 @@ $$;
 
 -- A message as it is appended: where a job has ended otherwise than it says, with the outcome that counts. Null where that
 -- changes nothing.
-create function holdfast.answered_content_1(session text, content json) returns json language plpgsql stable as $$
+create function holdfast.answered_content_1(session text, invocation text, content json) returns json
+language plpgsql stable as $$
 declare
   p record;
   j record;
@@ -49,16 +53,18 @@ begin
   for p in select * from holdfast.parts_of_jobs_1(session, content) loop
     outcome := null;
     if p.of_job is not null then
-      select t.status, t.response, t.call_key into j
+      select t.status, t.response, t.call_key, t.ended_by = 'message' and t.said_by = invocation as by_this into j
         from holdfast.jobs t where t.job_id = p.of_job and t.session_id = session;
-      if j.status <> 'running' then
+      if j.status <> 'running' and j.by_this is not true then
         outcome := j.response;
       elsif by_it ? p.of_job then
         outcome := (by_it -> p.of_job)::json;
       elsif not p.goes_on then
         by_it := by_it || jsonb_build_object(p.of_job, holdfast.response_of_1(p.said));
-      elsif exists (select from holdfast.ledger l
-          where l.session_id = session and l.key = j.call_key and l.status <> 'settled') then
+      elsif j.status = 'running' and not exists (
+            select from holdfast.parts_of_jobs_1(session, content) q where q.of_job = p.of_job and not q.goes_on)
+          and exists (select from holdfast.ledger l
+            where l.session_id = session and l.key = j.call_key and l.status <> 'settled') then
         -- Its turn is cut off by this message's.
         outcome := json_build_object('error', '${CUT_OFF}');
       end if;
@@ -106,20 +112,30 @@ end $$;
 create function holdfast.heard_1(session text, invocation text, content json, at_seq bigint) returns json
 language plpgsql as $$
 begin
-  content := coalesce(holdfast.answered_content_1(session, content), content);
+  content := coalesce(holdfast.answered_content_1(session, invocation, content), content);
   perform holdfast.hear_jobs_1(session, invocation, content, at_seq);
   return content;
 end $$;
 
+-- Jobs that the cut-off of turns has ended.
+create function holdfast.cut_off_since_1(session text, moment timestamptz) returns text[] language sql stable as $$
+  select array(
+    select j.job_id from holdfast.jobs j
+    where j.session_id = session and j.status = 'cancelled' and j.ended_by = 'turn'
+      and j.ended_at >= floor(extract(epoch from moment) * 1000))
+$$;
+
+create function holdfast.job_address_1(j holdfast.jobs) returns json language sql stable as $$
+  select case when j.activity_id is not null then
+    json_build_object('workflowId', j.workflow_id, 'runId', j.workflow_run_id, 'activityId', j.activity_id) end
+$$;
+
 -- Who is to be told of what a message has said.
 create function holdfast.told_jobs_1(session text, invocation text, content json) returns json language sql stable as $$
   select json_agg(json_build_object('jobId', j.job_id, 'ended', coalesce(j.ended_by = 'message', false),
-    'address', case when j.activity_id is not null then json_build_object('workflowId', j.workflow_id,
-      'runId', j.workflow_run_id, 'activityId', j.activity_id) end) order by j.job_id)
+    'address', holdfast.job_address_1(j)) order by j.job_id)
   from (select distinct p.of_job from holdfast.parts_of_jobs_1(session, content) p where p.of_job is not null) t
-  cross join lateral (
-    select * from holdfast.jobs c where c.job_id = t.of_job and c.session_id = session offset 0
-  ) j
+  join holdfast.jobs j on j.job_id = t.of_job and j.session_id = session
   where j.said_by = invocation
 $$;
 
@@ -132,6 +148,6 @@ declare
     select i.message from holdfast.inbox i where i.session_id = session and i.invocation_id = invocation));
 begin
   return case when session is not null and holdfast.answers_calls_1(content) then
-    holdfast.answered_content_1(session, content) end;
+    holdfast.answered_content_1(session, invocation, content) end;
 end $$;
 `;

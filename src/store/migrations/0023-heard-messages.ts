@@ -59,6 +59,7 @@ declare
   events json;
   heard json;
   told json;
+  news text[];
 begin
   if name_key is null then
     select * into s from holdfast.sessions t where t.id = session for update;
@@ -147,8 +148,12 @@ begin
   end if;
   if (fence_started_at, fence_invocation) <> (s.fence_started_at, s.fence_invocation) or s.last_seq < seq
       or (fence_started_at, fence_invocation, at_step) < (r.fence_started_at, r.fence_invocation, r.step) then
+    from_seq := s.last_seq;
     s := holdfast.pass_fences_1(s, r, invocation, run, at_step, fence_started_at, fence_invocation, seq);
     saves_state := true;
+    if s.last_seq > from_seq then
+      news := holdfast.cut_off_since_1(s.id, statement_timestamp());
+    end if;
   end if;
 
   if at_step > 1 then
@@ -250,6 +255,7 @@ begin
   end if;
   if heard is not null then
     told := holdfast.told_jobs_1(s.id, invocation, heard);
+    news := news || array(select t.value ->> 'jobId' from json_array_elements(told) t);
   end if;
   if known_session is distinct from s.id then
     events := holdfast.events_of_1(s.id, 0, null);
@@ -274,6 +280,7 @@ begin
       array(select json_build_array('user:' || u.key, u.value) from holdfast.user_state u
         where u.user_key = s.user_key),
       r.temp),
-    'events', events, 'jobs', told);
+    'events', events, 'jobs', told,
+    'news', case when news <> '{}' then holdfast.job_news_1(s.id, news) end);
 end $$;
 `;

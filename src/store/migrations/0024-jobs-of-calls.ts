@@ -125,10 +125,12 @@ begin
     settled := array(select c.value ->> 0 from json_array_elements(answer -> 'settled') c);
     perform holdfast.cut_off_jobs_1(session, settled);
   end if;
-  return answer;
+  return json_build_object('answer', answer,
+    'news', holdfast.job_news_1(session, holdfast.cut_off_since_1(session, statement_timestamp())));
 end $$;
 
--- As prepare_retry_2; jobs of the calls that are made anew end, and nobody is told of them.
+-- As prepare_retry_2; jobs of the calls that are made anew end, and no session is told of them. \`jobs\`: of those that a
+-- workflow of their own waits for.
 create function holdfast.prepare_retry_3(name_key text, call_key text, run text, at_step int, interrupts boolean,
   generation int, new_run text, new_outcome json, marker text, event_id uuid, known_kept text[],
   old_requests text[], new_requests text[], asking json, asking_id uuid) returns json
@@ -138,35 +140,36 @@ declare
   answer json := holdfast.prepare_retry_2(name_key, call_key, run, at_step, interrupts, generation, new_run, new_outcome,
     marker, event_id, known_kept, old_requests, new_requests, asking, asking_id);
   of_session text := answer ->> 'session';
+  of_calls text[];
   kept text;
-  replaced text[];
-  c record;
+  of_job text;
 begin
-  -- Only where this has written it.
-  if of_session is null or answer ->> 'invocationId' is distinct from new_run then
+  if of_session is null then
     return answer;
   end if;
-  foreach kept in array known_kept loop
-    update holdfast.ledger t set will_continue = true
-      where t.session_id = of_session and t.key = new_run || '.1.' || regexp_replace(kept, '^.*\\.', '')
-        and exists (select from holdfast.ledger o where o.session_id = of_session and o.key = kept and o.will_continue);
-  end loop;
-  replaced := array(
-    select k.key from holdfast.ledger t cross join unnest(t.call_keys) k (key)
-    where t.session_id = of_session and t.key = run || '.' || at_step and k.key <> all (known_kept));
-  for c in
-    select t.job_id from (select * from holdfast.jobs a where a.call_key = any (replaced) offset 0) t
-    where t.session_id = of_session order by t.job_id
-  loop
-    update holdfast.jobs j set hidden = true,
-        status = case j.status when 'running' then 'cancelled' else j.status end,
-        ended_by = case j.status when 'running' then 'turn' else j.ended_by end,
-        ended_at = case j.status when 'running' then holdfast.now_ms_1() else j.ended_at end,
-        response = case j.status when 'running' then '{"error":"${REPLACED}"}' else j.response end,
-        failed = case j.status when 'running' then true else j.failed end
-      where j.job_id = c.job_id and j.session_id = of_session;
-  end loop;
-  return answer;
+  of_calls := (select t.call_keys from holdfast.ledger t where t.session_id = of_session and t.key = run || '.' || at_step);
+  if answer ->> 'invocationId' = new_run then
+    -- This has written it.
+    foreach kept in array known_kept loop
+      update holdfast.ledger t set will_continue = true
+        where t.session_id = of_session and t.key = new_run || '.1.' || regexp_replace(kept, '^.*\\.', '')
+          and exists (select from holdfast.ledger o where o.session_id = of_session and o.key = kept and o.will_continue);
+    end loop;
+    for of_job in
+      select t.job_id from (select * from holdfast.jobs a where a.call_key = any (of_calls) offset 0) t
+      where t.session_id = of_session and t.call_key <> all (known_kept) order by t.job_id
+    loop
+      update holdfast.jobs j set status = 'cancelled', ended_by = 'turn', ended_at = holdfast.now_ms_1(),
+          response = '{"error":"${REPLACED}"}', failed = true
+        where j.job_id = of_job and j.session_id = of_session and j.status = 'running';
+      update holdfast.jobs j set hidden = true where j.job_id = of_job and j.session_id = of_session;
+    end loop;
+  end if;
+  return (answer::jsonb || jsonb_build_object('jobs', (
+    select json_agg(json_build_object('jobId', (t.j).job_id, 'ended', true, 'address', holdfast.job_address_1(t.j))
+      order by (t.j).job_id)
+    from (select a as j from holdfast.jobs a where a.call_key = any (of_calls) offset 0) t
+    where (t.j).session_id = of_session and (t.j).hidden and (t.j).mode = 'detached' and (t.j).ended_by = 'turn')))::json;
 end $$;
 
 create function holdfast.forget_jobs_1() returns trigger language plpgsql as $$

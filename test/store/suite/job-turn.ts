@@ -1,35 +1,38 @@
-import type { Event } from '../../../src/events/event.ts';
+import type { Part } from '../../../src/events/content.ts';
+import { createEventActions } from '../../../src/events/event-actions.ts';
 import { jobIdOf } from '../../../src/protocol/identity.ts';
-import type { EndJob, JobClaims, JobRow, NewJob } from '../../../src/store/store.ts';
-import { Turn } from './turn.ts';
+import type { DraftEvent, EndedJob, EndJob, JobClaims, JobRow, NewJob } from '../../../src/store/store.ts';
+import { type Opened, Turn } from './turn.ts';
 
 export const HOUR = 3_600_000;
 
 export const REPORT = { response: { url: 'https://reports.example/7' }, failed: false };
 
+export const ORDERED = { status: 'ordered' };
+
 /** The calls that activities make to the store for a turn with long-running calls. */
 export class JobTurn extends Turn {
-  jobId(step: number, index: number): string {
+  jobId(index: number, step = 1): string {
     return jobIdOf(this.session, this.callKey(step, index));
   }
 
-  newJob(step: number, index: number, more: Partial<NewJob> = {}): NewJob {
+  newJob(index: number, more: Partial<NewJob> = {}): NewJob {
     return {
-      jobId: this.jobId(step, index),
+      jobId: this.jobId(index),
       session: this.session,
       runKey: this.invocationId,
-      callKey: this.callKey(step, index),
+      callKey: this.callKey(1, index),
       callId: `call_${index}`,
       tool: 'pay',
       agent: 'clerk',
-      address: { workflowId: `w-${this.names.app}`, runId: 'r-1', activityId: this.callKey(step, index) },
+      address: { workflowId: `w-${this.names.app}`, runId: 'r-1', activityId: this.callKey(1, index) },
       deadline: HOUR,
       ...more,
     };
   }
 
-  claims(step: number, index: number): JobClaims {
-    const { address: _address, deadline: _deadline, ...claims } = this.newJob(step, index);
+  claims(index: number): JobClaims {
+    const { address: _address, deadline: _deadline, ...claims } = this.newJob(index);
     return { ...claims, until: Date.now() + HOUR };
   }
 
@@ -40,68 +43,123 @@ export class JobTurn extends Turn {
     for (let index = 0; index < calls; index += 1) await this.begin(1, index);
   }
 
-  openJob(step: number, index: number, more: Partial<NewJob> = {}): Promise<JobRow> {
-    return this.store.openJob(this.newJob(step, index, more));
+  openJob(index: number, more: Partial<NewJob> = {}): Promise<JobRow> {
+    return this.store.openJob(this.newJob(index, more));
   }
 
-  async parked(step: number, index: number, attempt = 1): Promise<JobRow> {
-    await this.openJob(step, index);
-    const parked = await this.park(step, index, attempt);
+  park(index: number, attempt = 1, intermediate?: Record<string, unknown>): Promise<JobRow | undefined> {
+    const jobId = this.jobId(index);
+    const returned = intermediate === undefined ? {} : { intermediate };
+    return this.store.parkJob({ session: this.session, jobId, attempt, ...returned });
+  }
+
+  async parked(index: number): Promise<JobRow> {
+    await this.openJob(index);
+    const parked = await this.park(index);
     if (parked === undefined) throw new Error('the call was settled before it could park');
     return parked;
   }
 
-  park(
-    step: number,
-    index: number,
-    attempt = 1,
-    intermediate?: Record<string, unknown>,
-  ): Promise<JobRow | undefined> {
-    const { session } = this;
-    return this.store.parkJob({
-      session,
-      jobId: this.jobId(step, index),
-      attempt,
-      ...(intermediate === undefined ? {} : { intermediate }),
-    });
+  detach(index: number, intermediate: Record<string, unknown> = ORDERED): Promise<JobRow> {
+    return this.store.detachJob({ session: this.session, jobId: this.jobId(index), intermediate });
   }
 
-  detach(step: number, index: number, intermediate: Record<string, unknown> = { status: 'ordered' }) {
-    return this.store.detachJob({ session: this.session, jobId: this.jobId(step, index), intermediate });
-  }
-
-  /** A job that goes on without the turn, which has ended. */
-  async detached(intermediate: Record<string, unknown> = { status: 'ordered' }): Promise<JobRow> {
-    await this.calling();
-    await this.openJob(1, 0);
-    const job = await this.detach(1, 0, intermediate);
-    await this.store.settleCall({
+  settleGoingOn(index: number, response: Record<string, unknown> = ORDERED) {
+    return this.store.settleCall({
       session: this.session,
-      callKey: this.callKey(1, 0),
-      response: intermediate,
+      callKey: this.callKey(1, index),
+      response,
       failed: false,
       actions: {},
       willContinue: true,
     });
+  }
+
+  /** A turn that has ended, and its calls' jobs go on. */
+  async detached(jobs = 1): Promise<void> {
+    await this.calling(jobs);
+    for (let index = 0; index < jobs; index += 1) {
+      await this.openJob(index);
+      await this.detach(index);
+      await this.settleGoingOn(index);
+    }
     await this.opened(2);
     await this.commit(2, 0);
-    return job;
   }
 
-  endJob(step: number, index: number, more: Partial<EndJob> = {}) {
-    return this.store.endJob({
-      jobId: this.jobId(step, index),
-      status: 'completed',
-      outcome: REPORT,
-      by: 'callback',
-      ...more,
-    });
+  endJob(index: number, more: Partial<EndJob> = {}): Promise<EndedJob> {
+    const jobId = this.jobId(index);
+    return this.store.endJob({ jobId, status: 'completed', outcome: REPORT, by: 'callback', ...more });
   }
 
-  job(step: number, index: number): Promise<JobRow | undefined> {
-    return this.store.findJob(this.jobId(step, index));
+  job(index: number): Promise<JobRow | undefined> {
+    return this.store.findJob(this.jobId(index));
   }
 }
 
-/** Opens a turn with responses to calls. */
-export type Answer = NonNullable<NonNullable<Event['content']>['parts']>[number]['functionResponse'];
+/** A response to a call, as a client sends it. */
+export function answer(index: number, response: Record<string, unknown>, willContinue = false): Part {
+  return {
+    functionResponse: {
+      id: `call_${index}`,
+      name: 'pay',
+      response,
+      ...(willContinue ? { willContinue: true } : {}),
+    },
+  };
+}
+
+/** A turn whose message has responses to calls of earlier ones. */
+export class AnsweringTurn extends Turn {
+  /** The message, sent along or in the inbox. */
+  message(parts: Part[]): DraftEvent {
+    return {
+      invocationId: this.invocationId,
+      author: 'user',
+      content: { role: 'user', parts },
+      actions: createEventActions(),
+    };
+  }
+
+  async opens(parts?: Part[]): Promise<Opened> {
+    const opened = await this.store.openStep({
+      identity: { ...this.names, messageId: this.messageId },
+      invocationId: this.invocationId,
+      runKey: this.invocationId,
+      step: 1,
+      fence: this.fence,
+      seq: this.seq,
+      ...(parts === undefined ? {} : { message: this.message(parts) }),
+    });
+    if (opened.kind !== 'open') throw new Error(`the step is ${opened.kind}`);
+    this.session = opened.session;
+    this.seq = opened.seq;
+    return opened;
+  }
+
+  /** Accepted, and not yet begun. */
+  async queued(parts: Part[]): Promise<void> {
+    await this.store.keepMessages({
+      ...this.names,
+      startedAt: this.fence.startedAt,
+      messages: [
+        {
+          messageId: this.messageId,
+          invocationId: this.invocationId,
+          place: 1,
+          digest: 'digest',
+          bytes: 2,
+          message: { role: 'user', parts },
+        },
+      ],
+    });
+  }
+
+  /** What its message says of calls, as the transcript has it. */
+  async heard(): Promise<Part[]> {
+    const events = await this.store.readEvents(this.names);
+    const { event } =
+      events.find(({ kind, runKey }) => kind === 'message' && runKey === this.invocationId) ?? {};
+    return event?.content?.parts ?? [];
+  }
+}

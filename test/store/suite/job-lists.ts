@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { AnsweringTurn, answer, JobTurn, REPORT } from './job-turn.ts';
+import { watchingReads } from './statements.ts';
+import { newNames, USAGE } from './turn.ts';
+
+/** Of one table, for one statement. */
+const MOST_ROWS = 60;
+
+const INTERRUPTED = { status: 'interrupted' as const, usage: USAGE };
+
+export function jobListSuite(store: () => PostgresStore): void {
+  test('jobs are listed by app, user, session and status, oldest first, page by page [job.progress]', async () => {
+    const { app } = newNames();
+    const places = [
+      ['ada', 's1', app],
+      ['ada', 's2', app],
+      ['bob', 's1', app],
+      ['ada', 's1', `${app}-2`],
+    ] as const;
+    const turns: JobTurn[] = [];
+    for (const [userId, sessionId, ofApp] of places) {
+      const turn = new JobTurn(store(), { names: { app: ofApp, userId, sessionId } });
+      await turn.calling(2);
+      await turn.openJob(0);
+      await turn.openJob(1);
+      turns.push(turn);
+    }
+    const all = (await store().listJobs({ limit: 1_000 })).map(({ jobId }) => jobId);
+    const ids = (turn: JobTurn | undefined, ...indexes: number[]) =>
+      indexes.map((index) => turn?.jobId(index));
+    /** In the order of the store: jobs of one millisecond come by their ids. */
+    const inOrder = (wanted: (string | undefined)[]) => all.filter((jobId) => wanted.includes(jobId));
+    const listed = async (list: Parameters<PostgresStore['listJobs']>[0]) =>
+      (await store().listJobs(list)).map(({ jobId }) => jobId);
+    const [s1, s2, bobs, other] = turns;
+    expect(await listed({ app })).toEqual(inOrder([...ids(s1, 0, 1), ...ids(s2, 0, 1), ...ids(bobs, 0, 1)]));
+    expect(await listed({ app, userId: 'ada' })).toEqual(inOrder([...ids(s1, 0, 1), ...ids(s2, 0, 1)]));
+    expect(await listed({ app, userId: 'ada', sessionId: 's2' })).toEqual(inOrder(ids(s2, 0, 1)));
+    expect(await listed({ app, sessionId: 's1' })).toEqual(inOrder([...ids(s1, 0, 1), ...ids(bobs, 0, 1)]));
+    expect(await listed({ app: `${app}-2` })).toEqual(inOrder(ids(other, 0, 1)));
+    expect(all).toEqual(expect.arrayContaining([...ids(s1, 0, 1), ...ids(other, 0, 1)]));
+
+    await s1?.endJob(0);
+    await s2?.endJob(1, { status: 'timed_out' });
+    expect(await listed({ app, userId: 'ada' })).toEqual(inOrder([...ids(s1, 1), ...ids(s2, 0)]));
+    expect(await listed({ app, status: ['timed_out'] })).toEqual(ids(s2, 1));
+    expect(await listed({ app, status: ['timed_out', 'completed'] })).toEqual(
+      inOrder([...ids(s1, 0), ...ids(s2, 1)]),
+    );
+    expect(await listed({ app, status: [] })).toEqual([]);
+
+    const paged: string[] = [];
+    let after: { since: number; jobId: string } | undefined;
+    for (;;) {
+      const page = await store().listJobs({ app, limit: 3, ...(after && { after }) });
+      paged.push(...page.map(({ jobId }) => jobId));
+      after = page.at(-1);
+      if (page.length < 3) break;
+    }
+    expect(paged).toEqual(inOrder([...ids(s1, 1), ...ids(s2, 0), ...ids(bobs, 0, 1)]));
+    await expect(store().listJobs({ limit: 1.5 })).rejects.toThrow('limit');
+  });
+
+  test('no statement of a job reads the session’s other jobs, however often it was planned [store.read]', async () => {
+    const long = new JobTurn(store());
+    const { names } = long;
+    await long.calling(200);
+    for (let index = 0; index < 200; index += 1) {
+      await long.openJob(index);
+      await long.endJob(index);
+    }
+    await long.end(1, [], INTERRUPTED);
+    const watched = await watchingReads(async () => {
+      // A plan is made for its parameters five times, then for any.
+      for (let nth = 0; nth < 8; nth += 1) {
+        const turn = new JobTurn(store(), { names });
+        await turn.opened(1, { session: long.session, knownSeq: 1_000 });
+        await turn.commit(1, 2, { retryable: true });
+        for (const index of [0, 1]) {
+          await turn.begin(1, index);
+          await turn.openJob(index);
+        }
+        await turn.park(0);
+        await turn.detach(1);
+        await turn.settleGoingOn(1);
+        await store().awaitJob({ ...turn.newJob(0) });
+        await store().progressJob({ jobId: turn.jobId(0), value: 0.5 });
+        await store().recordPoll(turn.newJob(0));
+        if (nth % 2 === 0) await turn.endJob(0);
+        await turn.job(0);
+        await store().jobDelivery(turn.newJob(1));
+        await turn.end(1, [{ index: 0, error: 'no' }], INTERRUPTED);
+        const next = new AnsweringTurn(store(), { names });
+        next.session = long.session;
+        await next.opened(1, { session: long.session, knownSeq: 10_000 });
+        await next.commit(1, 0);
+        const last = new AnsweringTurn(store(), { names });
+        await last.peek(1, { message: last.message([answer(1, REPORT.response)]) });
+      }
+    });
+    const greedy = watched.flatMap(({ text, read }) =>
+      Object.entries(read)
+        .filter(([, count]) => count > MOST_ROWS)
+        .map(([table, count]) => `${count} of ${table}: ${text.slice(0, 120)}`),
+    );
+    expect([...new Set(greedy)]).toEqual([]);
+  });
+}
