@@ -14,6 +14,7 @@ const BEATS_PER_TIMEOUT = 3;
 
 const LONGEST_MESSAGE = 1_000;
 const REFUSALS = 7;
+const RETRIES = new WeakSet<object>();
 
 export interface Attempt {
   /** Fires on cancellation, on the loss of the attempt, and when the worker shuts down. */
@@ -90,7 +91,7 @@ export function retryLater(
   message: string,
   options: { delay?: number; benign?: boolean } = {},
 ): ApplicationFailure {
-  return withoutStack(
+  const failure = withoutStack(
     ApplicationFailure.create({
       type,
       message: shortened(message),
@@ -98,6 +99,13 @@ export function retryLater(
       ...(options.benign ? { category: ApplicationFailureCategory.BENIGN } : {}),
     }),
   );
+  RETRIES.add(failure);
+  return failure;
+}
+
+/** Whether it is {@link retryLater}'s: no failure of user code. */
+export function isRetryLater(thrown: unknown): boolean {
+  return typeof thrown === 'object' && thrown !== null && RETRIES.has(thrown);
 }
 
 type CancellationDetails = ActivityContext['cancellationDetails'];

@@ -25,8 +25,14 @@ export type LeftJob =
   | { kind: 'parked'; parks: AwaitedJob }
   /** The model is told what the tool has returned. */
   | { kind: 'detached'; detached: AwaitedJob }
-  /** It has ended before the run had. */
-  | { kind: 'ended'; outcome: JobOutcome };
+  | ({ kind: 'ended' } & EndedOtherwise);
+
+/** The job has ended before its call has. */
+export interface EndedOtherwise {
+  outcome: JobOutcome;
+  /** Nobody wants the outcome any more: whoever does the job is to be told. */
+  unwanted?: true;
+}
 
 /** What of a call its job goes by. */
 export interface CallWithJob {
@@ -84,7 +90,7 @@ export class JobOfCall {
     if (row === undefined) return undefined;
     this.#row = row;
     if (row.mode === 'detached') return { kind: 'detached', detached: this.#awaited(row) };
-    if (row.outcome !== undefined) return { kind: 'ended', outcome: row.outcome };
+    if (row.outcome !== undefined) return { kind: 'ended', ...endedBy(row, row.outcome) };
     return row.mode === 'parked' ? { kind: 'parked', parks: this.#awaited(row) } : undefined;
   }
 
@@ -101,6 +107,13 @@ export class JobOfCall {
   /** What was told to the model by an earlier attempt. */
   get intermediate(): Record<string, unknown> {
     return this.#row?.intermediate ?? {};
+  }
+
+  /** Before its tool runs, where that is declared as long-running. */
+  async begun(): Promise<EndedOtherwise | undefined> {
+    if (!this.#call.tool.isLongRunning) return undefined;
+    const row = await this.opened();
+    return row.outcome && endedBy(row, row.outcome);
   }
 
   /** Its row, written where it isn't there. */
@@ -123,13 +136,13 @@ export class JobOfCall {
   async returned(response: Record<string, unknown> | undefined, notes: () => JobNotes): Promise<LeftJob> {
     const { pauseOnReturn, inProcess } = this.#call.tool.job;
     if (!this.init.longRunning || inProcess) {
-      const outcome = await this.end({ response: response ?? {}, failed: false });
-      return outcome === undefined ? { kind: 'result' } : { kind: 'ended', outcome };
+      const ended = await this.end({ response: response ?? {}, failed: false });
+      return ended === undefined ? { kind: 'result' } : { kind: 'ended', ...ended };
     }
     const { store } = this.#dependencies;
     const { session, callKey } = this.#call.input;
     const before = await this.opened();
-    if (before.outcome !== undefined) return { kind: 'ended', outcome: before.outcome };
+    if (before.outcome !== undefined) return { kind: 'ended', ...endedBy(before, before.outcome) };
     await recordNotes(store, { session, callKey }, notes());
     const place = { session, jobId: this.id };
     const parks = response === undefined || pauseOnReturn;
@@ -144,11 +157,11 @@ export class JobOfCall {
         : await store.detachJob({ ...place, intermediate: response });
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
-      return { kind: 'ended', outcome: await this.#unstorable() };
+      return { kind: 'ended', ...(await this.#unstorable()) };
     }
     if (row === undefined)
       throw retryLater('HOLDFAST_ATTEMPT_REPLACED', 'the call has gone on without this attempt');
-    if (row.outcome !== undefined) return { kind: 'ended', outcome: row.outcome };
+    if (row.outcome !== undefined) return { kind: 'ended', ...endedBy(row, row.outcome) };
     return parks
       ? { kind: 'parked', parks: this.#awaited(row) }
       : { kind: 'detached', detached: this.#awaited(row) };
@@ -157,12 +170,12 @@ export class JobOfCall {
   /**
    * Ends the job, where there is one, with what the call has come to.
    *
-   * @returns the outcome that counts, where it is another one.
+   * @returns what counts, where it is another outcome.
    */
   async end(
     outcome: JobOutcome,
     status: 'completed' | 'failed' | 'cancelled' | 'timed_out' = outcome.failed ? 'failed' : 'completed',
-  ): Promise<JobOutcome | undefined> {
+  ): Promise<EndedOtherwise | undefined> {
     if (this.#row === undefined && !this.#isGiven) return undefined;
     const by = status === 'timed_out' ? 'timeout' : status === 'cancelled' ? 'operator' : 'tool';
     try {
@@ -173,7 +186,7 @@ export class JobOfCall {
         by,
         claims: this.#claims,
       });
-      return first ? undefined : job.outcome;
+      return first || job.outcome === undefined ? undefined : endedBy(job, job.outcome);
     } catch (error) {
       // The session was deleted meanwhile: whatever writes next says so.
       if (error instanceof UnknownJob) return undefined;
@@ -182,10 +195,10 @@ export class JobOfCall {
     }
   }
 
-  async #unstorable(): Promise<JobOutcome> {
+  async #unstorable(): Promise<EndedOtherwise> {
     const error = `Error in tool '${this.#call.tool.name}': its result can't be stored; it has run`;
     const outcome = { response: { error }, failed: true };
-    return (await this.end(outcome)) ?? outcome;
+    return (await this.end(outcome)) ?? { outcome };
   }
 
   #awaited(row: JobRow): AwaitedJob {
@@ -206,6 +219,11 @@ export class JobOfCall {
       until: this.init.until,
     };
   }
+}
+
+function endedBy({ status }: JobRow, outcome: JobOutcome): EndedOtherwise {
+  const isUnwanted = status === 'cancelled' || status === 'timed_out';
+  return { outcome, ...(isUnwanted ? { unwanted: true } : {}) };
 }
 
 /** Undefined where callbacks have made something else of the arguments: the run is over, and that is no reason to fail it. */

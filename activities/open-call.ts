@@ -1,10 +1,9 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import type { AwaitedJob } from '../src/protocol/job.ts';
 import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
 import { asStored } from '../src/store/json-text.ts';
-import type { CallActions, JobOutcome } from '../src/store/store.ts';
+import type { CallActions } from '../src/store/store.ts';
 import { withoutSecrets } from '../src/tools/auth-config.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { type Asked, CallQuestions } from '../src/tools/call-questions.ts';
@@ -13,7 +12,7 @@ import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
 import type { OnUnknownOutcome } from '../src/tools/durable-options.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { afterTime } from './after-time.ts';
-import type { Attempt } from './attempt.ts';
+import { type Attempt, isRetryLater } from './attempt.ts';
 import { askOfUnknown, type CallAnswers } from './call-answers.ts';
 import { callContext } from './call-context.ts';
 import { CallCredentials } from './call-credentials.ts';
@@ -27,15 +26,12 @@ import {
 } from './call-retry.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type CallOutcome, LEAST_CALLBACK_TIME, outcomeOfFailure } from './failed-call.ts';
-import { hookTime, outcomeOfTimeout, outOfTime } from './job-hooks.ts';
 import { notesIn } from './job-notes.ts';
-import type { JobOfCall, LeftJob } from './job-of-call.ts';
-import { heardOutcome } from './job-outcome.ts';
-import { JobScene } from './job-scene.ts';
+import type { JobOfCall } from './job-of-call.ts';
+import { JobOutcomes, type ParkedRun } from './job-outcomes.ts';
 import { LiveChunks } from './live-chunks.ts';
 import { plannedArguments } from './planned-arguments.ts';
 import type { CallReport } from './telemetry/call-report.ts';
-import { tellCancelled } from './tell-cancelled.ts';
 import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
 import type { ToolCallbacks } from './tool-callbacks.ts';
 import { ToolCancellation } from './tool-cancellation.ts';
@@ -66,11 +62,6 @@ export interface CallToRun {
   job: JobOfCall | undefined;
 }
 
-/** A call that goes on as a job: nothing is settled. */
-export interface ParkedRun {
-  parks: AwaitedJob;
-}
-
 /** What a call asks a person, and with which arguments it goes on once it is answered. */
 export interface AskingRun extends AskedPerson {
   args: Record<string, unknown>;
@@ -86,6 +77,7 @@ export class OpenCall {
   /** The tool's, as before-callbacks have changed them. */
   readonly #args: Record<string, unknown>;
   readonly #init: CallInit;
+  readonly #outcomes: JobOutcomes;
   /** What before-callbacks have done, when the call was planned or before a run that goes on at once. */
   #before: CallActions | undefined;
   #isPrepared: boolean;
@@ -106,13 +98,18 @@ export class OpenCall {
     this.#cancellation = new ToolCancellation(tool, input.callId, (thrown) => this.#warn(thrown));
     this.#credentials = new CallCredentials(dependencies.credentials, begun.names, answers.credentialRefs);
     this.#init = this.#callInit();
+    this.#outcomes = new JobOutcomes(dependencies, current, call, (actions) => ({
+      tool,
+      args: this.#args,
+      context: callContext(call.init, this.#init, current.signal, actions),
+    }));
   }
 
   /** @throws the failure of an attempt that is followed by another one. */
   async outcome(): Promise<CallOutcome | AskingRun | ParkedRun> {
     const { begun, tool, answers, job } = this.#call;
     const left = await job?.left();
-    if (left !== undefined) return await this.#left(left, notesIn(begun.once).actions);
+    if (left !== undefined) return await this.#outcomes.of(left, notesIn(begun.once).actions);
     const problem = await this.#problem();
     if (problem !== undefined) return await this.#failedForGood(problem);
     if (!this.#isForOneStart && begun.failures >= tool.durable.retry.maximumAttempts) {
@@ -126,8 +123,8 @@ export class OpenCall {
         const missing = await this.#openCredentials();
         if (missing !== undefined) return this.#asking(missing);
       }
-      const ended = await this.#openJob();
-      if (ended !== undefined) return await this.#heard(ended);
+      const ended = await this.#beforeRun(async () => await job?.begun());
+      if (ended !== undefined) return await this.#outcomes.ended(ended, this.#before);
       const outcome = await this.#attempt(chunks);
       if (!('failed' in outcome) || outcome.failed) chunks?.drop();
       else chunks?.end();
@@ -188,40 +185,6 @@ export class OpenCall {
     return { asked, prepared: false, stateDelta: {}, args: this.#args };
   }
 
-  /** @returns the outcome of a job that has ended before its tool has run. */
-  async #openJob(): Promise<JobOutcome | undefined> {
-    const { tool, job } = this.#call;
-    if (job === undefined || !tool.isLongRunning) return undefined;
-    const { outcome } = await this.#beforeRun(() => job.opened());
-    return outcome;
-  }
-
-  async #left(
-    left: Exclude<LeftJob, { kind: 'result' }>,
-    actions: CallActions | undefined,
-  ): Promise<CallOutcome | ParkedRun> {
-    if (left.kind === 'parked') return { parks: left.parks };
-    if (left.kind === 'ended') return await this.#heard(left.outcome, actions);
-    const { detached } = left;
-    const outcome = { response: this.#call.job?.intermediate ?? {}, failed: false };
-    return { ...(await this.#heard(outcome, actions, true)), detached };
-  }
-
-  /** What the call's job has come to, which nobody has heard of yet. */
-  async #heard(
-    outcome: JobOutcome,
-    actions: CallActions | undefined = this.#before,
-    isIntermediate = false,
-  ): Promise<CallOutcome> {
-    const { tool, callbacks, init } = this.#call;
-    const { signal } = this.#current;
-    return await heardOutcome({
-      ...{ callbacks, outcome, current: this.#current, time: hookTime(tool) },
-      call: { tool, args: this.#args, context: callContext(init, this.#init, signal, actions) },
-      ...(isIntermediate ? { isIntermediate } : {}),
-    });
-  }
-
   /** Whoever has cancelled the call has cancelled its job. */
   async #aborted(): Promise<never> {
     if (this.#current.isCancelled()) {
@@ -232,7 +195,7 @@ export class OpenCall {
 
   async #attempt(chunks: LiveChunks | undefined): Promise<CallOutcome | AskingRun | ParkedRun> {
     const outcome = await this.#run(chunks);
-    if ('left' in outcome) return await this.#left(outcome.left, outcome.actions);
+    if ('left' in outcome) return await this.#outcomes.of(outcome.left, outcome.actions);
     if (!('asked' in outcome)) return outcome;
     const { asked } = outcome;
     if (asked.kind === 'credential' && !this.#credentials.get(asked.authConfig.credentialKey)) {
@@ -260,7 +223,7 @@ export class OpenCall {
       if (!this.#current.signal.aborted || !this.#current.movesOn()) this.#cancellation.tell();
     });
     if (tool.isLongRunning && job !== undefined && !tool.supportsCancellation()) {
-      this.#cancellation.onCancel(() => this.#cancelJob(job));
+      this.#cancellation.onCancel(() => this.#outcomes.tellCancelled(job));
     }
     // Its own attempt before this one has left them, and the next beat would replace them.
     if (job?.init.details !== undefined) this.#current.heartbeat(job.init.details);
@@ -314,39 +277,21 @@ export class OpenCall {
   async #fail(error: unknown): Promise<CallOutcome | AskingRun> {
     const storeError = storeErrorIn(error);
     if (storeError !== undefined) throw storeError;
+    if (isRetryLater(error)) throw error;
     const { report, tool, job } = this.#call;
     const isLate = isToolTimeout(error);
-    if (isLate && tool.job.inProcess && job !== undefined) return await this.#outOfTime(job);
+    if (isLate && tool.job.inProcess && job !== undefined)
+      return await this.#outcomes.outOfTime(job, this.#before);
     report.failed(isLate ? 'timeout' : TOOL_FAILED);
     if (isLate && this.#onUnknown !== 'retry') return await this.#unknown();
     if (!this.#isForOneStart) await retryUnlessSpent(this.#dependencies, this.#tried(), error);
     return await this.#failedForGood(error);
   }
 
-  /** A running call is cancelled: its job's hook is told, as that of one whose tool has returned. */
-  async #cancelJob(job: JobOfCall): Promise<void> {
-    if (!this.#current.isCancelled()) return;
-    // The attempt's own signal has fired by now.
-    const current = { ...this.#current, signal: new AbortController().signal };
-    const scene = await JobScene.open(this.#dependencies, this.#call.input, await job.opened(), current);
-    await tellCancelled(this.#dependencies, scene, current);
-  }
-
-  /** The run is the job, and has used up its time. */
-  async #outOfTime(job: JobOfCall): Promise<CallOutcome> {
-    const row = await job.opened();
-    const { input } = this.#call;
-    const scene = await JobScene.open(this.#dependencies, input, row, this.#current);
-    const outcome = await outcomeOfTimeout(this.#dependencies, scene, outOfTime(row), this.#current);
-    const ended = await job.end(outcome, 'timed_out');
-    if (ended === undefined) await tellCancelled(this.#dependencies, scene, this.#current);
-    return await this.#heard(ended ?? outcome);
-  }
-
   async #failedForGood(thrown: unknown): Promise<CallOutcome> {
     const { tool, callbacks, job } = this.#call;
     const ended = await job?.end({ response: { error: describeFailure(thrown).message }, failed: true });
-    if (ended !== undefined) return await this.#heard(ended);
+    if (ended !== undefined) return await this.#outcomes.ended(ended, this.#before);
     const left = tool.durable.timeout - (performance.now() - this.#began);
     return await outcomeOfFailure(callbacks, {
       call: { tool, args: this.#args, context: this.#context(this.#current.signal) },

@@ -82,8 +82,8 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | A
     else if (left !== undefined && left.kind !== 'result') return { left, actions: effectsOf(context) };
   } else {
     result = { response: answer };
-    const outcome = await job?.end({ response: answer, failed: false });
-    if (outcome !== undefined) return { left: { kind: 'ended', outcome }, actions: effectsOf(context) };
+    const ended = await job?.end({ response: answer, failed: false });
+    if (ended !== undefined) return { left: { kind: 'ended', ...ended }, actions: effectsOf(context) };
   }
   const actions = effectsOf(context);
   if (!callbacks.has('afterToolCallback')) return { ...result, failed: false, actions };

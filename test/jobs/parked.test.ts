@@ -1,31 +1,43 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { tellWaiting } from '../../src/jobs/tell-waiting.ts';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { jobIdOf } from '../../src/protocol/identity.ts';
+import { EXPIRE_JOB } from '../../src/protocol/names.ts';
 import { type JobTool, jobTool, openJobEnvironment, responsesOf, startJobTurn } from '../setup/job-turns.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 
 /** What the tools of this file do: set by each test. */
 let tools: JobTool;
 let told: string[] = [];
+let runs = 0;
+const warnings: string[] = [];
 
 let environment: TurnEnvironment;
 beforeAll(async () => {
   const by = () => tools;
-  environment = await openJobEnvironment([
-    jobTool('report', by),
-    jobTool('waits', by, { pauseOnReturn: true }),
-  ]);
+  const retry = { maximumAttempts: 2, initialInterval: 1, maximumInterval: 2 };
+  environment = await openJobEnvironment(
+    [
+      jobTool('report', by, { retry }),
+      jobTool('waits', by, { pauseOnReturn: true }),
+      jobTool('ends', by, { deadline: '2 days' }, ['cancel', 'onTimeout']),
+    ],
+    { logger: { warn: (message) => warnings.push(message) } },
+  );
 });
 afterAll(() => environment.close());
 beforeEach(() => {
   told = [];
+  runs = 0;
   tools = {
-    execute: () => undefined,
+    execute: () => {
+      runs += 1;
+    },
     poll: () => undefined,
     cancel: ({ id }) => told.push(`cancelled ${id}`),
-    onTimeout: () => undefined,
+    onTimeout: () => ({ partial: true }),
   };
 });
+
+const RESULT = { url: 'https://reports.example.com/7' };
 
 test('a tool that returns nothing parks its turn until its job has an outcome [job.park]', async () => {
   const turn = await startJobTurn(environment, 'report');
@@ -33,18 +45,207 @@ test('a tool that returns nothing parks its turn until its job has an outcome [j
   expect(job).toMatchObject({ status: 'running', tool: 'report', agent: 'support' });
   expect(job.jobId).toBe(jobIdOf(job.session, job.callKey));
   await expect.poll(turn.status).toMatchObject({ status: 'waiting_job', jobs: [{ jobId: job.jobId }] });
-
-  const outcome = { response: { url: 'https://reports.example.com/7' }, failed: false };
-  const ended = await environment.store.endJob({
-    jobId: job.jobId,
-    status: 'completed',
-    outcome,
-    by: 'callback',
-  });
-  expect(ended).toMatchObject({ first: true, repeated: false });
-  await tellWaiting(environment.temporal, ended.job);
+  const answer = await environment.client.jobs.complete(job.jobId, { result: RESULT });
+  expect(answer).toMatchObject({ status: 'ended', job: 'completed' });
   expect(await turn.result).toMatchObject({ status: 'completed', text: 'done' });
+  expect(await responsesOf(environment, turn.names)).toMatchObject([{ name: 'report', response: RESULT }]);
+  expect(runs).toBe(1);
+  expect(told).toEqual([]);
+});
+
+test('a job that ends while its tool runs parks nothing [job.callback]', async () => {
+  const { jobs } = environment.client;
+  tools.execute = async (_args, { job }) => {
+    runs += 1;
+    await jobs.complete(job.id, { token: job.token, result: RESULT });
+    expect(job.callbackUrl).toBe(`https://agents.example.com/v1/jobs/${job.id}`);
+  };
+  const turn = await startJobTurn(environment, 'report');
+  expect(await turn.result).toMatchObject({ status: 'completed' });
+  const { jobId } = await turn.job();
+  expect(await jobs.get(jobId)).toMatchObject({
+    status: 'completed',
+    endedBy: 'callback',
+    outcome: { response: RESULT },
+  });
+  expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: RESULT }]);
+  expect(runs).toBe(1);
+});
+
+test('late and doubled callbacks get the outcome that counts [job.callback]', async () => {
+  const { jobs } = environment.client;
+  const turn = await startJobTurn(environment, 'report');
+  const { jobId } = await turn.job('parked');
+  const results = [{ n: 1 }, { n: 2 }, { n: 3 }];
+  const answers = await Promise.all(results.map((result) => jobs.complete(jobId, { result })));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual(['ended', 'known', 'known']);
+  await turn.result;
+  const [counted] = await responsesOf(environment, turn.names);
+  for (const { outcome } of answers) expect(outcome).toEqual({ response: counted?.response, failed: false });
+  const known = { outcome: { response: counted?.response }, job: 'completed' };
+  expect(await jobs.fail(jobId, { error: 'too late' })).toMatchObject({ status: 'known', ...known });
+  expect(await jobs.complete(jobId, { result: counted?.response })).toMatchObject({
+    status: 'duplicate',
+    ...known,
+  });
+  expect(await jobs.progress(jobId, { value: 1 })).toMatchObject({ status: 'refused', job: 'completed' });
+  expect(await jobs.cancel(jobId)).toMatchObject({ status: 'known', ...known });
+  expect(told).toEqual([]);
+});
+
+test('a failed job is an error that the model is told [job.park]', async () => {
+  const turn = await startJobTurn(environment, 'report');
+  const { jobId } = await turn.job('parked');
+  await environment.client.jobs.fail(jobId, { error: 'no such month' });
+  expect(await turn.result).toMatchObject({ status: 'completed' });
   expect(await responsesOf(environment, turn.names)).toMatchObject([
-    { name: 'report', response: { url: 'https://reports.example.com/7' } },
+    { response: { error: 'no such month' } },
   ]);
+});
+
+test('a tool that fails parks nothing, and whoever comes later is told so [job.park]', async () => {
+  tools.execute = () => {
+    runs += 1;
+    throw new Error('the service is down');
+  };
+  const turn = await startJobTurn(environment, 'report');
+  await turn.result;
+  expect(runs).toBe(2);
+  const error = "Error in tool 'report': the service is down";
+  const [response] = await responsesOf(environment, turn.names);
+  expect(response).toMatchObject({ response: { error } });
+  const job = await turn.job('started', 'failed');
+  expect(job).toMatchObject({ endedBy: 'tool', outcome: { response: { error }, failed: true } });
+  expect(await environment.client.jobs.complete(job.jobId, { result: RESULT })).toMatchObject({
+    status: 'known',
+  });
+});
+
+test('with pauseOnReturn the turn waits though there is a value, which people see [job.pause]', async () => {
+  tools.execute = () => ({ status: 'ordered' });
+  const turn = await startJobTurn(environment, 'waits');
+  const job = await turn.job('parked');
+  expect(job).toMatchObject({ intermediate: { status: 'ordered' } });
+  expect(await responsesOf(environment, turn.names)).toEqual([]);
+  await environment.client.jobs.complete(job.jobId, { result: 7 });
+  await turn.result;
+  expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: { result: 7 } }]);
+});
+
+test('calls of one step wait side by side, and one of a later step waits as the first did [job.sequence]', async () => {
+  const { gemini, client } = environment;
+  const turn = await startJobTurn(environment, 'report', {
+    steps: [
+      [
+        { name: 'report', args: { month: 1 } },
+        { name: 'waits', args: { month: 2 } },
+      ],
+      [{ name: 'report', args: { month: 3 } }],
+    ],
+  });
+  const both = await vi.waitFor(async () => {
+    const found = (await client.jobs.list(turn.names)).filter(({ mode }) => mode === 'parked');
+    expect(found).toHaveLength(2);
+    return found;
+  });
+  for (const { jobId } of both.toReversed()) await client.jobs.complete(jobId, { result: { jobId } });
+  const third = await vi.waitFor(async () => {
+    const [found] = await client.jobs.list(turn.names);
+    expect(found).toMatchObject({ mode: 'parked' });
+    return found;
+  });
+  await client.jobs.complete(third?.jobId ?? '', { result: { last: true } });
+  expect(await turn.result).toMatchObject({ status: 'completed', text: 'done' });
+  const responses = (await responsesOf(environment, turn.names)).map(({ response }) => response);
+  expect(responses).toHaveLength(3);
+  expect(responses).toEqual(expect.arrayContaining(both.map(({ jobId }) => ({ jobId }))));
+  expect(responses.at(-1)).toEqual({ last: true });
+  expect(gemini.requests).toHaveLength(3);
+  expect(runs).toBe(3);
+}, 60_000);
+
+test('what its tool has written before it parked is kept with the outcome [job.park]', async () => {
+  tools.execute = (_args, { state }) => void state.set('ticket', 'T-7');
+  const turn = await startJobTurn(environment, 'report');
+  const { jobId } = await turn.job('parked');
+  await environment.client.jobs.complete(jobId, { result: RESULT });
+  await turn.result;
+  const session = await environment.client.sessions.get(turn.names);
+  expect(session?.state).toMatchObject({ ticket: 'T-7' });
+});
+
+test('cancelling a call ends its job and tells whoever does it, once [job.cancel]', async () => {
+  const turn = await startJobTurn(environment, 'report');
+  const { jobId, callKey } = await turn.job('parked');
+  await environment.client.cancelCall(turn.names, { callKey, reason: 'not wanted' });
+  expect(await turn.result).toMatchObject({ status: 'completed', text: 'done' });
+  const job = await turn.job('parked', 'cancelled');
+  expect(job.outcome?.failed).toBe(true);
+  const [response] = await responsesOf(environment, turn.names);
+  expect(response?.response).toEqual(job.outcome?.response);
+  expect(String(response?.response?.error)).toContain('not wanted');
+  expect(told).toEqual([`cancelled ${jobId}`]);
+});
+
+test('interrupting its turn ends a job and tells whoever does it [job.cancel]', async () => {
+  const turn = await startJobTurn(environment, 'report');
+  const { jobId } = await turn.job('parked');
+  await environment.client.interrupt(turn.names);
+  expect(await turn.result).toMatchObject({ status: 'interrupted' });
+  await turn.job('parked', 'cancelled');
+  expect(told).toEqual([`cancelled ${jobId}`]);
+});
+
+test('an operator cancels a job: its turn goes on, its tool is told once [job.cancel]', async () => {
+  const turn = await startJobTurn(environment, 'report');
+  const { jobId } = await turn.job('parked');
+  const { jobs } = environment.client;
+  const answers = await Promise.all([
+    jobs.cancel(jobId, { reason: 'too dear' }),
+    jobs.cancel(jobId, { reason: 'too dear' }),
+  ]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual(['duplicate', 'ended']);
+  expect(await turn.result).toMatchObject({ status: 'completed' });
+  expect(told).toEqual([`cancelled ${jobId}`]);
+  const [response] = await responsesOf(environment, turn.names);
+  expect(response?.response).toEqual(answers[0]?.outcome?.response);
+});
+
+test('a hook that fails is asked again, as often as its tool would be, and logged [job.cancel]', async () => {
+  tools.cancel = () => {
+    told.push('asked');
+    throw new Error('nobody listens');
+  };
+  const turn = await startJobTurn(environment, 'report');
+  const { jobId } = await turn.job('parked');
+  await environment.client.jobs.cancel(jobId);
+  expect(await turn.result).toMatchObject({ status: 'completed' });
+  expect(told).toEqual(['asked', 'asked']);
+  expect(warnings).toContain('cancel of tool report failed');
+});
+
+test('a job out of time ends with what its tool says, and whoever does it is told [job.timeouts]', async () => {
+  const turn = await startJobTurn(environment, 'ends');
+  const job = await turn.job('parked');
+  expect(job.until - job.since).toBe(2 * 86_400_000);
+  await expect.poll(turn.status).toMatchObject({ status: 'waiting_job' });
+  const handle = environment.temporal.workflow.getHandle(turn.workflowId);
+  await handle.executeUpdate(EXPIRE_JOB, { args: [{ v: 1, jobId: job.jobId }] });
+  expect(await turn.result).toMatchObject({ status: 'completed' });
+  expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: { partial: true } }]);
+  expect(await turn.job('parked', 'timed_out')).toMatchObject({ endedBy: 'timeout' });
+  expect(told).toEqual([`cancelled ${job.jobId}`]);
+});
+
+test('a job out of time of a tool that says nothing is an error that names the time [job.timeouts]', async () => {
+  const turn = await startJobTurn(environment, 'report');
+  const { jobId } = await turn.job('parked');
+  await expect.poll(turn.status).toMatchObject({ status: 'waiting_job' });
+  const handle = environment.temporal.workflow.getHandle(turn.workflowId);
+  await handle.executeUpdate(EXPIRE_JOB, { args: [{ v: 1, jobId }] });
+  await turn.result;
+  const [response] = await responsesOf(environment, turn.names);
+  expect(response?.response).toEqual({
+    error: "Error in tool 'report': its job had no outcome within 168 h (its deadline)",
+  });
 });

@@ -5,6 +5,7 @@ import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { JobRow } from '../../src/store/store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
@@ -57,39 +58,39 @@ export interface JobTurn {
   status(): Promise<TurnStatus | undefined>;
 }
 
-/** Keys that tokens of jobs are signed with, new for each test file. */
-export function someKeys(): string {
-  return `k1:${randomBytes(32).toString('base64')}`;
-}
-
 /** An environment in which turns call long-running tools. */
 export async function openJobEnvironment(
-  tools: readonly LongRunningFunctionTool[],
+  tools: readonly BaseTool[],
   options: TurnEnvironmentOptions = {},
 ): Promise<TurnEnvironment> {
+  // Of worker and client alike: tokens of jobs are signed with them.
+  process.env.HOLDFAST_CREDENTIAL_KEYS ??= `k1:${randomBytes(32).toString('base64')}`;
   const agent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [...tools] });
   return await openTurnEnvironment({
     agents: [agent],
     ...options,
     workerOptions: {
       publicUrl: 'https://agents.example.com',
-      credentialKeys: someKeys(),
       ...options.workerOptions,
     },
   });
 }
 
-/** Starts a turn whose model calls the tool once, then answers. */
+/** Starts a turn whose model calls the tool once, or what the steps say, then answers. */
 export async function startJobTurn(
   environment: TurnEnvironment,
   tool: string,
   {
     args = {},
-    calls = [{ name: tool, args }],
-  }: { args?: Record<string, unknown>; calls?: { name: string; args: Record<string, unknown> }[] } = {},
+    steps = [[{ name: tool, args }]],
+    names = { app: 'test', userId: 'ada', sessionId: randomUUID() },
+  }: {
+    args?: Record<string, unknown>;
+    steps?: Parameters<typeof stepCalls>[0];
+    names?: JobTurn['names'];
+  } = {},
 ): Promise<JobTurn> {
-  environment.gemini.reset(stepCalls([calls]));
-  const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  environment.gemini.reset(stepCalls(steps));
   const handle = await environment.client.sendMessage({ ...names, message: 'go' });
   return {
     names,
