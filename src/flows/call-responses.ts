@@ -82,12 +82,14 @@ function isCall({ functionCall }: Part): boolean {
   return functionCall !== undefined;
 }
 
+/** That others follow it is for programs: a model may read it as if they came by themselves, and some providers refuse it. */
 function responseTo({ functionCall }: Part, part: Part): Part {
   const { functionResponse } = part;
   if (functionCall === undefined || functionResponse === undefined) return part;
   const { id, name } = functionCall;
-  if (functionResponse.id === id && functionResponse.name === name) return part;
-  const { id: _other, ...rest } = functionResponse;
+  const isSame = functionResponse.id === id && functionResponse.name === name;
+  if (isSame && functionResponse.willContinue === undefined) return part;
+  const { id: _other, willContinue: _, ...rest } = functionResponse;
   const named = name === undefined ? rest : { ...rest, name };
   return { ...part, functionResponse: id === undefined ? named : { ...named, id } };
 }

@@ -126,11 +126,11 @@ describe('late responses', () => {
     const responsesIn = (contents: readonly Content[]) =>
       contents.flatMap(({ parts = [] }) => parts.filter(({ functionResponse }) => functionResponse));
 
-    test('what its tool returned first is replaced by updates, these by each other, all by the outcome [job.updates]', () => {
+    test('what its tool returned first is replaced by updates, these by each other, all by the outcome; that others follow no model is told [job.updates]', () => {
       const updates = [message(update('a third')), said(text('a third')), message(update('two thirds'))];
-      expect(responsesIn(told())).toEqual([update('ordered')]);
-      expect(responsesIn(told(...updates.slice(0, 1)))).toEqual([update('a third')]);
-      expect(responsesIn(told(...updates))).toEqual([update('two thirds')]);
+      expect(responsesIn(told())).toEqual([response('pay', 'ordered', 'call-1')]);
+      expect(responsesIn(told(...updates.slice(0, 1)))).toEqual([response('pay', 'a third', 'call-1')]);
+      expect(responsesIn(told(...updates))).toEqual([response('pay', 'two thirds', 'call-1')]);
       expect(told(...updates, message(outcome))).toEqual([user(text('pay')), model(pay), user(outcome)]);
     });
 
@@ -162,7 +162,11 @@ describe('late responses', () => {
           const newest = steps.findLast((each) => 'update' in each);
           const expected = steps.some((each) => 'outcome' in each)
             ? outcome
-            : update(newest !== undefined && 'update' in newest ? newest.update : 'ordered');
+            : response(
+                'pay',
+                newest !== undefined && 'update' in newest ? newest.update : 'ordered',
+                'call-1',
+              );
           const contents = told(...said_);
           expect(responsesIn(contents)).toEqual([expected]);
           expect(contents.flatMap(({ parts = [] }) => parts.filter((part) => part.functionCall))).toEqual([
