@@ -3,7 +3,7 @@ import { jobWorkflowIdOf } from '../src/protocol/identity.ts';
 import type { ToolJobStart } from '../src/protocol/job.ts';
 import { RESERVED_PREFIX, TOOL_JOB } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import { isObject, refusal, shapeOf } from './message-arguments.ts';
+import { isObject, isPriority, PRIORITY_TEXT, refusal, shapeOf } from './message-arguments.ts';
 
 const NAMES = [
   'app',
@@ -44,6 +44,8 @@ export function checkedJobStart(given: ToolJobStart, info: WorkflowInfo): ToolJo
   checkTime('schedule.startToClose', start.schedule?.startToClose);
   checkTime('schedule.scheduleToClose', start.schedule?.scheduleToClose);
   checkTime('schedule.heartbeat', start.schedule?.heartbeat);
+  const { priority } = start;
+  if (priority !== undefined && !isPriority(priority)) throw refuse('priority', PRIORITY_TEXT);
   const expected = jobWorkflowIdOf(start.turnWorkflowId, start.callKey);
   if (info.workflowId !== expected) {
     throw refuse('workflowId', `turnWorkflowId and callKey belong to the workflow id ${expected}`);

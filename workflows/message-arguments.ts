@@ -146,12 +146,16 @@ function checkAttestation(attestation: unknown, refuse: Refuse, holds: Holds): v
   throw refuse('attestation', problem);
 }
 
+export const PRIORITY_TEXT = 'expected a whole number from 1, which goes first, to 5, or nothing';
+
+export function isPriority(given: unknown): given is number {
+  return Number.isInteger(given) && Number(given) >= 1 && Number(given) <= 5;
+}
+
 function checkPriority(priority: unknown, refuse: Refuse, holds: Holds): void {
-  if (priority === undefined) return;
-  const isOne = Number.isInteger(priority) && Number(priority) >= 1 && Number(priority) <= 5;
+  if (priority === undefined || isPriority(priority)) return;
   // Runs of earlier releases didn't look at it.
-  if (isOne || !holds(PRIORITY)) return;
-  throw refuse('priority', 'expected a whole number from 1, which goes first, to 5, or nothing');
+  if (holds(PRIORITY)) throw refuse('priority', PRIORITY_TEXT);
 }
 
 function checkStored(stored: StoredMessage | undefined, refuse: Refuse): void {
