@@ -2,6 +2,7 @@ import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow
 import type { AwaitedJob } from '../src/protocol/job.ts';
 import { SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
 import type { PlannedCall, ToolSchedule } from '../src/protocol/step.ts';
+import type { Priority } from './turn-priority.ts';
 
 const HEARTBEAT_TIMEOUT = 10_000;
 
@@ -14,8 +15,9 @@ const MODEL_STEP_TIMEOUT = 24 * 60 * 60 * 1000;
 /** Of the infrastructure's failures; a model's and a tool's own name the next delay themselves. */
 const RETRY = { initialInterval: 1_000, maximumInterval: 30_000, backoffCoefficient: 2 };
 
-export function modelStepOptions(summary: string): ActivityOptions {
+export function modelStepOptions(summary: string, priority: Priority): ActivityOptions {
   return {
+    priority,
     startToCloseTimeout: MODEL_STEP_TIMEOUT,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -25,35 +27,35 @@ export function modelStepOptions(summary: string): ActivityOptions {
 }
 
 /** Callbacks of a call's and of a turn's end run in it, each bounded by the activity itself as a model call is. */
-export function settleStepOptions(summary: string): ActivityOptions {
-  return modelStepOptions(summary);
+export function settleStepOptions(summary: string, priority: Priority): ActivityOptions {
+  return modelStepOptions(summary, priority);
 }
 
-export function keepMessagesOptions(summary: string): ActivityOptions {
-  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+export function keepMessagesOptions(summary: string, priority: Priority): ActivityOptions {
+  return { ...modelStepOptions(summary, priority), startToCloseTimeout: 60_000 };
 }
 
 export function deleteExpiredOptions(summary: string): ActivityOptions {
-  return { ...modelStepOptions(summary), startToCloseTimeout: 60 * 60_000 };
+  return { ...modelStepOptions(summary, {}), startToCloseTimeout: 60 * 60_000 };
 }
 
 /** As the end of a call: its callbacks run in it. */
-export function closeCallOptions(summary: string): ActivityOptions {
-  return modelStepOptions(summary);
+export function closeCallOptions(summary: string, priority: Priority): ActivityOptions {
+  return modelStepOptions(summary, priority);
 }
 
-export function verifyDecisionOptions(summary: string): ActivityOptions {
-  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+export function verifyDecisionOptions(summary: string, priority: Priority): ActivityOptions {
+  return { ...modelStepOptions(summary, priority), startToCloseTimeout: 60_000 };
 }
 
-export function recordEntriesOptions(summary: string): ActivityOptions {
-  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+export function recordEntriesOptions(summary: string, priority: Priority): ActivityOptions {
+  return { ...modelStepOptions(summary, priority), startToCloseTimeout: 60_000 };
 }
 
 /** Nobody waits for it, and news that is a day old is none. */
-export function notifyOptions(summary: string): ActivityOptions {
+export function notifyOptions(summary: string, priority: Priority): ActivityOptions {
   return {
-    ...modelStepOptions(summary),
+    ...modelStepOptions(summary, priority),
     startToCloseTimeout: 5 * 60_000,
     scheduleToCloseTimeout: 24 * 60 * 60_000,
     cancellationType: 'TRY_CANCEL',
@@ -61,8 +63,13 @@ export function notifyOptions(summary: string): ActivityOptions {
 }
 
 /** @param run from 1: a call that asks people runs again behind their answer. */
-export function callOptions(call: PlannedCall, schedule: ToolSchedule, run = 1): ActivityOptions {
+export function callOptions(
+  call: PlannedCall,
+  schedule: ToolSchedule,
+  { priority, run = 1 }: { priority: Priority; run?: number },
+): ActivityOptions {
   return {
+    priority,
     activityId: run === 1 ? call.callKey : `${call.callKey}/${run}`,
     heartbeatTimeout: schedule.heartbeat,
     ...localCallOptions(call, schedule),
@@ -84,8 +91,13 @@ export function localCallOptions({ summary }: PlannedCall, schedule: ToolSchedul
  * One look at a job after another, until its deadline: those that find nothing add nothing to the history. It is cancelled at once, as
  * nobody heartbeats where the outcome comes from elsewhere.
  */
-export function waitOptions(call: CallOfJob, { timeLeft, look }: AwaitedJob): ActivityOptions {
+export function waitOptions(
+  call: CallOfJob,
+  { timeLeft, look }: AwaitedJob,
+  priority: Priority,
+): ActivityOptions {
   return {
+    priority,
     activityId: `${call.callKey}/wait`,
     startToCloseTimeout: look.startToClose,
     scheduleToCloseTimeout: Math.max(timeLeft, 1),
@@ -100,9 +112,10 @@ export function waitOptions(call: CallOfJob, { timeLeft, look }: AwaitedJob): Ac
 export function endJobOptions(
   call: CallOfJob,
   { startToClose, scheduleToClose, heartbeat }: ToolSchedule,
-  { why, detached }: { why: string; detached?: true | undefined },
+  { why, detached, priority }: { why: string; detached?: true | undefined; priority: Priority },
 ): ActivityOptions {
   return {
+    priority,
     activityId: `${call.callKey}/end`,
     heartbeatTimeout: heartbeat,
     startToCloseTimeout: startToClose,
@@ -113,12 +126,12 @@ export function endJobOptions(
   };
 }
 
-export function recordJobOptions(summary: string): ActivityOptions {
-  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+export function recordJobOptions(summary: string, priority: Priority): ActivityOptions {
+  return { ...modelStepOptions(summary, priority), startToCloseTimeout: 60_000 };
 }
 
-export function deliverJobOptions(summary: string): ActivityOptions {
-  return { ...modelStepOptions(summary), startToCloseTimeout: 60_000 };
+export function deliverJobOptions(summary: string, priority: Priority): ActivityOptions {
+  return { ...modelStepOptions(summary, priority), startToCloseTimeout: 60_000 };
 }
 
 type CallOfJob = Pick<PlannedCall, 'callKey' | 'summary'>;

@@ -97,6 +97,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     note: (text) => mailbox.note(text),
   });
   const jobs = new Jobs({
+    ...{ app, userId },
     session: () => latest?.session,
     changed: () => describe(),
     note: (text) => mailbox.note(text),

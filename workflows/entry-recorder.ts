@@ -3,13 +3,19 @@ import type { RecordEntriesInput, RequestEntry } from '../src/protocol/gate.ts';
 import { RECORD_ENTRIES } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { recordEntriesOptions } from './activity-options.ts';
+import { turnPriority, type User } from './turn-priority.ts';
 
 const MOST_AT_ONCE = 100;
 
 /** Puts what happened to requests into the store, in order, where nothing that follows does so anyway. */
 export class EntryRecorder {
+  readonly #user: User;
   #waiting: { session: string; entry: RequestEntry }[] = [];
   #recording = false;
+
+  constructor(user: User) {
+    this.#user = user;
+  }
 
   /** Nothing is on its way to the store. */
   get settled(): boolean {
@@ -40,7 +46,8 @@ export class EntryRecorder {
     const summary =
       entries.length === 1 ? `${first?.kind} · ${first?.requestId}` : `${entries.length} entries of requests`;
     try {
-      await scheduleActivity(RECORD_ENTRIES, [input], recordEntriesOptions(summary));
+      const options = recordEntriesOptions(summary, turnPriority(this.#user));
+      await scheduleActivity(RECORD_ENTRIES, [input], options);
     } catch (error) {
       // Not tried again where trying can't help; the turn is none the worse for it.
       log.warn('entries of requests were not recorded', { error });

@@ -7,6 +7,7 @@ import {
 import type { JobReceipt, RecordJobInput } from '../src/protocol/job.ts';
 import { RECORD_JOB, UNKNOWN_JOB } from '../src/protocol/names.ts';
 import { recordJobOptions } from './activity-options.ts';
+import { turnPriority, type User } from './turn-priority.ts';
 
 export type RecordedJob =
   | { kind: 'receipt'; receipt: JobReceipt }
@@ -15,8 +16,13 @@ export type RecordedJob =
 
 /** Tells the store what messages say of jobs: of one job in their order. */
 export class JobRecorder {
+  readonly #user: User;
   readonly #latest = new Map<string, Promise<RecordedJob>>();
   #under = 0;
+
+  constructor(user: User) {
+    this.#user = user;
+  }
 
   /** Nothing is on its way to the store. */
   get settled(): boolean {
@@ -45,7 +51,7 @@ export class JobRecorder {
   async #record(input: RecordJobInput): Promise<RecordedJob> {
     const said = input.willContinue === true ? 'update of' : 'response to';
     try {
-      const options = recordJobOptions(`${said} ${input.jobId}`);
+      const options = recordJobOptions(`${said} ${input.jobId}`, turnPriority(this.#user));
       return { kind: 'receipt', receipt: await scheduleActivity<JobReceipt>(RECORD_JOB, [input], options) };
     } catch (error) {
       if (!(error instanceof ActivityFailure)) throw error;

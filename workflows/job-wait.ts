@@ -4,10 +4,12 @@ import {
   isCancellation,
   scheduleActivity,
   sleep,
+  TimeoutFailure,
 } from '@temporalio/workflow';
 import type { AwaitedJob, JobEnded, JobErrand } from '../src/protocol/job.ts';
 import type { PlannedCall, ToolCallInput, ToolSchedule } from '../src/protocol/step.ts';
 import { endJobOptions, waitOptions } from './activity-options.ts';
+import type { Priority } from './turn-priority.ts';
 
 /** A call whose tool has returned, and its job. */
 export interface CallWithJob {
@@ -18,12 +20,19 @@ export interface CallWithJob {
   detached?: true;
   /** That of the tool's own run. */
   input: ToolCallInput;
+  priority: Priority;
 }
 
 type EndErrand = Extract<JobErrand, { do: 'end' }>;
 
-/** The server's clock and the workflow's differ by so much at most where a deadline is reached. */
-const NEARLY = 1_000;
+/** Time for a look at the deadline itself, in milliseconds. */
+const GRACE = 2_000;
+
+/** So near its end no other look begins. */
+const NEARLY = 500;
+
+/** A look that was given up this soon is followed by none that would be looked at. */
+const SHORT = 10_000;
 
 /** The wait for the outcome of a job. Whatever ends it, {@link endJob} is what comes next. */
 export class JobWait {
@@ -56,20 +65,38 @@ export class JobWait {
   }
 
   async #wait(): Promise<EndErrand['why']> {
-    const { call, job, detached, input } = this.#of;
-    const errand: JobErrand = { do: 'wait', jobId: job.jobId, ...(detached ? { detached } : {}) };
-    try {
-      await scheduleActivity<JobEnded>(call.tool, [{ ...input, job: errand }], waitOptions(call, job));
-      return 'ended';
-    } catch (error) {
-      if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-      if (error.retryState !== 'TIMEOUT') return 'lost';
+    const { jobId } = this.#of.job;
+    for (;;) {
+      const began = Date.now();
+      try {
+        await this.#look(this.until + GRACE - began);
+        return 'ended';
+      } catch (error) {
+        if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+        if (!isOutOfTime(error)) return 'lost';
+      }
       // The server ends an activity early where its next attempt would come too late; until the deadline somebody may end the job.
-      const left = this.until - Date.now();
-      if (left > NEARLY) await sleep(left, { summary: `deadline of ${job.jobId}` });
-      return 'timeout';
+      const left = this.until + GRACE - Date.now();
+      if (left <= NEARLY) return 'timeout';
+      if (Date.now() - began < SHORT) {
+        await sleep(left, { summary: `deadline of ${jobId}` });
+        return 'timeout';
+      }
     }
   }
+
+  async #look(timeLeft: number): Promise<JobEnded> {
+    const { call, job, detached, input, priority } = this.#of;
+    const errand: JobErrand = { do: 'wait', jobId: job.jobId, ...(detached ? { detached } : {}) };
+    const options = waitOptions(call, { ...job, timeLeft }, priority);
+    return await scheduleActivity<JobEnded>(call.tool, [{ ...input, job: errand }], options);
+  }
+}
+
+function isOutOfTime({ retryState, cause }: ActivityFailure): boolean {
+  return (
+    retryState === 'TIMEOUT' || (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_CLOSE')
+  );
 }
 
 /**
@@ -77,7 +104,7 @@ export class JobWait {
  * being cancelled: whoever does the job is to be told.
  */
 export async function endJob<Result>(
-  { call, schedule, job, detached, input }: CallWithJob,
+  { call, schedule, job, detached, input, priority }: CallWithJob,
   how: Pick<EndErrand, 'why' | 'text'>,
 ): Promise<Result> {
   const errand: EndErrand = { do: 'end', jobId: job.jobId, ...(detached ? { detached } : {}), ...how };
@@ -85,7 +112,7 @@ export async function endJob<Result>(
     scheduleActivity<Result>(
       call.tool,
       [{ ...input, job: errand }],
-      endJobOptions(call, schedule, { ...how, detached }),
+      endJobOptions(call, schedule, { ...how, detached, priority }),
     ),
   );
 }

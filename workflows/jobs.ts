@@ -14,9 +14,10 @@ import { type BookedCall, callKeyOfId, type EndedJobs, JobBook, listed, waitingJ
 import { checkedProgress, newerOf } from './job-progress.ts';
 import { JobRecorder } from './job-recorder.ts';
 import type { JobWait } from './job-wait.ts';
+import type { User } from './turn-priority.ts';
 
 /** The turn whose calls have jobs. */
-export interface JobOwner {
+export interface JobOwner extends User {
   /** The store's id of the session, once it is known. */
   session(): string | undefined;
   /** Something that people see has changed. */
@@ -33,7 +34,7 @@ const NO_CALL = 'its call has ended without a job';
 /** What the jobs of a turn come to, and what messages say of them. */
 export class Jobs {
   readonly #owner: JobOwner;
-  readonly #recorder = new JobRecorder();
+  readonly #recorder: JobRecorder;
   #book = new JobBook({});
   /** What ids of calls begin with that the step under way may plan. */
   #step: string | undefined;
@@ -42,6 +43,7 @@ export class Jobs {
 
   constructor(owner: JobOwner) {
     this.#owner = owner;
+    this.#recorder = new JobRecorder(owner);
   }
 
   get waiting(): WaitingJob[] {

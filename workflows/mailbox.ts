@@ -24,6 +24,7 @@ import { keepMessagesOptions } from './activity-options.ts';
 import { jsonBytes } from './json-bytes.ts';
 import { isObject } from './message-arguments.ts';
 import { arrivalOf, type QueuedMessage } from './queued-message.ts';
+import { turnPriority } from './turn-priority.ts';
 
 /** What a chain carries of its messages. */
 export interface MailboxState {
@@ -299,7 +300,7 @@ export class Mailbox {
       const result = await scheduleActivity<KeepMessagesResult>(
         KEEP_MESSAGES,
         [input],
-        keepMessagesOptions(label),
+        keepMessagesOptions(label, turnPriority({ app, userId })),
       );
       kept = result.messages;
     } catch {

@@ -5,6 +5,7 @@ import { inputOf } from './call-input.ts';
 import { unsettledText } from './call-text.ts';
 import { endJob, JobWait } from './job-wait.ts';
 import type { CallSurroundings, RanCall } from './run-call.ts';
+import { turnPriority } from './turn-priority.ts';
 
 /**
  * Waits for the job of a call whose tool has returned without an outcome, and settles the call. It holds no place of those that
@@ -14,9 +15,10 @@ export async function parkedCall(
   call: PlannedCall,
   schedule: ToolSchedule,
   job: AwaitedJob,
-  { context, observer, jobs, cutOff }: CallSurroundings,
+  { context, turn, observer, jobs, cutOff }: CallSurroundings,
 ): Promise<RanCall> {
-  const waiting = { call, schedule, job, input: inputOf(call, context) };
+  const priority = turnPriority(turn, turn.priority);
+  const waiting = { call, schedule, job, input: inputOf(call, context), priority };
   const wait = new JobWait(waiting);
   jobs.parked(call, job, wait);
   const why = await wait.over();

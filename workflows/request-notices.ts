@@ -4,6 +4,7 @@ import { NOTIFY } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { notifyOptions } from './activity-options.ts';
 import type { PendingRequest } from './request-book.ts';
+import { turnPriority } from './turn-priority.ts';
 
 interface Notice {
   requests: PendingRequest[];
@@ -55,7 +56,7 @@ export class RequestNotices {
     const summary = `${why} · ${requestIds.length === 1 ? requestIds[0] : `${requestIds.length} requests`}`;
     this.#notices.push(notice);
     void scope
-      .run(() => scheduleActivity(NOTIFY, [input], notifyOptions(summary)))
+      .run(() => scheduleActivity(NOTIFY, [input], notifyOptions(summary, turnPriority(this.#names))))
       .catch((error) => {
         if (!isCancellation(error)) log.warn('nobody was told of requests', { requestIds, error });
       })

@@ -21,6 +21,7 @@ import { parkedCall } from './parked-call.ts';
 import type { RequestEnding } from './request-book.ts';
 import type { Requests } from './requests.ts';
 import { startToolJob, type TurnOfCalls } from './start-tool-job.ts';
+import { type Priority, turnPriority } from './turn-priority.ts';
 
 export interface CallObserver {
   started(call: PlannedCall): void;
@@ -58,7 +59,8 @@ export async function runCall(
   schedule: ToolSchedule,
   surroundings: CallSurroundings,
 ): Promise<RanCall> {
-  const { context, lane, observer, requests } = surroundings;
+  const { context, turn, lane, observer, requests } = surroundings;
+  const priority = turnPriority(turn, turn.priority);
   const { callKey, callId, tool, summary } = call;
   let { gate, args } = call;
   let answer: RequestEnding | undefined;
@@ -70,7 +72,7 @@ export async function runCall(
       const isYes = answer.status === 'approved' || answer.status === 'answered';
       if (!isYes && gate.inside !== true) {
         const ending = answer;
-        return await heard(requests, ending, () => closeCall(call, args, ending, context));
+        return await heard(requests, ending, () => closeCall(call, args, ending, { context, priority }));
       }
       if (answer.args !== undefined) args = answer.args;
     }
@@ -80,7 +82,7 @@ export async function runCall(
       lane.run(schedule.exclusive === true, async () => {
         observer.started(call);
         try {
-          return await attempt(given, schedule, context, run, answered);
+          return await attempt(given, schedule, { context, priority, run }, answered);
         } finally {
           observer.ended(call);
         }
@@ -115,8 +117,7 @@ async function heard<Result extends object>(
 async function attempt(
   call: PlannedCall,
   schedule: ToolSchedule,
-  context: CallContext,
-  run: number,
+  { context, priority, run }: { context: CallContext; priority: Priority; run: number },
   answer: RequestEnding | undefined,
 ): Promise<ToolCallResult | { error: string }> {
   const input: ToolCallInput = {
@@ -128,7 +129,11 @@ async function attempt(
   try {
     return schedule.local
       ? await scheduleLocalActivity<ToolCallResult>(call.tool, [input], localCallOptions(told, schedule))
-      : await scheduleActivity<ToolCallResult>(call.tool, [input], callOptions(told, schedule, run));
+      : await scheduleActivity<ToolCallResult>(
+          call.tool,
+          [input],
+          callOptions(told, schedule, { priority, run }),
+        );
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return { error: unsettledText(error, call) };
@@ -139,7 +144,7 @@ async function closeCall(
   call: PlannedCall,
   args: PlannedCall['args'],
   { status, reason, answered, people }: RequestEnding,
-  context: CallContext,
+  { context, priority }: { context: CallContext; priority: Priority },
 ): Promise<RanCall> {
   const why = status === 'expired' ? 'expired' : 'rejected';
   const input: CloseCallInput = {
@@ -151,7 +156,8 @@ async function closeCall(
   };
   try {
     const summary = `${call.tool} · ${why}${byText(people)}`;
-    const result = await scheduleActivity<ToolCallResult>(CLOSE_CALL, [input], closeCallOptions(summary));
+    const options = closeCallOptions(summary, priority);
+    const result = await scheduleActivity<ToolCallResult>(CLOSE_CALL, [input], options);
     return { skipSummarization: 'skipSummarization' in result && result.skipSummarization === true };
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;

@@ -26,6 +26,7 @@ import type {
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { modelStepOptions, settleStepOptions } from './activity-options.ts';
 import type { EarlyEnd } from './steering.ts';
+import { turnPriority } from './turn-priority.ts';
 import type { InvocationState } from './turn-state.ts';
 
 const END_IN_FIRST_STEP = 'end-in-first-step';
@@ -51,7 +52,7 @@ export async function askModel(
   const outcome = await scheduleActivity<StepOutcome | StepBehind>(
     CALL_MODEL,
     [input],
-    modelStepOptions(stepSummary(state)),
+    modelStepOptions(stepSummary(state), turnPriority(start, state.priority)),
   );
   if (outcome.kind === 'behind') return outcome;
   state.step = state.asked;
@@ -139,6 +140,7 @@ async function settle(
     [input],
     settleStepOptions(
       `${state.agent ?? 'agent'} · ${ending ? `${ending.status} at step` : 'step'} ${state.asked}`,
+      turnPriority(start, state.priority),
     ),
   );
   state.seq = settled.seq;

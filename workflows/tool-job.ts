@@ -25,6 +25,7 @@ import { jobFailure } from './job-book.ts';
 import { handleJobs } from './job-handlers.ts';
 import { checkedProgress, newerOf } from './job-progress.ts';
 import { endJob, JobWait } from './job-wait.ts';
+import { turnPriority } from './turn-priority.ts';
 
 const CANCELLED = 'cancelled: its workflow was cancelled';
 
@@ -40,6 +41,7 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
     job,
     detached: true,
     input: inputOf(start, start),
+    priority: turnPriority(start, start.priority),
   } as const;
   const wait = new JobWait(waiting);
   let isWaiting = true;
@@ -102,8 +104,9 @@ async function deliver(start: ToolJobStart): Promise<DeliveredJob> {
     ...{ app, userId, sessionId, session, turnWorkflowId, callKey },
     jobId: job.jobId,
   };
+  const options = deliverJobOptions(`${tool} · told to its session`, turnPriority(start, start.priority));
   return await CancellationScope.nonCancellable(() =>
-    scheduleActivity<DeliveredJob>(DELIVER_JOB, [input], deliverJobOptions(`${tool} · told to its session`)),
+    scheduleActivity<DeliveredJob>(DELIVER_JOB, [input], options),
   );
 }
 

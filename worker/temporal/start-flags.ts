@@ -14,12 +14,16 @@ export const REQUIRED_FLAGS = [
   'ui-port',
 ] as const;
 
-/** The development server polls its queues, and lets a workflow id be used again, far slower than a turn needs. */
+/**
+ * The development server polls its queues, and lets a workflow id be used again, far slower than a turn needs; users' fair shares
+ * of the workers are off by default.
+ */
 const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=2000',
   'history.timerProcessorMaxPollRPS=2000',
   'history.visibilityProcessorMaxPollRPS=2000',
   'history.workflowIdReuseMinimalInterval="1ms"',
+  'matching.enableFairness=true',
   'frontend.enableServerVersionCheck=false',
 ];
 
