@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { HoldfastClient, TurnHandle } from '../../src/client/index.ts';
+import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { type Content, LlmAgent, LongRunningFunctionTool } from '../../src/index.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
@@ -19,6 +20,8 @@ export interface Order {
  */
 export interface JobDesk {
   env: TestEnvironment;
+  /** What tokens are signed with. */
+  keys: CredentialKeys;
   agent: LlmAgent;
   /** The order of a thing, once the tool has given it. */
   order(thing: string): Promise<Order>;
@@ -38,6 +41,7 @@ const THINGS = z.object({ thing: z.string(), kind: z.enum(['park', 'tell', 'earl
 export async function openJobDesk(): Promise<JobDesk> {
   const orders = new Map<string, PromiseWithResolvers<Order>>();
   const cancelled: string[] = [];
+  const keys = credentialKeysOf({ desk: randomBytes(32).toString('base64') });
   const orderOf = (thing: string) => {
     const known = orders.get(thing) ?? Promise.withResolvers<Order>();
     orders.set(thing, known);
@@ -60,6 +64,7 @@ export async function openJobDesk(): Promise<JobDesk> {
   const agent = new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [tool] });
   const env = await createTestEnvironment({
     agents: [agent],
+    worker: { credentialKeys: keys },
     script: ({ contents = [] }) => {
       const parts = contents.at(-1)?.parts ?? [];
       const told = parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []);
@@ -71,6 +76,7 @@ export async function openJobDesk(): Promise<JobDesk> {
   return {
     env,
     agent,
+    keys,
     cancelled,
     order: (thing) => orderOf(thing).promise,
     async begin(message, names = { app: 'test', userId: 'ada', sessionId: randomUUID() }) {
