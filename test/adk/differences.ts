@@ -16,6 +16,33 @@ export const NO_OUTPUT =
   'Calls and responses are no output; ADK 2.0.0 sets `outputKey` to an empty text with those of long-running tools, and ' +
   'of tools that skip the summary.';
 
+/** Of responses to long-running calls. */
+export const CONTINUES: Difference = {
+  because:
+    'What a long-running tool returns first is marked in its event as a response that others follow (`willContinue`); ADK 2.0.0 ' +
+    'leaves that to whoever reads it.',
+  adk: continuing,
+};
+
+/** Responses behind the calls that an event lists as long-running say that others follow. */
+export function continuing(came: Came): Came {
+  const isLong = (events: readonly ComparableEvent[], id: string | undefined) =>
+    id !== undefined && events.some(({ longRunningToolIds = [] }) => longRunningToolIds.includes(id));
+  const events = came.events.map((turn) =>
+    turn.map((event) => {
+      const { content } = event;
+      if (content?.parts === undefined) return event;
+      const parts = content.parts.map((part) => {
+        const { functionResponse } = part;
+        if (functionResponse === undefined || !isLong(turn, functionResponse.id)) return part;
+        return { ...part, functionResponse: { ...functionResponse, willContinue: true } };
+      });
+      return { ...event, content: { ...content, parts } };
+    }),
+  );
+  return { ...came, events };
+}
+
 /** ADK's outcome with another text in its JSON, whose keys are in order. */
 export function replaced(came: Came, found: string, by: string): Came {
   const json = JSON.stringify(came, sortedKeys);
@@ -66,6 +93,11 @@ export function mergedContents(given: readonly Content[]): Content[] {
     else contents.splice(-1, 1, { ...content, parts: [...(before.parts ?? []), ...(content.parts ?? [])] });
   }
   return contents;
+}
+
+/** Without what {@link CONTINUES} is about, wherever it was told. */
+export function withoutContinuing(came: Came): Came {
+  return JSON.parse(JSON.stringify(came, (key, value) => (key === 'willContinue' ? undefined : value)));
 }
 
 /** Errors of models that nobody knows. */

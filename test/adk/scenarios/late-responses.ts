@@ -1,7 +1,16 @@
 import { type Content, type Event, getFunctionCalls } from '../../../src/index.ts';
 import { agentOf, askWeather, toolOf, weatherOf } from '../cast.ts';
-import { endedBy, KEPT, MERGED, merged, NO_OUTPUT, replaced } from '../differences.ts';
-import type { Scenario } from '../scenario.ts';
+import {
+  CONTINUES,
+  continuing,
+  endedBy,
+  KEPT,
+  merged,
+  NO_OUTPUT,
+  replaced,
+  withEvents,
+} from '../differences.ts';
+import type { Difference, Scenario } from '../scenario.ts';
 import { calls, parts, text } from '../scripted-llm.ts';
 
 /** A message that answers the latest call of a tool. */
@@ -16,9 +25,10 @@ const answering =
     return { role: 'user', parts: [...responses, ...more] };
   };
 
-const NO_RESULT =
-  "Error in tool 'approve': a long-running tool must return a first result, such as an id to ask by, and this one " +
-  'returned nothing: a result that comes later is not waited for in this release';
+const CONTINUES_MERGED: Difference = {
+  because: CONTINUES.because,
+  adk: (came) => merged(continuing(came)),
+};
 
 const APPROVED = '{"functionResponse":{"name":"approve","response":{"status":"approved"}}}';
 
@@ -53,7 +63,8 @@ export const LATE_RESPONSES: readonly Scenario[] = [
     ],
     differs: {
       because: NO_OUTPUT,
-      adk: (came) => merged(replaced(came, '"actions":{"stateDelta":{"said":""}}', '"actions":{}')),
+      adk: (came) =>
+        merged(continuing(replaced(came, '"actions":{"stateDelta":{"said":""}}', '"actions":{}'))),
     },
   },
   {
@@ -76,7 +87,7 @@ export const LATE_RESPONSES: readonly Scenario[] = [
       }),
     }),
     turns: ['pay', 'chat', 'weather?', { message: answering({ approve: { status: 'approved' } }) }, 'thanks'],
-    differs: MERGED,
+    differs: CONTINUES_MERGED,
   },
   {
     name: 'several calls, one of them late',
@@ -95,7 +106,7 @@ export const LATE_RESPONSES: readonly Scenario[] = [
       }),
     }),
     turns: ['pay', { message: answering({ approve: { status: 'approved' } }) }, 'thanks'],
-    differs: MERGED,
+    differs: CONTINUES_MERGED,
   },
   {
     name: 'a long-running tool without a result',
@@ -108,13 +119,13 @@ export const LATE_RESPONSES: readonly Scenario[] = [
     turns: ['pay', { message: answering({ approve: { status: 'approved' } }) }],
     differs: {
       because:
-        'A long-running tool must return a first result in this release; in ADK 2.0.0 the turn ends without one.',
-      plays: {
-        build: (library, model, name) => ({
-          agent: agentOf(library, name, model, {
-            tools: [toolOf(library, 'approve', () => ({ error: NO_RESULT }), { isLongRunning: true })],
-          }),
-        }),
+        'A long-running tool that returns nothing has its turn wait, and what ends its job is an event of that turn; in ADK 2.0.0 the ' +
+        'turn ends, and a message of the user goes on.',
+      adk: (came) => {
+        const [asked, answer] = came.messages;
+        if (asked === undefined || answer === undefined) throw new Error('ADK has stored no answer');
+        const author = came.events[0]?.[0]?.author;
+        return withEvents({ ...came, messages: [asked] }, (events) => [{ ...answer, author }, ...events]);
       },
     },
   },
@@ -144,7 +155,7 @@ export const LATE_RESPONSES: readonly Scenario[] = [
       { message: answering({ approve: { status: 'approved' } }, { text: 'I said yes.' }) },
       'thanks',
     ],
-    differs: MERGED,
+    differs: CONTINUES_MERGED,
   },
   {
     name: 'words beside an answer that a later one replaces',
@@ -163,7 +174,8 @@ export const LATE_RESPONSES: readonly Scenario[] = [
     differs: {
       because:
         'Words beside an answer to a call stay when a later answer takes its place; ADK 2.0.0 loses them.',
-      adk: (came) => replaced(merged(came), `${APPROVED}]`, `${APPROVED},{"text":"I said maybe."}]`),
+      adk: (came) =>
+        continuing(replaced(merged(came), `${APPROVED}]`, `${APPROVED},{"text":"I said maybe."}]`)),
     },
   },
   {
