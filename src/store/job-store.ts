@@ -1,3 +1,4 @@
+import type { Carried } from '../protocol/carried.ts';
 import type { JobEnder, JobProgress, JobStatus } from '../protocol/job.ts';
 import type { SessionNames } from './session-names.ts';
 
@@ -38,6 +39,8 @@ export interface JobOutcome {
 /** A job by now. Times in milliseconds since the epoch. */
 export interface JobRow extends Omit<NewJob, 'address' | 'deadline'>, SessionNames {
   invocationId: string;
+  /** Of one that is looked for by its id: as the call was planned with, a reference where they are sensitive or large. */
+  args?: Carried<Record<string, unknown>>;
   /** Absent where a caller came before its call. */
   address?: JobAddress;
   status: JobStatus;

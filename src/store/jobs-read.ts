@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import type { Carried } from '../protocol/carried.ts';
 import type { JobStatus } from '../protocol/job.ts';
 import type { Database } from './database.ts';
 import { jobRow } from './job-row.ts';
@@ -11,15 +13,25 @@ const MOST_ROWS = 1_000;
 
 const RUNNING: readonly JobStatus[] = ['running'];
 
+/** The step's key is the call's without its place. */
+const PLANNED_ARGUMENTS = sql<Carried<Record<string, unknown>> | null>`(
+  select c.value -> 'args' from holdfast.ledger l cross join lateral json_array_elements(l.outcome -> 'calls') c
+  where l.session_id = j.session_id and l.key = regexp_replace(j.call_key, '\\.[0-9]+$', '')
+    and c.value ->> 'callKey' = j.call_key)`;
+
 const DELIVERY = 'select holdfast.job_delivery_1($1, $2) as delivery';
 
 type Delivery = Awaited<ReturnType<JobStore['jobDelivery']>>;
 
 export async function findJob(database: Database, jobId: string): Promise<JobRow | undefined> {
   const [row] = await database.read(
-    jobsOf(database).where('j.job_id', '=', storableText(jobId)).limit(1).compile(),
+    jobsOf(database)
+      .select(PLANNED_ARGUMENTS.as('args'))
+      .where('j.job_id', '=', storableText(jobId))
+      .limit(1)
+      .compile(),
   );
-  return row && namedRow(row);
+  return row && { ...namedRow(row), ...(row.args === null ? {} : { args: row.args }) };
 }
 
 /** @throws TypeError where `limit` is no whole number */

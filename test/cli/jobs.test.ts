@@ -71,6 +71,7 @@ describe('a turn that waits for a job', () => {
       ),
     );
     const shown = await command('jobs', 'show', job.callKey);
+    expect(shown.stdout).toMatch(/arguments +what: "shed"\n/);
     expect(shown.stdout).toMatch(/mode +parked: its turn waits for it/);
     expect(shown.stdout).toMatch(/Temporal +http:\S+\/workflows\/yard%2Fuser%2Fshed\/\S+\/history/);
     expect(shown.stdout).toContain(`npx holdfast jobs complete ${job.jobId} --result JSON --folder `);
@@ -90,6 +91,18 @@ describe('a turn that waits for a job', () => {
     expect(ended.stdout).toMatch(/ended +.*, by an operator/);
     expect(await jobsOf('shed')).toEqual([]);
     expect(await jobsOf('shed', '--status', 'completed')).toMatchObject([{ jobId: job.jobId }]);
+  });
+
+  test('has sensitive arguments, which are not shown [job.park]', async () => {
+    const left = await holdfast(runArgs('hidden', 'hide treasure', '--no-wait'), { cwd: work, env });
+    expect(left).toMatchObject({ code: 3 });
+    const [job] = await jobsOf('hidden');
+    const shown = await command('jobs', 'show', job?.jobId ?? '');
+    expect(shown.stdout).toMatch(/arguments +\(sensitive\)\n/);
+    const asJson = await command('jobs', 'show', job?.jobId ?? '', '--json');
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ jobId: job?.jobId, args: { ref: { digest: '' } } });
+    expect([shown.stdout, asJson.stdout].join()).not.toContain('treasure');
+    await command('jobs', 'cancel', job?.jobId ?? '');
   });
 
   test('is left with 3 by --no-wait; its tool hears of a cancellation with the next worker [run.noWait] [job.cancel]', async () => {

@@ -40,7 +40,7 @@ export async function namedJob(
   const fitting = running.filter(({ callKey, callId }) => callKey === argument || callId === argument);
   const [row, ...others] = fitting;
   if (row === undefined) throw await unknownJob(argument, filter, jobs);
-  if (others.length === 0) return row;
+  if (others.length === 0) return (await jobs.get(row.jobId)) ?? row;
   throw new CliError(
     `several jobs of calls with this id go on: name one of ${fitting.map(({ jobId }) => jobId).join(', ')}`,
     2,

@@ -1,6 +1,8 @@
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { JobRow } from '../../store/store.ts';
+import { argumentLines } from '../approvals/shown-arguments.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectedSessions, type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { jobLines } from './job-text.ts';
@@ -23,7 +25,7 @@ export async function showJob(
     const row = await withProgress(output, 'reading the job', namedJob(argument, options, connected.jobs));
     if (options.json) return output.json(row);
     const temporal = await temporalPages(row, connected);
-    const [head = '', ...lines] = jobLines(row, { temporal, args: [] });
+    const [head = '', ...lines] = jobLines(row, { temporal, args: argumentsOf(row) });
     output.line(output.paint('bold', head));
     for (const line of lines) output.line(line);
     if (row.status !== 'running') return;
@@ -32,6 +34,12 @@ export async function showJob(
   } finally {
     await connected.close();
   }
+}
+
+/** Those that are sensitive stay in the store. */
+function argumentsOf({ args }: JobRow): string[] {
+  if (args === undefined) return [];
+  return 'value' in args ? argumentLines(args.value, false) : [visibleExcerpt(args.ref.gist, 200)];
 }
 
 /** The workflow that waits, where one does, and the session's turns. */

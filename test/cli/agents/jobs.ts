@@ -33,14 +33,22 @@ const order = new LongRunningFunctionTool({
   cancel: ({ args }) => note(`withdraw ${args.what}`),
 });
 
+const hide = new LongRunningFunctionTool({
+  name: 'hide',
+  description: 'Hides something, nobody is to know what.',
+  parameters,
+  sensitive: ['what'],
+  execute: () => undefined,
+});
+
 export const app = new App({
   name: 'yard',
-  rootAgent: new LlmAgent({ name: 'keeper', model: 'gemini-2.5-flash', tools: [build, order] }),
+  rootAgent: new LlmAgent({ name: 'keeper', model: 'gemini-2.5-flash', tools: [build, order, hide] }),
 });
 
 export const geminiScript: GeminiScript = (_request, { functionResponses, userText }) => {
   const [first] = functionResponses;
   if (first !== undefined) return text(`It came to ${JSON.stringify(first.response)}.`);
-  const [, tool = '', what = ''] = /^(build|order) (.+)$/.exec(userText) ?? [];
+  const [, tool = '', what = ''] = /^(build|order|hide) (.+)$/.exec(userText) ?? [];
   return tool === '' ? text('Say build or order.') : call(tool, { what });
 };
