@@ -357,12 +357,12 @@ describe('over HTTP', () => {
   });
 
   test('what was answered is what the document says, for every route but the errors’ [gateway.document]', () => {
-    // What waits for people is shown where people answer: approvals.test.ts and replies.test.ts of the client.
-    const ofPeople = ({ tags = [] }: { tags?: string[] }) =>
-      tags.includes('Approvals') || tags.includes('Credentials');
+    // What waits for people is shown where people answer: approvals.test.ts and replies.test.ts of the client. Jobs: jobs.test.ts.
+    const shownElsewhere = ({ tags = [] }: { tags?: string[] }) =>
+      ['Approvals', 'Credentials', 'Jobs'].some((tag) => tags.includes(tag));
     const operations = Object.values(check.document.paths)
       .flatMap((methods) => Object.values(methods))
-      .filter((operation) => !ofPeople(operation));
+      .filter((operation) => !shownElsewhere(operation));
     const answered = operations.filter(({ operationId }) =>
       [...check.seen].some((each) => each.startsWith(`${operationId} 2`)),
     );

@@ -82,9 +82,11 @@ export class Runner implements AsyncDisposable {
    * The turn is durable. `abortSignal` interrupts it; to break out of the loop doesn't, where ADK would abandon it: the turn goes
    * on, and its events are in the session. While another turn of the session runs, this one waits.
    *
-   * Of a turn that waits for people, and for nothing else, the events end behind its requests. A message of function responses that
-   * answer them goes on with it, by a runner of the same agent, and yields what comes after. Any other message is kept behind it, and
-   * yields nothing: it is answered once the turn has its answers, and its events are in the session.
+   * Of a turn that waits for people, or for jobs of long-running calls, the events end behind its requests and calls once nothing else
+   * of it runs. A message of function responses that answer them goes on with it, by a runner of the same agent, and yields what comes
+   * after; one with `willContinue` is an update, after which it still waits. Any other message is kept behind it, and yields nothing:
+   * it is answered once the turn has its answers, and its events are in the session. A job may end by itself as well: what comes then
+   * is in the session, too.
    *
    * @throws SessionNotFound `Session not found: …`
    * @throws InvalidTurn for a message without parts, with a call that only the framework makes, or that can't be sent.
