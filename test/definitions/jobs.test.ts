@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { awaitedJob } from '../../src/flows/awaited-job.ts';
 import { planCalls } from '../../src/flows/plan-calls.ts';
