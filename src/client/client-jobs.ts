@@ -115,7 +115,7 @@ export class ClientJobs implements Jobs {
 }
 
 /** What the service that does a job may know of it. */
-export function ownJob({ jobId, status, progress, outcome }: OwnJob): OwnJob {
+function ownJob({ jobId, status, progress, outcome }: OwnJob): OwnJob {
   return {
     jobId,
     status,

@@ -1,12 +1,10 @@
+import { MOST_RESULT_BYTES } from '../client/check-job.ts';
 import { JobNotFound } from '../client/job-errors.ts';
 import type { Permission } from './access.ts';
 import type { GatewayContext, GatewayMiddleware, RouteSetting } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
 import { accessRequestOf, authenticated, demand } from './screen.ts';
 import { takeBody } from './take-body.ts';
-
-/** Bytes of a job's body, at most. */
-const MOST_BYTES = 10 * 1024 * 1024;
 
 const SECURITY: Record<string, string[]>[] = [{ token: [] }, { jobToken: [] }];
 
@@ -18,9 +16,9 @@ const TOKEN = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
  * own token, which opens this job and nothing else.
  */
 export function ownOrGuarded(setting: RouteSetting, permission: Permission) {
-  const { bodyLimit = MOST_BYTES } = setting.options;
+  const { bodyLimit = MOST_RESULT_BYTES } = setting.options;
   return {
-    middleware: [ownOrPermitted(setting, permission), takeBody(Math.min(MOST_BYTES, bodyLimit))],
+    middleware: [ownOrPermitted(setting, permission), takeBody(Math.min(MOST_RESULT_BYTES, bodyLimit))],
     security: SECURITY,
     'x-holdfast-permission': permission,
   };
