@@ -57,7 +57,7 @@ async function firstInput(site: Site): Promise<StepInput> {
   const isMarked = given.message === undefined && customMetadata !== undefined;
   if (identity === undefined || (!isHeard && !isMarked)) return given;
   const { fence, mayGiveWay = false } = input;
-  const { messageDigest } = given;
+  const { message: sent, messageDigest } = given;
   const peeked = await store.peekStep({
     identity,
     invocationId,
@@ -66,15 +66,21 @@ async function firstInput(site: Site): Promise<StepInput> {
     fence,
     mayGiveWay,
     ...(messageDigest === undefined ? {} : { messageDigest }),
+    ...(sent === undefined ? {} : { message: sent }),
   });
   // Plugins see it when its turn comes.
   if (peeked.behind !== undefined) return { behind: peeked.behind };
   // A retry has its message already.
   if (peeked.begun) return given;
-  const original = given.message === undefined ? waiting(input, peeked, customMetadata) : given;
+  const original = sent === undefined ? waiting(input, peeked, customMetadata) : asHeard(given, sent, peeked);
   const { message } = original;
   if (!isHeard || message?.content === undefined) return original;
   return { ...original, message: await heardMessage(site, peeked, message, message.content) };
+}
+
+/** What it says of jobs that have ended otherwise is what they came to. */
+function asHeard(given: StepInput, sent: DraftEvent, { message: content }: PeekedStep): StepInput {
+  return content === undefined ? given : { ...given, message: { ...sent, content } };
 }
 
 /** The message in the inbox, as one that is sent along. */

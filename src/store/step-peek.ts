@@ -47,7 +47,7 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     step.fence?.startedAt,
     step.messageDigest,
     step.mayGiveWay ?? false,
-    answeringContent(step.message),
+    sentContent(step.message),
   ]);
   const { answer, message: answered } = row as PeekRow;
   const {
@@ -66,7 +66,7 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     asked,
     state,
   } = answer;
-  const message = begun ? null : (answered ?? inInbox);
+  const message = begun ? null : (answered ?? (step.message === undefined ? inInbox : null));
   return {
     names: names ?? namesOf(identity as SessionNames),
     ...(behind === null ? {} : { behind: behindOf(behind) }),
@@ -86,10 +86,11 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
   };
 }
 
-/** Of a message that is sent along: only responses can be replaced. */
-function answeringContent(message: StepToPeek['message']): string | null {
-  const text = message?.content === undefined ? '' : jsonText(message.content);
-  return text.includes('"functionResponse"') ? text : null;
+/** JSON of what is looked at, for most messages nothing; null for the message in the inbox. */
+function sentContent(message: StepToPeek['message']): string | null {
+  if (message === undefined) return null;
+  const text = jsonText(message.content);
+  return text.includes('"functionResponse"') ? text : '{}';
 }
 
 /** Of a session that isn't there yet. */

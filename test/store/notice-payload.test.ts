@@ -21,6 +21,18 @@ const notices: fc.Arbitrary<StoreNotice> = fc.oneof(
   fc.record({ type: fc.constant('appended'), session: id, seq: number }),
   fc.record({ type: fc.constant('call started'), ...place, callKey: id, tool: id, attempt: number }),
   fc.record({ type: fc.constant('call settled'), ...place, callKey: id, tool: id, failed: fc.boolean() }),
+  fc.record(
+    {
+      ...{ type: fc.constant('job'), ...place, callKey: id, tool: id, jobId: id },
+      status: fc.constantFrom('running', 'completed', 'failed', 'cancelled', 'timed_out'),
+      mode: fc.constantFrom('started', 'parked', 'detached'),
+      progress: fc.record(
+        { at: number, value: fc.constantFrom(0, 0.5, 1), message: id },
+        { requiredKeys: ['at'] },
+      ),
+    },
+    { requiredKeys: ['type', 'session', 'runKey', 'callKey', 'tool', 'jobId', 'status', 'mode'] },
+  ),
   fc.record({ type: fc.constant('text dropped'), ...place, step: number, attempt: number }),
   fc.record({ type: fc.constant('tool chunks dropped'), ...place, callKey: id, attempt: number }),
   fc.record({
@@ -132,6 +144,11 @@ test('what does not fit is not encoded, and what is no notice is not decoded [st
   const mistaken = [
     '{"type":"appended","seq":1}\n',
     '{"origin":"o","type":"appended","seq":"1"}\n',
+    ...['1', 'null', '{}', '{"at":"1"}'].map(
+      (progress) =>
+        '{"origin":"o","type":"job","runKey":"r","callKey":"c","tool":"t","jobId":"j","status":"running",' +
+        `"mode":"parked","progress":${progress}}\n`,
+    ),
     '{"origin',
   ];
   for (const payload of [...strange, ...mistaken]) expect(decodeNotice(payload)).toBeUndefined();

@@ -117,12 +117,9 @@ begin
   return content;
 end $$;
 
--- Jobs that the cut-off of turns has ended.
-create function holdfast.cut_off_since_1(session text, moment timestamptz) returns text[] language sql stable as $$
-  select array(
-    select j.job_id from holdfast.jobs j
-    where j.session_id = session and j.status = 'cancelled' and j.ended_by = 'turn'
-      and j.ended_at >= floor(extract(epoch from moment) * 1000))
+-- Jobs that this transaction has ended by cutting off their calls.
+create function holdfast.cut_off_now_1() returns text[] language sql volatile as $$
+  select string_to_array(nullif(current_setting('holdfast.cut_off_jobs', true), ''), ' ')
 $$;
 
 create function holdfast.job_address_1(j holdfast.jobs) returns json language sql stable as $$

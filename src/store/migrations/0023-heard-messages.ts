@@ -148,12 +148,9 @@ begin
   end if;
   if (fence_started_at, fence_invocation) <> (s.fence_started_at, s.fence_invocation) or s.last_seq < seq
       or (fence_started_at, fence_invocation, at_step) < (r.fence_started_at, r.fence_invocation, r.step) then
-    from_seq := s.last_seq;
     s := holdfast.pass_fences_1(s, r, invocation, run, at_step, fence_started_at, fence_invocation, seq);
     saves_state := true;
-    if s.last_seq > from_seq then
-      news := holdfast.cut_off_since_1(s.id, statement_timestamp());
-    end if;
+    news := holdfast.cut_off_now_1();
   end if;
 
   if at_step > 1 then

@@ -79,6 +79,10 @@ begin
     update holdfast.jobs j set status = 'cancelled', ended_by = 'turn', ended_at = holdfast.now_ms_1(),
         response = l.response, failed = l.failed
       where j.job_id = c.job_id and j.session_id = session and j.status = 'running';
+    if found then
+      perform set_config('holdfast.cut_off_jobs',
+        concat_ws(' ', nullif(current_setting('holdfast.cut_off_jobs', true), ''), c.job_id), true);
+    end if;
   end loop;
 end $$;
 
@@ -126,7 +130,7 @@ begin
     perform holdfast.cut_off_jobs_1(session, settled);
   end if;
   return json_build_object('answer', answer,
-    'news', holdfast.job_news_1(session, holdfast.cut_off_since_1(session, statement_timestamp())));
+    'news', holdfast.job_news_1(session, holdfast.cut_off_now_1()));
 end $$;
 
 -- As prepare_retry_2; jobs of the calls that are made anew end, and no session is told of them. \`jobs\`: of those that a

@@ -92,8 +92,12 @@ export class JobTurn extends Turn {
     return this.store.endJob({ jobId, status: 'completed', outcome: REPORT, by: 'callback', ...more });
   }
 
-  job(index: number): Promise<JobRow | undefined> {
-    return this.store.findJob(this.jobId(index));
+  /** As writes answer it: without arguments. */
+  async job(index: number): Promise<JobRow | undefined> {
+    const found = await this.store.findJob(this.jobId(index));
+    if (found === undefined) return undefined;
+    const { args: _args, ...job } = found;
+    return job;
   }
 }
 

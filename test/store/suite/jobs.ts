@@ -34,7 +34,7 @@ export function jobSuite(store: () => PostgresStore): void {
     });
     expect(opened.since).toBeGreaterThanOrEqual(before - 1_000);
     expect(Math.abs(opened.until - opened.since - HOUR)).toBeLessThan(1_000);
-    expect(await turn.job(0)).toEqual(opened);
+    expect(await store().findJob(opened.jobId)).toEqual({ ...opened, args: { value: {} } });
     expect(await store().listJobs(turn.names)).toEqual([opened]);
   });
 
