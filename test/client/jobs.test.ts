@@ -1,5 +1,6 @@
 import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { StreamItem } from '../../src/client/index.ts';
 import {
   GatewayClient,
   HoldfastClient,
@@ -61,6 +62,34 @@ describe.each(['HoldfastClient', 'GatewayClient'])('jobs of a %s', (kind) => {
       outcome,
     });
     expect(await jobs.get(jobId)).toMatchObject({ jobId, tool: 'order', endedBy: 'callback' });
+  });
+
+  test('whoever follows its session hears how a job gets on, and the status shows it [job.progress]', async () => {
+    const { names, turn, thing } = await desk.begin('park');
+    const client = kind === 'HoldfastClient' ? desk.env.client : new GatewayClient(desk.env.gateway);
+    const stop = new AbortController();
+    const heard: StreamItem[] = [];
+    const following = (async () => {
+      for await (const item of client.stream(names, { signal: stop.signal })) heard.push(item);
+    })();
+    const heardOfJob = () => heard.flatMap((item) => (item.type === 'job' ? [item] : []));
+    const { jobId, token } = await desk.order(thing);
+    await desk.env.jobs(turn);
+    await client.jobs.progress(jobId, { value: 0.25, message: 'a quarter', token });
+    await expect
+      .poll(() => heardOfJob().at(-1), WAIT)
+      .toMatchObject({
+        ...{ jobId, tool: 'order', status: 'running', mode: 'parked' },
+        progress: { value: 0.25, message: 'a quarter' },
+      });
+    await expect
+      .poll(() => client.status(names), WAIT)
+      .toMatchObject({ status: 'waiting_job', jobs: [{ jobId, progress: { value: 0.25 } }] });
+    await client.jobs.complete(jobId, { result: 1, token });
+    await turn.result();
+    await expect.poll(() => heardOfJob().at(-1), WAIT).toMatchObject({ status: 'completed' });
+    stop.abort();
+    await following;
   });
 
   test('an operator lists, fails and cancels jobs, and the model is told [job.callback] [job.cancel]', async () => {
