@@ -81,9 +81,11 @@ export async function attempt<T>(
 /**
  * Whether this is the last attempt that a worker without the agent or tool may refuse: with the back-off of infrastructure
  * failures that is about a minute of workers that run, however long none ran before.
+ *
+ * @param attempt without those that have waited. Defaults to the activity's.
  */
-export function isLastRefusal(): boolean {
-  return activityInfo().attempt >= REFUSALS;
+export function isLastRefusal(attempt = activityInfo().attempt): boolean {
+  return attempt >= REFUSALS;
 }
 
 export function retryLater(

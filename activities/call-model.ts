@@ -269,7 +269,8 @@ class CallModel {
       agent = agentOf(deployment, name);
     } catch (error) {
       if (!(error instanceof NotDeployedHere)) throw error;
-      if (!isLastRefusal()) {
+      // Those that waited for other turns opened nothing.
+      if (!isLastRefusal(Math.min(activityInfo().attempt, opened.attempt))) {
         // No model was asked.
         await this.#refusedHere(opened, error.message);
         throw error;

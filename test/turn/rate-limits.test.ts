@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -49,7 +50,7 @@ describe('rate limits of models', () => {
 
   beforeAll(async () => {
     environment = await openTurnEnvironment({ agents, apps });
-    const { address } = environment.temporal.connection.options as { address: string };
+    const { address } = (environment.temporal.connection as Connection).options;
     connection = await NativeConnection.connect({ address });
     const silent = () => undefined;
     const worker = await createWorker({
