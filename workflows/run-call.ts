@@ -4,6 +4,7 @@ import {
   scheduleActivity,
   scheduleLocalActivity,
 } from '@temporalio/workflow';
+import type { JobEnded } from '../src/protocol/job.ts';
 import { CLOSE_CALL } from '../src/protocol/names.ts';
 import type {
   CloseCallInput,
@@ -95,7 +96,8 @@ export async function runCall(
       if (detached !== undefined) await startToolJob(given, schedule, detached, surroundings);
       return { skipSummarization: skipSummarization === true };
     }
-    gate = result.asks;
+    // Somebody has ended its job while the tool ran: the next run settles the call by that, and the tool doesn't run again.
+    gate = 'ended' in result ? undefined : result.asks;
   }
 }
 
@@ -119,7 +121,7 @@ async function attempt(
   schedule: ToolSchedule,
   { context, priority, run }: { context: CallContext; priority: Priority; run: number },
   answer: RequestEnding | undefined,
-): Promise<ToolCallResult | { error: string }> {
+): Promise<ToolCallResult | JobEnded | { error: string }> {
   const input: ToolCallInput = {
     ...inputOf(call, context),
     ...(schedule.exclusive ? { exclusive: true } : {}),
@@ -129,7 +131,7 @@ async function attempt(
   try {
     return schedule.local
       ? await scheduleLocalActivity<ToolCallResult>(call.tool, [input], localCallOptions(told, schedule))
-      : await scheduleActivity<ToolCallResult>(
+      : await scheduleActivity<ToolCallResult | JobEnded>(
           call.tool,
           [input],
           callOptions(told, schedule, { priority, run }),
