@@ -64,7 +64,9 @@ $$;
 create function holdfast.job_news_1(session text, jobs text[]) returns json language sql stable as $$
   select json_agg(json_build_object('runKey', j.run_key, 'callKey', j.call_key, 'tool', j.tool, 'jobId', j.job_id,
     'status', j.status, 'mode', j.mode, 'progress', j.progress) order by j.job_id)
-  from holdfast.jobs j where j.job_id = any (jobs) and j.session_id = session
+  from unnest(jobs) u (job)
+  cross join lateral (select * from holdfast.jobs t where t.job_id = u.job offset 0) j
+  where j.session_id = session
 $$;
 
 -- Writes the row of a call's job, where there is none. That of a call which is settled by then ends as the call has: nobody

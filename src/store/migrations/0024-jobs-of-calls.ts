@@ -64,16 +64,23 @@ begin
     || '}')::json;
 end $$;
 
+-- By one call after the other: the index of the session would do, too, and read all of its jobs.
+create function holdfast.jobs_of_calls_1(session text, keys text[]) returns setof holdfast.jobs language plpgsql stable as $$
+begin
+  for n in 1 .. coalesce(cardinality(keys), 0) loop
+    return query select t.* from (select * from holdfast.jobs a where a.call_key = keys[n] offset 0) t
+      where t.session_id = session;
+  end loop;
+end $$;
+
 -- Jobs of calls that were settled without them end as the calls have: nobody waits for them any more.
 create function holdfast.cut_off_jobs_1(session text, keys text[]) returns void language plpgsql as $$
 declare
   c record;
   l record;
 begin
-  -- By the calls alone: the index of the session would do, too, and read all of its jobs.
   for c in
-    select t.job_id, t.call_key from (select * from holdfast.jobs a where a.call_key = any (keys) offset 0) t
-    where t.session_id = session and t.status = 'running' order by t.job_id
+    select t.job_id, t.call_key from holdfast.jobs_of_calls_1(session, keys) t where t.status = 'running' order by t.job_id
   loop
     select t.response, t.failed into l from holdfast.ledger t where t.session_id = session and t.key = c.call_key;
     update holdfast.jobs j set status = 'cancelled', ended_by = 'turn', ended_at = holdfast.now_ms_1(),
@@ -160,8 +167,8 @@ begin
           and exists (select from holdfast.ledger o where o.session_id = of_session and o.key = kept and o.will_continue);
     end loop;
     for of_job in
-      select t.job_id from (select * from holdfast.jobs a where a.call_key = any (of_calls) offset 0) t
-      where t.session_id = of_session and t.call_key <> all (known_kept) order by t.job_id
+      select t.job_id from holdfast.jobs_of_calls_1(of_session, of_calls) t
+      where t.call_key <> all (known_kept) order by t.job_id
     loop
       update holdfast.jobs j set status = 'cancelled', ended_by = 'turn', ended_at = holdfast.now_ms_1(),
           response = '{"error":"${REPLACED}"}', failed = true
@@ -170,10 +177,9 @@ begin
     end loop;
   end if;
   return (answer::jsonb || jsonb_build_object('jobs', (
-    select json_agg(json_build_object('jobId', (t.j).job_id, 'ended', true, 'address', holdfast.job_address_1(t.j))
-      order by (t.j).job_id)
-    from (select a as j from holdfast.jobs a where a.call_key = any (of_calls) offset 0) t
-    where (t.j).session_id = of_session and (t.j).hidden and (t.j).mode = 'detached' and (t.j).ended_by = 'turn')))::json;
+    select json_agg(json_build_object('jobId', j.job_id, 'ended', true, 'address', holdfast.job_address_1(j)) order by j.job_id)
+    from holdfast.jobs_of_calls_1(of_session, of_calls) j
+    where j.hidden and j.mode = 'detached' and j.ended_by = 'turn')))::json;
 end $$;
 
 create function holdfast.forget_jobs_1() returns trigger language plpgsql as $$
