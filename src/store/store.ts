@@ -53,7 +53,7 @@ export type {
   ListJobs,
   NewJob,
 } from './job-store.ts';
-export type { LimitStore, TurnQuota, TurnSlot } from './limit-store.ts';
+export type { LimitStore, TurnSlot } from './limit-store.ts';
 export type { SessionNames } from './session-names.ts';
 export type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 export type {
