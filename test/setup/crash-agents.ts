@@ -74,6 +74,36 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
       return { n };
     },
   });
+  const report = tool({
+    name: 'report',
+    description: 'orders outside of the process; its job has its outcome once the gate is open',
+    parameters: z.object({}),
+    isLongRunning: true,
+    heartbeatTimeout: '2s',
+    pollInterval: '1s',
+    execute: (_args, { job }) => {
+      appendFileSync(effects, `report ${job.id}\n`);
+    },
+    poll: ({ id }) => (existsSync(gate) ? { id } : undefined),
+    cancel: ({ id }) => appendFileSync(effects, `cancel ${id}\n`),
+  });
+  const build = tool({
+    name: 'build',
+    description: 'works through ten pages, then waits for the gate',
+    parameters: z.object({}),
+    inProcess: true,
+    heartbeatTimeout: '2s',
+    execute: async (_args, context) => {
+      const details = (context.job.details ?? { page: 0 }) as { page: number };
+      appendFileSync(effects, `build from ${details.page}\n`);
+      context.heartbeat({ page: 10 });
+      while (!existsSync(gate)) {
+        await setTimeout(20, undefined, { signal: context.abortSignal });
+        context.heartbeat({ page: 10 });
+      }
+      return { from: details.page };
+    },
+  });
   return [
     new LlmAgent({
       name: 'crash',
@@ -87,6 +117,8 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
         hold('pay_slowly', true, { requireConfirmation: true }),
         hold('hold_asking', true, { onUnknownOutcome: 'ask' }),
         asksInside,
+        report,
+        build,
       ],
     }),
   ];

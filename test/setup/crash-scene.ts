@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { Store, StoredEvent } from '../../src/store/store.ts';
 import {
   type GeminiScript,
   type GeminiStandIn,
@@ -107,9 +107,14 @@ export class CrashScene {
   /** Read after the worker is gone: the store has one owner. */
   async transcript(): Promise<StoredEvent[]> {
     await this.worker?.kill();
+    return await this.withStore((store) => store.readEvents(this.names));
+  }
+
+  /** While there is no worker. */
+  async withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
     const store = await openStore({ folder: this.folder });
     try {
-      return await store.readEvents(this.names);
+      return await work(store);
     } finally {
       await store.close();
     }
