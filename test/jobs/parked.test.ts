@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
+import { tool } from '../../src/tools/tool.ts';
 import { type JobTool, jobTool, openJobEnvironment, responsesOf, startJobTurn } from '../setup/job-turns.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 
@@ -18,6 +20,12 @@ beforeAll(async () => {
     [
       jobTool('report', by, { retry }),
       jobTool('waits', by, { pauseOnReturn: true }),
+      tool({
+        name: 'decides',
+        description: 'd',
+        outputSchema: z.object({ url: z.string() }),
+        execute: (args, context) => tools.execute(args as Record<string, unknown>, context) as never,
+      }),
       jobTool('ends', by, { deadline: '2 days' }, ['cancel', 'onTimeout']),
     ],
     { logger: { warn: (message) => warnings.push(message) } },
@@ -248,4 +256,34 @@ test('a job out of time of a tool that says nothing is an error that names the t
   expect(response?.response).toEqual({
     error: "Error in tool 'report': its job had no outcome within 168 h (its deadline)",
   });
+});
+
+test('a tool decides while it runs that its turn waits, and tells how far it is [job.park] [job.progress]', async () => {
+  tools.execute = async (_args, context) => {
+    runs += 1;
+    await context.job.progress(0.25, 'ordered');
+    context.longRunning = true;
+  };
+  const turn = await startJobTurn(environment, 'decides');
+  const job = await turn.job('parked');
+  expect(job.progress).toMatchObject({ value: 0.25, message: 'ordered' });
+  await expect.poll(turn.status).toMatchObject({ jobs: [{ progress: { value: 0.25, message: 'ordered' } }] });
+  await environment.client.jobs.complete(job.jobId, { result: RESULT });
+  expect(await turn.result).toMatchObject({ status: 'completed' });
+  expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: RESULT }]);
+  expect(runs).toBe(1);
+});
+
+test('an outcome that is none of the tool’s is told as an error, as its own would be [job.park]', async () => {
+  tools.execute = (_args, context) => {
+    context.longRunning = true;
+  };
+  const turn = await startJobTurn(environment, 'decides');
+  const { jobId } = await turn.job('parked');
+  await environment.client.jobs.complete(jobId, { result: { url: 7 } });
+  await turn.result;
+  const [response] = await responsesOf(environment, turn.names);
+  expect(String(response?.response?.error)).toMatch(
+    /^Error in tool 'decides': the result doesn't match outputSchema/,
+  );
 });
