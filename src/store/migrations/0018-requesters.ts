@@ -13,7 +13,8 @@ begin
   -- Begun by a chain that is no more, and ended by nobody: there is one chain at a time, and it goes on with it.
   if 'known' = any (kinds) then
     kinds := array(
-      select case when u.kind = 'known' and u.reason is null and r.status = 'running' then 'reset' else u.kind end
+      select case when u.kind = 'known' and u.reason is null and r.status = 'running' and r.fence_started_at < started_at
+        then 'reset' else u.kind end
       from unnest(invocations, reasons, kinds) with ordinality u (invocation_id, reason, kind, n)
       left join holdfast.runs r on r.run_key = u.invocation_id
         and r.session_id = (select s.id from holdfast.sessions s where s.name_key = name_key)

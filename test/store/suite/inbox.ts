@@ -215,6 +215,10 @@ export function inboxSuite(store: () => PostgresStore): void {
     const message = toKeep(turn.names, turn.messageId, { message: 'hi' });
     const { startedAt } = turn.fence;
     expect(await kinds(turn.names, [message], startedAt)).toEqual(['reset']);
+    // One that an earlier chain has begun and not ended is gone on with likewise; it is none of a later chain's, or once it has ended.
+    expect(await kinds(turn.names, [message], startedAt + 1)).toEqual(['reset']);
+    expect(await kinds(turn.names, [message], startedAt - 1)).toEqual(['known']);
+    await turn.commit(1, 0);
     expect(await kinds(turn.names, [message], startedAt + 1)).toEqual(['known']);
   });
 

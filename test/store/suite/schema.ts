@@ -96,6 +96,7 @@ export function schemaSuite(store: () => PostgresStore): void {
       { table: 'holdfast.inbox', indexes: 1 },
       { table: 'holdfast.jobs', indexes: 1 },
       { table: 'holdfast.ledger', indexes: 1 },
+      { table: 'holdfast.responses', indexes: 1 },
       { table: 'holdfast.runs', indexes: 1 },
     ]);
   });
