@@ -64,17 +64,28 @@ create table holdfast.responses (
 );
 create index responses_of_session on holdfast.responses (session_id);
 
--- A row whose content can be dropped: only a digest of it is in the chain, salted, so that it can't be guessed from there.
-create function holdfast.audit_2(session text, kind text, facts jsonb, content json, entry text) returns void
+-- A row whose content can be dropped: only a digest of it is in the chain, salted, so that it can't be guessed from there. Facts are
+-- JSON of members, in order of their names: those before \`contentDigest\`, and those behind it. False where the entry is there.
+create function holdfast.audit_2(session text, kind text, head text, tail text, content text, of_entry text) returns boolean
 language plpgsql as $$
 #variable_conflict use_variable
 declare
+  now timestamptz := date_trunc('milliseconds', clock_timestamp());
   salt text := case when content is not null then replace(gen_random_uuid()::text, '-', '') end;
+  facts text := '{' || concat_ws(',', nullif(head, ''), '"contentDigest":"' || encode(sha256(convert_to(salt || content, 'UTF8')), 'hex')
+    || '"', nullif(tail, '')) || '}';
 begin
-  perform holdfast.audit_1(session, kind, (facts || case when content is null then '{}' else jsonb_build_object(
-    'contentDigest', encode(sha256(convert_to(salt || content::text, 'UTF8')), 'hex')) end)::json);
-  update holdfast.audit a set content = content, salt = salt, entry = entry
-    where a.session_id = session and a.n = (select max(t.n) from holdfast.audit t where t.session_id = session);
+  insert into holdfast.audit (session_id, n, at, kind, facts, hash, content, salt, entry)
+    select session, before.n + 1, now, kind, facts::json, encode(sha256(convert_to(
+        '[' || to_json(before.hash) || ',' || to_json(session) || ',' || before.n + 1
+          || ',' || (extract(epoch from now) * 1000)::bigint || ',' || to_json(kind) || ',' || facts || ']', 'UTF8')), 'hex'),
+      content::json, salt, of_entry
+    from (
+      (select a.n, a.hash from holdfast.audit a where a.session_id = session order by a.n desc limit 1)
+      union all select 0, '' limit 1
+    ) before
+    on conflict (entry, session_id) where entry is not null do nothing;
+  return found;
 end $$;
 
 -- Arguments as people are shown them: \`sensitive\` is a list of names, or true for all.
@@ -116,18 +127,14 @@ begin
       from holdfast.sessions s where s.id = session
       on conflict on constraint approvals_pkey do nothing;
     if found then
-      perform holdfast.audit_2(session, 'requested', (
-          select jsonb_object_agg(f.key, f.value) from (values
-            ('requestId', q -> 'requestId'), ('callKey', q -> 'callKey'), ('asks', q -> 'kind'), ('tool', q -> 'tool'),
-            ('agent', q -> 'agent'), ('argsDigest', q -> 'argsDigest'), ('gateDigest', q -> 'gateDigest'),
-            ('requester', to_json(asked_by))
-          ) f (key, value) where json_typeof(f.value) <> 'null'
-        ), (
-          select json_object_agg(c.key, c.value) from (values
-            ('hint', q -> 'hint'), ('payload', q -> 'payload'),
-            ('args', holdfast.shown_args_1(q -> 'args', q -> 'sensitive')), ('terms', q -> 'terms')
-          ) c (key, value) where json_typeof(c.value) <> 'null'
-        ), null);
+      perform holdfast.audit_2(session, 'requested',
+        concat_ws(',', '"agent":' || (q -> 'agent'), '"argsDigest":' || (q -> 'argsDigest'), '"asks":' || (q -> 'kind'),
+          '"callKey":' || (q -> 'callKey')),
+        concat_ws(',', '"gateDigest":' || (q -> 'gateDigest'), '"requestId":' || (q -> 'requestId'),
+          '"requester":' || to_json(asked_by), '"tool":' || (q -> 'tool')),
+        '{' || concat_ws(',', '"hint":' || (q -> 'hint'), '"payload":' || nullif((q -> 'payload')::text, 'null'),
+          '"args":' || holdfast.shown_args_1(q -> 'args', q -> 'sensitive'), '"terms":' || (q -> 'terms')) || '}',
+        null);
     end if;
   end loop;
 end $$;

@@ -1,134 +1,127 @@
-const MOST_REFUSED = 20;
+import { EFFECT, ENDED } from './entry-effect.ts';
 
-const ENDED = `('approved', 'rejected', 'answered', 'expired', 'cancelled')`;
+const MOST_REFUSED = 20;
 
 /** What happens to requests. */
 export const entries = `
+-- JSON text of one element more at the end of a list.
+create function holdfast.list_with_1(list json, element text) returns json language sql immutable as $$
+  select (case when list::text = '[]' then '[' else left(list::text, -1) || ',' end || element || ']')::json
+$$;
+
 -- An entry more, and of the decisions that don't count only the newest.
-create function holdfast.history_with_1(history json, e json) returns json language plpgsql stable as $$
+create function holdfast.history_with_1(history json, f jsonb) returns json language plpgsql stable as $$
+declare
+  entry text := '{' || concat_ws(',', '"entryId":' || (f -> 'entryId')::text, '"kind":' || (f -> 'kind')::text, '"at":' || (f -> 'at')::text,
+    '"by":' || (f -> 'by')::text, '"confirmed":' || (f -> 'confirmed')::text, '"reason":' || (f -> 'reason')::text) || '}';
 begin
+  if f ->> 'kind' <> 'refused' then
+    return holdfast.list_with_1(history, entry);
+  end if;
   return (
     select json_agg(h.value order by h.n) from (
       select u.value, u.n, row_number() over (partition by u.value ->> 'kind' = 'refused' order by u.n desc) as nth
-      from (
-        select t.value, t.n from json_array_elements(history) with ordinality t (value, n)
-        union all
-        select (
-          select json_object_agg(f.key, e -> f.key order by f.n)
-          from unnest('{entryId,kind,at,by,confirmed,reason}'::text[]) with ordinality f (key, n)
-          where e -> f.key is not null
-        ), 1000000
-      ) u
+      from json_array_elements(holdfast.list_with_1(history, entry)) with ordinality u (value, n)
     ) h
     where h.value ->> 'kind' <> 'refused' or h.nth <= ${MOST_REFUSED}
   );
 end $$;
 
 -- A voter has one vote, and who decides has voted; whoever takes it back can vote again.
-create function holdfast.votes_with_1(votes json, history json, e json) returns json language plpgsql stable as $$
+create function holdfast.votes_with_1(votes json, history json, f jsonb) returns json language plpgsql stable as $$
 declare
-  voter text := e #>> '{by,principal}';
-  verified text := e #>> '{by,verified}';
-  of_kind text := e ->> 'kind';
-  confirmed json := coalesce(e -> 'confirmed', to_json(of_kind <> 'rejected'));
-  others json := (
-    select coalesce(json_agg(v.value order by v.n), '[]') from json_array_elements(votes) with ordinality v (value, n)
-    where (v.value #>> '{by,principal}', v.value #>> '{by,verified}') is distinct from (voter, verified)
-  );
+  voter text := f #>> '{by,principal}';
+  verified text := f #>> '{by,verified}';
+  of_kind text := f ->> 'kind';
+  others json := votes;
 begin
   if voter is null or of_kind not in ('voted', 'withdrawn', 'approved', 'rejected', 'answered') then
     return votes;
-  elsif of_kind = 'withdrawn' then
+  end if;
+  if votes::text <> '[]' then
+    others := (
+      select coalesce(json_agg(v.value order by v.n), '[]') from json_array_elements(votes) with ordinality v (value, n)
+      where (v.value #>> '{by,principal}', v.value #>> '{by,verified}') is distinct from (voter, verified)
+    );
+  end if;
+  if of_kind = 'withdrawn' then
     return others;
   elsif json_array_length(others) < json_array_length(votes) then
     return votes;
-  elsif of_kind = 'voted' and exists (
+  elsif of_kind = 'voted' and history::text <> '[]' and exists (
       select from json_array_elements(history) h
-      where h.value #>> '{by,attestation}' = e #>> '{by,attestation}' and h.value ->> 'kind' <> 'refused') then
+      where h.value #>> '{by,attestation}' = f #>> '{by,attestation}' and h.value ->> 'kind' <> 'refused') then
     return votes;
   end if;
-  return (
-    select json_agg(v.value order by v.n) from (
-      select t.value, t.n from json_array_elements(votes) with ordinality t (value, n)
-      union all
-      select case
-        when e -> 'of' is null then json_build_object('by', e -> 'by', 'confirmed', confirmed, 'at', e -> 'at')
-        else json_build_object('by', e -> 'by', 'confirmed', confirmed, 'at', e -> 'at', 'of', e -> 'of')
-      end, 1000000
-    ) v
-  );
+  return holdfast.list_with_1(votes, '{' || concat_ws(',', '"by":' || (f -> 'by')::text,
+    '"confirmed":' || coalesce((f -> 'confirmed')::text, (of_kind <> 'rejected')::text), '"at":' || (f -> 'at')::text, '"of":' || (f -> 'of')::text)
+    || '}');
 end $$;
 
-create function holdfast.audit_entry_1(a holdfast.approvals, e json, entry text) returns void language plpgsql as $$
+-- What an entry says in answer to a question: itself, or by a reference to what is kept.
+create function holdfast.response_of_1(session text, e json, f jsonb) returns json language plpgsql stable as $$
+#variable_conflict use_variable
+declare
+  kept json;
 begin
-  perform holdfast.audit_2(a.session_id, e ->> 'kind', (
-      select jsonb_object_agg(f.key, f.value) from (values
-        ('requestId', e -> 'requestId'), ('entryId', e -> 'entryId'), ('at', e -> 'at'),
-        ('by', e #> '{by,principal}'), ('verified', e #> '{by,verified}'), ('channel', e #> '{by,channel}'),
-        ('attestation', e #> '{by,attestation}'), ('confirmed', e -> 'confirmed'),
-        ('credentialRef', e -> 'credentialRef'), ('responseRef', e -> 'responseRef')
-      ) f (key, value) where json_typeof(f.value) <> 'null'
-    ), (
-      select json_object_agg(c.key, c.value) from (values
-        ('reason', e -> 'reason'),
-        ('before', case when e -> 'args' is not null then holdfast.shown_args_1(a.args, a.sensitive) end),
-        ('after', holdfast.shown_args_1(e -> 'args', a.sensitive)),
-        ('payload', e -> 'payload'), ('response', e -> 'response')
-      ) c (key, value) where c.value is not null
-    ), entry);
+  if not f ? 'responseRef' then
+    return case when f ? 'response' then e -> 'response' end;
+  end if;
+  select r.response into kept from holdfast.responses r where r.ref = f ->> 'responseRef' and r.session_id = session;
+  if not found then
+    raise exception using errcode = 'HF002', message = format('the answer %s is not in the store', f ->> 'responseRef');
+  end if;
+  return kept;
 end $$;
 
--- The time is part of what an entry is known by: a workflow that was reset gives its entries' ids again.
+-- The time is part of what an entry is known by: a workflow that was reset gives its entries' ids again. False where it is there.
+create function holdfast.audit_entry_1(session text, e json, f jsonb, response json, shown_args json, sensitive json)
+returns boolean language plpgsql as $$
+declare
+  content text := concat_ws(',', '"reason":' || (f -> 'reason')::text, '"response":' || response);
+begin
+  if f ? 'payload' then
+    content := concat_ws(',', nullif(content, ''), '"payload":' || (e -> 'payload'));
+  end if;
+  if f ? 'args' then
+    content := concat_ws(',', nullif(content, ''), '"before":' || holdfast.shown_args_1(shown_args, sensitive),
+      '"after":' || holdfast.shown_args_1(e -> 'args', sensitive));
+  end if;
+  return holdfast.audit_2(session, f ->> 'kind',
+    concat_ws(',', '"at":' || (f -> 'at')::text, '"attestation":' || (f #> '{by,attestation}')::text, '"by":' || (f #> '{by,principal}')::text,
+      '"channel":' || (f #> '{by,channel}')::text, '"confirmed":' || (f -> 'confirmed')::text),
+    concat_ws(',', '"credentialRef":' || (f -> 'credentialRef')::text, '"entryId":' || (f -> 'entryId')::text,
+      '"requestId":' || (f -> 'requestId')::text, '"responseRef":' || (f -> 'responseRef')::text, '"verified":' || (f #> '{by,verified}')::text),
+    '{' || nullif(content, '') || '}', (f ->> 'entryId') || '@' || (f ->> 'at'));
+end $$;
+
 create function holdfast.record_entries_1(session text, entries json) returns void language plpgsql as $$
 #variable_conflict use_variable
 declare
   e json;
-  entry text;
-  a holdfast.approvals;
-  of_kind text;
+  f jsonb;
+  ends boolean;
+  q record;
+  response json;
 begin
   perform from holdfast.sessions t where t.id = session for update;
   if not found then
     raise exception using errcode = 'HF002', message = 'the session of this turn is not in the store';
   end if;
-  for e in select u.value from json_array_elements(entries) with ordinality u (value, n) order by u.n loop
-    entry := (e ->> 'entryId') || '@' || (e ->> 'at');
-    continue when exists (select from holdfast.audit t where t.entry = entry and t.session_id = session);
-    select * into a from holdfast.approvals t where t.request_id = e ->> 'requestId' and t.session_id = session;
+  for n in 0 .. json_array_length(entries) - 1 loop
+    e := entries -> n;
+    f := e::jsonb;
+    ends := f ->> 'kind' in ${ENDED};
+    select t.status, t.sensitive, case when f ? 'args' then t.args end as args into q
+      from holdfast.approvals t where t.request_id = f ->> 'requestId' and t.session_id = session;
     if not found then
-      raise exception using errcode = 'HF002', message = format('request %s is not in the store', e ->> 'requestId');
+      raise exception using errcode = 'HF002', message = format('request %s is not in the store', f ->> 'requestId');
     end if;
-    if e -> 'responseRef' is not null then
-      select (e::jsonb || jsonb_build_object('response', r.response))::json into strict e
-        from holdfast.responses r where r.ref = e ->> 'responseRef' and r.session_id = session;
+    response := holdfast.response_of_1(session, e, f);
+    if holdfast.audit_entry_1(session, e, f, response, q.args, q.sensitive) and q.status = 'pending' then
+      update holdfast.approvals t set ${EFFECT}
+        where t.request_id = f ->> 'requestId' and t.session_id = session;
     end if;
-    perform holdfast.audit_entry_1(a, e, entry);
-    continue when a.status <> 'pending';
-    of_kind := e ->> 'kind';
-    a.votes := holdfast.votes_with_1(a.votes, a.history, e);
-    a.history := holdfast.history_with_1(a.history, e);
-    if of_kind = 'escalated' then
-      -- Where the time to decide is over, those who are asked next have as much again.
-      if a.terms ->> 'onExpiry' = 'escalate' and (a.escalated_at is not null
-          or (a.terms ->> 'escalateAfter')::float8 < (a.terms ->> 'expiresIn')::float8 is not true) then
-        a.until := (e ->> 'at')::bigint + (a.terms ->> 'expiresIn')::float8::bigint;
-      end if;
-      a.escalated_at := coalesce(a.escalated_at, (e ->> 'at')::bigint);
-    elsif of_kind in ${ENDED} then
-      a.status := of_kind;
-      a.decided_at := (e ->> 'at')::bigint;
-      a.reason := e ->> 'reason';
-      a.answer_payload := e -> 'payload';
-      a.edited_args := e -> 'args';
-      a.response := e -> 'response';
-      a.response_ref := e ->> 'responseRef';
-      a.credential_ref := e ->> 'credentialRef';
-    end if;
-    update holdfast.approvals t set status = a.status, until = a.until, escalated_at = a.escalated_at,
-        decided_at = a.decided_at, votes = a.votes, history = a.history, reason = a.reason, edited_args = a.edited_args,
-        answer_payload = a.answer_payload, response = a.response, response_ref = a.response_ref,
-        credential_ref = a.credential_ref
-      where t.request_id = a.request_id and t.session_id = session;
   end loop;
 end $$;
 

@@ -1,3 +1,5 @@
+import { EFFECT, ENDED } from './entry-effect.ts';
+
 /** Calls that wait for people, and run afterwards. */
 export const answeredCalls = `
 alter table holdfast.ledger add column prepared jsonb;
@@ -40,7 +42,8 @@ begin
   return answer;
 end $$;
 
--- A call whose request was answered: what happened to the request is recorded, then an attempt begins, all or nothing.
+-- A call whose request was answered: what happened to the request is recorded, then an attempt begins, all or nothing. It stands
+-- between a decision and the tool: nearly always there is one entry, and then the request is read and written once.
 create function holdfast.begin_answered_1(session text, of_key text, run text, at_step int, at_index int, call_id text,
   tool text, args_digest text, token uuid, want_args boolean, sees_siblings boolean, request_id text, entries json)
 returns json language plpgsql as $$
@@ -48,30 +51,58 @@ returns json language plpgsql as $$
 declare
   s record;
   r record;
+  q record;
   l holdfast.ledger;
   a holdfast.approvals;
+  e json := entries -> 0;
+  f jsonb := e::jsonb;
+  ends boolean := f ->> 'kind' in ${ENDED};
+  response json;
   said text;
+  is_new boolean := false;
 begin
-  perform holdfast.record_entries_1(session, entries);
-  select * into l from holdfast.ledger t where t.session_id = session and t.key = of_key;
-  if l.status = 'settled' then
-    return json_build_object('call',
-      json_build_object('settled', true, 'response', l.response, 'failed', l.failed, 'actions', l.actions));
+  select t.app, t.user_id, t.name, t.app_key, t.user_key, t.state into s
+    from holdfast.sessions t where t.id = session for update;
+  if json_array_length(entries) <> 1 or f ->> 'requestId' <> request_id then
+    perform holdfast.record_entries_1(session, entries);
+    select u.value ->> 'kind' into said from json_array_elements(entries) with ordinality u (value, n)
+      where u.value ->> 'requestId' = request_id and u.value ->> 'kind' in ${ENDED}
+      order by u.n desc limit 1;
+    e := null;
+  elsif ends then
+    said := f ->> 'kind';
   end if;
-  select t.app, t.user_id, t.name, t.app_key, t.user_key, t.state into s from holdfast.sessions t where t.id = session;
-  select t.invocation_id, o.temp, o.message_seq into r
+  -- What is locked is read by statements of their own: the one that has waited for the lock has an older view.
+  select t.status, t.begun_after, t.sensitive, case when f ? 'args' then t.args end as args into q
+    from holdfast.approvals t where t.request_id = request_id and t.session_id = session;
+  if e is not null and q.status is null then
+    perform holdfast.record_entries_1(session, entries);
+  elsif e is not null then
+    response := holdfast.response_of_1(session, e, f);
+    is_new := holdfast.audit_entry_1(session, e, f, response, q.args, q.sensitive) and q.status = 'pending';
+  end if;
+  select t.invocation_id, o.temp, o.message_seq,
+      exists (select from holdfast.ledger p where p.session_id = session and p.key = run || '.' || at_step) as has_step,
+      -- By the call alone: the index of the session would do, too, and read all of its requests.
+      exists (select from (select * from holdfast.approvals t where t.call_key = of_key offset 0) c
+        where c.session_id = session and c.request_id <> request_id) as has_others
+    into r
     from holdfast.runs t join holdfast.runs o on o.session_id = session and o.run_key = t.invocation_id
     where t.session_id = session and t.run_key = run;
-  select * into a from holdfast.approvals t where t.request_id = request_id and t.session_id = session;
-  if r.invocation_id is null or a.request_id is null
-      or not exists (select from holdfast.ledger t where t.session_id = session and t.key = run || '.' || at_step) then
-    raise exception using errcode = 'HF002', message = format('run %s of request %s is not in the store', run, request_id);
-  end if;
-  select e.value ->> 'kind' into said from json_array_elements(entries) with ordinality e (value, n)
-    where e.value ->> 'requestId' = request_id
-      and e.value ->> 'kind' in ('approved', 'rejected', 'answered', 'expired', 'cancelled')
-    order by e.n desc limit 1;
-  if a.status in ('pending', 'cancelled') or a.status <> said then
+  if q.status is null or r.has_step is not true or is_new and said is null
+      or not is_new and (q.status in ('pending', 'cancelled') or q.status <> said) or is_new and said = 'cancelled' then
+    if is_new then
+      update holdfast.approvals t set ${EFFECT}
+        where t.request_id = request_id and t.session_id = session;
+    end if;
+    select * into l from holdfast.ledger t where t.session_id = session and t.key = of_key;
+    if l.status = 'settled' then
+      return json_build_object('call',
+        json_build_object('settled', true, 'response', l.response, 'failed', l.failed, 'actions', l.actions));
+    elsif q.status is null or r.has_step is not true then
+      raise exception using errcode = 'HF002', message = format('run %s of request %s is not in the store', run, request_id);
+    end if;
+    select * into a from holdfast.approvals t where t.request_id = request_id and t.session_id = session;
     return json_build_object('names', json_build_array(s.app, s.user_id, s.name), 'closed', a);
   end if;
 
@@ -86,15 +117,20 @@ begin
       args_digest = case t.status when 'settled' then t.args_digest else excluded.args_digest end,
       started_at = case t.status when 'settled' then t.started_at else excluded.started_at end
     returning * into l;
-  -- Settled meanwhile, by an attempt whose worker was taken for dead.
+  if is_new then
+    update holdfast.approvals t set ${EFFECT},
+        begun_after = case when l.status <> 'settled' then coalesce(t.begun_after, l.attempts - 1) end
+      where t.request_id = request_id and t.session_id = session returning * into a;
+  elsif q.begun_after is null and l.status <> 'settled' then
+    update holdfast.approvals t set begun_after = l.attempts - 1
+      where t.request_id = request_id and t.session_id = session returning * into a;
+  else
+    select * into a from holdfast.approvals t where t.request_id = request_id and t.session_id = session;
+  end if;
+  -- Before, or meanwhile by an attempt whose worker was taken for dead.
   if l.status = 'settled' then
     return json_build_object('call',
       json_build_object('settled', true, 'response', l.response, 'failed', l.failed, 'actions', l.actions));
-  end if;
-  if a.begun_after is null then
-    a.begun_after := l.attempts - 1;
-    update holdfast.approvals t set begun_after = a.begun_after
-      where t.request_id = request_id and t.session_id = session;
   end if;
   return json_build_object(
     'call', json_build_object('attempts', l.attempts, 'failures', l.failures,
@@ -103,15 +139,15 @@ begin
       'once', l.once, 'args', case when want_args then l.args end,
       'error', case when l.failures > 0 then l.last_error end, 'prepared', l.prepared),
     'context', json_build_object('names', json_build_array(s.app, s.user_id, s.name), 'invocationId', r.invocation_id,
-      'content', (select e.body -> 'content' from holdfast.events e where e.session_id = session and e.seq = r.message_seq),
+      'content', (select m.body -> 'content' from holdfast.events m where m.session_id = session and m.seq = r.message_seq),
       'state', json_build_array(s.state,
         array(select json_build_array('app:' || t.key, t.value) from holdfast.app_state t where t.app_key = s.app_key),
         array(select json_build_array('user:' || t.key, t.value) from holdfast.user_state t where t.user_key = s.user_key),
         r.temp)),
     'siblings', case when sees_siblings then holdfast.settled_delta_1(session, run || '.' || at_step) end,
-    -- By the call alone: the index of the session would do, too, and read all of its requests.
-    'requests', (select json_agg(t order by length(t.request_id), t.request_id)
-      from (select * from holdfast.approvals c where c.call_key = of_key offset 0) t where t.session_id = session));
+    'requests', case when not r.has_others then json_build_array(a) else (
+      select json_agg(t order by length(t.request_id), t.request_id)
+      from (select * from holdfast.approvals c where c.call_key = of_key offset 0) t where t.session_id = session) end);
 end $$;
 
 -- Ends an attempt with a request. Null where the attempt doesn't count any more; without an event where that was done before.
