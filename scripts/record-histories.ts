@@ -35,10 +35,10 @@ for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serve
 }
 
 async function record(environment: TurnEnvironment, name: string, kind: TurnKind): Promise<void> {
-  const { script, runConfig, drive, recorded, app = 'histories' } = kind;
+  const { script, runConfig, drive, recorded, recordedWorkflow, app = 'histories' } = kind;
   environment.gemini.reset(script);
   const names = { app, userId: 'ada', sessionId: name };
-  const workflowId = `${app}/ada/${name}`;
+  const workflowId = recordedWorkflow?.(names) ?? `${app}/ada/${name}`;
   if (drive === undefined)
     await environment.run({ ...names, message: 'go', ...(runConfig ? { runConfig } : {}) });
   else await drive(environment, names);

@@ -11,6 +11,7 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { GATE_TURN_KINDS, gateKindApps } from './gate-turn-kinds.ts';
 import { HOOK_TURN_KINDS, hookKindApps } from './hook-turn-kinds.ts';
+import { JOB_TURN_KINDS, jobKindApps } from './job-turn-kinds.ts';
 import { stepCalls } from './scripts.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 
@@ -97,6 +98,7 @@ export const turnKindApps = ([rootAgent]: ReturnType<typeof turnKindAgents>) =>
         new App({ name: 'in-a-hurry', rootAgent, durable: { budgets: { turn: { time: '1s' } } } }),
         ...hookKindApps(),
         ...gateKindApps(),
+        ...jobKindApps(),
       ];
 
 export interface TurnKind {
@@ -110,6 +112,8 @@ export interface TurnKind {
   drive?: (environment: TurnEnvironment, names: SessionNames) => Promise<void>;
   /** The run that is recorded, where it isn't the last. */
   recorded?: 'first';
+  /** The workflow that is recorded, where it isn't the session's. */
+  recordedWorkflow?: (names: SessionNames) => string;
 }
 
 const oftenNew = ['limit.historyCount.suggestContinueAsNew=20'];
@@ -381,4 +385,5 @@ export const TURN_KINDS: Record<string, TurnKind> = {
   },
   ...HOOK_TURN_KINDS,
   ...GATE_TURN_KINDS,
+  ...JOB_TURN_KINDS,
 };

@@ -49,6 +49,7 @@ test('a bundle that does something else is found out [replay]', async () => {
     changed,
     readFileSync(bundlePath(), 'utf8')
       .replaceAll('holdfast.callModel', 'holdfast.askModel')
+      .replaceAll('holdfast.deliverJob', 'holdfast.tellJob')
       .replaceAll('message-too-large', 'another-patch'),
   );
   try {
