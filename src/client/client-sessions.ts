@@ -25,6 +25,7 @@ import {
   turnRunning,
 } from './delete-session.ts';
 import { startRun } from './deliver.ts';
+import { tellGivenUp } from './tell-job.ts';
 import { type TurnHandle, turnHandle } from './turn-handle.ts';
 import { checkText, sessionNamesOf, turnNamesOf } from './turn-names.ts';
 
@@ -153,10 +154,17 @@ export class ClientSessions {
     const store = this.#store('sessions.retry');
     checkText({ callKey: retry.callKey }, 'sessions.retry');
     await assertIdle(this.#context, retry, 'sessions.retry');
-    const { retryOf, generation, messageId, agent } = await store.prepareRetry({
+    const {
+      retryOf,
+      generation,
+      messageId,
+      agent,
+      jobs = [],
+    } = await store.prepareRetry({
       ...retry,
       interrupts: true,
     });
+    await tellGivenUp(this.#context, jobs);
     const names = {
       ...turnNamesOf(retry, messageId, 'sessions.retry'),
       invocationId: retryIdOf(retryOf, generation),

@@ -2,7 +2,7 @@ import { tellWaiting } from '../jobs/tell-waiting.ts';
 import type { JobProgressed } from '../protocol/job.ts';
 import { JOB_PROGRESS } from '../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { JobRow, Store } from '../store/store.ts';
+import type { JobOfMessage, JobRow, Store } from '../store/store.ts';
 import type { ClientContext } from './client-context.ts';
 import { deliverDetached } from './deliver-detached.ts';
 import { getLogger } from './runner/logger.ts';
@@ -18,6 +18,17 @@ export async function tellOfEnd(context: ClientContext, store: Store, job: JobRo
     const isTold = await tellWaiting(context.temporal, job);
     if (!isTold && job.mode === 'detached') await deliverDetached(context, store, job);
   });
+}
+
+/** Tells the workflows of jobs that their sessions have given up: each tells its tool, and ends. */
+export async function tellGivenUp(context: ClientContext, jobs: readonly JobOfMessage[]): Promise<void> {
+  await Promise.all(
+    jobs.map((job) =>
+      patiently(context, `that job ${job.jobId} has ended`, async () => {
+        await tellWaiting(context.temporal, job);
+      }),
+    ),
+  );
 }
 
 /** Tells the workflow that waits for a job how far it has got. */

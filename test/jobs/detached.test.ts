@@ -214,3 +214,15 @@ test('nothing of what a sensitive tool tells stands in a history [job.detach]', 
     expect(textOf(await handle.fetchHistory())).not.toContain('secret-');
   }
 });
+
+test('a call that is run again gives up its job, and the tool is told [job.cancel] [session.retry]', async () => {
+  const turn = await startJobTurn(environment, 'ends');
+  expect(await turn.result).toMatchObject({ status: 'completed' });
+  const job = await turn.job('detached');
+  const retried = await environment.client.sessions.retry({ ...turn.names, callKey: job.callKey });
+  expect(await retried.result()).toMatchObject({ status: 'completed' });
+  const status = (await jobRun(turn, job.callKey).result()) as ToolJobStatus;
+  expect(status).toMatchObject({ status: 'cancelled', delivered: false });
+  expect(told).toEqual([`cancelled ${job.jobId}`]);
+  expect(runs).toBe(2);
+});
