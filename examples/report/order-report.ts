@@ -27,7 +27,8 @@ export const orderReport = new LongRunningFunctionTool({
       }),
       signal: context.abortSignal,
     });
-    if (!response.ok) throw new Error(`the report service answers ${response.status}: ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`the report service answers ${response.status}: ${await response.text()}`);
     const { report } = (await response.json()) as { report: string };
     // A value: the model is told this and goes on. Without one the turn would wait here.
     return { status: 'ordered', report, month };

@@ -47,7 +47,9 @@ export class ReportService {
     this.#options = options;
     this.pace = options.pace;
     this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch((error: unknown) => send(response, 500, { error: String(error) }));
+      this.#answer(request, response).catch((error: unknown) =>
+        send(response, 500, { error: String(error) }),
+      );
     });
   }
 
@@ -84,8 +86,14 @@ export class ReportService {
   /** Ordered again under the same id, it is the same report. */
   #order(id: string, { month, callbackUrl, token }: Order, response: ServerResponse): void {
     const known = this.#reports.get(id);
-    if (known !== undefined) return send(response, 200, { report: known.number });
-    if (!isMonth(month)) return send(response, 400, { error: `${month} is no month` });
+    if (known !== undefined) {
+      send(response, 200, { report: known.number });
+      return;
+    }
+    if (!isMonth(month)) {
+      send(response, 400, { error: `${month} is no month` });
+      return;
+    }
     const number = `R-${String(this.#reports.size + 1).padStart(4, '0')}`;
     const report: Report = {
       ...{ number, month, callbackUrl, token },
@@ -137,7 +145,11 @@ export class ReportService {
   }
 
   /** Tried again while nobody answers: whoever is called may be restarting. */
-  async #callBack({ callbackUrl, token, stopped, number }: Report, what: string, body: unknown): Promise<void> {
+  async #callBack(
+    { callbackUrl, token, stopped, number }: Report,
+    what: string,
+    body: unknown,
+  ): Promise<void> {
     const { signal } = stopped;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -175,5 +187,9 @@ function sum(numbers: readonly number[]): number {
 }
 
 function csvOf(days: readonly Day[]): string {
-  return ['date,orders,cents', ...days.map(({ date, orders, cents }) => `${date},${orders},${cents}`), ''].join('\n');
+  return [
+    'date,orders,cents',
+    ...days.map(({ date, orders, cents }) => `${date},${orders},${cents}`),
+    '',
+  ].join('\n');
 }

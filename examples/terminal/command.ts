@@ -24,7 +24,10 @@ export class Command {
   readonly #out: string[] = [];
   readonly #all: string[] = [];
 
-  constructor(words: readonly string[], { env = {}, margin = '  ', quiet = false, typed = false }: CommandOptions = {}) {
+  constructor(
+    words: readonly string[],
+    { env = {}, margin = '  ', quiet = false, typed = false }: CommandOptions = {},
+  ) {
     if (!quiet) console.log(`$ npx holdfast ${words.map(quoted).join(' ')}`);
     this.#child = spawn(process.execPath, [binary, ...words], {
       env: { ...process.env, ...env },
