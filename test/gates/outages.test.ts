@@ -9,6 +9,7 @@ import type { ApprovalRow } from '../../src/store/store.ts';
 import type { Dooms, Moment } from '../setup/doom.ts';
 import { GATED_APP, type GatedTool } from '../setup/gated-apps.ts';
 import { GatedStage } from '../setup/gated-stage.ts';
+import { idleWorkflow } from '../setup/idle-workflow.ts';
 import { followsMessages, messageOf } from './model.ts';
 
 const UNKNOWN = { error: 'outcome unknown: this call may have run; check before repeating it' };
@@ -137,6 +138,8 @@ describe('with no worker up', () => {
       const turn = await WaitingTurn.start(`pair ${first}`, 'pay', 'pay');
       await turn.signal(true, first);
       await expect.poll(() => turn.effects()).toEqual([first + 1]);
+      // A worker that dies between an effect and its record leaves an unknown outcome.
+      await idleWorkflow(turn.handle);
       await stage.worker.stop();
       await turn.signal(true, second);
       await stage.worker.start();

@@ -352,6 +352,8 @@ export class GatedTurn {
     return this.#environment.temporal.workflow.start('agentTurn', {
       workflowId: this.workflowId,
       taskQueue: 'holdfast',
+      // What a worker takes with it when it ends is missed after this time; ten seconds without it.
+      workflowTaskTimeout: '3s',
       args: [{ v: 1, ...this.names, message: 'go', messageId: 'go', ...fields }],
     });
   }

@@ -7,6 +7,7 @@ import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
+import { idleWorkflow } from '../setup/idle-workflow.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -52,8 +53,8 @@ async function approvedAfter(change: LlmAgent): Promise<AskingTurn> {
   const turn = await asked(tool(approved));
   const [request] = await turn.pending();
   deployed.splice(0, 1, change);
+  await idleWorkflow(turn.handle);
   await environment.stopWorker();
-  // The workflow may not have heard of it yet: only by its id the answer is kept.
   await turn.signal({ requestId: request?.requestId ?? '', confirmed: true });
   await environment.restartWorker();
   return turn;
