@@ -172,7 +172,7 @@ async function errandsOf(workflowId: string): Promise<JobErrand[]> {
 
 const UNHANDLED_COMMAND =
   temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
-const RUNS = Number(process.env.HOLDFAST_JOBS_RUNS ?? 40);
+const RUNS = Number(process.env.HOLDFAST_JOBS_RUNS ?? 12);
 /** Milliseconds, of the time that a test has. */
 const ENOUGH = 120_000;
 
