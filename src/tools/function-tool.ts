@@ -99,6 +99,9 @@ export class FunctionTool<
       this.#output = { schema, isZod: isZodSchema(outputSchema) };
     }
     assertKnownArguments(owner, this.durable.sensitive, this.#parameters?.jsonSchema);
+    if (this.gate?.approval?.allowEdit) {
+      assertEditable(owner, this.durable.sensitive, this.#parameters?.jsonSchema);
+    }
   }
 
   override _getDeclaration(): FunctionDeclaration {
@@ -259,6 +262,26 @@ function responseSchema(jsonSchema: JsonSchemaObject): JsonSchemaObject {
     required: ['result'],
     ...($defs === undefined ? {} : { $defs }),
   };
+}
+
+/** An edit leaves sensitive arguments out. */
+function assertEditable(
+  owner: string,
+  sensitive: boolean | readonly string[],
+  { properties, ...open }: JsonSchemaObject = {},
+): void {
+  const names = Object.keys(isRecord(properties) ? properties : {});
+  const isOpen = [open.anyOf, open.oneOf, open.allOf, open.additionalProperties || undefined].some(
+    (keyword) => keyword !== undefined,
+  );
+  if (typeof sensitive === 'boolean' || isOpen || names.length === 0) return;
+  if (names.some((name) => !sensitive.includes(name))) return;
+  throw new DefinitionError({
+    owner,
+    field: 'approval.allowEdit',
+    problem:
+      'all arguments are listed under sensitive, and no edit may name those: leave allowEdit out, or list fewer of them',
+  });
 }
 
 /** A mistyped name would leave the argument open to view. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { tool } from '../../src/tools/tool.ts';
 import { refusal } from './refusal.ts';
 
@@ -114,6 +115,11 @@ describe('refuses, naming the field [define.refuse]', () => {
     const error = refusal(() => pay({ ...gated, sensitive: true }));
     expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION', field: 'approval.allowEdit' });
     expect(error.problem).toContain('list under sensitive which arguments are');
+    const parameters = z.object({ pin: z.string(), amount: z.number() });
+    expect(() => pay({ ...gated, parameters, sensitive: ['amount', 'pin'] })).toThrow(
+      'FunctionTool "pay": approval.allowEdit: all arguments are listed under sensitive',
+    );
+    expect(pay({ ...gated, parameters, sensitive: ['pin'] }).gate?.approval?.allowEdit).toBe(true);
     expect(pay({ ...gated, sensitive: ['result'] }).gate?.approval?.allowEdit).toBe(true);
   });
 
