@@ -296,6 +296,7 @@ describe('HoldfastClient', () => {
       since: expect.any(Number),
       running: [{ callKey: `${turn.invocationId}.1.0`, tool: 'wait', since: expect.any(Number) }],
       waiting: [],
+      jobs: [],
       queued: 0,
       usage: {
         modelCalls: 1,
