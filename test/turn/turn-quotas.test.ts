@@ -71,6 +71,7 @@ describe('quotas of running turns', () => {
     const answers: (() => void)[] = [];
     own.respond = () => new Promise((resolve) => answers.push(() => resolve(saying('done'))));
     const first = await send('ada');
+    await expect.poll(() => answers.length).toBe(1);
     const second = await send('ada');
     await expect.poll(() => answers.length).toBe(2);
     const third = await send('ada');
