@@ -174,10 +174,10 @@ export class JobOfCall {
    */
   async end(
     outcome: JobOutcome,
-    status: 'completed' | 'failed' | 'cancelled' | 'timed_out' = outcome.failed ? 'failed' : 'completed',
+    status: 'completed' | 'failed' | 'timed_out' = outcome.failed ? 'failed' : 'completed',
   ): Promise<EndedOtherwise | undefined> {
     if (this.#row === undefined && !this.#isGiven) return undefined;
-    const by = status === 'timed_out' ? 'timeout' : status === 'cancelled' ? 'operator' : 'tool';
+    const by = status === 'timed_out' ? 'timeout' : 'tool';
     try {
       const { first, job } = await this.#dependencies.store.endJob({
         jobId: this.id,

@@ -131,7 +131,7 @@ export class OpenCall {
       return outcome;
     } catch (error) {
       chunks?.drop();
-      if (this.#current.signal.aborted) return await this.#aborted();
+      if (this.#current.signal.aborted) throw this.#current.aborted();
       return await this.#fail(error);
     }
   }
@@ -183,14 +183,6 @@ export class OpenCall {
 
   #asking(asked: Asked): AskingRun {
     return { asked, prepared: false, stateDelta: {}, args: this.#args };
-  }
-
-  /** Whoever has cancelled the call has cancelled its job. */
-  async #aborted(): Promise<never> {
-    if (this.#current.isCancelled()) {
-      await this.#call.job?.end({ response: { error: 'cancelled' }, failed: true }, 'cancelled');
-    }
-    throw this.#current.aborted();
   }
 
   async #attempt(chunks: LiveChunks | undefined): Promise<CallOutcome | AskingRun | ParkedRun> {

@@ -4,7 +4,7 @@ import type { ToolSchedule } from './step.ts';
 /** How a job stands, or has ended. */
 export type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'timed_out';
 
-/** Who has ended a job. `turn`: the turn that waited for it was cut off. */
+/** Who has ended a job. `turn`: the call that waited for it was cut off, alone or with its turn. */
 export type JobEnder = 'tool' | 'callback' | 'message' | 'poll' | 'operator' | 'timeout' | 'turn';
 
 /** How far a job has got, as it says itself. */

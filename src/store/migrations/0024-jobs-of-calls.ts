@@ -93,6 +93,22 @@ begin
   end loop;
 end $$;
 
+-- What a call's job has come to, which is what the call has come to, whatever else ends it. Nobody ends the job meanwhile.
+create function holdfast.outcome_of_call_1(session text, key text, out response json, out failed boolean)
+language plpgsql as $$
+#variable_conflict use_variable
+declare
+  j holdfast.jobs;
+begin
+  for j in select * from holdfast.jobs_of_calls_1(session, array[key]) loop
+    select * into j from holdfast.jobs t where t.job_id = j.job_id and t.session_id = session for update;
+    if j.status <> 'running' then
+      response := j.response;
+      failed := j.failed;
+    end if;
+  end loop;
+end $$;
+
 create or replace function holdfast.settle_open_calls_1(session text, run text, of_step int, keys text[], ids text[],
   tools text[], error text) returns void language plpgsql as $$
 declare
@@ -102,11 +118,12 @@ begin
     insert into holdfast.ledger as l
       (session_id, key, kind, run_key, step, idx, call_id, tool, status, response, failed, actions, settled_at, cut_off)
     select session, c.key, 'call', run, of_step, (c.n - 1)::int, c.call_id, c.tool,
-      'settled', json_build_object('error', error), true, '{}', clock_timestamp(), true
+      'settled', coalesce(o.response, json_build_object('error', error)), coalesce(o.failed, true), '{}', clock_timestamp(), true
     from unnest(keys, ids, tools) with ordinality c (key, call_id, tool, n)
+    cross join lateral holdfast.outcome_of_call_1(session, c.key) o
     order by c.key
     on conflict on constraint ledger_pkey do update set
-      status = 'settled', response = excluded.response, failed = true, actions = holdfast.kept_actions_1(l.prepared),
+      status = 'settled', response = excluded.response, failed = excluded.failed, actions = holdfast.kept_actions_1(l.prepared),
       settled_at = excluded.settled_at, cut_off = true
       where l.status <> 'settled'
     returning l.key
@@ -117,7 +134,7 @@ begin
   end if;
 end $$;
 
--- As settle_step_2; jobs of what it settles end.
+-- As settle_step_2; jobs of what it settles end, and those that have ended before are what their calls come to.
 create function holdfast.settle_step_3(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
   agent text, keys text[], steps int[], indexes int[], call_ids text[], tools text[], call_responses json,
@@ -127,11 +144,25 @@ create function holdfast.settle_step_3(
 ) returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
-  answer json := holdfast.settle_step_2(session, invocation, run, at_step, fence_started_at, fence_invocation, seq, agent, keys,
+  answer json;
+  settled text[];
+  outcome record;
+  of_calls json[] := array(select c.value from json_array_elements(call_responses) c);
+begin
+  if keys <> '{}' then
+    -- The session comes before its jobs, as everywhere.
+    perform from holdfast.sessions t where t.id = session for update;
+    for n in 1 .. cardinality(keys) loop
+      select * into outcome from holdfast.outcome_of_call_1(session, keys[n]);
+      continue when outcome.response is null;
+      of_calls[n] := outcome.response;
+      failed[n] := outcome.failed;
+    end loop;
+    call_responses := array_to_json(of_calls);
+  end if;
+  answer := holdfast.settle_step_2(session, invocation, run, at_step, fence_started_at, fence_invocation, seq, agent, keys,
     steps, indexes, call_ids, tools, call_responses, failed, actions, parts, ending_status, ending_head, cut_off,
     responses_author, responses_branch, responses, responses_delta, kinds, authors, branches, bodies, deltas);
-  settled text[];
-begin
   if json_typeof(answer -> 'settled') = 'array' then
     settled := array(select c.value ->> 0 from json_array_elements(answer -> 'settled') c);
     perform holdfast.cut_off_jobs_1(session, settled);

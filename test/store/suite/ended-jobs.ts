@@ -74,11 +74,24 @@ export function endedJobSuite(store: () => PostgresStore): void {
     });
   });
 
-  test('a job that has ended stays as it is when its call is cut off [job.callback]', async () => {
-    const turn = await waiting();
-    const { job } = await turn.endJob(1);
-    await turn.end(1, [], INTERRUPTED);
-    expect(await turn.job(1)).toEqual(job);
+  test('a job that has ended stays as it is when its call is cut off, and is what the call has come to [job.callback]', async () => {
+    for (const unsettled of [[], [{ index: 1, error: 'no time left' }]]) {
+      const turn = await waiting();
+      const { job } = await turn.endJob(1);
+      await turn.end(1, unsettled, INTERRUPTED);
+      expect(await turn.job(1)).toEqual(job);
+      expect((await turn.responses())[1]?.response).toEqual(job.outcome?.response);
+    }
+  });
+
+  test('a job that ends while its call is cut off: both have one outcome, whoever is first [job.callback]', async () => {
+    for (let nth = 0; nth < 20; nth += 1) {
+      const turn = await waiting();
+      const unsettled = nth % 2 === 0 ? [] : [{ index: 1, error: 'no time left' }];
+      await Promise.all([turn.endJob(1), turn.end(1, unsettled, INTERRUPTED)]);
+      const job = await turn.job(1);
+      expect((await turn.responses())[1]?.response).toEqual(job?.outcome?.response);
+    }
   });
 
   test('a job whose call was cut off before the model was told of it ends, too [job.detach]', async () => {

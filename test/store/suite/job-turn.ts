@@ -1,4 +1,5 @@
-import type { Part } from '../../../src/events/content.ts';
+import type { FunctionResponse, Part } from '../../../src/events/content.ts';
+import { getFunctionResponses } from '../../../src/events/event.ts';
 import { createEventActions } from '../../../src/events/event-actions.ts';
 import { jobIdOf } from '../../../src/protocol/identity.ts';
 import type { DraftEvent, EndedJob, EndJob, JobClaims, JobRow, NewJob } from '../../../src/store/store.ts';
@@ -90,6 +91,13 @@ export class JobTurn extends Turn {
   endJob(index: number, more: Partial<EndJob> = {}): Promise<EndedJob> {
     const jobId = this.jobId(index);
     return this.store.endJob({ jobId, status: 'completed', outcome: REPORT, by: 'callback', ...more });
+  }
+
+  /** What the transcript has of the first step's calls. */
+  async responses(): Promise<FunctionResponse[]> {
+    const events = await this.store.readEvents(this.names);
+    const found = events.find(({ kind, runKey }) => kind === 'responses' && runKey === this.invocationId);
+    return found === undefined ? [] : getFunctionResponses(found.event);
   }
 
   /** As writes answer it: without arguments. */
