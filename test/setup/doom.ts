@@ -23,20 +23,20 @@ export const MOMENTS = [
 export type Moment = (typeof MOMENTS)[number];
 
 /** By call key: where the process that comes there first dies. */
-export type Dooms = Readonly<Record<string, Moment>>;
+export type Dooms<Where extends string = Moment> = Readonly<Record<string, Where>>;
 
 /** Ends the process by SIGKILL at one moment of a call, once for all processes that share the folder. */
-export class Doom {
+export class Doom<Where extends string = Moment> {
   readonly #folder: string;
-  readonly #dooms: Dooms;
+  readonly #dooms: Dooms<Where>;
 
-  constructor(folder: string, dooms: Dooms) {
+  constructor(folder: string, dooms: Dooms<Where>) {
     this.#folder = join(folder, 'doomed');
     this.#dooms = dooms;
     mkdirSync(this.#folder, { recursive: true });
   }
 
-  async reached(moment: Moment, callKey: string): Promise<void> {
+  async reached(moment: Where, callKey: string): Promise<void> {
     if (this.#dooms[callKey] !== moment || !this.#claim(`${callKey} ${moment}`)) return;
     process.kill(process.pid, 'SIGKILL');
     await new Promise<never>(() => undefined);

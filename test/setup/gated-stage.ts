@@ -1,35 +1,26 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
 import { type ApproverKey, createApproverKey } from '../../src/approvals/approver-key.ts';
 import type { Issuer } from '../../src/approvals/issuer.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import {
-  type GeminiScript,
-  type GeminiStandIn,
-  startGeminiStandIn,
-} from '../../src/testing/gemini-stand-in.ts';
+import type { OpenedStore } from '../../src/store/open-store.ts';
+import type { GeminiScript, GeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
 import { Doom, type Dooms } from './doom.ts';
+import { type FaultGround, openFaultGround } from './fault-ground.ts';
 import { APPROVERS } from './gated-apps.ts';
 import { GatedEffects } from './gated-effects.ts';
-import { GatedWorker } from './gated-worker.ts';
-import { putStore } from './made-store.ts';
-import { SoakTemporal } from './soak-temporal.ts';
+import type { GatedWorkerOptions } from './gated-worker-process.ts';
+import type { SoakTemporal } from './soak-temporal.ts';
+import { SupervisedWorker } from './supervised-worker.ts';
 
-const CHANNEL = {
-  // gRPC's default waits a second and more after the first refusal.
-  'grpc.initial_reconnect_backoff_ms': 50,
-  'grpc.max_reconnect_backoff_ms': 500,
-};
+const PROGRAM = fileURLToPath(new URL('gated-worker-process.ts', import.meta.url));
 
 /**
  * A Temporal server and worker processes that are killed; store, model, clients and effects live outside of them. The workers
  * join the store by its socket.
  */
 export class GatedStage {
-  readonly worker: GatedWorker;
+  readonly worker: SupervisedWorker<GatedWorkerOptions>;
   readonly server: SoakTemporal;
   readonly store: OpenedStore;
   readonly gemini: GeminiStandIn;
@@ -41,21 +32,17 @@ export class GatedStage {
   readonly keys: ReadonlyMap<string, ApproverKey>;
   /** Where its processes write. */
   readonly folder: string;
-  readonly #connection: Connection;
+  readonly #ground: FaultGround;
 
-  private constructor(parts: {
-    folder: string;
-    server: SoakTemporal;
-    store: OpenedStore;
-    gemini: GeminiStandIn;
-    connection: Connection;
-    keys: ReadonlyMap<string, ApproverKey>;
-    issuers: Issuer[];
-    dooms: Dooms;
-  }) {
-    const { folder, server, store, gemini, connection, keys, issuers, dooms } = parts;
+  private constructor(
+    ground: FaultGround,
+    keys: ReadonlyMap<string, ApproverKey>,
+    issuers: Issuer[],
+    dooms: Dooms,
+  ) {
+    const { folder, server, store, gemini, connection } = ground;
     this.folder = folder;
-    this.#connection = connection;
+    this.#ground = ground;
     this.server = server;
     this.store = store;
     this.gemini = gemini;
@@ -65,7 +52,8 @@ export class GatedStage {
     this.effects = new GatedEffects(folder);
     this.doom = new Doom(folder, dooms);
     const { address } = server;
-    this.worker = new GatedWorker(
+    this.worker = new SupervisedWorker(
+      PROGRAM,
       { address, socket: store.socket ?? '', folder, dooms, issuers },
       gemini.env,
       (notice) => store.hear(notice),
@@ -73,24 +61,14 @@ export class GatedStage {
   }
 
   static async open(script: GeminiScript, dooms: Dooms): Promise<GatedStage> {
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-gated-'));
-    putStore(folder);
     const made = await Promise.all(APPROVERS.map(createApproverKey));
-    const [server, store, gemini] = await Promise.all([
-      SoakTemporal.start(folder),
-      openStore({ folder }),
-      startGeminiStandIn({ script }),
-    ]);
-    return new GatedStage({
-      folder,
-      server,
-      store,
-      gemini,
-      connection: await Connection.connect({ address: server.address, channelArgs: CHANNEL }),
-      keys: new Map(made.map(({ key }) => [key.approver, key])),
-      issuers: made.map(({ issuer }) => issuer),
+    const keys = new Map(made.map(({ key }) => [key.approver, key]));
+    return new GatedStage(
+      await openFaultGround(script),
+      keys,
+      made.map(({ issuer }) => issuer),
       dooms,
-    });
+    );
   }
 
   /** Kills the Temporal server, and starts it again with what it has kept. */
@@ -101,10 +79,6 @@ export class GatedStage {
 
   async close(): Promise<void> {
     await this.worker.stop();
-    await this.#connection.close();
-    await this.server.close();
-    await this.store.close();
-    await this.gemini.close();
-    rmSync(this.folder, { recursive: true, force: true });
+    await this.#ground.close();
   }
 }

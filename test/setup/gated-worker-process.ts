@@ -6,17 +6,12 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Issuer } from '../../src/approvals/issuer.ts';
 import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type {
-  BeginAnsweredCall,
-  CommitStep,
-  Store,
-  StoreNotice,
-  SuspendCall,
-} from '../../src/store/store.ts';
+import type { BeginAnsweredCall, CommitStep, Store, SuspendCall } from '../../src/store/store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { Doom, type Dooms, type Moment } from './doom.ts';
 import { gatedApp } from './gated-apps.ts';
 import { GatedEffects } from './gated-effects.ts';
+import type { FromWorker } from './supervised-worker.ts';
 
 /** What the harness tells a worker process, as JSON in its first argument. */
 export interface GatedWorkerOptions {
@@ -29,11 +24,8 @@ export interface GatedWorkerOptions {
   issuers: Issuer[];
 }
 
-/** What the worker process tells the harness. */
-export type FromGatedWorker = { type: 'polls' } | { type: 'notice'; notice: StoreNotice };
-
 const options: GatedWorkerOptions = JSON.parse(process.argv[2] ?? '{}');
-const tell = (message: FromGatedWorker) => process.send?.(message);
+const tell = (message: FromWorker) => process.send?.(message);
 process.once('disconnect', () => process.exit(1));
 const log = join(options.folder, 'worker.log');
 Runtime.install({

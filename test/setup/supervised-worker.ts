@@ -1,18 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { StoreNotice } from '../../src/store/store.ts';
-import type { FromGatedWorker, GatedWorkerOptions } from './gated-worker-process.ts';
 
-const PROGRAM = fileURLToPath(new URL('gated-worker-process.ts', import.meta.url));
+/** What a worker process tells the harness. */
+export type FromWorker = { type: 'polls' } | { type: 'notice'; notice: StoreNotice };
 
 /** Before another start where a process could not start, as while the server is down. */
 const PAUSE = 200;
 
 /** A worker process with a supervisor: another one follows the one that died. */
-export class GatedWorker {
-  readonly #options: GatedWorkerOptions;
+export class SupervisedWorker<Options> {
+  readonly #program: string;
+  #options: Options;
   readonly #env: Record<string, string>;
   readonly #hear: (notice: StoreNotice) => void;
   #process: ChildProcess | undefined;
@@ -21,11 +21,25 @@ export class GatedWorker {
   /** How many have polled, and died. */
   deaths = 0;
 
-  /** @param hear is told what the processes have written to the store. */
-  constructor(options: GatedWorkerOptions, env: Record<string, string>, hear: (notice: StoreNotice) => void) {
+  /**
+   * @param program gets the options as JSON in its first argument.
+   * @param hear is told what the processes have written to the store.
+   */
+  constructor(
+    program: string,
+    options: Options,
+    env: Record<string, string>,
+    hear: (notice: StoreNotice) => void,
+  ) {
+    this.#program = program;
     this.#options = options;
     this.#env = env;
     this.#hear = hear;
+  }
+
+  /** What the processes from now on are started with. */
+  set options(options: Options) {
+    this.#options = options;
   }
 
   /** Resolves when the first one polls. */
@@ -63,14 +77,14 @@ export class GatedWorker {
 
   /** Resolves when the process has ended; whether it has polled. */
   async #run(polls: () => void): Promise<boolean> {
-    const worker = fork(PROGRAM, [JSON.stringify(this.#options)], {
+    const worker = fork(this.#program, [JSON.stringify(this.#options)], {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       env: { ...process.env, ...this.#env },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#process = worker;
     let polled = false;
-    worker.on('message', (message: FromGatedWorker) => {
+    worker.on('message', (message: FromWorker) => {
       if (message.type === 'notice') return this.#hear(message.notice);
       polled = true;
       polls();

@@ -1,0 +1,103 @@
+import type { Findings } from '../soak/violation.ts';
+import { type Answered, finals, isSame, type JobEvidence } from './evidence.ts';
+
+/** How often a job's tool may have run, and its call be answered in the transcript. */
+export interface Allowed {
+  runs: number;
+  /** A message that comes late begins a turn with the outcome. */
+  answers: number;
+}
+
+const inJson = (value: unknown) => JSON.stringify(value);
+
+/** What a job promises, whatever happened to it: one outcome, and everybody is told the same. */
+export function checkJob(
+  job: JobEvidence,
+  answered: readonly Answered[],
+  allowed: Allowed,
+  found: Findings,
+): void {
+  const { row, notes, seen, workflow } = job;
+  const { outcome, status, jobId } = row;
+  const name = `${row.tool} ${jobId} (${row.mode}, ${status} by ${row.endedBy})`;
+  found.expect(status !== 'running' && outcome !== undefined, 'every job ends', () => name);
+
+  const told = finals(job);
+  found.expect(told.length > 0, 'the session is told of it', () => name);
+  found.expect(
+    told.length <= allowed.answers,
+    'the session is told of it once',
+    () => `${name}: ${inJson(told)}`,
+  );
+  for (const { response } of told) {
+    found.expect(
+      isSame(response, outcome?.response),
+      'the transcript has the outcome',
+      () => `${name}: ${inJson(response)} for ${inJson(outcome)}`,
+    );
+  }
+  if (row.mode === 'detached') {
+    found.expect(row.deliveredSeq !== undefined, 'what was delivered is known', () => name);
+    found.expect(workflow?.open === false, 'its workflow ends', () => name);
+    const known = workflow?.status;
+    found.expect(
+      known === undefined || known.status === status,
+      'its workflow ends with it',
+      () => `${name}: ${inJson(known)}`,
+    );
+  }
+  const said = seen.map(({ response }) => response);
+  found.expect(
+    said.length === 1 && isSame(said[0], outcome?.response),
+    'the model is told the outcome, once',
+    () => `${name}: ${inJson(said)} for ${inJson(outcome)}`,
+  );
+  checkAnswers(name, job, answered, found);
+
+  const ran = notes.filter(({ what }) => what === 'ran').length;
+  found.expect(ran <= allowed.runs, 'a tool runs as often as promised', () => `${name}: ${ran} times`);
+  const handedOut = notes.findIndex(({ what }) => what === 'parked' || what === 'detached');
+  found.expect(
+    handedOut === -1 || notes.slice(handedOut).every(({ what }) => what !== 'ran'),
+    'a tool that has handed out its job never runs again',
+    () => `${name}: ${inJson(notes.map(({ what }) => what))}`,
+  );
+  const unwanted = status === 'cancelled' || status === 'timed_out';
+  const heard = notes.some(({ what }) => what === 'told');
+  const hears = row.tool !== 'decide' && row.endedBy !== 'turn';
+  if (hears || !unwanted) {
+    found.expect(
+      heard === unwanted,
+      'whoever does it is told that nobody wants it',
+      () => `${name}: ${heard}`,
+    );
+  }
+}
+
+function checkAnswers(
+  name: string,
+  { row }: JobEvidence,
+  answered: readonly Answered[],
+  found: Findings,
+): void {
+  const own = answered.filter(({ jobId }) => jobId === row.jobId);
+  for (const answer of own) {
+    const { outcome, job } = answer;
+    if (outcome !== undefined) {
+      found.expect(
+        isSame(outcome, row.outcome),
+        'every caller is told the outcome',
+        () => `${name}: ${inJson(answer)} for ${inJson(row.outcome)}`,
+      );
+    }
+    if (job !== undefined && job !== 'running') {
+      found.expect(
+        job === row.status,
+        'every caller is told how it ended',
+        () => `${name}: ${inJson(answer)}`,
+      );
+    }
+  }
+  const first = own.filter(({ status }) => status === 'ended');
+  found.expect(first.length <= 1, 'one caller has ended it', () => `${name}: ${inJson(first)}`);
+}

@@ -1,0 +1,56 @@
+import type { Content } from '@google/genai';
+import type { FunctionResponse } from '../../src/events/content.ts';
+import { calls, text } from '../../src/testing/gemini-reply.ts';
+import type { GeminiScript, GeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import type { JobOrder, JobToolName } from '../setup/job-apps.ts';
+import { contentsOf } from '../setup/scripts.ts';
+
+export interface PlannedOrder {
+  name: JobToolName;
+  args: JobOrder;
+}
+
+/** What a message has its model do: each step's calls, one step after the other. */
+export interface OrderMessage {
+  session: string;
+  steps: readonly (readonly PlannedOrder[])[];
+}
+
+/** Does what the last message says. It counts the steps in the contents, so that a repeated request gets the same answer. */
+export const followsOrders: GeminiScript = ({ contents = [] }) => {
+  const asked = contents.findLastIndex((content) => messageIn(content) !== undefined);
+  const message = messageIn(contents[asked]);
+  if (message === undefined) throw new Error('no message is in the contents');
+  const answered = contents
+    .slice(asked + 1)
+    .filter(({ parts }) => parts?.some((part) => part.functionResponse)).length;
+  const step = message.steps[answered];
+  return step === undefined || step.length === 0
+    ? text('done')
+    : calls(step.map(({ name, args }) => ({ name, args: { ...args } })));
+};
+
+/** What the model was told last of each order of a session: all responses that its contents had, by the order's number. */
+export function seenByModel(gemini: GeminiStandIn, session: string): Map<number, FunctionResponse[]> {
+  const request = gemini.requests.findLast((one) =>
+    contentsOf(one).some((content) => messageIn(content)?.session === session),
+  );
+  const seen = new Map<number, FunctionResponse[]>();
+  const contents = request === undefined ? [] : contentsOf(request);
+  for (const [index, { parts = [] }] of contents.entries()) {
+    const asked = parts.flatMap(({ functionCall }) => functionCall ?? []);
+    const told = (contents[index + 1]?.parts ?? []).flatMap(({ functionResponse }) => functionResponse ?? []);
+    for (const [place, { args }] of asked.entries()) {
+      const n = Number(args?.n);
+      const response = told[place];
+      seen.set(n, [...(seen.get(n) ?? []), ...(response === undefined ? [] : [response])]);
+    }
+  }
+  return seen;
+}
+
+function messageIn(content: Content | undefined): OrderMessage | undefined {
+  if (content?.role !== 'user') return undefined;
+  const said = content.parts?.findLast((part) => part.text)?.text;
+  return said?.startsWith('{') ? JSON.parse(said) : undefined;
+}

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import {
+  type GeminiScript,
+  type GeminiStandIn,
+  startGeminiStandIn,
+} from '../../src/testing/gemini-stand-in.ts';
+import { putStore } from './made-store.ts';
+import { SoakTemporal } from './soak-temporal.ts';
+
+const CHANNEL = {
+  // gRPC's default waits a second and more after the first refusal.
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 500,
+};
+
+/** A Temporal server that can be killed, and what outlives it and all workers: a store, a model, a client's connection. */
+export interface FaultGround {
+  /** Where all of it writes. */
+  folder: string;
+  server: SoakTemporal;
+  store: OpenedStore;
+  gemini: GeminiStandIn;
+  connection: Connection;
+  close(): Promise<void>;
+}
+
+export async function openFaultGround(script: GeminiScript): Promise<FaultGround> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-faults-'));
+  putStore(folder);
+  const [server, store, gemini] = await Promise.all([
+    SoakTemporal.start(folder),
+    openStore({ folder }),
+    startGeminiStandIn({ script }),
+  ]);
+  const connection = await Connection.connect({ address: server.address, channelArgs: CHANNEL });
+  return {
+    folder,
+    server,
+    store,
+    gemini,
+    connection,
+    async close() {
+      await connection.close();
+      await server.close();
+      await store.close();
+      await gemini.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
