@@ -39,7 +39,7 @@ returns table (part json, said json, goes_on boolean, of_job text) language sql 
 $$;
 
 -- A message as it is appended: where a job has ended otherwise than it says, with the outcome that counts. Null where that
--- changes nothing.
+-- changes nothing. Of what messages say the latest counts, as in ADK, and a call without a job is no job's.
 create function holdfast.answered_content_1(session text, invocation text, content json) returns json
 language plpgsql stable as $$
 declare
@@ -53,9 +53,10 @@ begin
   for p in select * from holdfast.parts_of_jobs_1(session, content) loop
     outcome := null;
     if p.of_job is not null then
-      select t.status, t.response, t.call_key, t.ended_by = 'message' and t.said_by = invocation as by_this into j
+      select t.status, t.response, t.call_key, t.ended_by = 'message' and t.said_by = invocation as by_this,
+          t.ended_by = 'message' and not p.goes_on or t.ended_by = 'tool' and t.mode = 'started' as gives_way into j
         from holdfast.jobs t where t.job_id = p.of_job and t.session_id = session;
-      if j.status <> 'running' and j.by_this is not true then
+      if j.status <> 'running' and j.by_this is not true and j.gives_way is not true then
         outcome := j.response;
       elsif by_it ? p.of_job then
         outcome := (by_it -> p.of_job)::json;
@@ -92,7 +93,8 @@ declare
   response json;
 begin
   for p in select t.* from holdfast.parts_of_jobs_1(session, content) t where t.of_job is not null loop
-    select t.status, t.delivered_seq into j
+    select t.status, t.delivered_seq, t.ended_by = 'message' and t.said_by is distinct from invocation as may_change,
+        t.ended_by = 'tool' and t.mode = 'started' as is_none into j
       from holdfast.jobs t where t.job_id = p.of_job and t.session_id = session for update;
     response := holdfast.response_of_1(p.said);
     if j.status = 'running' and p.goes_on then
@@ -103,7 +105,12 @@ begin
           response = response, failed = response -> 'error' is not null, ended_at = holdfast.now_ms_1(),
           ended_by = 'message', said_by = invocation, delivered_seq = at_seq
         where t.job_id = p.of_job and t.session_id = session;
-    elsif j.delivered_seq is null and at_seq is not null then
+    elsif j.may_change and not p.goes_on then
+      update holdfast.jobs t set status = case when response -> 'error' is null then 'completed' else 'failed' end,
+          response = response, failed = response -> 'error' is not null, said_by = invocation,
+          delivered_seq = at_seq
+        where t.job_id = p.of_job and t.session_id = session;
+    elsif j.delivered_seq is null and at_seq is not null and j.is_none is not true then
       update holdfast.jobs t set delivered_seq = at_seq where t.job_id = p.of_job and t.session_id = session;
     end if;
   end loop;
