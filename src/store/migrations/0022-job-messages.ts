@@ -93,7 +93,8 @@ declare
   response json;
 begin
   for p in select t.* from holdfast.parts_of_jobs_1(session, content) t where t.of_job is not null loop
-    select t.status, t.delivered_seq, t.ended_by = 'message' and t.said_by is distinct from invocation as may_change,
+    select t.status, t.delivered_seq, t.response::jsonb as outcome,
+        t.ended_by = 'message' and t.said_by is distinct from invocation as may_change,
         t.ended_by = 'tool' and t.mode = 'started' as is_none into j
       from holdfast.jobs t where t.job_id = p.of_job and t.session_id = session for update;
     response := holdfast.response_of_1(p.said);
@@ -105,7 +106,7 @@ begin
           response = response, failed = response -> 'error' is not null, ended_at = holdfast.now_ms_1(),
           ended_by = 'message', said_by = invocation, delivered_seq = at_seq
         where t.job_id = p.of_job and t.session_id = session;
-    elsif j.may_change and not p.goes_on then
+    elsif j.may_change and not p.goes_on and j.outcome <> response::jsonb then
       update holdfast.jobs t set status = case when response -> 'error' is null then 'completed' else 'failed' end,
           response = response, failed = response -> 'error' is not null, said_by = invocation,
           delivered_seq = at_seq

@@ -106,7 +106,8 @@ class Play {
           return;
         }
         // Of what messages say the latest counts.
-        if (before?.endedBy === 'message' && !one.goesOn) {
+        const isNew = !isDeepStrictEqual(before?.outcome, outcomeOf(one.says));
+        if (before?.endedBy === 'message' && !one.goesOn && isNew) {
           this.told.length = 0;
           this.seqs.length = 0;
         }
