@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Media } from '../../src/tools/media.ts';
 import { textOf } from '../setup/history-facts.ts';
@@ -29,6 +30,7 @@ beforeAll(async () => {
       pollingAtOnce(jobTool('hangs', by, { timeout: 50 }, hooks)),
       jobTool('unheard', by, { ...at, startTimeout: '1s' }, ['cancel']),
       jobTool('quiet', by, { ...at, silenceTimeout: '2s' }, ['cancel']),
+      jobTool('ends_first', by, { silenceTimeout: '20s', deadline: '20s' }, ['cancel']),
       jobTool('seldom', by, { ...at, pollInterval: '1 day' }, hooks),
     ],
     {
@@ -150,3 +152,18 @@ test('no error of a sensitive tool’s poll is told to Temporal, logs and lists 
   expect(warnings.join('\n')).toContain('poll of tool secret failed');
   expect(warnings.join('\n')).not.toContain('4111');
 });
+
+test('a sign of life that is due behind the deadline keeps no outcome from being heard before [job.callback]', async () => {
+  tools.execute = async (_args, { job }) => {
+    // Its silence would last longer than the server waits for a last look.
+    await setTimeout(3_000);
+    await job.progress(0.5);
+  };
+  const turn = await startJobTurn(environment, 'ends_first');
+  const { jobId, until } = await turn.job('parked');
+  const looksAt = async () => (await environment.client.jobs.get(jobId))?.address?.activityId;
+  await expect.poll(looksAt, { timeout: 15_000 }).toMatch(/\/wait$/);
+  await environment.client.jobs.complete(jobId, { result: { n: 1 } });
+  expect(await turn.result).toMatchObject({ status: 'completed' });
+  expect(Date.now()).toBeLessThan(until);
+}, 60_000);
