@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'vitest';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
@@ -35,13 +36,18 @@ export interface JobEvidence {
   workflow?: { open: boolean; status?: ToolJobStatus };
 }
 
-export async function gatherJobs(stage: JobStage, names: SessionNames): Promise<JobEvidence[]> {
+/** @param closing the session's last message was that. */
+export async function gatherJobs(
+  stage: JobStage,
+  names: SessionNames,
+  closing = false,
+): Promise<JobEvidence[]> {
   const { store, gemini, service } = stage;
   const rows = await store.listJobs({ ...names, status: STATUSES, limit: 1_000 });
   const events = await store.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
   const calls = events.flatMap(({ event }) => getFunctionCalls(event));
   const responses = events.flatMap(({ event }) => getFunctionResponses(event));
-  const seen = seenByModel(gemini, names.sessionId);
+  const seen = seenByModel(gemini, names.sessionId, closing ? names.sessionId : undefined);
   const notes = service.notes();
   const gathered: JobEvidence[] = [];
   for (const row of rows) {
@@ -89,10 +95,21 @@ async function workflowOf(
 ): Promise<JobEvidence['workflow']> {
   const id = jobWorkflowIdOf(workflowIdOf(app, userId, sessionId), callKey);
   const handle = temporal.workflow.getHandle(id);
-  const { status } = await handle.describe();
+  const described = await whereFound(handle.describe());
+  if (described === undefined) return undefined;
+  const { status } = described;
   if (status.name === 'RUNNING') return { open: true };
   if (!reads || status.name !== 'COMPLETED') return { open: false };
   return { open: false, status: (await handle.result()) as ToolJobStatus };
+}
+
+async function whereFound<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
 }
 
 /** What the transcript has as the outcome of a job's call. */

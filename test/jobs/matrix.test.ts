@@ -9,7 +9,7 @@ import { SITUATIONS } from './situations.ts';
 
 let stage: JobStage;
 beforeAll(async () => {
-  stage = await JobStage.open(followsOrders);
+  stage = await JobStage.open(followsOrders());
   await stage.worker.start();
 });
 afterAll(() => stage.close());

@@ -14,27 +14,46 @@ export interface PlannedOrder {
 export interface OrderMessage {
   session: string;
   steps: readonly (readonly PlannedOrder[])[];
+  /** When all has ended: the session. */
+  closing?: string;
 }
 
-/** Does what the last message says. It counts the steps in the contents, so that a repeated request gets the same answer. */
-export const followsOrders: GeminiScript = ({ contents = [] }) => {
-  const asked = contents.findLastIndex((content) => messageIn(content) !== undefined);
-  const message = messageIn(contents[asked]);
-  if (message === undefined) throw new Error('no message is in the contents');
-  const answered = contents
-    .slice(asked + 1)
-    .filter(({ parts }) => parts?.some((part) => part.functionResponse)).length;
-  const step = message.steps[answered];
-  return step === undefined || step.length === 0
-    ? text('done')
-    : calls(step.map(({ name, args }) => ({ name, args: { ...args } })));
-};
+/**
+ * A model that does what the last message says, each step once: what lies between a call and its late response is not in the
+ * contents that end with that, so that they don't say which step comes next.
+ */
+export function followsOrders(): GeminiScript {
+  const asked = new Set<string>();
+  return ({ contents = [] }) => {
+    const last = contents.findLastIndex((content) => messageIn(content) !== undefined);
+    const message = messageIn(contents[last]);
+    if (message === undefined) throw new Error('no message is in the contents');
+    const answered = contents
+      .slice(last + 1)
+      .filter(({ parts }) => parts?.some((part) => part.functionResponse)).length;
+    const step = message.steps[answered] ?? [];
+    const numbers = JSON.stringify([message.session, ...step.map(({ args }) => args.n)]);
+    if (step.length === 0 || asked.has(numbers)) return text('done');
+    asked.add(numbers);
+    return calls(step.map(({ name, args }) => ({ name, args: { ...args } })));
+  };
+}
 
-/** What the model was told last of each order of a session: all responses that its contents had, by the order's number. */
-export function seenByModel(gemini: GeminiStandIn, session: string): Map<number, FunctionResponse[]> {
-  const request = gemini.requests.findLast((one) =>
-    contentsOf(one).some((content) => messageIn(content)?.session === session),
-  );
+/**
+ * What the model was told last of each order of a session: all responses that its contents had, by the order's number.
+ *
+ * @param closing what it was told with that message; else whatever was last.
+ */
+export function seenByModel(
+  gemini: GeminiStandIn,
+  session: string,
+  closing?: string,
+): Map<number, FunctionResponse[]> {
+  const request = gemini.requests.findLast((one) => {
+    const contents = contentsOf(one);
+    if (closing !== undefined) return messageIn(contents.at(-1))?.closing === closing;
+    return contents.some((content) => messageIn(content)?.session === session);
+  });
   const seen = new Map<number, FunctionResponse[]>();
   const contents = request === undefined ? [] : contentsOf(request);
   for (const [index, { parts = [] }] of contents.entries()) {

@@ -59,6 +59,7 @@ export function jobApp(service: JobService, doom: Doom<JobMoment>, deployment: D
   const noteOf = (what: JobNote['what'], name: JobToolName, context: Context, n: number): JobNote => ({
     ...{ what, tool: name, n },
     jobId: context.job.id,
+    session: context.sessionId,
     callKey: context.callKey,
   });
   const ran = async (name: JobToolName, { n }: JobOrder, context: Context) => {

@@ -6,6 +6,8 @@ export interface JobNote {
   /** `parked`, `detached`: the store had it before the process could die. */
   what: 'ran' | 'parked' | 'detached' | 'polled' | 'told' | 'out of time';
   jobId: string;
+  /** Id of the session, as its user names it. */
+  session: string;
   callKey: string;
   tool: string;
   n: number;

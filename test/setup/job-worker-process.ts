@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { JobRow, Store } from '../../src/store/store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { Doom, type Dooms } from './doom.ts';
-import { type Deployment, type JobMoment, type JobToolName, jobApp } from './job-apps.ts';
+import { type Deployment, type JobMoment, jobApp } from './job-apps.ts';
 import { JobService } from './job-service.ts';
 import type { FromWorker } from './supervised-worker.ts';
 
@@ -80,8 +80,8 @@ function doomed(actual: Store): Store {
         const result = await own(given);
         const row = result as JobRow | undefined;
         if ((name === 'parkJob' || name === 'detachJob') && row !== undefined) {
-          const { jobId, tool } = row;
-          service.note({ what: handedOut[name], jobId, callKey, tool: tool as JobToolName, n: 0 });
+          const { jobId, sessionId: session, tool } = row;
+          service.note({ what: handedOut[name], jobId, session, callKey, tool, n: 0 });
         }
         await doom.reached(`after ${what}` as JobMoment, callKey);
         return result;
