@@ -19,6 +19,7 @@ import { waitingTurns } from './waiting-turns.ts';
 const KINDS = ['bare', 'bare+write', 'holdfast'] as const;
 type Kind = (typeof KINDS)[number];
 
+/** Of bare+write: the write that records the decision with the start of the call is the promise itself. */
 const REACH = 1.5;
 
 const { values: options } = parseArgs({
@@ -70,8 +71,9 @@ try {
     kind === 'holdfast' ? '' : ratio(kind).toFixed(2),
   ]);
   console.log(table([['signal to start of the tool', 'p50 ms', 'p95 ms', 'ours / it'], ...rows]));
-  const kept = ratio('bare') <= REACH ? 'reached' : 'missed';
-  console.log(`ours / bare: allowed ${REACH}, measured ${ratio('bare').toFixed(2)}: ${kept}`);
+  const measured = ratio('bare+write');
+  const kept = measured <= REACH ? 'reached' : 'missed';
+  console.log(`ours / bare+write: allowed ${REACH}, measured ${measured.toFixed(2)}: ${kept}`);
 } finally {
   await setting.close();
 }

@@ -21,7 +21,7 @@ export interface PlayedJobs {
   turns: OrderingTurn[];
   answered: Answered[];
   /** Messages that said something of a job, by job: behind its end each has the outcome. */
-  messages: Map<string, number>;
+  messages: Map<string, { count: number; outcomes: unknown[] }>;
   /** Calls that somebody has cancelled. */
   cancelled: Set<string>;
   /** What ended a turn was done. */
@@ -243,7 +243,8 @@ export class JobActor {
     const { messages, answered } = this.#played;
     const response = goesOn ? { n: order.n, half: true } : this.#outcome(order);
     const more = goesOn ? { willContinue: true } : {};
-    messages.set(jobId, (messages.get(jobId) ?? 0) + 1);
+    const { count, outcomes } = messages.get(jobId) ?? { count: 0, outcomes: [] };
+    messages.set(jobId, { count: count + 1, outcomes: goesOn ? outcomes : [...outcomes, response] });
     const parts = [{ functionResponse: { id, name, response, ...more } }];
     await this.#order(async () => {
       const turn = await this.#stage.client.sendMessage({

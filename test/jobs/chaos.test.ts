@@ -66,11 +66,11 @@ async function check({ store, worker }: JobStage, { played, jobs }: Scene): Prom
   }
   found.expectEqual(await store.readInbox(names), [], 'every message is answered', 'inbox');
   for (const job of jobs) {
-    const messages = played.messages.get(job.row.jobId) ?? 0;
+    const { count = 0, outcomes = [] } = played.messages.get(job.row.jobId) ?? {};
     const unheard = played.broken || played.cancelled.has(job.row.callKey);
     // A server that was away has lost the heartbeats of all.
     const runs = worker.deaths + 2;
-    checkJob(job, played.answered, { runs, answers: 1 + messages, unheard }, found);
+    checkJob(job, played.answered, { runs, answers: 1 + count, said: outcomes, unheard }, found);
   }
   return found.violations;
 }

@@ -54,7 +54,7 @@ begin
     outcome := null;
     if p.of_job is not null then
       select t.status, t.response, t.call_key, t.ended_by = 'message' and t.said_by = invocation as by_this,
-          t.ended_by = 'message' and not p.goes_on or t.ended_by = 'tool' and t.mode = 'started' as gives_way into j
+          not p.goes_on and (t.ended_by = 'message' or t.ended_by = 'tool' and t.mode = 'started') as gives_way into j
         from holdfast.jobs t where t.job_id = p.of_job and t.session_id = session;
       if j.status <> 'running' and j.by_this is not true and j.gives_way is not true then
         outcome := j.response;
