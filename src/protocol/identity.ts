@@ -61,6 +61,31 @@ export function retryIdOf(invocationId: string, generation: number): string {
   return `e-${shortDigest(JSON.stringify([invocationId, generation]))}`;
 }
 
+/**
+ * Run key of the agent that a call runs. `attempt` counts the runs of that call, from 1.
+ */
+export function runKeyOfCall(parentRunKey: string, callKey: string, attempt = 1): string {
+  const parts = attempt === 1 ? [parentRunKey, callKey] : [parentRunKey, callKey, attempt];
+  return `e-${shortDigest(JSON.stringify(parts))}`;
+}
+
+/** Run key of an agent that a workflow agent runs: by the step that has planned it, its place in the plan, and the round of a loop. */
+export function runKeyOfAgent(
+  parentRunKey: string,
+  { step, index, iteration = 1 }: { step: number; index: number; iteration?: number },
+): string {
+  return `e-${shortDigest(JSON.stringify([parentRunKey, 'agent', step, iteration, index]))}`;
+}
+
+/** Id of the workflow of any agent below a turn's root, whatever its depth. */
+export function childWorkflowIdOf(rootWorkflowId: string, runKey: string): string {
+  return `${rootWorkflowId}/${runKey}`;
+}
+
+export function runKeyOfCallKey(callKey: string): string {
+  return callKey.split('.', 1)[0] ?? '';
+}
+
 export function stepKeyOf(runKey: string, step: number): string {
   return `${runKey}.${step}`;
 }

@@ -1,6 +1,7 @@
 /** Task queue that workers poll and clients start turns on unless told otherwise. */
 export const DEFAULT_TASK_QUEUE = 'holdfast';
 
+/** Workflow of a turn, and of each agent that runs as a child of one. */
 export const AGENT_TURN = 'agentTurn';
 /** Workflow of a job that outlives its turn. */
 export const TOOL_JOB = 'toolJob';
@@ -38,6 +39,9 @@ export const UNKNOWN_JOB = 'UnknownJob';
 
 /** Update: what a job's deadline does comes to pass now. For tests. */
 export const EXPIRE_JOB = 'holdfast.expireJob';
+
+/** Signal from a child to its root: it waits, or goes on. */
+export const CHILD_STATE = 'holdfast.child';
 
 export const STATUS_QUERY = 'status';
 

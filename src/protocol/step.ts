@@ -1,4 +1,12 @@
 import type { Content } from '../events/content.ts';
+import type {
+  AgentErrand,
+  AgentPlan,
+  AgentToolPlan,
+  CallOfAgent,
+  RanAgent,
+  ToolOfAgent,
+} from './agent-run.ts';
 import type { Carried } from './carried.ts';
 import type { Gate, RequestEntry } from './gate.ts';
 import type { AwaitedJob, JobErrand } from './job.ts';
@@ -36,8 +44,30 @@ export interface StepPosition {
   traceparent?: string;
 }
 
-export interface CallModelInput extends StepPosition {
+/** Which agent acts, and where in the tree of a turn: beside its name, absent where that is all. */
+export interface ActingAgent {
+  root?: string;
+  within?: readonly ToolOfAgent[];
+  /** Of the events that it writes. */
+  branch?: string;
+  /** Names of the agents from the turn's root to this one; absent for the root. */
+  path?: readonly string[];
+  /** Absent: the workflow itself is the root. */
+  rootWorkflowId?: string;
+}
+
+export interface CallModelInput extends StepPosition, ActingAgent {
   agent?: string;
+  /** Step of a transferred turn: those that have handed it on, the first one first. The callbacks behind them are asked at the end. */
+  handedOnBy?: readonly string[];
+  /** First step of this agent's since the turn was handed on to it, or since its run began. */
+  enters?: true;
+  /** First step of an agent's tool: the session is made, from the caller's. */
+  call?: CallOfAgent;
+  /** Later steps of a workflow agent: what the agents of its latest plan came to, in the order in which they ended. */
+  ran?: readonly RanAgent[];
+  /** First step only: of the start arguments. */
+  rootAgent?: string;
   /** First step only. */
   identity?: TurnIdentity;
   /** First step only; without one the message is in the store: in the inbox, or written by a retry. */
@@ -80,6 +110,8 @@ export interface PlannedCall {
   prepared?: true;
   /** It runs once this request is approved, which stands in the store with the step. */
   gate?: Gate;
+  /** A child runs it. */
+  runs?: AgentToolPlan;
 }
 
 /** A message that waits in the store for its turn. */
@@ -108,6 +140,14 @@ export interface FirstStep {
   transcript?: string;
 }
 
+/** Who acts, as far as the workflow could not know. */
+export interface Entered {
+  /** Root of the tree that the agent is in. */
+  root?: string;
+  /** One of the step's events has `escalate` set. */
+  escalated?: true;
+}
+
 /** What a step came to. `finished` is the recorded outcome of an invocation that ended before. */
 export type StepOutcome =
   | ({
@@ -122,7 +162,20 @@ export type StepOutcome =
       schedules: Record<string, ToolSchedule>;
       maxParallelCalls: number;
       usage: TurnUsage;
-    } & FirstStep)
+    } & Entered &
+      FirstStep)
+  /** A workflow agent: these run, then it is asked again. */
+  | ({
+      v: number;
+      kind: 'agents';
+      session: string;
+      seq: number;
+      agent: string;
+      plan: AgentPlan;
+      usage: TurnUsage;
+      model?: undefined;
+    } & Entered &
+      FirstStep)
   | ({
       v: number;
       kind: 'final' | 'failed' | 'finished';
@@ -132,7 +185,8 @@ export type StepOutcome =
       model?: string;
       from: number;
       outcome: InvocationOutcome;
-    } & FirstStep);
+    } & Entered &
+      FirstStep);
 
 /** A first step that has not begun: its message was accepted behind others that wait. */
 export interface StepBehind {
@@ -144,7 +198,7 @@ export interface StepBehind {
 }
 
 /** Input of a call's activity, whose type is the tool's name. */
-export interface ToolCallInput {
+export interface ToolCallInput extends ActingAgent {
   v: number;
   session: string;
   runKey: string;
@@ -161,6 +215,8 @@ export interface ToolCallInput {
   answered?: AnsweredGate;
   /** Its tool has run: what is left is its job. */
   job?: JobErrand;
+  /** Its agent has run: what is left is its outcome. */
+  ran?: AgentErrand;
 }
 
 /** How a request of a call has ended. */
@@ -189,7 +245,12 @@ export type ToolCallResult =
       skipSummarization?: true;
       /** The response is an intermediate one: this job goes on without the turn. */
       detached?: AwaitedJob;
+      /** The turn is handed on to this agent, once all calls of the step have ended. */
+      transferToAgent?: string;
+      escalate?: true;
     }
+  /** Nothing is settled: the call may go on, as a child. */
+  | { v: number; runs: true; args?: Carried<Record<string, unknown>> }
   /** Nothing is settled: the call waits for its job. */
   | { v: number; parks: AwaitedJob }
   /** Nothing is settled: the call waits for this request, and is run again once it is answered. */
@@ -213,7 +274,10 @@ export interface StepEnding {
   usage: TurnUsage;
 }
 
-export interface SettleStepInput extends StepPosition {
+export interface SettleStepInput extends StepPosition, ActingAgent {
+  /** Ended without a word, as far as the workflow knows: what they left open is ended with this step. */
+  lost?: readonly RanAgent[];
+  handedOnBy?: readonly string[];
   /** Where no step has answered yet, in place of `session`; with the message where it isn't in the store. */
   identity?: TurnIdentity;
   message?: string | Content;

@@ -1,4 +1,5 @@
 import type { Content } from '../events/content.ts';
+import type { ChildEnd, ChildStart, RunningChild } from './agent-run.ts';
 import type { Carried, Reference } from './carried.ts';
 import type { WaitingRequest } from './gate.ts';
 import type { JobProgress, WaitingJob } from './job.ts';
@@ -38,6 +39,11 @@ export interface AgentTurnStart {
   messageId?: string;
   /** Defaults to the session's last acting agent, then to the worker's root agent. */
   agent?: string;
+  /**
+   * Name of the root agent whose tree answers where `agent` names nobody: who of it acts follows from the transcript, as with ADK's
+   * `Runner`. Defaults to the app's.
+   */
+  rootAgent?: string;
   /** State that the message's event carries. */
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
@@ -50,6 +56,8 @@ export interface AgentTurnStart {
   attestation?: string;
   /** Temporal's priority key of the turn's activities, 1 (first) to 5. Defaults to 3. */
   priority?: number;
+  /** Set by the workflow that runs this one as a child; never by clients. */
+  child?: ChildStart;
 }
 
 export interface TurnUsage {
@@ -91,7 +99,7 @@ export interface InvocationOutcome {
 }
 
 /** Result of a run of `agentTurn`. */
-export interface TurnResult extends InvocationOutcome {
+export interface TurnResult extends InvocationOutcome, ChildEnd {
   v: number;
   invocationId: string;
   /** First and last seq of the invocation's events. */
@@ -137,6 +145,8 @@ export interface TurnStatus {
   waiting: WaitingRequest[];
   /** Jobs that calls of the turn wait for. */
   jobs: WaitingJob[];
+  /** Agents that run as children, at any depth, as far as they are still at it. */
+  children?: RunningChild[];
   /** Messages that wait for this one's end. */
   queued: number;
   usage: TurnUsage;

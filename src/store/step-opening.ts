@@ -32,6 +32,13 @@ export interface OpenStep {
   requester?: string;
   /** First step only: what the turn was asked to be. Kept at the first opening, unless the inbox has it already. */
   asked?: { agent?: string; runConfig?: TurnRunConfig };
+  /**
+   * First step of an agent's tool: whose call it is. The new session begins with a copy of its state, reserved keys left out; what is
+   * used is added to the caller's usage, and so on up to the root.
+   */
+  parent?: { session: string; runKey: string; callKey: string; path: readonly string[] };
+  /** First step of an agent that runs in its parent's session: the run that has planned it. */
+  plannedBy?: string;
   /** First step only: nothing is opened while messages wait that earlier chains accepted before this one. */
   mayGiveWay?: boolean;
   /**
@@ -99,9 +106,13 @@ export type OpenedStep =
       usage: StepUsage;
       /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
       asked: { agent?: string; runConfig?: TurnRunConfig };
+      /** Of a child: what the whole tree has used in its turn, up to the root. Absent for the root, whose `usage` it is. */
+      treeUsage?: StepUsage;
+      /** Of the root's session, where that is another one. */
+      root?: { session: string; names: SessionNames };
       /** Accepted messages that no turn has answered, in order; first step only. */
       inbox: WaitingMessage[];
-      /** Milliseconds since the invocation began. */
+      /** Milliseconds since the invocation began; of a child, its root's. */
       age: number;
       /** What the session used before this step, this invocation included. */
       sessionUsage: SessionUsage;

@@ -11,6 +11,15 @@ type WriteNotice =
       /** On a turn's first event. */
       names?: SessionNames;
     }
+  /** The agent of a call has begun a session of its own; told to the followers of the root's. */
+  | {
+      type: 'child';
+      session: string;
+      child: string;
+      runKey: string;
+      callKey: string;
+      path: readonly string[];
+    }
   | { type: 'call started'; session: string; runKey: string; callKey: string; tool: string; attempt: number }
   | { type: 'call settled'; session: string; runKey: string; callKey: string; tool: string; failed: boolean }
   /** A job was begun, parked or detached, has got on, or has ended. */

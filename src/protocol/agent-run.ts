@@ -1,0 +1,126 @@
+import type { Carried } from './carried.ts';
+import type { ChainFence } from './step.ts';
+import type { InvocationOutcome, TurnState } from './turn.ts';
+
+/** A tool of an agent's, whose own agent is meant. */
+export interface ToolOfAgent {
+  agent: string;
+  tool: string;
+}
+
+/** Names an agent so that every worker finds the same definition. */
+export interface AgentRef {
+  name: string;
+  /** Root of the tree that it is looked for in. Absent in what older releases sent: in all of the worker's trees. */
+  root?: string;
+  /** From the tree to that of an agent which is no sub-agent but the agent of a tool: one after another, the outermost first. */
+  within?: readonly ToolOfAgent[];
+}
+
+/** An agent that a workflow agent has run, or that a call runs. */
+export interface PlannedAgent extends AgentRef {
+  /** ADK's: path of agent names, of those that run at the same time. */
+  branch?: string;
+  /** Where it lives, if not where its parent does. */
+  taskQueue?: string;
+}
+
+/**
+ * How the agents of a plan run. `sequence`: one after another. `loop`: so again and again, until one escalates or the iterations
+ * are used up. `parallel`: all at once.
+ */
+export type AgentOrder = 'sequence' | 'loop' | 'parallel';
+
+/** What a workflow agent has the workflow do before it is asked again. */
+export interface AgentPlan {
+  order: AgentOrder;
+  agents: readonly PlannedAgent[];
+  /** Of a loop; absent: until one escalates. */
+  maxIterations?: number;
+  /** Of those that run at the same time: one that fails doesn't end the others, nor the one that runs them. */
+  continueOnError?: true;
+  /** How many run at the same time. */
+  maxParallel: number;
+}
+
+/** What became of an agent that a workflow agent has run. */
+export interface RanAgent {
+  name: string;
+  runKey: string;
+  status: InvocationOutcome['status'];
+  /** One of its events, or of those that it has run, had `escalate` set. */
+  escalated?: true;
+  error?: { code: string; message: string };
+}
+
+/** What a call of an agent's tool needs to be run as a child: beside the call itself, whose arguments are the message. */
+export interface CallOfAgent {
+  /** Of the caller: the store's session and the run that the call belongs to. */
+  session: string;
+  runKey: string;
+  callKey: string;
+  callId: string;
+  tool: string;
+  args: Carried<Record<string, unknown>>;
+}
+
+/** How an agent's tool is run. Durations in milliseconds. */
+export interface AgentToolPlan extends PlannedAgent {
+  /** Of all attempts. */
+  timeout?: number;
+  /** How often the child is run before its failure is the call's. Defaults to 1. */
+  attempts?: number;
+  /** The tool's own activity has to run first: it is gated. Otherwise its callbacks were asked when the call was planned. */
+  begins?: true;
+}
+
+/** Beside the start arguments of a child's `agentTurn`, which are those of its root. */
+export interface ChildStart {
+  /** All workflow ids of the tree begin with it. */
+  rootWorkflowId: string;
+  runKey: string;
+  agent: AgentRef;
+  /** Names of the agents from the root to this one. */
+  path: readonly string[];
+  branch?: string;
+  /** Of the turn that it belongs to. */
+  invocationId: string;
+  fence: ChainFence;
+  /** Of its session: where an agent's tool is called, of a session of its own, which the first step makes. */
+  session?: string;
+  seq: number;
+  /** An agent's tool is called. */
+  call?: CallOfAgent;
+}
+
+/** What a run of a child gives back beside its turn's result. */
+export interface ChildEnd {
+  escalated?: true;
+}
+
+/**
+ * Payload of {@link CHILD_STATE}, from a child to its root: it waits, or goes on. Only what people must know; requests and jobs are
+ * listed from the store.
+ */
+export interface ChildState {
+  runKey: string;
+  path: readonly string[];
+  status: TurnState;
+  /** The tool whose call waits. */
+  tool?: string;
+  /** Milliseconds since the epoch. */
+  since: number;
+}
+
+/** A child as the query `status` of its root tells. */
+export interface RunningChild extends ChildState {
+  agent: string;
+  workflowId: string;
+}
+
+/** Errand of a tool's activity behind its agent's run: callbacks, output, settling. */
+export interface AgentErrand {
+  runKey: string;
+  status: InvocationOutcome['status'] | 'terminated' | 'timed out';
+  error?: { code: string; message: string };
+}

@@ -1,0 +1,45 @@
+import type { InvocationOutcome } from '../protocol/turn.ts';
+import type { SessionNames } from './session-names.ts';
+
+/** The session of an agent that a call has run: below the session of that call, and deleted with it. */
+export interface ChildSession {
+  /** The store's internal id. */
+  session: string;
+  /** Also the session's name, and its invocation's id. */
+  runKey: string;
+  /** Last seq of its transcript. */
+  seq: number;
+  status: InvocationOutcome['status'] | 'running';
+  /** Names of the agents from the root to this one. */
+  path: string[];
+  /** The call, and the session that it belongs to. */
+  callKey: string;
+  parent: string;
+}
+
+/** What the agent of a call has come to. */
+export interface ChildOutcome {
+  session: string;
+  outcome: InvocationOutcome;
+  /** Texts of the last event with content, thoughts left out, joined by line breaks; undefined where there is none. */
+  text: string | undefined;
+  /** How the session's own state differs from what it began with: no `app:`, `user:` and `temp:` keys, which are shared or gone. */
+  stateDelta: Record<string, unknown>;
+}
+
+export interface ChildStore {
+  /**
+   * What has become of the agent that a call of `parent` has run. A run that has ended without a word is ended by this, as an
+   * interrupted one, with all that it has left open, and so are those below it.
+   *
+   * @param parent the store's id of the caller's session.
+   * @returns undefined where it has never begun.
+   */
+  endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined>;
+  /**
+   * Sessions of agents' tools below this one, at any depth, in the order in which they began.
+   *
+   * @param names of the root.
+   */
+  listChildren(names: SessionNames): Promise<ChildSession[]>;
+}
