@@ -1,16 +1,24 @@
+import type { Event } from '../events/event.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { InvocationContext, isInvocationContext } from '../tools/invocation-context.ts';
 import { assertAgentName } from './agent-name.ts';
 import { callbackList } from './callback-list.ts';
 import type { AfterAgentCallback, BeforeAgentCallback, SingleAgentCallback } from './callbacks.ts';
 
 const BASE_AGENT = Symbol.for('holdfast.baseAgent');
 
+/** More below one another are more likely to be endless than meant. */
+const DEEPEST = 16;
+
+/** Configuration of every agent. Fields: `BaseAgentConfig` of `@google/adk` 2.0.0; its `parentAgent` is refused. */
 export interface BaseAgentConfig {
   /** A JavaScript identifier, hyphens allowed, unique among the agents of a tree; not `user`. */
   name: string;
   /** Tells other agents, and the models that choose among them, what the agent is for. */
   description?: string;
+  /** In their order. Each has one parent, trees are at most 16 agents deep. */
+  subAgents?: BaseAgent[];
   /** Runs before the agent does, once for each of its runs. Content that it returns is the agent's answer. */
   beforeAgentCallback?: BeforeAgentCallback;
   /** Runs when the agent has come to its end. Content that it returns is said behind the agent's answer. */
@@ -21,10 +29,26 @@ export interface BaseAgentConfig {
  * What all agents have in common: a name, and a place in a tree of agents. Agents are values: they are checked when
  * they are made, and the workflow runs them. Semantics: `BaseAgent` of `@google/adk` 2.0.0.
  *
+ * A subclass with a `runAsyncImpl` of its own is a ported agent: that is run again from its start in each of its steps, where
+ * `subAgent.runAsync(context)` gives the recorded events of what has run already. It must do the same each time, so what it
+ * decides by stands in the state or in events. {@link CustomAgent} decides step by step instead.
+ *
  * @throws DefinitionError from the constructor, naming the field.
+ * @example
+ * class Translated extends BaseAgent {
+ *   constructor(readonly answerer: LlmAgent, readonly translator: LlmAgent) {
+ *     super({ name: 'translated', subAgents: [answerer, translator] });
+ *   }
+ *   protected override async *runAsyncImpl(context: InvocationContext) {
+ *     yield* this.answerer.runAsync(context);
+ *     if (context.session.state.language !== 'en') yield* this.translator.runAsync(context);
+ *   }
+ * }
  */
-export abstract class BaseAgent {
+export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfig> {
   readonly [BASE_AGENT] = true;
+  /** As it was given, for {@link BaseAgent.clone}. */
+  protected readonly config: TConfig;
   readonly name: string;
   /** Defaults to `''`. */
   readonly description: string;
@@ -36,7 +60,7 @@ export abstract class BaseAgent {
   /** The agent that this one is a sub-agent of. */
   parentAgent?: BaseAgent;
 
-  constructor(config: BaseAgentConfig, subAgents: readonly BaseAgent[] = []) {
+  constructor(config: TConfig) {
     const kind = new.target.name || 'BaseAgent';
     if (!isRecord(config)) {
       throw new DefinitionError({ owner: kind, problem: `expected an object, got ${kindOf(config)}` });
@@ -50,13 +74,18 @@ export abstract class BaseAgent {
         problem: `expected a string, got ${kindOf(config.description)}`,
       });
     }
+    if ((config as { parentAgent?: unknown }).parentAgent !== undefined) {
+      const problem = 'is set by the agent that lists this one in its subAgents; leave it out';
+      throw new DefinitionError({ owner, field: 'parentAgent', problem });
+    }
+    assertRunnable(owner, this);
+    this.config = Object.freeze({ ...config }) as TConfig;
     this.name = config.name;
     this.description = config.description ?? '';
     this.beforeAgentCallback = callbackList(owner, 'beforeAgentCallback', config.beforeAgentCallback);
     this.afterAgentCallback = callbackList(owner, 'afterAgentCallback', config.afterAgentCallback);
-    assertSubAgents(owner, this.name, subAgents);
-    this.subAgents = Object.freeze([...subAgents]);
-    for (const subAgent of subAgents) subAgent.parentAgent = this;
+    this.subAgents = checkedSubAgents(owner, this.name, config.subAgents);
+    for (const subAgent of this.subAgents) subAgent.parentAgent = this;
   }
 
   get canonicalBeforeAgentCallbacks(): readonly SingleAgentCallback[] {
@@ -87,6 +116,53 @@ export abstract class BaseAgent {
     }
     return undefined;
   }
+
+  /**
+   * Another agent of the same class and configuration, without a parent. Its sub-agents are clones too, unless `overrides` brings
+   * others. Made by the class's constructor, which gets one configuration object. Semantics: `BaseAgent.clone` of `@google/adk` 2.0.0.
+   *
+   * @throws DefinitionError for what the constructor refuses, and for `parentAgent`.
+   * @example const formal = greeter.clone({ name: 'formal_greeter', instruction: 'Greet formally.' });
+   */
+  clone(overrides: Partial<TConfig> = {}): this {
+    if (Object.hasOwn(overrides, 'parentAgent')) {
+      throw new DefinitionError({
+        owner: agentOwner(this.constructor.name, this.name),
+        field: 'parentAgent',
+        problem:
+          'Cannot update `parentAgent` field in clone. Parent agent is set only when the parent agent is instantiated ' +
+          'with the sub-agents.',
+      });
+    }
+    const inherited = Object.fromEntries(
+      Object.entries(this.config).map(([name, value]) => [name, Array.isArray(value) ? [...value] : value]),
+    );
+    const subAgents = Object.hasOwn(overrides, 'subAgents')
+      ? {}
+      : { subAgents: this.subAgents.map((subAgent) => subAgent.clone()) };
+    const Kind = this.constructor as new (config: object) => this;
+    return new Kind({ ...inherited, ...subAgents, ...overrides });
+  }
+
+  /**
+   * Runs this agent from within the `runAsyncImpl` of an agent above it: gives the events of a run that has finished; of one
+   * that has not it never returns. Semantics: `BaseAgent.runAsync` of `@google/adk` 2.0.0.
+   *
+   * @throws Error outside of a `runAsyncImpl`: agents are run by `Runner` or `HoldfastClient`.
+   */
+  async *runAsync(parentContext: InvocationContext): AsyncGenerator<Event, void, void> {
+    const init = isInvocationContext(parentContext) ? InvocationContext.initOf(parentContext) : undefined;
+    if (init?.runSubAgent === undefined) throw notRunHere(this.name);
+    yield* init.runSubAgent(this, parentContext);
+  }
+
+  /** What the agent does, by running sub-agents and yielding events of its own. Only ported agents have one. */
+  protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
+
+  /** ADK's live runs: this release never calls it. */
+  protected runLiveImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
+    throw new Error(`agent "${this.name}": live runs are not supported by this release`);
+  }
 }
 
 /** Whether `value` is an agent, of this or of another copy of the package. */
@@ -99,16 +175,77 @@ export function agentOwner(kind: string, name: string): string {
   return `${kind} "${name}"`;
 }
 
-function assertSubAgents(owner: string, name: string, subAgents: readonly BaseAgent[]): void {
+/** What an agent of a kind that the workflow knows has as its `runAsyncImpl`, which nobody calls. */
+export function runByWorkflow({ name }: BaseAgent): never {
+  throw notRunHere(name);
+}
+
+/**
+ * Of an agent of such a kind.
+ *
+ * @throws DefinitionError for a subclass with a `runAsyncImpl` of its own.
+ */
+export function assertNotScripted(owner: string, agent: BaseAgent, kind: { prototype: BaseAgent }): void {
+  if (implOf(agent) === implOf(kind.prototype)) return;
+  throw new DefinitionError({
+    owner,
+    field: 'runAsyncImpl',
+    problem: 'would never be called: extend BaseAgent, and have this agent as one of its sub-agents',
+  });
+}
+
+/** What a ported agent yields, run from its start. The context says what the runs of its sub-agents are. */
+export function runOfImpl(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
+  return implOf(agent)?.call(agent, context) ?? runByWorkflow(agent);
+}
+
+type Impl = (this: BaseAgent, context: InvocationContext) => AsyncGenerator<Event, void, void>;
+
+function implOf(agent: BaseAgent): Impl | undefined {
+  return (agent as unknown as { runAsyncImpl?: Impl }).runAsyncImpl;
+}
+
+/** Programs in JavaScript aren't told by the compiler. */
+function assertRunnable(owner: string, agent: BaseAgent): void {
+  if (typeof implOf(agent) === 'function') return;
+  throw new DefinitionError({
+    owner,
+    field: 'runAsyncImpl',
+    problem: 'required of a class that extends BaseAgent: what the agent does',
+  });
+}
+
+function notRunHere(name: string): Error {
+  return new Error(
+    `agent "${name}" is not run by hand: only the runAsyncImpl of an agent above it runs it, with the context that it was ` +
+      'given; start turns with Runner or HoldfastClient',
+  );
+}
+
+/** @throws DefinitionError */
+function checkedSubAgents(owner: string, name: string, given: unknown = []): readonly BaseAgent[] {
+  const fail = (field: string, problem: string): never => {
+    throw new DefinitionError({ owner, field, problem });
+  };
+  if (!Array.isArray(given)) return fail('subAgents', `expected a list of agents, got ${kindOf(given)}`);
   const taken = new Set([name]);
-  for (const [index, subAgent] of subAgents.entries()) {
+  // By index, because an array may have holes.
+  const subAgents = Array.from({ length: given.length }, (_, index): BaseAgent => {
+    const subAgent: unknown = given[index];
     const problem = problemOf(subAgent, name, taken);
-    if (problem !== undefined) throw new DefinitionError({ owner, field: `subAgents[${index}]`, problem });
-  }
+    return problem === undefined ? (subAgent as BaseAgent) : fail(`subAgents[${index}]`, problem);
+  });
+  const depth = 1 + Math.max(0, ...subAgents.map(depthOf));
+  if (depth > DEEPEST) fail('subAgents', `the tree is ${depth} agents deep, and at most ${DEEPEST} may be`);
+  return Object.freeze(subAgents);
+}
+
+function depthOf({ subAgents }: BaseAgent): number {
+  return 1 + Math.max(0, ...subAgents.map(depthOf));
 }
 
 function problemOf(subAgent: unknown, parent: string, taken: Set<string>): string | undefined {
-  if (!isBaseAgent(subAgent)) return `expected an agent, got ${kindOf(subAgent)}`;
+  if (!isBaseAgent(subAgent)) return whatItIs(subAgent);
   if (subAgent.parentAgent !== undefined) {
     return (
       `Agent "${subAgent.name}" already has a parent agent, current parent: "${subAgent.parentAgent.name}", ` +
@@ -120,6 +257,16 @@ function problemOf(subAgent: unknown, parent: string, taken: Set<string>): strin
     taken.add(member);
   }
   return undefined;
+}
+
+const ADK_AGENT = Symbol.for('google.adk.baseAgent');
+
+/** What a value is that stands where an agent should, for messages. */
+export function whatItIs(value: unknown): string {
+  if (typeof value === 'object' && value !== null && ADK_AGENT in value) {
+    return `an agent of @google/adk; import its class from 'holdfast' instead`;
+  }
+  return `expected an agent, got ${kindOf(value)}`;
 }
 
 function namesIn(agent: BaseAgent): string[] {

@@ -126,6 +126,7 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
 export const LLM_AGENT_FIELDS: readonly string[] = [
   'name',
   'description',
+  'subAgents',
   'model',
   'instruction',
   'globalInstruction',
@@ -160,7 +161,6 @@ export const LLM_AGENT_FIELDS: readonly string[] = [
 /** Of `@google/adk` 2.0.0; they come with later releases. */
 export const UNSUPPORTED_AGENT_FIELDS: readonly string[] = [
   'parentAgent',
-  'subAgents',
   'mode',
   'stateSchema',
   'contextCompactors',

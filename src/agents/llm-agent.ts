@@ -1,6 +1,7 @@
 import type { GenerateContentConfig } from '@google/genai';
 import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import type { Part } from '../events/content.ts';
+import type { Event } from '../events/event.ts';
 import type {
   BaseLlmRequestProcessor,
   BaseLlmResponseProcessor,
@@ -21,7 +22,7 @@ import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { resolveRetryOptions } from '../tools/retry-options.ts';
 import { checkedTools } from './agent-tools.ts';
-import { agentOwner, BaseAgent } from './base-agent.ts';
+import { agentOwner, assertNotScripted, BaseAgent, runByWorkflow } from './base-agent.ts';
 import { callbackList } from './callback-list.ts';
 import type {
   SingleAfterModelCallback,
@@ -64,7 +65,7 @@ export type {
  *   tools: [findOrder, refund],
  * });
  */
-export class LlmAgent extends BaseAgent {
+export class LlmAgent extends BaseAgent<LlmAgentConfig> {
   readonly [LLM_AGENT] = true;
   readonly model: string | BaseLlm;
   /** Defaults to `''`. */
@@ -104,6 +105,7 @@ export class LlmAgent extends BaseAgent {
   constructor(config: LlmAgentConfig) {
     super(config);
     const owner = agentOwner(new.target.name || 'LlmAgent', config.name);
+    assertNotScripted(owner, this, LlmAgent);
     assertKnownFields(owner, config, LLM_AGENT_FIELDS, { unsupported: UNSUPPORTED_AGENT_FIELDS });
     const read = new OptionReader(owner, config);
     this.model = modelOf(read, config.model);
@@ -227,6 +229,10 @@ export class LlmAgent extends BaseAgent {
    */
   validateInput(value: unknown): Promise<unknown> {
     return matched(this.#input, value);
+  }
+
+  protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
+    return runByWorkflow(this);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
+import type { Event } from '../events/event.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
 import type { TurnRunConfig } from '../protocol/turn.ts';
 import type { CallQuestions } from './call-questions.ts';
@@ -50,6 +51,12 @@ export interface CallInit {
   job?: JobInit;
 }
 
+/** A run of an agent by its parent's `runAsyncImpl`: yields its events once it has finished. */
+export type RunSubAgent = (
+  agent: BaseAgent,
+  parentContext: InvocationContext,
+) => AsyncGenerator<Event, void, void>;
+
 /** Everything that a context is made of. */
 export interface ContextInit {
   appName: string;
@@ -69,6 +76,8 @@ export interface ContextInit {
   /** Left out outside of tool calls. */
   call?: CallInit;
   agent?: BaseAgent;
+  /** Where the `runAsyncImpl` of a ported agent runs: what becomes of the runs of its sub-agents. */
+  runSubAgent?: RunSubAgent;
   branch?: string;
   runConfig?: TurnRunConfig;
   /** Left out where it was not loaded. */
