@@ -1,3 +1,4 @@
+import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import { modelOutputOf } from '../src/flows/model-output.ts';
 import type { UserCode } from './user-code.ts';
 
@@ -12,7 +13,8 @@ export async function outputOf(
   failed: (error: unknown) => void,
 ): Promise<{ value: unknown } | undefined> {
   const { agent } = code;
-  if (agent.outputSchema === undefined || text === undefined || text.trim() === '') return undefined;
+  if (!isLlmAgent(agent) || agent.outputSchema === undefined || text === undefined || text.trim() === '')
+    return undefined;
   try {
     const { output, problem } = await code.callback('outputSchema', () => modelOutputOf(agent, text));
     if (problem !== undefined) failed(new Error(`the answer does not match outputSchema: ${problem}`));

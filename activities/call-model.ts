@@ -1,22 +1,26 @@
 import { activityInfo } from '@temporalio/activity';
 import type { AppSettings } from '../src/agents/app-settings.ts';
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import { timeLeft } from '../src/flows/budgets.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../src/flows/step-draft.ts';
 import { NO_USAGE } from '../src/flows/step-usage.ts';
 import type { KnownTranscript } from '../src/flows/transcript-cache.ts';
 import { tellWaiting } from '../src/jobs/tell-waiting.ts';
+import type { AgentRef } from '../src/protocol/agent-run.ts';
 import type { CallModelInput, ChainFence, FirstStep, StepBehind, StepOutcome } from '../src/protocol/step.ts';
 import type { InvocationOutcome } from '../src/protocol/turn.ts';
 import type { CommittedStep, JobOfMessage, OpenedStep } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
+import { type Actors, actorsOf, actorsOfRun } from './acting-agent.ts';
+import { messageOfCall, parentOf } from './agent-call.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { agentOf, rootAgentOf, settingsOf } from './deployment.ts';
+import { rootAgentOf, settingsOf } from './deployment.ts';
 import { withEndedGates } from './ended-gates.ts';
 import { LiveText } from './live-text.ts';
 import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
+import { messageOf } from './message-event.ts';
 import { restsUnopened, toldToRest } from './model-rest.ts';
 import { responseOf } from './model-step.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
@@ -81,16 +85,11 @@ class CallModel {
     const { store, transcripts } = this.#dependencies;
     const { message: _message, stateDelta: _delta, runConfig, ...position } = this.#input;
     this.#checkRest();
-    await awaitTurnSlot(this.#dependencies, this.#input, this.#place);
+    if (this.#input.call === undefined) await awaitTurnSlot(this.#dependencies, this.#input, this.#place);
     const known = transcripts.known(position);
     let opening: OpenedUnder;
     try {
-      const { behind, ...given } = await stepInput({
-        dependencies: this.#dependencies,
-        input: this.#input,
-        known,
-        current: this.#current,
-      });
+      const { behind, ...given } = await this.#given(known);
       if (behind !== undefined) return this.#behind(behind);
       const requester = await this.#requester(given.messageDigest);
       opening = await openStep(store, {
@@ -98,8 +97,10 @@ class CallModel {
         ...known.ask,
         ...given,
         ...(requester === undefined ? {} : { requester }),
+        ...parentOf(this.#input),
         asked: {
           ...(position.agent === undefined ? {} : { agent: position.agent }),
+          ...(position.rootAgent === undefined ? {} : { rootAgent: position.rootAgent }),
           ...(runConfig === undefined ? {} : { runConfig }),
         },
       });
@@ -139,6 +140,21 @@ class CallModel {
       live.drop();
       throw error;
     }
+  }
+
+  /** Input of the step, which plugins have seen; that of an agent's tool is what its call asks it. */
+  async #given(known: KnownTranscript): ReturnType<typeof stepInput> {
+    const { call, invocationId } = this.#input;
+    if (call === undefined) {
+      return await stepInput({
+        dependencies: this.#dependencies,
+        input: this.#input,
+        known,
+        current: this.#current,
+      });
+    }
+    const { agent } = actorsOfRun(this.#dependencies.deployment, this.#input);
+    return messageOf({ invocationId, message: await messageOfCall(this.#dependencies.store, agent, call) });
   }
 
   /** Where nothing but a model that rests could answer, not even the store is asked. */
@@ -197,7 +213,9 @@ class CallModel {
       committed = await commit(recorded);
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
-      const asked = this.#asked(opened, recorded.agent, recorded.outcome.model ?? '');
+      const { root } = recorded.outcome;
+      const ref = { name: recorded.agent, ...(root === undefined ? {} : { root }) };
+      const asked = this.#asked(opened, ref, recorded.outcome.model);
       recorded = this.#concealed(recordOf(draftFromError(asked, error, { usage: recorded.usage })));
       committed = await commit(recorded);
     }
@@ -246,11 +264,15 @@ class CallModel {
     };
   }
 
-  #asked(opened: OpenStep, agent: string, model: string): AskedStep {
-    const { invocationId, runKey, step } = this.#input;
+  #asked(opened: OpenStep, { name: agent, root }: AgentRef, model = ''): AskedStep {
+    const { invocationId, runKey, step, branch } = this.#input;
     const { session, usage } = opened;
     const { prices } = this.#settings(opened);
-    return { session, invocationId, runKey, step, agent, model, usage, prices };
+    return {
+      ...{ session, invocationId, runKey, step, agent, model, usage, prices },
+      ...(root === undefined ? {} : { root }),
+      ...(branch === undefined ? {} : { branch }),
+    };
   }
 
   #settings({ names }: OpenStep): AppSettings {
@@ -259,14 +281,12 @@ class CallModel {
 
   async #answer(opened: OpenStep, known: KnownTranscript, live: LiveText): Promise<StepResponse> {
     const { deployment, store, transcripts } = this.#dependencies;
-    const name =
-      this.#input.agent ??
-      opened.asked.agent ??
-      opened.lastAgent ??
-      rootAgentOf(deployment, opened.names.app);
-    let agent: LlmAgent;
+    const transcript = await transcripts.read(known, opened, () =>
+      store.readEvents({ ...opened.names, limit: Number.MAX_SAFE_INTEGER }),
+    );
+    let actors: Actors;
     try {
-      agent = agentOf(deployment, name);
+      actors = actorsOf(deployment, this.#input, opened, transcript);
     } catch (error) {
       if (!(error instanceof NotDeployedHere)) throw error;
       // Those that waited for other turns opened nothing.
@@ -275,11 +295,11 @@ class CallModel {
         await this.#refusedHere(opened, error.message);
         throw error;
       }
-      return recordOf(draftFromError(this.#asked(opened, name, ''), error));
+      const name = this.#input.agent ?? opened.asked.agent ?? rootAgentOf(deployment, opened.names.app);
+      return recordOf(draftFromError(this.#asked(opened, { name }), error));
     }
-    const transcript = await transcripts.read(known, opened, () =>
-      store.readEvents({ ...opened.names, limit: Number.MAX_SAFE_INTEGER }),
-    );
+    const { agent, root, handedOnBy } = actors;
+    const model = isLlmAgent(agent) ? agent.canonicalModel.model : '';
     return await responseOf({
       dependencies: this.#dependencies,
       input: this.#input,
@@ -289,7 +309,8 @@ class CallModel {
       opened,
       agent,
       settings: this.#settings(opened),
-      asked: this.#asked(opened, agent.name, agent.canonicalModel.model),
+      handedOnBy,
+      asked: this.#asked(opened, { name: agent.name, root }, model),
       transcript,
       live,
       resting: this.#resting,
@@ -305,7 +326,8 @@ class CallModel {
   /** The end of a turn is told in a failure's message, which a codec doesn't encode. */
   #concealed(step: StepResponse): StepResponse {
     const { ending, outcome } = step;
-    if (!this.#dependencies.conceal || ending?.error === undefined || outcome.kind === 'calls') return step;
+    if (!this.#dependencies.conceal || ending?.error === undefined) return step;
+    if (outcome.kind === 'calls' || outcome.kind === 'agents') return step;
     const concealed = { ...ending, error: { ...ending.error, concealed: true as const } };
     return { ...step, ending: concealed, outcome: { ...outcome, outcome: concealed } };
   }

@@ -28,5 +28,7 @@ export function callResult(
     response: carry(callKey, response, hidden),
     ...(failed ? { failed: true } : {}),
     ...(actions.skipSummarization ? { skipSummarization: true } : {}),
+    ...(actions.transferToAgent ? { transferToAgent: actions.transferToAgent } : {}),
+    ...(actions.escalate ? { escalate: true } : {}),
   };
 }

@@ -79,12 +79,12 @@ async function check(
   abortSignal: AbortSignal,
 ): Promise<string | undefined> {
   const { deployment, store, transcripts } = dependencies;
-  const { session, runKey, invocationId, callKey, callId, tool: name, app, userId, sessionId } = request;
-  const names = { app, userId, sessionId };
+  const { session, runKey, invocationId, callKey, callId, tool: name, app } = request;
   const agent = agentOf(deployment, request.agent);
   const { step } = placeOfCall(callKey);
-  const { state: whole, userContent } = await store.peekStep({ session, invocationId, runKey, step });
-  const { edits, state } = takeOwnState(whole);
+  const peeked = await store.peekStep({ session, invocationId, runKey, step });
+  const { names, state: whole, userContent } = peeked;
+  const { edits, state } = takeOwnState(whole, { runKey, invocationId });
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, app));
   const isAsked = callbacks.has('beforeToolCallback');
   const transcript = isAsked

@@ -121,7 +121,7 @@ class ClosedCall {
     const { store, transcripts, deployment } = this.#dependencies;
     const { session, tool: name, callKey, prepared = false } = this.#input;
     const { names, invocationId, userContent } = begun;
-    const { edits, state } = takeOwnState(begun.state);
+    const { edits, state } = takeOwnState(begun.state, { runKey: this.#input.runKey, invocationId });
     const transcript = await transcripts.current(session, names, (after) =>
       store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
     );

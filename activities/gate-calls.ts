@@ -19,7 +19,7 @@ import { hidesTexts } from './call-retry.ts';
 import { type CallOutcome, errorOutcome, outcomeOfFailure } from './failed-call.ts';
 import { gateOf, newRequest } from './new-request.ts';
 import { logFailed } from './step-failures.ts';
-import type { StepParts } from './step-parts.ts';
+import type { ModelStepParts } from './step-parts.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import { storeErrorIn } from './tool-failure.ts';
 
@@ -36,7 +36,7 @@ export function mayWait(tools: ReadonlyMap<string, BaseTool>): boolean {
  * @throws what ends the attempt, and StoreError.
  */
 export async function prepareCalls(
-  step: StepParts,
+  step: ModelStepParts,
   tools: ReadonlyMap<string, BaseTool>,
   calls: readonly FunctionCallOfStep[],
 ): Promise<PreparedCalls> {
@@ -62,10 +62,10 @@ type GatedCall = FunctionCallOfStep & { callKey: string; tool: BaseTool };
 type ReadyCall = FunctionCallOfStep & { request?: NewRequest };
 
 class Preparation {
-  readonly #step: StepParts;
+  readonly #step: ModelStepParts;
   readonly #callbacks: ToolCallbacks;
 
-  constructor(step: StepParts) {
+  constructor(step: ModelStepParts) {
     this.#step = step;
     this.#callbacks = new ToolCallbacks(step.agent, step.plugins);
   }

@@ -79,10 +79,9 @@ export class JobScene {
   ): Promise<JobScene> {
     const { deployment, store, transcripts, credentials: reader } = dependencies;
     const { session, runKey, callKey } = input;
-    const { app, userId, sessionId, invocationId } = row;
+    const { invocationId } = row;
     const own = ownToolOfJob(dependencies, row);
     const agent = agentOf(deployment, row.agent);
-    const names = { app, userId, sessionId };
     const { step } = placeOfCall(callKey);
     const [peeked, found, planned] = await Promise.all([
       store.peekStep({ session, invocationId, runKey, step }),
@@ -90,8 +89,8 @@ export class JobScene {
       'ref' in input.args ? store.callArguments({ session, callKey }) : input.args.value,
     ]);
     const known = found ?? { settled: false, attempts: 1, once: {} };
-    const { edits, state } = takeOwnState(peeked.state);
-    const { userContent } = peeked;
+    const { edits, state } = takeOwnState(peeked.state, { runKey, invocationId });
+    const { names, userContent } = peeked;
     const scene = { names, invocationId, userContent, agent, state, abortSignal: current.signal };
     let tool = own;
     if (tool === undefined || edits.length > 0) {
@@ -99,7 +98,7 @@ export class JobScene {
       const search = { deployment, agent, init, edits, current, time: SEARCH_TIME };
       tool = await searchTool(search, row.tool, own);
     }
-    const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, app));
+    const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, row.app));
     const wantsTranscript = !callbacks.isEmpty || tool.durable.needsTranscript;
     const transcript = wantsTranscript
       ? await transcripts.current(session, names, (after) =>

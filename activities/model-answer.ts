@@ -20,7 +20,7 @@ import { mayWait, prepareCalls } from './gate-calls.ts';
 import { ModelCallbacks } from './model-callbacks.ts';
 import { checkRest, hasAnswered, ModelRests, restedStep, sharedLimit } from './model-rest.ts';
 import { failureOf, logFailed, retriedUnlessLast, toldOf } from './step-failures.ts';
-import type { StepParts } from './step-parts.ts';
+import type { ModelStepParts } from './step-parts.ts';
 import { OutOfTime } from './step-time.ts';
 
 /**
@@ -29,7 +29,7 @@ import { OutOfTime } from './step-time.ts';
  * @param before what the step has said until then.
  * @throws what has the step tried again.
  */
-export async function draftFromModel(step: StepParts, before: NewEvent[]): Promise<StepDraft> {
+export async function draftFromModel(step: ModelStepParts, before: NewEvent[]): Promise<StepDraft> {
   const callbacks = callbacksOf(step);
   const exchange = exchangeOf(step, callbacks);
   try {
@@ -42,11 +42,11 @@ export async function draftFromModel(step: StepParts, before: NewEvent[]): Promi
   }
 }
 
-function callbacksOf({ code, context }: StepParts): ModelCallbacks {
+function callbacksOf({ code, context }: ModelStepParts): ModelCallbacks {
   return new ModelCallbacks(code, () => context.shared());
 }
 
-function exchangeOf(step: StepParts, callbacks: ModelCallbacks): ModelExchange {
+function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExchange {
   const { agent, context, live, opened, plugins, report, resting, settings, time, toolEdits } = step;
   const stream = step.runConfig.streamingMode === 'sse';
   const followed = stream && !agent.durable.sensitive;
@@ -68,7 +68,7 @@ function exchangeOf(step: StepParts, callbacks: ModelCallbacks): ModelExchange {
 
 /** @param how `isAsked`: a model has answered, or has failed, for which the turn pays. */
 async function draftFromAnswer(
-  step: StepParts,
+  step: ModelStepParts,
   before: NewEvent[],
   { response, events, built }: ModelAnswer,
   { isAsked }: { isAsked: boolean },
@@ -108,7 +108,7 @@ async function draftFromAnswer(
   }
 }
 
-function unusable({ agent }: StepParts, error: unknown): { code: string; message: string } {
+function unusable({ agent }: ModelStepParts, error: unknown): { code: string; message: string } {
   if (error instanceof CallbackFailed) return error;
   if (error instanceof InvalidResultError) return callbackThrew(agent.name, 'a callback', error);
   return {
@@ -117,7 +117,7 @@ function unusable({ agent }: StepParts, error: unknown): { code: string; message
   };
 }
 
-function plannerOf({ agent, context }: StepParts): GivenResponse['planned'] {
+function plannerOf({ agent, context }: ModelStepParts): GivenResponse['planned'] {
   const { planner } = agent;
   if (planner === undefined) return undefined;
   return (parts) => {
@@ -137,7 +137,7 @@ function plannerOf({ agent, context }: StepParts): GivenResponse['planned'] {
 
 /** The last failure that counts ends the turn, its events kept, unless an error callback has an answer. */
 async function draftFromFailure(
-  step: StepParts,
+  step: ModelStepParts,
   before: NewEvent[],
   error: unknown,
   exchange: ModelExchange,
@@ -173,7 +173,7 @@ async function draftFromFailure(
 }
 
 /** User code has failed behind an answer, which counts as used. */
-function lost(step: StepParts, before: NewEvent[], error: AnswerLost): StepDraft {
+function lost(step: ModelStepParts, before: NewEvent[], error: AnswerLost): StepDraft {
   const { asked, opened, report } = step;
   report.failed(opened, asked, error.code);
   logFailed(step, error);
@@ -182,7 +182,7 @@ function lost(step: StepParts, before: NewEvent[], error: AnswerLost): StepDraft
 }
 
 /** What callbacks have written into the model's event, for the error's. */
-function actedBy(step: StepParts): { actions?: EventActions } {
+function actedBy(step: ModelStepParts): { actions?: EventActions } {
   const { context } = step;
   if (!context.hasActed) return {};
   try {
@@ -193,11 +193,11 @@ function actedBy(step: StepParts): { actions?: EventActions } {
   }
 }
 
-function usageIn({ asked }: StepParts, response: LlmResponse, model = asked.model): StepUsage {
+function usageIn({ asked }: ModelStepParts, response: LlmResponse, model = asked.model): StepUsage {
   return usageOf(response, { prices: asked.prices, model });
 }
 
-function codeExecutorOf({ agent, input, transcript }: StepParts) {
+function codeExecutorOf({ agent, input, transcript }: ModelStepParts) {
   const { codeExecutor } = agent;
   if (codeExecutor === undefined || isBuiltInCodeExecutor(codeExecutor)) return undefined;
   const calls = transcript.toolCalls(input.invocationId);

@@ -1,3 +1,4 @@
+import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { draftOf } from '../src/flows/draft-event.ts';
 import { yieldedBy } from '../src/flows/processors/yielded-events.ts';
 import { thawRequest } from '../src/flows/thaw-request.ts';
@@ -19,7 +20,7 @@ export interface ProcessedResponse {
  * as in adk-go.
  */
 export class ModelCallbacks {
-  readonly #code: UserCode;
+  readonly #code: UserCode<LlmAgent>;
   readonly #contextOf: () => Context;
   #context: Context | undefined;
 
@@ -29,7 +30,7 @@ export class ModelCallbacks {
   readonly seeResponses: boolean;
   readonly seeErrors: boolean;
 
-  constructor(code: UserCode, contextOf: () => Context) {
+  constructor(code: UserCode<LlmAgent>, contextOf: () => Context) {
     const { agent, plugins } = code;
     this.#code = code;
     this.#contextOf = contextOf;

@@ -1,24 +1,40 @@
+import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import { exceededBudget, exceededIterations, exceededLlmCalls, missingPrice } from '../src/flows/budgets.ts';
 import {
   draftFromError,
   draftOfEnd,
+  goesOn,
   recordOf,
   type StepDraft,
   type StepResponse,
   textOf,
 } from '../src/flows/step-draft.ts';
 import type { PluginFailed } from '../src/plugins/plugin-failed.ts';
-import { stepKeyOf } from '../src/protocol/identity.ts';
+import { runKeyOfCallKey, stepKeyOf } from '../src/protocol/identity.ts';
 import type { TurnError } from '../src/protocol/turn.ts';
 import type { NewEvent, StepUsage } from '../src/store/store.ts';
-import { StoreError } from '../src/store/store-errors.ts';
+import { draftFromAgents } from './agents-step.ts';
 import { outputOf } from './answer-output.ts';
 import { draftFromModel } from './model-answer.ts';
-import { type Beginning, beginRun, hasBeginning, NO_BEGINNING, tellCalls } from './step-beginning.ts';
+import {
+  type Beginning,
+  beginAgent,
+  beginRun,
+  hasBeginning,
+  NO_BEGINNING,
+  tellCalls,
+} from './step-beginning.ts';
 import { hasEnding, StepEnding } from './step-ending.ts';
-import { failureOf, logFailed, retriedUnlessLast } from './step-failures.ts';
-import { type GivenStep, type OpenStep, type StepParts, stepParts } from './step-parts.ts';
-import { OutOfTime, StepTime } from './step-time.ts';
+import { failedUserCode, logFailed } from './step-failures.ts';
+import {
+  type GivenStep,
+  isModelStep,
+  type ModelStepParts,
+  type OpenStep,
+  type StepParts,
+  stepParts,
+} from './step-parts.ts';
+import { StepTime } from './step-time.ts';
 
 /** Under which a step's ledger row keeps what was said before its model was asked. */
 const BEGUN = 'begun';
@@ -36,7 +52,7 @@ export async function responseOf(given: GivenStep): Promise<StepResponse> {
   const step = stepParts(given);
   try {
     const draft = await draftOf(step);
-    const isHeard = hasEnding(step.agent, step.plugins, draft.plan === undefined);
+    const isHeard = hasEnding({ ...step, ...step.begins }, step.plugins, !goesOn(draft));
     return await recorded(step, isHeard ? await heard(step, draft) : draft);
   } catch (error) {
     if (step.current.signal.aborted) throw step.current.aborted();
@@ -53,27 +69,29 @@ async function draftOf(step: StepParts): Promise<StepDraft> {
   let begun: Beginning = NO_BEGINNING;
   try {
     // What was said before counts, also where a deploy has taken away who said it.
-    if (BEGUN in opened.once || hasBeginning(agent, plugins, input.step)) begun = await begin(step);
+    if (BEGUN in opened.once || hasBeginning(agent, plugins, step.begins)) begun = await begin(step);
   } catch (error) {
-    return { ...draftFromError(asked, await failedToBegin(step, error)), cut: 'agent' };
+    return { ...draftFromError(asked, await failedUserCode(step, error)), cut: 'agent' };
   }
   const events = begun.events.map((event): NewEvent => ({ kind: 'callback', event }));
   if (begun.end !== undefined) return { ...draftOfEnd(asked, events), cut: begun.end };
   if (step.hasEnded) return { ...draftOfEnd(asked, events), cut: 'agent' };
   const { last } = transcript;
-  const isSettled = last?.kind === 'responses' && last.event.invocationId === asked.invocationId;
+  const isOwn = last?.runKey === asked.runKey || (step.begins.isRoot && step.input.ran === undefined);
+  const isSettled = last?.kind === 'responses' && last.event.invocationId === asked.invocationId && isOwn;
   // It was settled by an attempt that nobody heard of.
   if (isSettled && last.event.actions.skipSummarization) return draftOfEnd(asked, events);
   const refusal = usedUp(step);
   if (refusal !== undefined) return draftFromError(asked, refusal, { events });
-  return endedByUser(step, await draftFromModel(step, events));
+  const draft = isModelStep(step) ? await draftFromModel(step, events) : await draftFromAgents(step, events);
+  return endedByUser(step, draft);
 }
 
 /** `endInvocation`: no model is asked any more, and what would hear of the agent's end doesn't. */
 function endedByUser({ context }: StepParts, draft: StepDraft): StepDraft {
   if (!context.invocation.endInvocation) return draft;
-  const { plan } = draft;
-  return plan === undefined ? { ...draft, cut: 'agent' } : { ...draft, plan: { ...plan, ends: true } };
+  const { plan, agents: _agents, ...rest } = draft;
+  return plan === undefined ? { ...rest, cut: 'agent' } : { ...draft, plan: { ...plan, ends: true } };
 }
 
 /** Input that plugins could not be asked about, and responses of a message that answer nothing. */
@@ -111,41 +129,58 @@ async function begin(step: StepParts): Promise<Beginning> {
 }
 
 async function said(step: StepParts): Promise<Beginning> {
-  const { code, context, input, time, transcript } = step;
+  const { begins, code, context, time } = step;
   time.renew();
-  if (input.step === 1) return await beginRun(code, context);
-  const calls = transcript.toolCalls(input.invocationId).filter((call) => call.step === input.step - 1);
-  return await tellCalls(code, context, calls, (error) => {
+  if (begins.isFirst) return await (begins.isRoot ? beginRun(code, context) : beginAgent(code, context));
+  const told = await tellCalls(code, context, callsBefore(step), (error) => {
     if (time.isOver) throw error;
     logFailed(step, error);
   });
+  if (!begins.enters || told.end !== undefined) return told;
+  for (const { actions } of told.events) context.keep(actions);
+  const begun = await beginAgent(code, context);
+  return { ...begun, events: [...told.events, ...begun.events] };
 }
 
-/** The last failure that counts ends the turn. */
-async function failedToBegin(step: StepParts, error: unknown): Promise<TurnError> {
-  const { asked, current, opened, report } = step;
-  if (current.signal.aborted) throw current.aborted();
-  // An outage is nobody's failure.
-  if (error instanceof StoreError) throw error;
-  if (error instanceof OutOfTime) return error;
-  const failure = failureOf(error, false);
-  report.failed(opened, asked, failure.code);
-  await retriedUnlessLast(step, failure);
-  return failure;
+/** Those that the run's step before has asked for. */
+function callsBefore({ input: { invocationId, runKey, step }, transcript }: StepParts) {
+  return transcript
+    .toolCalls(invocationId)
+    .filter((call) => call.step === step - 1 && runKeyOfCallKey(call.callKey) === runKey);
 }
 
 /** Why the model must not be asked again. */
-function usedUp({ asked, agent, input, opened, runConfig, settings }: StepParts): TurnError | undefined {
+function usedUp(step: StepParts): TurnError | undefined {
+  const { asked, input, opened, runConfig, settings } = step;
+  const spent = exceededBudget(settings, withLost(opened));
+  if (!isModelStep(step)) return spent;
+  const asks = Math.max(input.step - 1, answered(opened.treeUsage ?? opened.usage));
   return (
-    exceededLlmCalls(runConfig, input.step - 1) ??
-    exceededIterations(agent, input.step - 1) ??
-    exceededBudget(settings, withLost(opened)) ??
+    exceededLlmCalls(runConfig, asks) ??
+    exceededIterations(step.agent, asksOf(step)) ??
+    spent ??
     missingPrice(settings, asked.agent, asked.model)
   );
 }
 
+/** How often the agent has asked its model in this run. */
+function asksOf({ agent, handedOnBy, input, transcript }: ModelStepParts): number {
+  if (handedOnBy.length === 0) return input.step - 1;
+  return transcript
+    .events()
+    .filter(
+      ({ invocationId, author, content }) =>
+        invocationId === input.invocationId && author === agent.name && content?.role === 'model',
+    ).length;
+}
+
+/** Model calls of the whole turn, those of unknown outcome left out. */
+function answered({ modelCalls, unknownCalls = 0 }: StepUsage): number {
+  return modelCalls - unknownCalls;
+}
+
 /** Attempts that were lost may have been paid: a prompt that kills its worker must not be asked without end. */
-function withLost({ usage, sessionUsage, age, lost }: OpenStep) {
+function withLost({ usage: own, treeUsage: usage = own, sessionUsage, age, lost }: OpenStep) {
   const counted = <T extends StepUsage>(of: T): T => ({
     ...of,
     modelCalls: of.modelCalls + lost,
@@ -156,9 +191,11 @@ function withLost({ usage, sessionUsage, age, lost }: OpenStep) {
 
 /** As plugins and the callbacks of the agent's end have it. The turn's time no longer counts. */
 async function heard(step: StepParts, draft: StepDraft): Promise<StepDraft> {
-  const { agent, context, current, input, plugins, scene, transcript } = step;
+  const { agent, begins, context, current, handedOnBy, input, plugins, scene, transcript } = step;
   const ending = new StepEnding({
     plugins,
+    handedOnBy,
+    isRoot: begins.isRoot,
     scene,
     transcript,
     time: new StepTime(current, agent),
@@ -171,7 +208,7 @@ async function heard(step: StepParts, draft: StepDraft): Promise<StepDraft> {
 
 async function recorded(step: StepParts, draft: StepDraft): Promise<StepResponse> {
   const { agent, code, time } = step;
-  if (agent.outputSchema === undefined || draft.plan !== undefined || draft.error !== undefined) {
+  if (!isLlmAgent(agent) || agent.outputSchema === undefined || goesOn(draft) || draft.error !== undefined) {
     return recordOf(draft);
   }
   const output = await outputOf(code, textOf(draft.events), (error) => {

@@ -102,8 +102,8 @@ class ToolCall {
     if (answers.refusal !== undefined) {
       return await this.#settle(own, { ...rejection(answers.refusal.reason), actions: {} });
     }
-    const { edits, state } = takeOwnState(begun.state);
     const { names, invocationId, userContent } = begun;
+    const { edits, state } = takeOwnState(begun.state, { runKey: this.#input.runKey, invocationId });
     const abortSignal = this.#current.signal;
     const scene = { names, invocationId, userContent, agent, state, abortSignal };
     let tool = own;

@@ -101,7 +101,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     if (time.isOver) throw error;
     logFailed({ dependencies, agent, place: { app: names.app, sessionId: names.sessionId, step } }, error);
   };
-  const { ends, state } = takeOwnState(peeked.state);
+  const { ends, state } = takeOwnState(peeked.state, input);
   const scene: Omit<StepScene, 'transcript'> = {
     names,
     invocationId,

@@ -43,7 +43,7 @@ export async function settleUnsettled(
   const transcript = await transcripts.current(session, names, (after) =>
     store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
   );
-  const { edits, state } = takeOwnState(whole);
+  const { edits, state } = takeOwnState(whole, input);
   const init = contextInitOf({
     ...{ names, invocationId, userContent, agent, state },
     abortSignal: AbortSignal.timeout(CALLBACK_TIME),

@@ -1,4 +1,4 @@
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { BaseAgent } from '../src/agents/base-agent.ts';
 import type { Content } from '../src/events/content.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
 import { eventActionsOf } from '../src/flows/event-actions-of.ts';
@@ -20,24 +20,33 @@ export interface Beginning {
 /** Of a step that nobody has anything to say before. */
 export const NO_BEGINNING: Beginning = { events: [] };
 
+/** What begins with a step. */
+export interface StepStart {
+  /** The first of its run. */
+  isFirst: boolean;
+  /** The run is the turn's own, and no child's. */
+  isRoot: boolean;
+  /** The agent has not acted in this run before, or the turn is handed on to it again. */
+  enters: boolean;
+}
+
 /** Whether user code is asked before this step's model is. */
-export function hasBeginning(agent: LlmAgent, plugins: PluginManager, step: number): boolean {
-  if (step > 1) return plugins.has('onToolCallCompleted');
-  return (
-    agent.canonicalBeforeAgentCallbacks.length > 0 ||
-    plugins.has('beforeRunCallback') ||
-    plugins.has('beforeAgentCallback')
-  );
+export function hasBeginning(
+  agent: BaseAgent,
+  plugins: PluginManager,
+  { isFirst, isRoot, enters }: StepStart,
+): boolean {
+  if (!isFirst && plugins.has('onToolCallCompleted')) return true;
+  if (isFirst && isRoot && plugins.has('beforeRunCallback')) return true;
+  return enters && (agent.canonicalBeforeAgentCallbacks.length > 0 || plugins.has('beforeAgentCallback'));
 }
 
 /**
- * The first step of a run: its plugins, then the callbacks before its agent. Semantics: `Runner.runAsync` and
- * `BaseAgent.runAsync` of `@google/adk` 2.0.0, where state alone makes an event, too.
+ * The first step of a turn: its plugins, then the callbacks before its agent. Semantics: `Runner.runAsync` of `@google/adk` 2.0.0.
  *
  * @throws CallbackFailed, PluginFailed
  */
 export async function beginRun(code: UserCode, step: StepContext): Promise<Beginning> {
-  const { agent } = code;
   const { invocation } = step;
   const answer = await code.plugin('beforeRunCallback', { invocationContext: invocation });
   if (answer !== undefined) {
@@ -50,6 +59,17 @@ export async function beginRun(code: UserCode, step: StepContext): Promise<Begin
     };
     return { events: [event], end: 'run' };
   }
+  return await beginAgent(code, step);
+}
+
+/**
+ * The callbacks before an agent. Semantics: `BaseAgent.runAsync` of `@google/adk` 2.0.0, where state alone makes an event, too.
+ *
+ * @throws CallbackFailed, PluginFailed
+ */
+export async function beginAgent(code: UserCode, step: StepContext): Promise<Beginning> {
+  const { agent } = code;
+  const { invocation } = step;
   if (invocation.endInvocation) return { events: [], end: 'agent' };
   const context = step.apart();
   const content = await code.first(

@@ -1,6 +1,6 @@
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { StepContext, type StepScene } from '../src/flows/step-context.ts';
-import { draftFromError, errorEvent, type StepDraft, shortened } from '../src/flows/step-draft.ts';
+import { draftFromError, errorEvent, goesOn, type StepDraft, shortened } from '../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../src/flows/transcript.ts';
 import type { PluginManager } from '../src/plugins/plugin-manager.ts';
 import type { NewEvent, StoredEvent } from '../src/store/store.ts';
@@ -10,18 +10,32 @@ import { eventOfCallback } from './step-beginning.ts';
 import type { StepTime } from './step-time.ts';
 import { UserCode } from './user-code.ts';
 
+/** Whose end a run's end is. */
+export interface EndingAgents {
+  /** The one that acts. */
+  agent: BaseAgent;
+  /** Those that have handed the turn on, the first one first: their ends come behind its own, the first one's last. */
+  handedOnBy: readonly BaseAgent[];
+  /** The run is the turn's own, and no child's. */
+  isRoot: boolean;
+}
+
 /** Whether user code is asked about a step's events, or about the end of its run. */
-export function hasEnding(agent: LlmAgent, plugins: PluginManager, ends: boolean): boolean {
+export function hasEnding(
+  { agent, handedOnBy, isRoot }: EndingAgents,
+  plugins: PluginManager,
+  ends: boolean,
+): boolean {
   if (plugins.has('onEventCallback')) return true;
   if (!ends) return false;
   return (
-    agent.canonicalAfterAgentCallbacks.length > 0 ||
+    [agent, ...handedOnBy].some(({ canonicalAfterAgentCallbacks: callbacks }) => callbacks.length > 0) ||
     plugins.has('afterAgentCallback') ||
-    plugins.has('afterRunCallback')
+    (isRoot && plugins.has('afterRunCallback'))
   );
 }
 
-export interface StepEndingParts {
+export interface StepEndingParts extends Pick<EndingAgents, 'handedOnBy' | 'isRoot'> {
   plugins: PluginManager;
   time: StepTime;
   scene: Omit<StepScene, 'transcript'>;
@@ -49,9 +63,9 @@ export class StepEnding {
   async of(draft: StepDraft): Promise<StepDraft> {
     this.#parts.time.renew();
     const seen = await this.#seen(draft);
-    if (seen.plan !== undefined || seen.cut === 'run') return seen;
-    const ended = seen.cut === undefined ? await this.#afterAgent(seen) : seen;
-    await this.#afterRun(ended.events);
+    if (goesOn(seen) || seen.cut === 'run') return seen;
+    const ended = seen.cut === undefined ? await this.#afterAgents(seen) : seen;
+    if (this.#parts.isRoot) await this.#afterRun(ended.events);
     return ended;
   }
 
@@ -76,24 +90,33 @@ export class StepEnding {
     return { ...draft, events };
   }
 
-  async #afterAgent(draft: StepDraft): Promise<StepDraft> {
-    const { agent } = this.#code;
+  async #afterAgents(given: StepDraft): Promise<StepDraft> {
+    const { plugins, time, handedOnBy } = this.#parts;
+    let draft = await this.#afterAgent(given, this.#code);
+    for (const agent of handedOnBy.toReversed()) {
+      draft = await this.#afterAgent(draft, new UserCode(agent, plugins, time));
+    }
+    return draft;
+  }
+
+  async #afterAgent(draft: StepDraft, code: UserCode): Promise<StepDraft> {
+    const { agent } = code;
     const { plugins } = this.#parts;
     const callbacks = agent.canonicalAfterAgentCallbacks;
     if (callbacks.length === 0 && !plugins.has('afterAgentCallback')) return draft;
     const { events, asked, usage } = draft;
-    const step = this.#contextBehind(events);
+    const step = this.#contextBehind(events, agent);
     try {
       const context = step.apart();
-      const content = await this.#code.first(
+      const content = await code.first(
         'afterAgentCallback',
         { agent, callbackContext: context },
         callbacks,
         context,
       );
-      const event = await eventOfCallback(this.#code, 'afterAgentCallback', context, content);
+      const event = await eventOfCallback(code, 'afterAgentCallback', context, content);
       if (event === undefined) return draft;
-      const seen = await seenEvent(this.#code, step.invocation, event);
+      const seen = await seenEvent(code, step.invocation, event);
       return { ...draft, events: [...events, { kind: 'callback', event: seen }] };
     } catch (error) {
       this.#failed(error);
@@ -114,7 +137,7 @@ export class StepEnding {
   }
 
   /** A context that knows what the step has said. */
-  #contextBehind(events: readonly NewEvent[]): StepContext {
+  #contextBehind(events: readonly NewEvent[], agent = this.#code.agent): StepContext {
     const { scene, transcript, place } = this.#parts;
     let behind: Transcript | undefined;
     const view = () => {
@@ -123,6 +146,7 @@ export class StepEnding {
     };
     const step = new StepContext({
       ...scene,
+      agent,
       state: { ...scene.state },
       transcript:
         transcript === undefined

@@ -1,11 +1,19 @@
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { BaseAgent } from '../src/agents/base-agent.ts';
+import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import { toModelError } from '../src/models/model-errors.ts';
+import type { TurnError } from '../src/protocol/turn.ts';
+import { StoreError } from '../src/store/store-errors.ts';
+import { type ResolvedRetryOptions, resolveRetryOptions } from '../src/tools/retry-options.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { retryLater } from './attempt.ts';
 import { callLogger, framesOf } from './logging.ts';
 import type { StepParts } from './step-parts.ts';
+import { OutOfTime } from './step-time.ts';
 
 const DEEPEST_CAUSE = 8;
+
+/** Of agents that ask no model: their callbacks are tried again as a model is by default. */
+const DEFAULT_RETRY = resolveRetryOptions('BaseAgent', 'modelRetry', undefined);
 
 type Place = Pick<StepParts, 'dependencies' | 'input' | 'opened' | 'place' | 'agent' | 'asked'>;
 
@@ -67,11 +75,28 @@ export async function retriedUnlessLast(step: Place, failure: StepFailure): Prom
     failures,
     ...whereItFailed(thrown, conceal),
   });
-  if (counts && failures >= agent.durable.modelRetry.maximumAttempts) return;
+  if (counts && failures >= retryOf(agent).maximumAttempts) return;
   throw retryLater(code, conceal ? text : message, {
     delay: retryAfterMs ?? delayOf(agent, opened.attempt),
     benign: !counts,
   });
+}
+
+/**
+ * What user code has thrown before any model was asked: the last failure that counts ends the turn.
+ *
+ * @throws what has the step tried again.
+ */
+export async function failedUserCode(step: StepParts, error: unknown): Promise<TurnError> {
+  const { asked, current, opened, report } = step;
+  if (current.signal.aborted) throw current.aborted();
+  // An outage is nobody's failure.
+  if (error instanceof StoreError) throw error;
+  if (error instanceof OutOfTime) return error;
+  const failure = failureOf(error, false);
+  report.failed(opened, asked, failure.code);
+  await retriedUnlessLast(step, failure);
+  return failure;
 }
 
 /** Tells the operator of user code whose failure changes nothing of the turn. */
@@ -123,7 +148,11 @@ function isOwn(error: unknown): error is Error & { code: string; retryable?: unk
 }
 
 /** Milliseconds until the next attempt, by the agent's own retry options. */
-function delayOf({ durable: { modelRetry } }: LlmAgent, attempt: number): number {
-  const { initialInterval, backoffCoefficient, maximumInterval } = modelRetry;
+function delayOf(agent: BaseAgent, attempt: number): number {
+  const { initialInterval, backoffCoefficient, maximumInterval } = retryOf(agent);
   return Math.min(initialInterval * backoffCoefficient ** (attempt - 1), maximumInterval);
+}
+
+function retryOf(agent: BaseAgent): ResolvedRetryOptions {
+  return isLlmAgent(agent) ? agent.durable.modelRetry : DEFAULT_RETRY;
 }

@@ -198,7 +198,7 @@ async function contextOf(
       : await transcripts.current(session, names, (after) =>
           store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
         );
-  const { state } = takeOwnState(whole);
+  const { state } = takeOwnState(whole, input);
   return new StepContext({
     names,
     invocationId,

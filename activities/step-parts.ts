@@ -1,4 +1,6 @@
 import { type AppSettings, runConfigOf } from '../src/agents/app-settings.ts';
+import type { BaseAgent } from '../src/agents/base-agent.ts';
+import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { timeLeft } from '../src/flows/budgets.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
@@ -16,6 +18,7 @@ import { pluginsOf } from './deployment.ts';
 import type { LiveText } from './live-text.ts';
 import type { CallPlace } from './logging.ts';
 import type { RestingModels } from './resting-models.ts';
+import type { StepStart } from './step-beginning.ts';
 import { StepTime } from './step-time.ts';
 import type { StepReport } from './telemetry/step-report.ts';
 import { UserCode } from './user-code.ts';
@@ -23,7 +26,7 @@ import { UserCode } from './user-code.ts';
 export type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 
 /** An opened model step whose agent and transcript are there. */
-export interface GivenStep {
+export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   dependencies: ActivityDependencies;
   input: CallModelInput;
   current: Attempt;
@@ -31,8 +34,10 @@ export interface GivenStep {
   place: CallPlace;
   report: StepReport;
   opened: OpenStep;
-  agent: LlmAgent;
+  agent: Agent;
   settings: AppSettings;
+  /** Those that have handed the turn on, the first one first. */
+  handedOnBy: readonly BaseAgent[];
   asked: AskedStep;
   transcript: Transcript;
   live: LiveText;
@@ -40,7 +45,7 @@ export interface GivenStep {
 }
 
 /** What the parts of a step work with. */
-export interface StepParts extends GivenStep {
+export interface StepParts<Agent extends BaseAgent = BaseAgent> extends GivenStep<Agent> {
   plugins: PluginManager;
   runConfig: TurnRunConfig;
   scene: StepScene;
@@ -50,19 +55,28 @@ export interface StepParts extends GivenStep {
   /** An earlier step has ended the invocation. */
   hasEnded: boolean;
   time: StepTime;
-  code: UserCode;
+  code: UserCode<Agent>;
+  begins: StepStart;
 }
 
-export function stepParts(given: GivenStep): StepParts {
+/** Of a step whose agent asks a model. */
+export type ModelStepParts = StepParts<LlmAgent>;
+
+export function isModelStep(step: StepParts): step is ModelStepParts {
+  return isLlmAgent(step.agent);
+}
+
+export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): StepParts<Agent> {
   const { dependencies, input, current, opened, agent, settings, transcript } = given;
   const { age, names, sessionUsage } = opened;
-  const { invocationId } = input;
-  const { edits, ends, state } = takeOwnState(opened.state);
+  const { invocationId, branch } = input;
+  const { edits, ends, state } = takeOwnState(opened.state, input);
   const plugins = pluginsOf(dependencies.deployment, names.app);
   const runConfig = runConfigOf(settings, input.runConfig ?? opened.asked.runConfig);
   const scene: StepScene = {
     names,
     agent,
+    ...(branch === undefined ? {} : { branch }),
     state,
     invocationId,
     userContent: transcript.message,
@@ -81,5 +95,10 @@ export function stepParts(given: GivenStep): StepParts {
     hasEnded: ends,
     time,
     code: new UserCode(agent, plugins, time),
+    begins: {
+      isFirst: input.step === 1,
+      isRoot: input.path === undefined,
+      enters: input.step === 1 || input.enters === true,
+    },
   };
 }

@@ -1,7 +1,16 @@
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { afterTime, type Deadline, LONGEST_TIMER } from './after-time.ts';
 import type { Attempt } from './attempt.ts';
 import { type Ending, whicheverComesFirst } from './race.ts';
+
+/** An agent that asks no model waits for its callbacks as long as one does by default. */
+const DEFAULT_TIMEOUT = 600_000;
+
+/** Whose model, and whose callbacks, are waited for. */
+export interface TimedAgent extends Pick<BaseAgent, 'name'> {
+  /** Of one that asks a model. */
+  readonly durable?: { readonly modelTimeout: number };
+}
 
 /** The turn's wall time was used up while its model, or user code, was asked. */
 export class OutOfTime extends Error {
@@ -15,7 +24,7 @@ export class OutOfTime extends Error {
  */
 export class StepTime {
   readonly #current: Attempt;
-  readonly #agent: Pick<LlmAgent, 'name' | 'durable'>;
+  readonly #agent: TimedAgent;
   readonly #outOfTime: AbortController | undefined;
   readonly #deadline: NodeJS.Timeout | undefined;
   #timeout: Deadline | undefined;
@@ -24,11 +33,7 @@ export class StepTime {
   #signal: AbortSignal | undefined;
 
   /** @param timeLeft of the turn's wall time, milliseconds; undefined where nothing limits it. */
-  constructor(
-    current: Attempt,
-    agent: Pick<LlmAgent, 'name' | 'durable'>,
-    timeLeft: number | undefined = undefined,
-  ) {
+  constructor(current: Attempt, agent: TimedAgent, timeLeft: number | undefined = undefined) {
     this.#current = current;
     this.#agent = agent;
     if (timeLeft === undefined) return;
@@ -39,7 +44,7 @@ export class StepTime {
 
   /** Starts `modelTimeout` anew, for what is asked from now on. */
   renew(): Deadline {
-    this.#timeout = afterTime(this.#agent.durable.modelTimeout);
+    this.#timeout = afterTime(this.#longest);
     this.#timeouts.push(this.#timeout);
     this.#signal = undefined;
     return this.#timeout;
@@ -66,14 +71,17 @@ export class StepTime {
    */
   async race<T>(work: Promise<T>, late: (problem: string) => Error): Promise<T> {
     const { signal: timeout } = this.#timeout ?? this.renew();
-    const { name, durable } = this.#agent;
-    const problem = `no answer within ${durable.modelTimeout} ms (modelTimeout of the agent ${name})`;
+    const problem = `no answer within ${this.#longest} ms (modelTimeout of the agent ${this.#agent.name})`;
     const endings: Ending[] = [
       [this.#current.signal, this.#current.aborted],
       ...(this.#outOfTime === undefined ? [] : ([[this.#outOfTime.signal, outOfTime]] as const)),
       [timeout, () => late(problem)],
     ];
     return await whicheverComesFirst(work, endings);
+  }
+
+  get #longest(): number {
+    return this.#agent.durable?.modelTimeout ?? DEFAULT_TIMEOUT;
   }
 
   close(): void {

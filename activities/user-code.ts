@@ -1,5 +1,5 @@
+import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { CallbackFailed, callbackThrew } from '../src/agents/callback-failed.ts';
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import type { BasePlugin } from '../src/plugins/base-plugin.ts';
 import { readAnswer } from '../src/plugins/plugin-answer.ts';
 import { PluginFailed } from '../src/plugins/plugin-failed.ts';
@@ -20,12 +20,12 @@ type SharedHook =
 type Callback<Given> = (given: Given) => unknown;
 
 /** The plugins of an app and the callbacks of an agent, asked in their order and waited for no longer than the step may take. */
-export class UserCode {
-  readonly agent: LlmAgent;
+export class UserCode<Agent extends BaseAgent = BaseAgent> {
+  readonly agent: Agent;
   readonly plugins: PluginManager;
   readonly #time: StepTime;
 
-  constructor(agent: LlmAgent, plugins: PluginManager, time: StepTime) {
+  constructor(agent: Agent, plugins: PluginManager, time: StepTime) {
     this.agent = agent;
     this.plugins = plugins;
     this.#time = time;

@@ -1,4 +1,4 @@
-import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { TurnRunConfig } from '../protocol/turn.ts';
@@ -12,7 +12,9 @@ import { stateWith } from '../tools/readonly-context.ts';
 export interface StepScene {
   names: SessionNames;
   invocationId: string;
-  agent: LlmAgent;
+  agent: BaseAgent;
+  /** Of its events. */
+  branch?: string;
   /** Of this step: what it writes is laid over it. */
   state: Record<string, unknown>;
   userContent: Content | undefined;

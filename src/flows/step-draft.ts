@@ -1,5 +1,6 @@
 import type { ResolvedPriceTable } from '../agents/price-table.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
+import type { AgentPlan } from '../protocol/agent-run.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -7,7 +8,7 @@ import type { CommitStep, NewEvent, NewRequest, StepUsage } from '../store/store
 import type { ToolEdit } from '../tools/turn-tools.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { finalTextOf } from './final-text.ts';
-import { INVOCATION_END_KEY, TOOL_EDITS_KEY } from './own-state.ts';
+import { INVOCATION_END_KEY, ownKey, type RunOfInvocation, TOOL_EDITS_KEY } from './own-state.ts';
 import type { CallPlan } from './plan-calls.ts';
 import { carry } from './size-rule.ts';
 import { addUsage, NO_USAGE } from './step-usage.ts';
@@ -22,6 +23,10 @@ export interface AskedStep {
   runKey: string;
   step: number;
   agent: string;
+  /** Of the tree that the agent is in. */
+  root?: string;
+  /** Of the events that say nothing else. */
+  branch?: string;
   model: string;
   /** What earlier steps of the invocation used. */
   usage: StepUsage;
@@ -44,6 +49,10 @@ export interface StepDraft {
     /** What people are asked before calls run. */
     requests?: readonly NewRequest[];
   };
+  /** The agents that a workflow agent has run before it is asked again. */
+  agents?: AgentPlan;
+  /** Of a workflow agent that has come to its end: what it has answered, and the step that has said so. */
+  answer?: { text: string; runKey: string; step: number };
   /** Why the turn has failed. */
   error?: TurnError;
   /** User code has ended the turn before its agent had come to its own end, or before its run had begun. */
@@ -55,6 +64,11 @@ export type StepResponse = Pick<
   CommitStep,
   'agent' | 'events' | 'calls' | 'rows' | 'requests' | 'usage' | 'scratch' | 'outcome' | 'ending'
 >;
+
+/** Whether the run has another step. */
+export function goesOn({ plan, agents }: Pick<StepDraft, 'plan' | 'agents'>): boolean {
+  return plan !== undefined || agents !== undefined;
+}
 
 /** The end of a turn that asks no model, which may have been said by user code. */
 export function draftOfEnd(asked: AskedStep, events: NewEvent[] = [], usage = NO_USAGE): StepDraft {
@@ -102,34 +116,53 @@ export function textOf(events: readonly NewEvent[]): string | undefined {
 
 /** @param output the value that the answer is the JSON of, for an agent that answers by a schema. */
 export function recordOf(draft: StepDraft, output?: { value: unknown }): StepResponse {
-  const { asked, events, usage, plan, error } = draft;
-  const { session, agent, model } = asked;
+  const { asked, usage, plan, agents, error } = draft;
+  const events = onBranch(asked.branch, draft.events);
+  const { session, agent, model, root } = asked;
   const total = addUsage(asked.usage, usage);
-  const position = { v: PROTOCOL_VERSION, session, seq: 0, agent, model };
+  const escalated = events.some(({ event }) => event.actions.escalate === true);
+  const position = {
+    ...{ v: PROTOCOL_VERSION, session, seq: 0, agent },
+    ...(root === undefined ? {} : { root }),
+    ...(escalated ? { escalated: true as const } : {}),
+  };
   if (plan !== undefined) {
     const { calls, schedules, rows, all, maxParallelCalls, toolEdits, requests } = plan;
     return {
       agent,
-      events: withOwnState(events, plan),
+      events: withOwnState(asked, events, plan),
       calls: all,
       rows,
       ...(requests === undefined ? {} : { requests }),
       usage,
-      ...(toolEdits === undefined ? {} : { scratch: { [TOOL_EDITS_KEY]: toolEdits } }),
-      outcome: { ...position, kind: 'calls', calls, schedules, maxParallelCalls, usage: total },
+      ...(toolEdits === undefined ? {} : { scratch: { [ownKey(TOOL_EDITS_KEY, asked)]: toolEdits } }),
+      outcome: { ...position, kind: 'calls', model, calls, schedules, maxParallelCalls, usage: total },
     };
   }
+  if (agents !== undefined) {
+    const outcome = { ...position, kind: 'agents' as const, plan: agents, usage: total };
+    return { agent, events, calls: [], rows: [], usage, outcome };
+  }
+  const said = textOf(events);
+  // A workflow agent's answer is that of the last one that it has run, unless a callback behind it has the last word.
+  const { text = said, ...place } = said ? {} : (draft.answer ?? {});
   const ending: InvocationOutcome =
     error === undefined
-      ? { status: 'completed', ...answerOf(asked, textOf(events), output), usage: total }
+      ? { status: 'completed', ...answerOf({ ...asked, ...place }, text, output), usage: total }
       : { status: 'failed', error, usage: total };
   const outcome = {
     ...position,
+    model,
     kind: error === undefined ? ('final' as const) : ('failed' as const),
     from: 0,
     outcome: ending,
   };
   return { agent, events, calls: [], rows: [], usage, outcome, ending };
+}
+
+export function onBranch(branch: string | undefined, events: NewEvent[]): NewEvent[] {
+  if (branch === undefined) return events;
+  return events.map(({ kind, event }) => ({ kind, event: { branch, ...event } }));
 }
 
 /** Text and value of an answer, by the size rule of results: the text is plain while it is small. */
@@ -147,15 +180,19 @@ export function answerOf(
 }
 
 /** It rides on the event of the model that has just been told of the tools. */
-function withOwnState(events: NewEvent[], { toolEdits, ends }: NonNullable<StepDraft['plan']>): NewEvent[] {
+function withOwnState(
+  run: RunOfInvocation,
+  events: NewEvent[],
+  { toolEdits, ends }: NonNullable<StepDraft['plan']>,
+): NewEvent[] {
   if (toolEdits === undefined && !ends) return events;
   return events.map((given) => {
     if (given.kind !== 'model') return given;
     const { actions } = given.event;
     const stateDelta = {
       ...actions.stateDelta,
-      ...(toolEdits === undefined ? {} : { [TOOL_EDITS_KEY]: toolEdits }),
-      ...(ends ? { [INVOCATION_END_KEY]: true } : {}),
+      ...(toolEdits === undefined ? {} : { [ownKey(TOOL_EDITS_KEY, run)]: toolEdits }),
+      ...(ends ? { [ownKey(INVOCATION_END_KEY, run)]: true } : {}),
     };
     return { ...given, event: { ...given.event, actions: { ...actions, stateDelta } } };
   });

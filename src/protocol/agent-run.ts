@@ -120,6 +120,7 @@ export interface RunningChild extends ChildState {
 
 /** Errand of a tool's activity behind its agent's run: callbacks, output, settling. */
 export interface AgentErrand {
+  /** Of the agent's latest run. */
   runKey: string;
   status: InvocationOutcome['status'] | 'terminated' | 'timed out';
   error?: { code: string; message: string };

@@ -62,6 +62,8 @@ export interface CallModelInput extends StepPosition, ActingAgent {
   handedOnBy?: readonly string[];
   /** First step of this agent's since the turn was handed on to it, or since its run began. */
   enters?: true;
+  /** First step of an agent of a workflow agent: the run that has planned it. */
+  plannedBy?: string;
   /** First step of an agent's tool: the session is made, from the caller's. */
   call?: CallOfAgent;
   /** Later steps of a workflow agent: what the agents of its latest plan came to, in the order in which they ended. */
