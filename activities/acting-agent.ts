@@ -1,11 +1,20 @@
 import type { BaseAgent } from '../src/agents/base-agent.ts';
+import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
+import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { agentToRun } from '../src/flows/agent-to-run.ts';
 import type { Transcript } from '../src/flows/transcript.ts';
-import type { ActingAgent, CallModelInput } from '../src/protocol/step.ts';
+import type { ActingAgent, AgentRef } from '../src/protocol/agent-run.ts';
+import type { CallModelInput } from '../src/protocol/step.ts';
 import type { OpenedStep } from '../src/store/store.ts';
 import { agentOf, type Deployment, rootAgentOf, treeOf } from './deployment.ts';
+import { NotDeployedHere } from './not-deployed-here.ts';
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
+
+/** An agent as the inputs of activities name it. */
+export interface NamedAgent extends Pick<ActingAgent, 'root' | 'within'> {
+  agent: string;
+}
 
 /** Who acts in a step. */
 export interface Actors {
@@ -14,6 +23,44 @@ export interface Actors {
   root: string;
   /** Those that have handed the turn on, the first one first. */
   handedOnBy: readonly BaseAgent[];
+}
+
+/** @throws NotDeployedHere */
+export function agentNamed(deployment: Deployment, { agent: name, root, within }: NamedAgent): BaseAgent {
+  return agentOf(deployment, refOf(name, { root, within }));
+}
+
+/**
+ * The agent that has asked for a call: only those that ask a model do.
+ *
+ * @throws NotDeployedHere
+ */
+export function callerOf(deployment: Deployment, named: NamedAgent): LlmAgent {
+  const agent = agentNamed(deployment, named);
+  if (isLlmAgent(agent)) return agent;
+  throw new NotDeployedHere('agent', named.agent, ['another agent of that name, which has no tools']);
+}
+
+/** Undefined where this worker has no such agent. */
+export function knownCaller(deployment: Deployment, named: NamedAgent): LlmAgent | undefined {
+  try {
+    return callerOf(deployment, named);
+  } catch (error) {
+    if (error instanceof NotDeployedHere) return undefined;
+    throw error;
+  }
+}
+
+/** Those that have handed a turn on, the first one first. */
+export function handedOnBy(
+  deployment: Deployment,
+  {
+    handedOnBy: names = [],
+    root,
+    within,
+  }: Pick<ActingAgent, 'root' | 'within'> & { handedOnBy?: readonly string[] },
+): BaseAgent[] {
+  return names.map((name) => agentOf(deployment, refOf(name, { root, within })));
 }
 
 /**
@@ -28,26 +75,32 @@ export function actorsOf(
   transcript: Transcript,
 ): Actors {
   const name = input.agent ?? asked.agent;
-  const rootName = input.root ?? input.rootAgent ?? asked.rootAgent ?? rootAgentOf(deployment, names.app);
+  const tree = input.rootAgent ?? asked.rootAgent ?? rootAgentOf(deployment, names.app);
   if (name === undefined) {
-    const tree = treeOf(deployment, { root: rootName });
-    return { agent: agentToRun(tree, transcript.events()), root: tree.name, handedOnBy: [] };
+    const { name: root } = treeOf(deployment, tree);
+    return { agent: agentToRun(treeOf(deployment, tree), transcript.events()), root, handedOnBy: [] };
   }
-  const place: ActingAgent = input.root === undefined ? {} : { root: rootName };
-  const within = input.within === undefined ? {} : { within: input.within };
-  const agent = agentOf(deployment, { name, ...place, ...within }, rootName);
-  const handedOnBy = (input.handedOnBy ?? []).map((each) =>
-    agentOf(deployment, { name: each, ...place, ...within }, rootName),
-  );
-  const root = input.within === undefined ? agent.rootAgent.name : rootName;
-  return { agent, root, handedOnBy };
+  const { within } = input;
+  // The message of a turn may name any agent of the worker: those of the app's own tree come first.
+  const root = input.root ?? rootOf(deployment, name, tree);
+  const place = { ...input, root };
+  const agent = agentOf(deployment, refOf(name, { root, within }));
+  return { agent, root, handedOnBy: handedOnBy(deployment, place) };
 }
 
-/** Who acts, where the workflow says it: in every step but the first of a turn. */
-export function actorsOfRun(
-  deployment: Deployment,
-  { agent: name = '', root, within }: CallModelInput,
-): Pick<Actors, 'agent'> {
-  const place = { ...(root === undefined ? {} : { root }), ...(within === undefined ? {} : { within }) };
-  return { agent: agentOf(deployment, { name, ...place }) };
+function rootOf(deployment: Deployment, name: string, tree: string): string {
+  const first = deployment.agents.get(tree);
+  if (first?.findAgent(name) !== undefined) return tree;
+  return agentOf(deployment, { name }).rootAgent.name;
+}
+
+function refOf(
+  name: string,
+  { root, within }: { root?: string | undefined; within?: ActingAgent['within'] | undefined },
+): AgentRef {
+  return {
+    name,
+    ...(root === undefined ? {} : { root }),
+    ...(within === undefined ? {} : { within }),
+  };
 }

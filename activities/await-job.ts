@@ -73,7 +73,7 @@ class Look {
     let scene: JobScene | undefined;
     let tool: BaseTool | undefined;
     try {
-      tool = ownToolOfJob(this.#dependencies, this.#row);
+      tool = ownToolOfJob(this.#dependencies, this.#input, this.#row);
       if (tool === undefined || tool.job.poll !== undefined) scene = await this.#scene();
     } catch (error) {
       if (!(error instanceof NotDeployedHere)) throw error;

@@ -12,7 +12,7 @@ import type { InvocationOutcome } from '../src/protocol/turn.ts';
 import type { CommittedStep, JobOfMessage, OpenedStep } from '../src/store/store.ts';
 import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
-import { type Actors, actorsOf, actorsOfRun } from './acting-agent.ts';
+import { type Actors, actorsOf, agentNamed } from './acting-agent.ts';
 import { messageOfCall, parentOf } from './agent-call.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -153,7 +153,8 @@ class CallModel {
         current: this.#current,
       });
     }
-    const { agent } = actorsOfRun(this.#dependencies.deployment, this.#input);
+    const { agent: name = '' } = this.#input;
+    const agent = agentNamed(this.#dependencies.deployment, { ...this.#input, agent: name });
     return messageOf({ invocationId, message: await messageOfCall(this.#dependencies.store, agent, call) });
   }
 

@@ -11,12 +11,13 @@ import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { Context } from '../src/tools/context.ts';
 import { isToolError } from '../src/tools/tool-error.ts';
 import { questionOf, termsOf } from '../src/tools/tool-gate.ts';
+import { callerOf, type NamedAgent } from './acting-agent.ts';
 import { afterTime } from './after-time.ts';
 import { type Attempt, isLastRefusal } from './attempt.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { agentOf, pluginsOf } from './deployment.ts';
+import { pluginsOf } from './deployment.ts';
 import { callLogger } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { whicheverComesFirst } from './race.ts';
@@ -30,6 +31,8 @@ const MOST_BYTES = 8 * INLINE_LIMIT;
 
 export interface EditToCheck {
   dependencies: ActivityDependencies;
+  /** Of the activity that checks it: names who has asked for the call. */
+  input: NamedAgent;
   request: ApprovalRow;
   current: Attempt;
 }
@@ -74,13 +77,13 @@ export async function refusalOfEdit(
 }
 
 async function check(
-  { dependencies, request, current }: EditToCheck,
+  { dependencies, input, request, current }: EditToCheck,
   args: Record<string, unknown>,
   abortSignal: AbortSignal,
 ): Promise<string | undefined> {
   const { deployment, store, transcripts } = dependencies;
   const { session, runKey, invocationId, callKey, callId, tool: name, app } = request;
-  const agent = agentOf(deployment, request.agent);
+  const agent = callerOf(deployment, input);
   const { step } = placeOfCall(callKey);
   const peeked = await store.peekStep({ session, invocationId, runKey, step });
   const { names, state: whole, userContent } = peeked;

@@ -7,6 +7,7 @@ import type { CloseCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import type { BegunAnsweredCall } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { CallInit } from '../src/tools/context-init.ts';
+import { knownCaller } from './acting-agent.ts';
 import { afterTime } from './after-time.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import { CallAnswers } from './call-answers.ts';
@@ -63,7 +64,7 @@ class ClosedCall {
       wantArgs: 'ref' in args,
       closes: true,
     });
-    const agent = deployment.agents.get(agentName);
+    const agent = knownCaller(deployment, this.#input);
     const own = agent && ownTool(agent, { name, callId });
     if (begun.kind === 'settled') return callResult(callKey, own, begun);
     const { tool = own, ...outcome } =

@@ -92,7 +92,9 @@ async function askedNext(step: StepParts, agent: CustomAgent, state: unknown): P
   const events = acted === undefined ? [] : [acted];
   if (isRecord(answer) && Array.isArray(answer.done)) {
     const done: unknown[] = answer.done;
-    const said = await code.callback('next', async () => done.map((event) => draftOf(event, own)));
+    const said = await code.callback('next', async () =>
+      done.map((event) => draftOf(event, context.invocation)),
+    );
     return { events: [...events, ...said], run: [] };
   }
   if (!isRecord(answer) || answer.run === undefined) {

@@ -48,7 +48,7 @@ async function deliver(
 /** Whether the tool's results may stand in a history; not where it isn't known. */
 function isOpen(dependencies: ActivityDependencies, row: JobRow): boolean {
   try {
-    return ownToolOfJob(dependencies, row)?.durable.sensitive === false;
+    return ownToolOfJob(dependencies, row, row)?.durable.sensitive === false;
   } catch (error) {
     if (error instanceof NotDeployedHere) return false;
     throw error;

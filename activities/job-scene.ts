@@ -9,12 +9,13 @@ import { CallQuestions } from '../src/tools/call-questions.ts';
 import type { Context } from '../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
 import type { JobView } from '../src/tools/job-options.ts';
+import { callerOf, type NamedAgent } from './acting-agent.ts';
 import type { Attempt } from './attempt.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { CallCredentials } from './call-credentials.ts';
 import { mayBeElsewhere, notDeployed, ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { agentOf, pluginsOf } from './deployment.ts';
+import { pluginsOf } from './deployment.ts';
 import { jobInit } from './job-init.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
@@ -25,9 +26,10 @@ const SEARCH_TIME = 20_000;
 /** A job's tool, where nobody need be asked for it: undefined for one that a toolset may have. */
 export function ownToolOfJob(
   { deployment }: Pick<ActivityDependencies, 'deployment'>,
-  { agent: name, tool, callId }: JobRow,
+  caller: NamedAgent,
+  { tool, callId }: JobRow,
 ): BaseTool | undefined {
-  const agent = agentOf(deployment, name);
+  const agent = callerOf(deployment, caller);
   const own = ownTool(agent, { name: tool, callId });
   if (own === undefined && !mayBeElsewhere(deployment, agent, { name: tool, callId })) {
     throw notDeployed(agent, tool);
@@ -80,8 +82,8 @@ export class JobScene {
     const { deployment, store, transcripts, credentials: reader } = dependencies;
     const { session, runKey, callKey } = input;
     const { invocationId } = row;
-    const own = ownToolOfJob(dependencies, row);
-    const agent = agentOf(deployment, row.agent);
+    const own = ownToolOfJob(dependencies, input, row);
+    const agent = callerOf(deployment, input);
     const { step } = placeOfCall(callKey);
     const [peeked, found, planned] = await Promise.all([
       store.peekStep({ session, invocationId, runKey, step }),

@@ -63,7 +63,7 @@ export async function responseOf(given: GivenStep): Promise<StepResponse> {
 }
 
 async function draftOf(step: StepParts): Promise<StepDraft> {
-  const { asked, agent, input, opened, plugins, transcript } = step;
+  const { asked, agent, opened, plugins, transcript } = step;
   const refused = refusedInput(step);
   if (refused !== undefined) return { ...draftFromError(asked, refused), cut: 'run' };
   let begun: Beginning = NO_BEGINNING;

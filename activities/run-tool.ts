@@ -21,6 +21,7 @@ import { Unstorable } from '../src/store/store-errors.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { resolveDurableOptions } from '../src/tools/durable-options.ts';
 import type { TranscriptView } from '../src/tools/invocation-context.ts';
+import { callerOf } from './acting-agent.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import { awaitJob } from './await-job.ts';
 import { CallAnswers } from './call-answers.ts';
@@ -29,7 +30,7 @@ import { callResult } from './call-result.ts';
 import { hasNotRun, retryUnlessSpent, type StartedCall } from './call-retry.ts';
 import { mayBeElsewhere, notDeployed, ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { agentOf, pluginsOf } from './deployment.ts';
+import { pluginsOf } from './deployment.ts';
 import { endJob } from './end-job.ts';
 import { type CallOutcome, errorOutcome } from './failed-call.ts';
 import { JobOfCall } from './job-of-call.ts';
@@ -86,7 +87,7 @@ class ToolCall {
     let agent: LlmAgent;
     let own: BaseTool | undefined;
     try {
-      agent = agentOf(this.#dependencies.deployment, this.#input.agent);
+      agent = callerOf(this.#dependencies.deployment, this.#input);
       own = this.#ownTool(agent);
     } catch (error) {
       return await this.#refused(error);

@@ -103,16 +103,13 @@ export class ScriptedRun {
     const events: Event[] = [];
     let own = 0;
     for (;;) {
-      const step = await Promise.race([script.next(), asked.promise]);
+      const step = await Promise.race([script.next(), asked.promise.then((agent) => ({ agent }))]);
       if (diverged !== undefined) throw diverged;
-      if ('done' in step) {
-        if (step.done) return { events, own };
-        if (recorded.has(step.value)) continue;
-        own += 1;
-        if (own > this.#own) events.push(step.value);
-        continue;
-      }
-      return { events, own, run: step.name };
+      if ('agent' in step) return { events, own, run: step.agent.name };
+      if (step.done) return { events, own };
+      if (recorded.has(step.value)) continue;
+      own += 1;
+      if (own > this.#own) events.push(step.value);
     }
   }
 

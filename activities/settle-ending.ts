@@ -1,21 +1,30 @@
 import { runConfigOf } from '../src/agents/app-settings.ts';
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { StepContext, type StepScene } from '../src/flows/step-context.ts';
-import { answerOf, errorEvent, type StepDraft, shortened, textOf } from '../src/flows/step-draft.ts';
+import {
+  answerOf,
+  errorEvent,
+  onBranch,
+  type StepDraft,
+  shortened,
+  textOf,
+} from '../src/flows/step-draft.ts';
 import { NO_USAGE } from '../src/flows/step-usage.ts';
 import { type Transcript, transcriptView } from '../src/flows/transcript.ts';
+import { runKeyOfCallKey } from '../src/protocol/identity.ts';
 import type { StepEnding as GivenEnding, SettleStepInput } from '../src/protocol/step.ts';
 import type { TurnError } from '../src/protocol/turn.ts';
 import type { DraftEvent, NewEvent, SettleStep } from '../src/store/store.ts';
+import { agentNamed, handedOnBy } from './acting-agent.ts';
 import { outputOf } from './answer-output.ts';
 import { type Attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { agentOf, pluginsOf, settingsOf } from './deployment.ts';
+import { type Deployment, pluginsOf, settingsOf } from './deployment.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { seenEvent } from './seen-event.ts';
 import { NO_BEGINNING, tellCalls } from './step-beginning.ts';
-import { hasEnding, StepEnding } from './step-ending.ts';
+import { type EndingAgents, hasEnding, StepEnding } from './step-ending.ts';
 import { logFailed, toldOf } from './step-failures.ts';
 import { StepTime } from './step-time.ts';
 import { UserCode } from './user-code.ts';
@@ -28,19 +37,29 @@ export interface HeardEnding {
   input: SettleStepInput;
   ending: GivenEnding;
   session: string;
-  agent: LlmAgent;
+  agent: BaseAgent;
   current: Attempt;
 }
 
+function endingAgents(deployment: Deployment, input: SettleStepInput): EndingAgents {
+  return {
+    agent: agentNamed(deployment, input),
+    handedOnBy: handedOnBy(deployment, input),
+    isRoot: input.path === undefined,
+  };
+}
+
 /** What ends an invocation as the workflow says it. */
-export function givenEnding({ ending, invocationId, agent }: SettleStepInput): Ending | undefined {
+export function givenEnding({ ending, invocationId, agent, branch }: SettleStepInput): Ending | undefined {
   if (ending === undefined) return undefined;
   const { cutOff, ...outcome } = ending;
   const { error } = outcome;
   return {
     outcome,
     ...(cutOff === undefined ? {} : { cutOff }),
-    ...(error === undefined ? {} : { events: [errorEvent({ invocationId, agent }, error)] }),
+    ...(error === undefined
+      ? {}
+      : { events: onBranch(branch, [errorEvent({ invocationId, agent }, error)]) }),
   };
 }
 
@@ -52,14 +71,16 @@ export function givenEnding({ ending, invocationId, agent }: SettleStepInput): E
  */
 export function hearingAgent(
   { deployment }: ActivityDependencies,
-  { ending, ended, agent: name }: SettleStepInput,
-): LlmAgent | undefined {
+  input: SettleStepInput,
+): BaseAgent | undefined {
+  const { ending, ended, agent: name } = input;
   if (ending === undefined || ending.status === 'interrupted') return undefined;
   if (ended === undefined || name === '') return undefined;
   try {
-    const agent = agentOf(deployment, name);
+    const agents = endingAgents(deployment, input);
     const plugins = pluginsOf(deployment, ended.app);
-    return hasEnding(agent, plugins, true) || plugins.has('onToolCallCompleted') ? agent : undefined;
+    const isHeard = hasEnding(agents, plugins, true) || plugins.has('onToolCallCompleted');
+    return isHeard ? agents.agent : undefined;
   } catch (error) {
     if (error instanceof NotDeployedHere && isLastRefusal()) return undefined;
     throw error;
@@ -106,6 +127,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     names,
     invocationId,
     agent,
+    ...(input.branch === undefined ? {} : { branch: input.branch }),
     state,
     userContent: peeked.userContent ?? before.message,
     runConfig: runConfigOf(settings, asked?.runConfig),
@@ -119,7 +141,9 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
       : before.followedBy([responsesAt(answers ?? place, seen.responses)]);
   const context = contextOf(scene, transcript);
   if (seen.responses !== undefined) context.keep(seen.responses.actions);
-  const calls = transcript.toolCalls(invocationId).filter((call) => call.step === next - 1);
+  const calls = transcript
+    .toolCalls(invocationId)
+    .filter((call) => call.step === next - 1 && runKeyOfCallKey(call.callKey) === runKey);
   const told = given === undefined ? NO_BEGINNING : await tellCalls(code, context, calls, failed);
   for (const { actions } of told.events) context.keep(actions);
   const error = seen.error ?? ending.error;
@@ -134,7 +158,12 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     ...(ends || told.end !== undefined ? { cut: 'agent' as const } : {}),
     ...(error === undefined ? {} : { error }),
   };
-  const parts = { plugins, time, scene, transcript, place, invocation: context.invocation, failed };
+  const { handedOnBy: earlier, isRoot } = endingAgents(deployment, input);
+  const parts = {
+    ...{ plugins, time, scene, transcript, place, failed, isRoot },
+    handedOnBy: earlier,
+    invocation: context.invocation,
+  };
   const ended = await new StepEnding(parts).of(draft);
   const text = ended.error === undefined ? textOf(ended.events) : undefined;
   const output = await outputOf(code, text, failed);
@@ -145,7 +174,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
         : { status: 'failed', error: concealed(heard, ended.error), usage: ending.usage },
     ...(ending.cutOff === undefined ? {} : { cutOff: ending.cutOff }),
     ...(seen.responses === undefined ? {} : { responses: seen.responses }),
-    ...(ended.events.length === 0 ? {} : { events: ended.events }),
+    ...(ended.events.length === 0 ? {} : { events: onBranch(input.branch, ended.events) }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { KnownCall, SettleStep } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
 import type { ToolEdit } from '../src/tools/turn-tools.ts';
+import { knownCaller } from './acting-agent.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -29,9 +30,9 @@ export async function settleUnsettled(
   dependencies: ActivityDependencies,
   input: SettleStepInput,
 ): Promise<SettleStep['unsettled']> {
-  const { unsettled, session, agent: name, ending, invocationId, runKey, step } = input;
+  const { unsettled, session, ending, invocationId, runKey, step } = input;
   const { deployment, store, transcripts } = dependencies;
-  const agent = deployment.agents.get(name);
+  const agent = knownCaller(deployment, input);
   if (unsettled.length === 0 || session === undefined || agent === undefined) return unsettled;
   // Which app it is, is yet to be read.
   const managers = [NO_PLUGINS, ...deployment.plugins.values()];

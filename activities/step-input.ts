@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { runConfigOf } from '../src/agents/app-settings.ts';
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { BaseAgent } from '../src/agents/base-agent.ts';
 import type { Content } from '../src/events/content.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { StepContext } from '../src/flows/step-context.ts';
@@ -13,9 +13,10 @@ import { messageDigest } from '../src/protocol/message.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { TurnRunConfig } from '../src/protocol/turn.ts';
 import type { DraftEvent, OpenStep, PeekedStep } from '../src/store/store.ts';
+import { agentNamed } from './acting-agent.ts';
 import { type Attempt, isLastRefusal, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { agentOf, pluginsOf, rootAgentOf, settingsOf } from './deployment.ts';
+import { pluginsOf, rootAgentOf, settingsOf } from './deployment.ts';
 import { messageOf } from './message-event.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { seenEvent } from './seen-event.ts';
@@ -173,10 +174,11 @@ async function inputFrom(
  *
  * @throws NotDeployedHere while another worker may have the agent: it would go on with what plugins have not seen.
  */
-function actingAgent({ dependencies, input }: Site, { names }: PeekedStep): LlmAgent | undefined {
+function actingAgent({ dependencies, input }: Site, { names }: PeekedStep): BaseAgent | undefined {
   const { deployment } = dependencies;
   try {
-    return agentOf(deployment, input.agent ?? rootAgentOf(deployment, names.app));
+    const agent = input.agent ?? input.rootAgent ?? rootAgentOf(deployment, names.app);
+    return agentNamed(deployment, { ...input, agent });
   } catch (error) {
     if (error instanceof NotDeployedHere && isLastRefusal()) return undefined;
     throw error;
@@ -186,7 +188,7 @@ function actingAgent({ dependencies, input }: Site, { names }: PeekedStep): LlmA
 async function contextOf(
   { dependencies, input, current }: Site,
   { names, seq, state: whole, userContent }: PeekedStep,
-  agent: LlmAgent,
+  agent: BaseAgent,
   given: DraftEvent,
 ): Promise<StepContext> {
   const { deployment, store, transcripts } = dependencies;
@@ -203,6 +205,7 @@ async function contextOf(
     names,
     invocationId,
     agent,
+    ...(input.branch === undefined ? {} : { branch: input.branch }),
     state,
     userContent: userContent ?? given.content,
     runConfig: runConfigOf(settingsOf(deployment, names.app), input.runConfig),

@@ -17,6 +17,18 @@ export interface AgentRef {
   within?: readonly ToolOfAgent[];
 }
 
+/** Which agent acts, and where in the tree of a turn: beside its name, absent where that is all. */
+export interface ActingAgent {
+  root?: string;
+  within?: readonly ToolOfAgent[];
+  /** Of the events that it writes. */
+  branch?: string;
+  /** Names of the agents from the turn's root to this one; absent for the root. */
+  path?: readonly string[];
+  /** Absent: the workflow itself is the root. */
+  rootWorkflowId?: string;
+}
+
 /** An agent that a workflow agent has run, or that a call runs. */
 export interface PlannedAgent extends AgentRef {
   /** ADK's: path of agent names, of those that run at the same time. */

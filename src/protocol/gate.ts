@@ -1,3 +1,4 @@
+import type { ActingAgent } from './agent-run.ts';
 import type { Carried } from './carried.ts';
 
 /** What a request asks a person for. */
@@ -159,7 +160,7 @@ export interface RequestEntry {
 }
 
 /** Input of `holdfast.verifyDecision`: checks what the workflow can't, and records what it came to. */
-export interface VerifyDecisionInput {
+export interface VerifyDecisionInput extends ActingAgent {
   v: number;
   session: string;
   agent: string;

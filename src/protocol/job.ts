@@ -1,3 +1,4 @@
+import type { ActingAgent } from './agent-run.ts';
 import type { Carried } from './carried.ts';
 import type { ToolSchedule } from './step.ts';
 
@@ -88,7 +89,7 @@ export interface JobProgressed {
 }
 
 /** Start arguments of the workflow `toolJob`: a job that outlives its turn. */
-export interface ToolJobStart {
+export interface ToolJobStart extends ActingAgent {
   v: number;
   app: string;
   userId: string;

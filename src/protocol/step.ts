@@ -1,11 +1,11 @@
 import type { Content } from '../events/content.ts';
 import type {
+  ActingAgent,
   AgentErrand,
   AgentPlan,
   AgentToolPlan,
   CallOfAgent,
   RanAgent,
-  ToolOfAgent,
 } from './agent-run.ts';
 import type { Carried } from './carried.ts';
 import type { Gate, RequestEntry } from './gate.ts';
@@ -42,18 +42,6 @@ export interface StepPosition {
   fence: ChainFence;
   /** Of the message, where its client is traced. */
   traceparent?: string;
-}
-
-/** Which agent acts, and where in the tree of a turn: beside its name, absent where that is all. */
-export interface ActingAgent {
-  root?: string;
-  within?: readonly ToolOfAgent[];
-  /** Of the events that it writes. */
-  branch?: string;
-  /** Names of the agents from the turn's root to this one; absent for the root. */
-  path?: readonly string[];
-  /** Absent: the workflow itself is the root. */
-  rootWorkflowId?: string;
 }
 
 export interface CallModelInput extends StepPosition, ActingAgent {
