@@ -162,7 +162,7 @@ class CallModel {
   #checkRest(): void {
     // A first step brings its message into the store, and what an earlier attempt has recorded must not wait.
     if (this.#input.identity !== undefined || activityInfo().attempt > 1) return;
-    const rests = restsUnopened(this.#resting, this.#dependencies.deployment, this.#input.agent);
+    const rests = restsUnopened(this.#resting, this.#dependencies.deployment, this.#input);
     if (rests !== undefined) throw toldToRest(this.#dependencies, this.#place, rests);
   }
 
@@ -266,12 +266,13 @@ class CallModel {
   }
 
   #asked(opened: OpenStep, { name: agent, root }: AgentRef, model = ''): AskedStep {
-    const { invocationId, runKey, step, branch } = this.#input;
+    const { invocationId, runKey, step, branch, within } = this.#input;
     const { session, usage } = opened;
     const { prices } = this.#settings(opened);
     return {
       ...{ session, invocationId, runKey, step, agent, model, usage, prices },
       ...(root === undefined ? {} : { root }),
+      ...(within === undefined ? {} : { within }),
       ...(branch === undefined ? {} : { branch }),
     };
   }

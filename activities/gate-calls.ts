@@ -8,6 +8,7 @@ import { toJsonValue } from '../src/schema/json-value.ts';
 import { isRecord } from '../src/schema/kind-of.ts';
 import { asStored } from '../src/store/json-text.ts';
 import type { CallActions, NewRequest } from '../src/store/store.ts';
+import { agentOfTool } from '../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { askedOf } from '../src/tools/context.ts';
 import type { CallInit } from '../src/tools/context-init.ts';
@@ -23,9 +24,14 @@ import type { ModelStepParts } from './step-parts.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import { storeErrorIn } from './tool-failure.ts';
 
+/** Calls that wait for people, and those that the workflow runs itself, are asked about when they are planned. */
+function isPrepared(tool: BaseTool): boolean {
+  return tool.gate !== undefined || agentOfTool(tool) !== undefined;
+}
+
 /** Whether user code is asked about calls before they are planned. */
 export function mayWait(tools: ReadonlyMap<string, BaseTool>): boolean {
-  return [...tools.values()].some(({ gate }) => gate !== undefined);
+  return [...tools.values()].some(isPrepared);
 }
 
 /**
@@ -46,7 +52,7 @@ export async function prepareCalls(
   step.time.renew();
   for (const [index, call] of calls.entries()) {
     const tool = call.callId === '' || call.response !== undefined ? undefined : tools.get(call.name);
-    if (tool?.gate === undefined) {
+    if (tool === undefined || !isPrepared(tool)) {
       prepared.push(call);
       continue;
     }

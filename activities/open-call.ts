@@ -4,6 +4,7 @@ import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
 import { asStored } from '../src/store/json-text.ts';
 import type { CallActions } from '../src/store/store.ts';
+import { agentOfTool } from '../src/tools/agent-of-tool.ts';
 import { withoutSecrets } from '../src/tools/auth-config.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { type Asked, CallQuestions } from '../src/tools/call-questions.ts';
@@ -106,7 +107,7 @@ export class OpenCall {
   }
 
   /** @throws the failure of an attempt that is followed by another one. */
-  async outcome(): Promise<CallOutcome | AskingRun | ParkedRun> {
+  async outcome(): Promise<CallOutcome | AskingRun | ParkedRun | { runs: true }> {
     const { begun, tool, answers, job } = this.#call;
     const left = await job?.left();
     if (left !== undefined) return await this.#outcomes.of(left, notesIn(begun.once).actions);
@@ -116,13 +117,16 @@ export class OpenCall {
       // The worker was lost before callbacks had answered what was the last failure.
       return await this.#failedForGood(recordedFailure(begun.lastError ?? 'it has failed'));
     }
-    if (begun.unknown && this.#onUnknown !== 'retry') return await this.#unknown();
+    // What may have run is the agent, whose own calls are looked after one by one.
+    const runsAgent = agentOfTool(tool) !== undefined;
+    if (begun.unknown && !runsAgent && this.#onUnknown !== 'retry') return await this.#unknown();
     const chunks = this.#liveChunks();
     try {
       if (!answers.isEmpty || tool.gate?.authConfig !== undefined) {
         const missing = await this.#openCredentials();
         if (missing !== undefined) return this.#asking(missing);
       }
+      if (runsAgent) return { runs: true };
       const ended = await this.#beforeRun(async () => await job?.begun());
       if (ended !== undefined) return await this.#outcomes.ended(ended, this.#before);
       const outcome = await this.#attempt(chunks);

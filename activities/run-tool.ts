@@ -4,6 +4,7 @@ import { awaitedJob } from '../src/flows/awaited-job.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { TIMEOUT_MARGIN } from '../src/flows/plan-calls.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
+import type { AgentErrand } from '../src/protocol/agent-run.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import { jobIdOf } from '../src/protocol/identity.ts';
 import type { EndedDetachedJob, JobEnded } from '../src/protocol/job.ts';
@@ -18,14 +19,16 @@ import type {
   SettledCall,
 } from '../src/store/store.ts';
 import { Unstorable } from '../src/store/store-errors.ts';
+import { type AgentOfTool, agentOfTool } from '../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
+import type { ContextInit } from '../src/tools/context-init.ts';
 import { resolveDurableOptions } from '../src/tools/durable-options.ts';
 import type { TranscriptView } from '../src/tools/invocation-context.ts';
 import { callerOf } from './acting-agent.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import { awaitJob } from './await-job.ts';
 import { CallAnswers } from './call-answers.ts';
-import { contextInitOf } from './call-context.ts';
+import { callContext, contextInitOf } from './call-context.ts';
 import { callResult } from './call-result.ts';
 import { hasNotRun, retryUnlessSpent, type StartedCall } from './call-retry.ts';
 import { mayBeElsewhere, notDeployed, ownTool, searchTool } from './call-tool.ts';
@@ -38,6 +41,7 @@ import { reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { type AskingRun, OpenCall } from './open-call.ts';
 import { plannedArguments } from './planned-arguments.ts';
+import { outcomeOfAgent, ranAgent } from './ran-agent.ts';
 import { rejection } from './rejection.ts';
 import { settleCall } from './settle-call.ts';
 import { type CallToSuspend, suspendCall } from './suspend-call.ts';
@@ -65,6 +69,15 @@ export function runTool(
       reportUnexpected(dependencies, place),
     );
   };
+}
+
+interface RanCall {
+  begun: StartedCall;
+  tool: BaseTool;
+  runs: AgentOfTool;
+  ran: AgentErrand;
+  callbacks: ToolCallbacks;
+  init: ContextInit;
 }
 
 class ToolCall {
@@ -124,6 +137,11 @@ class ToolCall {
     const report = new CallReport(this.#dependencies.telemetry, this.#input, tool, begun);
     this.#report = report;
     const init = contextInitOf({ ...scene, transcript });
+    const { ran } = this.#input;
+    const runs = agentOfTool(tool);
+    if (runs !== undefined && ran !== undefined) {
+      return await this.#settleRan({ begun, tool, runs, ran, callbacks, init });
+    }
     const job = this.#job(tool, begun, answers);
     const call = { input: this.#input, begun, agent, tool, callbacks, init, answers, report, job };
     const outcome = await new OpenCall(this.#dependencies, this.#current, call).outcome();
@@ -131,10 +149,38 @@ class ToolCall {
       this.#dependencies.telemetry.metrics.requestsEnded(this.#requests);
       return { v: PROTOCOL_VERSION, parks: outcome.parks };
     }
+    if ('runs' in outcome) return { v: PROTOCOL_VERSION, runs: true };
     if (!('asked' in outcome)) return await this.#settle(tool, outcome);
     const n = answers.next;
     if (n === undefined) return await this.#settle(tool, errorOutcome(new AsksTooOften(tool)));
     return await this.#suspend({ ...call, current: this.#current, n }, outcome);
+  }
+
+  /** Its agent has run. */
+  async #settleRan({ begun, tool, runs, ran, callbacks, init }: RanCall): Promise<ToolCallResult> {
+    const { session, callKey, callId } = this.#input;
+    const { end, actions } = await ranAgent(this.#dependencies.store, session, runs, ran);
+    const stateDelta = { ...this.#prepared.stateDelta, ...actions.stateDelta };
+    this.#prepared = {
+      ...this.#prepared,
+      ...actions,
+      ...(Object.keys(stateDelta).length === 0 ? {} : { stateDelta }),
+    };
+    const { attempt: number } = begun;
+    const once = {
+      get: (key: string) => begun.once[key],
+      put: async (_key: string, value: unknown) => value,
+    };
+    const call = { callId, callKey, attempt: number, once, heartbeat: () => undefined };
+    const context = callContext(init, call, this.#current.signal, this.#prepared);
+    const args = structuredClone(plannedArguments(this.#input, begun));
+    const outcome = await outcomeOfAgent(runs, end, {
+      callbacks,
+      call: { tool, args, context },
+      time: tool.durable.timeout,
+      current: this.#current,
+    });
+    return await this.#settle(tool, outcome);
   }
 
   async #suspend(call: CallToSuspend, asking: AskingRun): Promise<ToolCallResult> {

@@ -1,9 +1,11 @@
 import type { Part } from '../events/content.ts';
+import type { AgentRef } from '../protocol/agent-run.ts';
 import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall, ToolSchedule } from '../protocol/step.ts';
 import type { CallActions, PlannedRow } from '../store/store.ts';
+import { agentOfTool } from '../tools/agent-of-tool.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { carry, referenceTo } from './size-rule.ts';
@@ -71,6 +73,7 @@ export interface CallPlan {
  *
  * @param tools by name, those of the request.
  * @param codeTool runs code that the model wrote.
+ * @param caller who has asked for the calls.
  */
 export function planCalls(
   runKey: string,
@@ -78,6 +81,7 @@ export function planCalls(
   functionCalls: readonly FunctionCallOfStep[],
   tools: ReadonlyMap<string, BaseTool>,
   codeTool?: BaseTool,
+  caller: AgentRef = { name: '' },
 ): CallPlan {
   const plan: CallPlan = { calls: [], schedules: {}, rows: [], all: [] };
   const drafts: {
@@ -101,7 +105,7 @@ export function planCalls(
       plan.rows.push({ ...call, index, response: { error: unknownToolText(name, [...tools.keys()]) } });
       continue;
     }
-    const forms = formsOf(call, functionCall, tool);
+    const forms = formsOf(call, functionCall, tool, caller);
     const schedule = Object.hasOwn(plan.schedules, name) ? {} : { [name]: scheduleOf(tool) };
     const size = bytesOf(forms.at(-1)) + bytesOf(schedule);
     if (drafts.length === MOST_CALLS || size > room) {
@@ -134,6 +138,7 @@ function formsOf(
   given: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>,
   { args, prepared, gate }: FunctionCallOfStep,
   tool: BaseTool,
+  caller: AgentRef,
 ): PlannedCall[] {
   const sensitive = sensitiveArguments(tool, args);
   const reference = referenceTo(given.callKey, args, JSON.stringify(args), sensitive);
@@ -142,6 +147,7 @@ function formsOf(
   const barest = {
     ...given,
     ...(prepared ? { prepared } : {}),
+    ...runsOf(tool, caller),
     ...(gate === undefined ? {} : { gate: { ...gate, hint: '' } }),
   };
   const call = gate === undefined ? barest : { ...barest, gate: shownGate(gate, tool) };
@@ -150,6 +156,28 @@ function formsOf(
   if (summary !== '') forms.unshift({ ...call, args: { ref: reference }, summary });
   if ('value' in carried) forms.unshift({ ...call, args: carried, ...(summary === '' ? {} : { summary }) });
   return forms;
+}
+
+/** Of a tool whose agent runs in its place. */
+function runsOf(tool: BaseTool, { name: agent, root, within = [] }: AgentRef): Pick<PlannedCall, 'runs'> {
+  const runs = agentOfTool(tool);
+  if (runs === undefined) return {};
+  const { attempts, taskQueue, timeout } = runs;
+  const { name } = runs.agent;
+  // Where it lives elsewhere, it is a root there.
+  const place =
+    taskQueue === undefined
+      ? { ...(root === undefined ? {} : { root }), within: [...within, { agent, tool: tool.name }] }
+      : { root: name, taskQueue };
+  return {
+    runs: {
+      name,
+      ...place,
+      ...(timeout === undefined ? {} : { timeout }),
+      ...(attempts === 1 ? {} : { attempts }),
+      ...(tool.gate === undefined ? {} : { begins: true as const }),
+    },
+  };
 }
 
 /** As the history carries it: its hint may quote what the tool keeps to itself. */

@@ -1,6 +1,6 @@
 import type { ResolvedPriceTable } from '../agents/price-table.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
-import type { AgentPlan } from '../protocol/agent-run.ts';
+import type { AgentPlan, AgentRef } from '../protocol/agent-run.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -25,6 +25,8 @@ export interface AskedStep {
   agent: string;
   /** Of the tree that the agent is in. */
   root?: string;
+  /** The way to that tree from the turn's own. */
+  within?: AgentRef['within'];
   /** Of the events that say nothing else. */
   branch?: string;
   model: string;

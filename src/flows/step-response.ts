@@ -102,7 +102,8 @@ export async function draftFromResponse(
   if (calls.length === 0 && !goesOn) return { asked, events, usage };
   if (pauses) return { asked, events, usage, cut: 'agent' };
   const prepared = await given.prepare?.(calls);
-  const plan = planCalls(asked.runKey, asked.step, prepared?.calls ?? calls, tools, code);
+  const caller = { ...asked, name: asked.agent };
+  const plan = planCalls(asked.runKey, asked.step, prepared?.calls ?? calls, tools, code, caller);
   const { maxParallelCalls } = agent.durable;
   const runs = { ...plan, maxParallelCalls, toolEdits: given.toolEdits };
   const requests = prepared === undefined ? [] : requestsIn(plan, prepared);
