@@ -6,7 +6,8 @@ import type { Transcript } from '../src/flows/transcript.ts';
 import type { ActingAgent, AgentRef } from '../src/protocol/agent-run.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { OpenedStep } from '../src/store/store.ts';
-import { agentOf, type Deployment, rootAgentOf, treeOf } from './deployment.ts';
+import { type Deployment, rootAgentOf } from './deployment.ts';
+import { agentOf, treeOf } from './find-agent.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
@@ -89,7 +90,7 @@ export function actorsOf(
 }
 
 function rootOf(deployment: Deployment, name: string, tree: string): string {
-  const first = deployment.agents.get(tree);
+  const first = deployment.roots.get(tree);
   if (first?.findAgent(name) !== undefined) return tree;
   return agentOf(deployment, { name }).rootAgent.name;
 }

@@ -1,3 +1,5 @@
+import { ToolFactoryFailed } from '../src/flows/tool-edits.ts';
+import type { ActingAgent } from '../src/protocol/agent-run.ts';
 import type {
   NotifyInput,
   RecordEntriesInput,
@@ -42,7 +44,10 @@ import { closeCall } from './close-call.ts';
 import { deleteExpiredSessions } from './delete-expired-sessions.ts';
 import { deliverJob } from './deliver-job.ts';
 import type { ActivityDependencies } from './dependencies.ts';
+import type { Deployment } from './deployment.ts';
+import { reachAgents } from './find-agent.ts';
 import { keepMessages } from './keep-messages.ts';
+import { NotDeployedHere } from './not-deployed-here.ts';
 import { notify } from './notify.ts';
 import { recordEntries } from './record-entries.ts';
 import { recordJob } from './record-job.ts';
@@ -66,17 +71,41 @@ export interface HoldfastActivities {
 }
 
 export function createActivities(dependencies: ActivityDependencies): HoldfastActivities {
+  const reaching = <Input extends Pick<ActingAgent, 'root' | 'within'>, Result>(
+    activity: (input: Input) => Promise<Result>,
+  ) => reachingAgents(dependencies.deployment, activity);
   return {
-    [CALL_MODEL]: callModel(dependencies),
-    [SETTLE_STEP]: settleStep(dependencies),
+    [CALL_MODEL]: reaching(callModel(dependencies)),
+    [SETTLE_STEP]: reaching(settleStep(dependencies)),
     [KEEP_MESSAGES]: keepMessages(dependencies),
-    [VERIFY_DECISION]: verifyDecision(dependencies),
+    [VERIFY_DECISION]: reaching(verifyDecision(dependencies)),
     [RECORD_ENTRIES]: recordEntries(dependencies),
     [NOTIFY]: notify(dependencies),
-    [CLOSE_CALL]: closeCall(dependencies),
+    [CLOSE_CALL]: reaching(closeCall(dependencies)),
     [DELETE_EXPIRED_SESSIONS]: deleteExpiredSessions(dependencies),
     [RECORD_JOB]: recordJob(dependencies),
     [DELIVER_JOB]: deliverJob(dependencies),
-    default: runTool(dependencies),
+    default: reaching(runTool(dependencies)),
   };
+}
+
+/** The agents of tools are found at the beginning: toolsets that have them want to be waited for. */
+function reachingAgents<Input extends Pick<ActingAgent, 'root' | 'within'>, Result>(
+  deployment: Deployment,
+  activity: (input: Input) => Promise<Result>,
+): (input: Input) => Promise<Result> {
+  return async (input) => {
+    if (input.within !== undefined) await reached(deployment, input);
+    return await activity(input);
+  };
+}
+
+/** What keeps an agent from being found is told where it is looked for. */
+async function reached(deployment: Deployment, place: Pick<ActingAgent, 'root' | 'within'>): Promise<void> {
+  try {
+    await reachAgents(deployment, place);
+  } catch (error) {
+    if (error instanceof NotDeployedHere || error instanceof ToolFactoryFailed) return;
+    throw error;
+  }
 }

@@ -1,4 +1,6 @@
+import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import { limitKeyOf } from '../src/models/limit-key.ts';
+import type { CallModelInput } from '../src/protocol/step.ts';
 import { retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Deployment } from './deployment.ts';
@@ -47,11 +49,12 @@ export function behindLimit(rest: number): number {
 /** Where a step needn't be opened to know that its model can't be asked: nothing but the model could answer it. */
 export function restsUnopened(
   resting: RestingModels,
-  { agents, plugins }: Deployment,
-  name: string | undefined,
+  { roots, plugins }: Deployment,
+  { agent: name, root = name, within }: Pick<CallModelInput, 'agent' | 'root' | 'within'>,
 ): ModelRests | undefined {
-  const agent = name === undefined ? undefined : agents.get(name);
-  if (agent === undefined || agent.canonicalBeforeModelCallbacks.length > 0) return undefined;
+  if (name === undefined || root === undefined || within !== undefined) return undefined;
+  const agent = roots.get(root)?.findAgent(name);
+  if (!isLlmAgent(agent) || agent.canonicalBeforeModelCallbacks.length > 0) return undefined;
   // Which app it is only the store knows.
   if ([...plugins.values()].some((ofApp) => ofApp.has('beforeModelCallback'))) return undefined;
   const key = limitKeyOf(agent.canonicalModel);

@@ -1,6 +1,7 @@
 import type { Worker } from '@temporalio/worker';
 import type { Deployment } from '../activities/deployment.ts';
 import type { HoldfastLogger } from '../activities/logging.ts';
+import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
 import { type BaseToolset, isBaseToolset } from '../src/tools/base-toolset.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { withinTime } from './within-time.ts';
@@ -17,9 +18,9 @@ export function closeDeployment(worker: Worker, deployment: Deployment, logger: 
   };
 }
 
-async function closeAll({ agents, plugins }: Deployment, logger: HoldfastLogger): Promise<void> {
+async function closeAll({ roots, plugins }: Deployment, logger: HoldfastLogger): Promise<void> {
   const toolsets = new Set<BaseToolset>();
-  for (const { tools } of agents.values()) {
+  for (const { tools } of llmAgentsOf(roots.values())) {
     for (const tool of tools) if (isBaseToolset(tool)) toolsets.add(tool);
   }
   await Promise.all(

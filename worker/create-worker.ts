@@ -10,7 +10,7 @@ import type { HoldfastLogger } from '../activities/logging.ts';
 import type { TracingOptions } from '../activities/telemetry/tracing.ts';
 import { TurnMetrics } from '../activities/telemetry/turn-metrics.ts';
 import type { App } from '../src/agents/app.ts';
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import type { BaseAgent } from '../src/agents/base-agent.ts';
 import {
   credentialKeysOf,
   credentialKeysOfVariables,
@@ -40,7 +40,7 @@ import { unfailing } from './unfailing-logger.ts';
 /** Options of {@link createWorker}: at least one agent, here or in an app. */
 export interface WorkerOptions extends PassedOptions {
   /** Agents that this worker runs, in every app; names are unique. */
-  agents?: readonly LlmAgent[];
+  agents?: readonly BaseAgent[];
   /** Apps whose settings this worker knows; each brings its root agent. Other apps have the defaults. */
   apps?: readonly App[];
   /**
@@ -195,7 +195,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   logLifecycle(worker, logger, {
     taskQueue,
     namespace,
-    agents: [...deployment.agents.keys()],
+    agents: [...deployment.roots.keys()],
     apps: [...deployment.apps.keys()],
     identity: worker.options.identity,
   });

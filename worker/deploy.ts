@@ -1,28 +1,40 @@
 import type { Deployment } from '../activities/deployment.ts';
+import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
 import { type App, appOwner, isApp } from '../src/agents/app.ts';
-import { isLlmAgent, type LlmAgent } from '../src/agents/llm-agent.ts';
+import {
+  type BaseAgent,
+  isBaseAgent,
+  notARoot,
+  whatItIs as whatAgentItIs,
+} from '../src/agents/base-agent.ts';
+import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { missingPrice } from '../src/flows/budgets.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
+import { agentOfTool } from '../src/tools/agent-of-tool.ts';
+import { isBaseTool } from '../src/tools/base-tool.ts';
 
 const ADK_APP = Symbol.for('google.adk.app');
 
 /**
- * @throws DefinitionError without agents, for two agents or apps of one name, for an unknown root agent, and for a cost
+ * @throws DefinitionError without agents, for two roots or apps of one name, for an unknown root agent, and for a cost
  * budget of an app whose agents have a model without a price.
  */
 export function deploy(options: {
-  agents?: readonly LlmAgent[] | undefined;
+  agents?: readonly BaseAgent[] | undefined;
   apps?: readonly App[] | undefined;
   rootAgent?: string | undefined;
 }): Deployment {
   const { agents: shared = [], apps: given = [] } = options;
   if (!Array.isArray(shared)) throw invalid('agents', 'expected a list of agents');
   if (!Array.isArray(given)) throw invalid('apps', 'expected a list of Apps');
-  const agents = new Map<string, LlmAgent>();
+  const roots = new Map<string, BaseAgent>();
   for (const [index, agent] of shared.entries()) {
-    if (!isLlmAgent(agent)) throw invalid(`agents[${index}]`, 'expected an LlmAgent');
-    add(agents, agent, 'agents');
+    const field = `agents[${index}]`;
+    if (!isBaseAgent(agent)) throw invalid(field, whatAgentItIs(agent));
+    const problem = notARoot(agent);
+    if (problem !== undefined) throw invalid(field, problem);
+    add(roots, agent, 'agents');
   }
   const apps = new Map<string, App>();
   for (const [index, app] of given.entries()) {
@@ -30,34 +42,36 @@ export function deploy(options: {
     if (!isApp(app)) throw invalid(field, whatItIs(app));
     if (apps.has(app.name)) throw invalid(field, `two apps are named ${JSON.stringify(app.name)}`);
     apps.set(app.name, app);
-    add(agents, app.rootAgent, `${field}.rootAgent`);
+    add(roots, app.rootAgent, `${field}.rootAgent`);
   }
   for (const app of apps.values()) assertPriced(app, [app.rootAgent, ...shared]);
-  const rootAgent = options.rootAgent ?? agents.keys().next().value;
+  const rootAgent = options.rootAgent ?? roots.keys().next().value;
   if (rootAgent === undefined) {
     throw invalid('agents', 'expected at least one agent, here or as the root agent of an App in apps');
   }
-  if (!agents.has(rootAgent)) {
+  if (!roots.has(rootAgent)) {
     throw invalid('rootAgent', `no agent is named ${JSON.stringify(rootAgent)}`);
   }
   const plugins = new Map([...apps.values()].map((app) => [app.name, new PluginManager(app.plugins)]));
-  return { rootAgent, agents, apps, plugins };
+  return { rootAgent, roots, apps, plugins };
 }
 
-function add(agents: Map<string, LlmAgent>, agent: LlmAgent, field: string): void {
-  const namesake = agents.get(agent.name);
+function add(roots: Map<string, BaseAgent>, agent: BaseAgent, field: string): void {
+  const namesake = roots.get(agent.name);
   if (namesake !== undefined && namesake !== agent) {
     throw invalid(field, `two agents are named ${JSON.stringify(agent.name)}`);
   }
   // A model that nobody knows is told here, and not by the first turn.
-  void agent.canonicalModel;
-  agents.set(agent.name, agent);
+  for (const { canonicalModel } of llmAgentsOf([agent])) void canonicalModel;
+  roots.set(agent.name, agent);
 }
 
-/** Agents that are given without an app serve each. */
-function assertPriced(app: App, agents: readonly LlmAgent[]): void {
+/** Agents that are given without an app serve each. A budget of an agent's tool wants prices as the app's own do. */
+function assertPriced(app: App, roots: readonly BaseAgent[]): void {
+  const agents = llmAgentsOf(roots);
+  const settings = agents.some(hasToolWithCost) ? { ...app.durable, budgets: COST_BUDGET } : app.durable;
   for (const { name, canonicalModel } of agents) {
-    const missing = missingPrice(app.durable, name, canonicalModel.model);
+    const missing = missingPrice(settings, name, canonicalModel.model);
     if (missing === undefined) continue;
     throw new DefinitionError({
       owner: appOwner(app.name),
@@ -65,6 +79,12 @@ function assertPriced(app: App, agents: readonly LlmAgent[]): void {
       problem: missing.message,
     });
   }
+}
+
+const COST_BUDGET = { turn: { cost: Number.MAX_VALUE }, session: {} };
+
+function hasToolWithCost({ tools }: LlmAgent): boolean {
+  return tools.filter(isBaseTool).some((tool) => agentOfTool(tool)?.budget?.cost !== undefined);
 }
 
 function whatItIs(value: unknown): string {

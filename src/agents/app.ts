@@ -6,12 +6,10 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { assertAppName } from './app-name.ts';
 import { type AppDurableOptions, type AppSettings, resolveAppSettings } from './app-settings.ts';
-import { isBaseAgent } from './base-agent.ts';
-import { isLlmAgent, type LlmAgent } from './llm-agent.ts';
+import { type BaseAgent, isBaseAgent, notARoot, whatItIs } from './base-agent.ts';
 
 const APP = Symbol.for('holdfast.app');
 const FIELDS = ['name', 'rootAgent', 'plugins', 'resumabilityConfig', 'durable'];
-const ADK_AGENT = Symbol.for('google.adk.baseAgent');
 
 /** Semantics: `ResumabilityConfig` of `@google/adk` 2.0.0; with Holdfast every turn is resumable, whatever it says. */
 export interface ResumabilityConfig {
@@ -23,8 +21,8 @@ export interface ResumabilityConfig {
 export interface AppOptions {
   /** Letters, digits, underscores and hyphens, a letter first; not `user`. Sessions belong to it: keep it. */
   name: string;
-  /** Answers where neither turn nor session names an agent. */
-  rootAgent: LlmAgent;
+  /** Answers, or whoever of its tree goes on with the session, where no turn names an agent. Has no parent. */
+  rootAgent: BaseAgent;
   /** See all that the app's agents do, in this order; no two of one name. */
   plugins?: readonly BasePlugin[];
   /** Taken as ADK programs have it. Without it too each turn goes on where a worker has left it. */
@@ -50,7 +48,7 @@ export interface AppOptions {
 export class App {
   readonly [APP] = true;
   readonly name: string;
-  readonly rootAgent: LlmAgent;
+  readonly rootAgent: BaseAgent;
   readonly plugins: readonly BasePlugin[];
   readonly resumabilityConfig?: Readonly<ResumabilityConfig>;
   /** How Holdfast runs the app: its durable options with their defaults, milliseconds. */
@@ -65,9 +63,8 @@ export class App {
     const owner = appOwner(options.name, kind);
     const { rootAgent, plugins, resumabilityConfig, durable } = options;
     assertKnownFields(owner, options, FIELDS);
-    if (!isLlmAgent(rootAgent)) {
-      throw new DefinitionError({ owner, field: 'rootAgent', problem: notAnLlmAgent(rootAgent) });
-    }
+    const problem = noRootAgent(rootAgent);
+    if (problem !== undefined) throw new DefinitionError({ owner, field: 'rootAgent', problem });
     this.name = options.name;
     this.rootAgent = rootAgent;
     this.plugins = checkedPlugins(owner, 'plugins', plugins);
@@ -96,13 +93,8 @@ function checkedResumability(owner: string, config: unknown): Readonly<Resumabil
   return Object.freeze({ isResumable: read.boolean('isResumable', false) });
 }
 
-/** What a value is that stands where an {@link LlmAgent} should, for messages. */
-export function notAnLlmAgent(value: unknown): string {
+/** Why a value can't be the agent that a turn begins with; undefined where it can. */
+export function noRootAgent(value: unknown): string | undefined {
   if (value === undefined || value === null) return 'rootAgent must be provided.';
-  if (typeof value === 'object' && ADK_AGENT in value) {
-    return `an agent of @google/adk; import its class from 'holdfast' instead`;
-  }
-  if (isBaseAgent(value))
-    return `expected an LlmAgent, got another BaseAgent, which this release doesn't run`;
-  return `expected an LlmAgent, got ${kindOf(value)}`;
+  return isBaseAgent(value) ? notARoot(value) : whatItIs(value);
 }

@@ -269,6 +269,12 @@ export function whatItIs(value: unknown): string {
   return `expected an agent, got ${kindOf(value)}`;
 }
 
+/** Why an agent can't stand where turns begin; undefined where it can. */
+export function notARoot({ name, parentAgent, rootAgent }: BaseAgent): string | undefined {
+  if (parentAgent === undefined) return undefined;
+  return `agent "${name}" is a sub-agent of "${parentAgent.name}": name the root of its tree, "${rootAgent.name}"`;
+}
+
 function namesIn(agent: BaseAgent): string[] {
   return [agent.name, ...agent.subAgents.flatMap(namesIn)];
 }

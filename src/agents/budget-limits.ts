@@ -43,12 +43,17 @@ export interface ResolvedBudgets {
 export function resolveBudgets(owner: string, field: string, budgets: unknown = {}): ResolvedBudgets {
   assertKnownFields(owner, budgets, ['turn', 'session'], { field });
   return Object.freeze({
-    turn: resolveLimits(owner, `${field}.turn`, budgets.turn),
-    session: resolveLimits(owner, `${field}.session`, budgets.session),
+    turn: resolveBudgetLimits(owner, `${field}.turn`, budgets.turn),
+    session: resolveBudgetLimits(owner, `${field}.session`, budgets.session),
   });
 }
 
-function resolveLimits(owner: string, field: string, limits: unknown = {}): ResolvedBudgetLimits {
+/** @throws DefinitionError */
+export function resolveBudgetLimits(
+  owner: string,
+  field: string,
+  limits: unknown = {},
+): ResolvedBudgetLimits {
   assertKnownFields(owner, limits, ['modelCalls', 'tokens', 'cost', 'time'], { field });
   const read = new OptionReader(owner, limits, field);
   return Object.freeze({

@@ -113,7 +113,10 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
   beforeToolCallback?: BeforeToolCallback;
   afterToolCallback?: AfterToolCallback;
   onToolErrorCallback?: OnToolErrorCallback;
-  /** In the place of {@link DEFAULT_REQUEST_PROCESSORS}, which build the request: a list without them starts from nothing. */
+  /**
+   * In the place of {@link DEFAULT_REQUEST_PROCESSORS}, which build the request: a list without them starts from nothing. What
+   * offers `transfer_to_agent` follows in any case, unless the transfer flags and the lack of sub-agents leave nothing to offer.
+   */
   requestProcessors?: readonly BaseLlmRequestProcessor[];
   /** Run for every response of the model, partial ones too, behind the after-model callbacks. */
   responseProcessors?: readonly BaseLlmResponseProcessor[];

@@ -2,6 +2,7 @@ import type { GenerateContentConfig } from '@google/genai';
 import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
+import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from '../flows/processors/agent-transfer-processor.ts';
 import type {
   BaseLlmRequestProcessor,
   BaseLlmResponseProcessor,
@@ -136,11 +137,9 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> {
     this.tools = checkedTools(owner, config.tools, namesTaken(this));
     assertGenerateContentConfig(owner, config.generateContentConfig, this.planner);
     this.generateContentConfig = Object.freeze(copyPlain({ ...config.generateContentConfig }));
-    this.requestProcessors = checkedProcessors(
-      read,
-      'requestProcessors',
-      config.requestProcessors,
-      DEFAULT_REQUEST_PROCESSORS,
+    this.requestProcessors = withTransfer(
+      this,
+      checkedProcessors(read, 'requestProcessors', config.requestProcessors, DEFAULT_REQUEST_PROCESSORS),
     );
     this.responseProcessors = checkedProcessors(read, 'responseProcessors', config.responseProcessors, []);
     this.beforeModelCallback = callbackList(owner, 'beforeModelCallback', config.beforeModelCallback);
@@ -234,6 +233,16 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> {
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
     return runByWorkflow(this);
   }
+}
+
+/** As in `@google/adk` 2.0.0: whoever names processors of their own leaves out transfer by the agent's flags. */
+function withTransfer(
+  { disallowTransferToParent, disallowTransferToPeers, subAgents }: LlmAgent,
+  processors: readonly BaseLlmRequestProcessor[],
+): readonly BaseLlmRequestProcessor[] {
+  if (disallowTransferToParent && disallowTransferToPeers && subAgents.length === 0) return processors;
+  if (processors.includes(AGENT_TRANSFER_LLM_REQUEST_PROCESSOR)) return processors;
+  return Object.freeze([...processors, AGENT_TRANSFER_LLM_REQUEST_PROCESSOR]);
 }
 
 function modelOf(read: OptionReader, model: unknown): string | BaseLlm {

@@ -1,5 +1,5 @@
 import { App, isApp } from '../agents/app.ts';
-import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { BaseAgent } from '../agents/base-agent.ts';
 import { type RunConfig, turnRunConfig } from '../client/runner/run-config.ts';
 import { checkedPlugins } from '../plugins/plugin-list.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -47,7 +47,7 @@ export function exportedApp(file: string, exported: Exports): App | undefined {
 export function appOfSettings(
   file: string,
   exported: Exports,
-  { name, rootAgent }: { name: string; rootAgent: LlmAgent | undefined },
+  { name, rootAgent }: { name: string; rootAgent: BaseAgent | undefined },
 ): App | undefined {
   const settings = settingsIn(exported);
   if (settings.length === 0) return undefined;

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { App } from '../agents/app.ts';
-import { isLlmAgent, type LlmAgent } from '../agents/llm-agent.ts';
+import { type BaseAgent, isBaseAgent, notARoot } from '../agents/base-agent.ts';
 import { nearestName } from '../schema/nearest-name.ts';
 import type { GeminiScript } from '../testing/gemini-stand-in.ts';
 import { appOfSettings, exportedApp } from './app-of-exports.ts';
@@ -14,9 +14,10 @@ export interface AgentsFile {
   app: string;
   /** The export `app`, or what the exports `plugins` and `runConfig` stand for, where there are any. */
   apps: App[];
-  agents: LlmAgent[];
+  /** Roots of trees. */
+  agents: BaseAgent[];
   /** The app's, the export `rootAgent`, or the only agent. */
-  rootAgent: LlmAgent | undefined;
+  rootAgent: BaseAgent | undefined;
   /** The export `geminiScript`: what the Gemini stand-in answers while there is no key. */
   geminiScript: GeminiScript | undefined;
 }
@@ -30,14 +31,17 @@ export function agentsPath(file: string): string {
   return path;
 }
 
-/** Loads a TypeScript or JavaScript file as it is; every exported agent is registered, and the app's. */
+/** Loads a TypeScript or JavaScript file as it is; every exported agent is registered, with its tree, and the app's. */
 export async function loadAgents(file: string): Promise<AgentsFile> {
   const path = agentsPath(file);
   const exported = await importFile(file, path);
   const names = 'module.exports' in exported ? [] : Object.keys(exported);
   const app = exportedApp(file, exported);
   const rootOfApp = app === undefined ? [] : [app.rootAgent];
-  const agents = [...new Set([...rootOfApp, ...Object.values(exported).filter(isLlmAgent)])];
+  const roots = Object.values(exported)
+    .filter(isBaseAgent)
+    .map((agent) => agent.rootAgent);
+  const agents = [...new Set([...rootOfApp, ...roots])];
   if (agents.length === 0) {
     const foreign = Object.entries(exported).find(([, value]) => isForeignAgent(value))?.[0];
     if (foreign !== undefined) {
@@ -56,9 +60,11 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
     }
   }
   const { rootAgent, geminiScript } = exported;
-  if (rootAgent !== undefined && !isLlmAgent(rootAgent)) {
+  if (rootAgent !== undefined && !isBaseAgent(rootAgent)) {
     throw new CliError(`${file}: the export rootAgent is no agent, but ${typeof rootAgent}`);
   }
+  const below = rootAgent === undefined ? undefined : notARoot(rootAgent);
+  if (below !== undefined) throw new CliError(`${file}: the export rootAgent: ${below}`);
   if (app !== undefined && rootAgent !== undefined && rootAgent !== app.rootAgent) {
     throw new CliError(`${file}: the exports app and rootAgent name two root agents: leave rootAgent out`);
   }
@@ -79,7 +85,7 @@ export function chooseAgent(
   file: string,
   { agents, rootAgent }: AgentsFile,
   name: string | undefined,
-): LlmAgent {
+): BaseAgent {
   const names = agents.map((agent) => agent.name);
   if (name === undefined) {
     if (rootAgent !== undefined) return rootAgent;

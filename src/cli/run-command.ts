@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { llmAgentsOf } from '../agents/agents-of-tree.ts';
 import { nameProblem } from '../protocol/message-limits.ts';
 import { attestMessage, readApprover } from './approvals/approver.ts';
 import { CliError } from './cli-error.ts';
@@ -47,7 +48,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
   const loaded = await loadAgents(file);
   const agent = chooseAgent(file, loaded, options.agent);
   // A model that nobody knows is told before anything is started.
-  for (const { canonicalModel } of loaded.agents) void canonicalModel;
+  for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
   const unsigned: TurnOfCommand = {
     app: options.app ?? loaded.app,
     userId: options.user,

@@ -4,6 +4,7 @@ import { appendTools, type LlmRequest } from '../models/llm-request.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { BaseTool } from '../tools/base-tool.ts';
 import { BaseToolset } from '../tools/base-toolset.ts';
+import { transferToAgentTool } from '../tools/built-in/transfer-to-agent-tool.ts';
 import { Context } from '../tools/context.ts';
 import type { ContextInit } from '../tools/context-init.ts';
 import { processedBy } from '../tools/passive-tools.ts';
@@ -127,7 +128,7 @@ export function namesOf(groups: readonly ToolGroup[]): Set<string> {
  */
 export function assertLasting(agent: LlmAgent, request: LlmRequest, known: ReadonlySet<string>): void {
   for (const name of Object.keys(request.toolsDict)) {
-    if (known.has(name)) continue;
+    if (known.has(name) || request.toolsDict[name] === transferToAgentTool) continue;
     throw new DefinitionError({
       owner: `LlmAgent "${agent.name}"`,
       problem:

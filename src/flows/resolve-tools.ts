@@ -1,11 +1,13 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { namesTaken } from '../agents/llm-agent-parts.ts';
+import { transferTargets } from '../agents/transfer-targets.ts';
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { type BaseTool, isBaseTool } from '../tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
+import { transferToAgentTool } from '../tools/built-in/transfer-to-agent-tool.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { thrownMessage } from '../tools/thrown-message.ts';
 import { assertNameOf } from '../tools/tool-name.ts';
@@ -51,6 +53,7 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   if (edited !== undefined) return edited ?? undefined;
   const own = agent.tools.find((tool): tool is BaseTool => isBaseTool(tool) && tool.name === name);
   if (own !== undefined) return own;
+  if (name === transferToAgentTool.name && transferTargets(agent).length > 0) return transferToAgentTool;
   const { codeExecutor } = agent;
   if (codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor)) return codeTool(codeExecutor);
   for (const [index, toolset] of agent.tools.entries()) {
@@ -94,11 +97,15 @@ async function resolveToolsets(agent: LlmAgent, context: ReadonlyContext): Promi
   return groups;
 }
 
-async function toolsOf(
+/**
+ * @param context absent: all tools of the toolset.
+ * @throws ToolsetFailed
+ */
+export async function toolsOf(
   agent: LlmAgent,
   toolset: BaseToolset,
   index: number,
-  context: ReadonlyContext,
+  context?: ReadonlyContext,
 ): Promise<readonly BaseTool[]> {
   const owner = `toolset ${toolset.name} (tools[${index}] of agent "${agent.name}")`;
   let tools: unknown;

@@ -6,6 +6,8 @@ import type { InvocationOutcome, TurnState } from './turn.ts';
 export interface ToolOfAgent {
   agent: string;
   tool: string;
+  /** Of a tool that was added to the turn: what any worker makes it of again. */
+  made?: { app: string; factory: string; args: Record<string, unknown> };
 }
 
 /** Names an agent so that every worker finds the same definition. */

@@ -1,4 +1,5 @@
-import type { LlmAgent } from '../agents/llm-agent.ts';
+import { llmAgentsOf } from '../agents/agents-of-tree.ts';
+import type { BaseAgent } from '../agents/base-agent.ts';
 import { isGemini } from '../models/gemini.ts';
 import { demoScript } from './gemini-demo-script.ts';
 import { type GeminiScript, type GeminiStandIn, startGeminiStandIn } from './gemini-stand-in.ts';
@@ -17,9 +18,10 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && !/^(false|0)$/i.test(value);
 }
 
-/** Whether an agent asks Gemini, and no variable says how it is reached. */
-export function lacksGeminiKey(agents: readonly LlmAgent[], env: NodeJS.ProcessEnv): boolean {
-  return !KEYS.some((name) => isSet(env[name])) && agents.some((agent) => isGemini(agent.canonicalModel));
+/** Whether an agent of these trees asks Gemini, and no variable says how it is reached. */
+export function lacksGeminiKey(agents: readonly BaseAgent[], env: NodeJS.ProcessEnv): boolean {
+  if (KEYS.some((name) => isSet(env[name]))) return false;
+  return llmAgentsOf(agents).some((agent) => isGemini(agent.canonicalModel));
 }
 
 /**
@@ -29,7 +31,7 @@ export function lacksGeminiKey(agents: readonly LlmAgent[], env: NodeJS.ProcessE
  * @param options `ref`: whether it keeps the process up; by default it does.
  */
 export async function offerGemini(
-  agents: readonly LlmAgent[],
+  agents: readonly BaseAgent[],
   script: GeminiScript | undefined,
   env: NodeJS.ProcessEnv,
   note: (line: string) => void,

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { WorkerOptions } from '../../worker/index.ts';
 import type { App } from '../agents/app.ts';
-import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { BaseAgent } from '../agents/base-agent.ts';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
 import type { OutgoingMessage } from '../client/outgoing-turn.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
@@ -15,7 +15,7 @@ import type { TestTurn } from './test-turn.ts';
 /** Options of {@link createTestEnvironment}: at least one agent, here or in an app. */
 export interface TestEnvironmentOptions {
   /** As for `createWorker`. */
-  agents?: readonly LlmAgent[];
+  agents?: readonly BaseAgent[];
   /** As for `createWorker`; turns belong to the first of them where they name no app. */
   apps?: readonly App[];
   /**

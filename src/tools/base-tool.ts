@@ -6,6 +6,7 @@ import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { isProviderSchema, providerToJsonSchema } from '../schema/provider-schema.ts';
+import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';
 import type { Context } from './context.ts';
 import {
   DURABLE_OPTIONS,
@@ -138,6 +139,7 @@ export const TOOL_FIELDS: readonly string[] = [
 export abstract class BaseTool {
   readonly [BASE_TOOL] = true;
   readonly [RESERVED_NAME]?: string;
+  readonly [AGENT_OF_TOOL]?: AgentOfTool;
   readonly name: string;
   readonly description: string;
   readonly isLongRunning: boolean;

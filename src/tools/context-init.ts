@@ -76,6 +76,8 @@ export interface ContextInit {
   /** Left out outside of tool calls. */
   call?: CallInit;
   agent?: BaseAgent;
+  /** How often the turn was handed on by now. Defaults to 0. */
+  handedOn?: number;
   /** Where the `runAsyncImpl` of a ported agent runs: what becomes of the runs of its sub-agents. */
   runSubAgent?: RunSubAgent;
   branch?: string;

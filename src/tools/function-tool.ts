@@ -5,7 +5,6 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { didYouMean } from '../schema/nearest-name.ts';
-import { withObjectRoot } from '../schema/object-root.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { formatPath } from '../schema/path.ts';
 import { isZodSchema } from '../schema/zod-schema.ts';
@@ -20,6 +19,7 @@ import type { Context } from './context.ts';
 import { jsonResult } from './function-response.ts';
 import type { JobOptions } from './job-options.ts';
 import { isMediaResult } from './media.ts';
+import { responseSchema } from './response-schema.ts';
 import { ChunkRefused, type ChunkStream, isChunkStream, streamedResult } from './streamed-result.ts';
 import { thrownMessage } from './thrown-message.ts';
 import { InvalidArgumentsError, InvalidResultError, ToolExecutionError } from './tool-error.ts';
@@ -249,19 +249,6 @@ function nameOf(kind: string, options: { name?: unknown }, execute: unknown): st
   }
   assertToolName(kind, chosen, options);
   return chosen;
-}
-
-/** Results that are no objects are sent as `{ result }`. */
-function responseSchema(jsonSchema: JsonSchemaObject): JsonSchemaObject {
-  const object = withObjectRoot(jsonSchema);
-  if (object !== undefined) return object;
-  const { $defs, ...result } = jsonSchema;
-  return {
-    type: 'object',
-    properties: { result },
-    required: ['result'],
-    ...($defs === undefined ? {} : { $defs }),
-  };
 }
 
 /** An edit leaves sensitive arguments out. */

@@ -1,6 +1,7 @@
 import type { FunctionDeclaration } from '../events/content.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';
 import type { ApprovalOptions } from './approval-options.ts';
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from './base-tool.ts';
 import type { BaseToolset } from './base-toolset.ts';
@@ -51,11 +52,15 @@ export function withConfirmation(
 
 class ConfirmedTool extends BaseTool {
   readonly #inner: BaseTool;
+  override readonly [AGENT_OF_TOOL]?: AgentOfTool;
 
   constructor(inner: BaseTool, required: boolean, provider: ConfirmationProvider | undefined) {
     assertNameOf('withConfirmation', inner);
     super({ ...optionsOf(inner), ...gateOver(inner, required, provider) });
     this.#inner = inner;
+    const runs = inner[AGENT_OF_TOOL];
+    // An approval is for one run.
+    if (runs !== undefined) this[AGENT_OF_TOOL] = isGated(inner) ? runs : { ...runs, attempts: 1 };
   }
 
   override _getDeclaration(): FunctionDeclaration | undefined {
@@ -139,14 +144,14 @@ function gateOver(
 
 function optionsOf(tool: BaseTool) {
   const { name, description, isLongRunning, isReadOnly, trusted, ephemeral, onCollision, durable } = tool;
-  const isGated = tool.gate?.confirmation !== undefined;
   const { onUnknownOutcome } = durable;
+  const staysAsItIs = isGated(tool) || onUnknownOutcome === 'ask' || tool[AGENT_OF_TOOL] !== undefined;
   return {
     ...jobOptionsOf(tool.job),
     ...durable,
     // Defaults of a tool that waits: what was chosen for runs without an approval says nothing about those.
-    retry: isGated ? durable.retry : { ...durable.retry, maximumAttempts: 1 },
-    onUnknownOutcome: isGated || onUnknownOutcome === 'ask' ? onUnknownOutcome : ('fail' as const),
+    retry: isGated(tool) ? durable.retry : { ...durable.retry, maximumAttempts: 1 },
+    onUnknownOutcome: staysAsItIs ? onUnknownOutcome : ('fail' as const),
     execution: 'activity' as const,
     name,
     description,
@@ -156,6 +161,10 @@ function optionsOf(tool: BaseTool) {
     ephemeral,
     onCollision,
   };
+}
+
+function isGated({ gate }: BaseTool): boolean {
+  return gate?.confirmation !== undefined;
 }
 
 function refuse(field: string, problem: string): never {

@@ -9,6 +9,7 @@ import { DEFAULT_REQUEST_PROCESSORS } from '../../src/flows/processors/default-p
 import { BaseLlm } from '../../src/models/base-llm.ts';
 import { BuiltInPlanner } from '../../src/planners/built-in-planner.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
+import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { refusal } from './refusal.ts';
 
@@ -34,7 +35,11 @@ class Sandbox extends BaseCodeExecutor {
 
 class Group extends BaseAgent {
   constructor(name: string, subAgents: BaseAgent[] = []) {
-    super({ name }, subAgents);
+    super({ name, subAgents });
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext) {
+    for (const subAgent of this.subAgents) yield* subAgent.runAsync(context);
   }
 }
 

@@ -1,7 +1,8 @@
 import * as adk from '@google/adk';
 import type { Tool } from '@google/genai';
 import { describe, expect, test } from 'vitest';
-import { BaseAgent } from '../../src/agents/base-agent.ts';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { createEventActions, type ToolConfirmation } from '../../src/events/event-actions.ts';
 import { BaseTool, type ToolProcessLlmRequest } from '../../src/tools/base-tool.ts';
 import { approvalTool } from '../../src/tools/built-in/approval-tool.ts';
@@ -48,9 +49,10 @@ describe('control [builtin.exitLoop] [builtin.control]', () => {
 });
 
 describe('transfer [builtin.control]', () => {
-  class Agent extends BaseAgent {}
-  const billing = new Agent({ name: 'billing' });
-  const root = new Agent({ name: 'support' }, [billing, new Agent({ name: 'shipping' })]);
+  const model = 'gemini-2.5-flash';
+  const billing = new LlmAgent({ name: 'billing', model });
+  const shipping = new LlmAgent({ name: 'shipping', model });
+  const root = new LlmAgent({ name: 'support', model, subAgents: [billing, shipping] });
   const inTree = (agent: BaseAgent = root) => contextWith({ agent });
 
   test.each([

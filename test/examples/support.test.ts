@@ -15,6 +15,7 @@ import { deskRequest } from '../../examples/support/desk-request.ts';
 import { makeOrders } from '../../examples/support/make-orders.ts';
 import { writeOrders } from '../../examples/support/order-file.ts';
 import { deskPayments, Payments } from '../../examples/support/payments.ts';
+import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { type GeminiScript, reply } from '../../src/testing/index.ts';
@@ -70,7 +71,8 @@ function callTool(
   args: Record<string, unknown>,
   callKey: string = randomUUID(),
 ): Promise<unknown> {
-  const tool = app.rootAgent.tools.find((candidate) => 'name' in candidate && candidate.name === name);
+  const tools = isLlmAgent(app.rootAgent) ? app.rootAgent.tools : [];
+  const tool = tools.find((candidate) => 'name' in candidate && candidate.name === name);
   if (tool === undefined || !('runAsync' in tool)) throw new Error(`the desk has no tool ${name}`);
   const recorded = new Map<string, unknown>();
   const once = {

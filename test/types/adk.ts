@@ -138,7 +138,6 @@ expectTypeOf<Exclude<keyof ours.LlmResponse, keyof ours.Event>>().toBeNever();
 // Agents: ADK's configuration, as far as this release has it.
 type Coming =
   | 'parentAgent'
-  | 'subAgents'
   | 'mode'
   | 'stateSchema'
   | 'contextCompactors'

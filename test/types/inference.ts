@@ -174,8 +174,9 @@ const agent = new LlmAgent({
 expectTypeOf(agent.durable.modelTimeout).toBeNumber();
 // @ts-expect-error options are no tool
 new LlmAgent({ name: 'a', model: 'm', tools: [{ ...base, execute: () => 1 }] });
+new LlmAgent({ name: 'a', model: 'm', subAgents: [agent] });
 // @ts-expect-error not in this release
-new LlmAgent({ name: 'a', model: 'm', subAgents: [] });
+new LlmAgent({ name: 'a', model: 'm', mode: 'task' });
 
 // Generators, media and long-running functions, whatever the schema of the result.
 const lines = z.object({ lines: z.number() });

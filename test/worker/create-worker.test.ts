@@ -122,10 +122,10 @@ describe('createWorker refuses', () => {
 
 test('the root agent is the first where none is named; the same agent twice is one [worker.agents]', () => {
   const [first, second] = [agent('first'), agent('second')];
-  const { rootAgent, agents } = deploy({ agents: [first, second, first] });
-  expect({ rootAgent, agents: [...agents.values()] }).toEqual({
+  const { rootAgent, roots } = deploy({ agents: [first, second, first] });
+  expect({ rootAgent, roots: [...roots.values()] }).toEqual({
     rootAgent: 'first',
-    agents: [first, second],
+    roots: [first, second],
   });
   expect(deploy({ agents: [first, second], rootAgent: 'second' }).rootAgent).toBe('second');
 });
@@ -138,7 +138,7 @@ describe('a deployment of apps', () => {
 
   test('each app has its root agent and its settings; any other app the defaults [app.settings]', () => {
     const deployed = deploy({ agents: [helper], apps: [shop, bank] });
-    expect([...deployed.agents.keys()]).toEqual(['helper', 'seller', 'clerk']);
+    expect([...deployed.roots.keys()]).toEqual(['helper', 'seller', 'clerk']);
     expect(['shop', 'bank', 'other'].map((app) => rootAgentOf(deployed, app))).toEqual([
       'seller',
       'clerk',
@@ -158,7 +158,7 @@ describe('a deployment of apps', () => {
       rootAgent: seller,
       durable: { prices, budgets: { session: { cost: 5 } } },
     });
-    expect([...deploy({ apps: [shop, twin, dear] }).agents.keys()]).toEqual(['seller']);
+    expect([...deploy({ apps: [shop, twin, dear] }).roots.keys()]).toEqual(['seller']);
   });
 });
 

@@ -4,7 +4,7 @@ import type { StoreNotice } from '../../store/store.ts';
 /** What an agents file turned out to define. */
 export interface LoadedAgents {
   app: string;
-  agents: { name: string; model: string }[];
+  agents: { name: string /** Of one that asks a model itself. */; model?: string }[];
   /** Answers where neither turn nor session names an agent. */
   rootAgent: string;
   /** Gemini's place is taken by a local stand-in. */

@@ -134,13 +134,13 @@ function panel(facts: DevFacts, screen: Screen): string[] {
 }
 
 function agentsText({ agents, rootAgent }: LoadedAgents): string {
-  const named = agents.map(({ name, model }) => `${name} (${model})`);
+  const named = agents.map(({ name, model }) => (model === undefined ? name : `${name} (${model})`));
   return agents.length === 1 ? (named[0] ?? '') : `${named.join(', ')}; ${rootAgent} answers`;
 }
 
 function modelText({ standIn, agents }: LoadedAgents): string {
   if (standIn) return 'a local stand-in in Gemini’s place, scripted: GEMINI_API_KEY is not set';
-  return [...new Set(agents.map(({ model }) => model))].join(', ');
+  return [...new Set(agents.flatMap(({ model }) => model ?? []))].join(', ') || 'none of their own';
 }
 
 function usageText({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {

@@ -1,3 +1,5 @@
+import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { isLlmAgent } from '../../agents/is-llm-agent.ts';
 import { openStore } from '../../store/open-store.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError } from '../cli-error.ts';
@@ -25,7 +27,7 @@ async function workerProcess(file: string): Promise<number> {
   process.on('SIGINT', () => undefined);
   trackFiles((loadedFile) => tell({ type: 'file', file: loadedFile }));
   const loaded = await loadAgents(file);
-  for (const { canonicalModel } of loaded.agents) void canonicalModel;
+  for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
   const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, () => undefined);
   const rootAgent = loaded.rootAgent?.name ?? loaded.agents[0]?.name ?? '';
   tell({
@@ -35,7 +37,10 @@ async function workerProcess(file: string): Promise<number> {
       // The one that answers first.
       agents: loaded.agents
         .toSorted((one, other) => Number(other.name === rootAgent) - Number(one.name === rootAgent))
-        .map(({ name, canonicalModel }) => ({ name, model: canonicalModel.model })),
+        .map((agent) => ({
+          name: agent.name,
+          ...(isLlmAgent(agent) ? { model: agent.canonicalModel.model } : {}),
+        })),
       rootAgent,
       standIn: gemini !== undefined,
     } satisfies LoadedAgents,

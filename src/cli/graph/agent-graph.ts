@@ -1,7 +1,10 @@
 import type { BaseAgent } from '../../agents/base-agent.ts';
 import { isLlmAgent } from '../../agents/llm-agent.ts';
+import { isLoopAgent } from '../../agents/loop-agent.ts';
+import { isParallelAgent } from '../../agents/parallel-agent.ts';
 import { isGemini } from '../../models/gemini.ts';
 import { formatDuration } from '../../schema/duration.ts';
+import { agentOfTool } from '../../tools/agent-of-tool.ts';
 import type { BaseTool } from '../../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../../tools/base-toolset.ts';
 import { isFunctionTool } from '../../tools/function-tool.ts';
@@ -34,7 +37,7 @@ export interface ToolNode {
   id: string;
   name: string;
   /** What a toolset holds is found out at every request. */
-  kind: 'function' | 'toolset' | 'other';
+  kind: 'function' | 'toolset' | 'agent' | 'other';
   description: string;
   options: string[];
 }
@@ -42,7 +45,8 @@ export interface ToolNode {
 export interface GraphEdge {
   from: string;
   to: string;
-  kind: 'tool' | 'sub-agent';
+  /** `agent`: from a tool to the agent that its calls run. */
+  kind: 'tool' | 'sub-agent' | 'agent';
 }
 
 /** The graph of what an agents file exports, and what hangs on it. A tool that agents share is one node. */
@@ -60,6 +64,8 @@ export function agentGraph({
     const id = `tool${graph.tools.length + 1}`;
     ids.set(tool, id);
     graph.tools.push({ id, name: tool.name, ...aboutTool(tool) });
+    const runs = isBaseToolset(tool) ? undefined : agentOfTool(tool);
+    if (runs !== undefined) graph.edges.push({ from: id, to: agentId(runs.agent), kind: 'agent' });
     return id;
   }
 
@@ -85,7 +91,7 @@ export function agentGraph({
 function agentNode(id: string, agent: BaseAgent): AgentNode {
   const { name, description } = agent;
   const node = { id, name, kind: kindOfAgent(agent), description, options: [] };
-  if (!isLlmAgent(agent)) return node;
+  if (!isLlmAgent(agent)) return { ...node, options: workflowOptions(agent) };
   const { modelTimeout, modelRetry, maxParallelCalls, maxIterations } = agent.durable;
   const model = typeof agent.model === 'string' ? agent.model : modelName(agent.model);
   return {
@@ -99,6 +105,18 @@ function agentNode(id: string, agent: BaseAgent): AgentNode {
       ...(agent.codeExecutor === undefined ? [] : [`code: ${agent.codeExecutor.name}`]),
     ],
   };
+}
+
+function workflowOptions(agent: BaseAgent): string[] {
+  if (isLoopAgent(agent)) {
+    const { maxIterations } = agent;
+    return [maxIterations === undefined ? 'until one escalates' : `at most ${maxIterations} times`];
+  }
+  if (!isParallelAgent(agent)) return [];
+  return [
+    ...(agent.maxParallel === 32 ? [] : [`${agent.maxParallel} at a time`]),
+    ...(agent.continueOnError ? ['goes on after errors'] : []),
+  ];
 }
 
 /** A subclass of a user's own says what it is by its name. */
@@ -116,8 +134,23 @@ function aboutTool(tool: ToolUnion): Pick<ToolNode, 'kind' | 'description' | 'op
     const isNamed = typeof toolFilter !== 'function' && toolFilter.length > 0;
     return { kind: 'toolset', description: '', options: isNamed ? [`only ${toolFilter.join(', ')}`] : [] };
   }
+  if (agentOfTool(tool) !== undefined) {
+    return { kind: 'agent', description: tool.description, options: agentToolOptions(tool) };
+  }
   const kind = isFunctionTool(tool) ? 'function' : 'other';
   return { kind, description: tool.description, options: toolOptions(tool) };
+}
+
+function agentToolOptions(tool: BaseTool): string[] {
+  const { timeout, attempts: runs = 1, taskQueue, skipSummarization } = agentOfTool(tool) ?? {};
+  return [
+    ...(timeout === undefined ? [] : [`timeout ${formatDuration(timeout)}`]),
+    ...(runs === 1 ? [] : [attempts(runs)]),
+    ...(taskQueue === undefined ? [] : [`on ${taskQueue}`]),
+    ...(skipSummarization ? ['answers for its caller'] : []),
+    ...(tool.isReadOnly ? ['reads only'] : []),
+    ...(tool.durable.isConcurrencySafe ? [] : ['runs alone']),
+  ];
 }
 
 function toolOptions({ durable, isReadOnly }: BaseTool): string[] {

@@ -2,6 +2,8 @@ import type { AgentGraph, AgentNode, ToolNode } from './agent-graph.ts';
 
 const LONGEST_DESCRIPTION = 60;
 
+const ARROWS = { tool: '-->', 'sub-agent': '==>', agent: '-.->' } as const;
+
 /** What needs no escape in a label: letters and digits of all scripts, blanks, and signs that Mermaid gives no meaning. */
 const PLAIN = /[\p{L}\p{M}\p{N} _.,·…/+-]/u;
 
@@ -15,7 +17,7 @@ export function mermaid(graph: AgentGraph, direction: 'LR' | 'TB' = 'LR'): strin
     `flowchart ${direction}`,
     ...graph.agents.map((agent) => `  ${agent.id}${agentShape(agent)}`),
     ...graph.tools.map((tool) => `  ${tool.id}${toolShape(tool)}`),
-    ...graph.edges.map(({ from, to, kind }) => `  ${from} ${kind === 'tool' ? '-->' : '==>'} ${to}`),
+    ...graph.edges.map(({ from, to, kind }) => `  ${from} ${ARROWS[kind]} ${to}`),
     ...(graph.rootAgent === undefined
       ? []
       : ['  classDef root stroke-width:3px', `  class ${graph.rootAgent} root`]),

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { HoldfastLogger } from '../../../worker/index.ts';
+import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import { lacksGeminiKey, offerGemini } from '../../testing/offer-gemini.ts';
 import { CliError, describeError } from '../cli-error.ts';
 import { openBackend } from '../environment/backend.ts';
@@ -53,7 +54,7 @@ async function runWorker(
   const { env } = process;
   const loaded = await loadAgents(file);
   // A model that nobody knows is told before anything is started.
-  for (const { canonicalModel } of loaded.agents) void canonicalModel;
+  for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
   const signals = stopSignals();
   let environment: Environment | undefined;
   const isReady = async () =>

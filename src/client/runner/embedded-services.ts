@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import type { App } from '../../agents/app.ts';
 import { type CredentialKeys, credentialKeysOfVariables } from '../../credentials/credential-keys.ts';
 import { folderCredentialKeys } from '../../credentials/folder-credential-keys.ts';
@@ -178,7 +179,7 @@ export class EmbeddedServices {
     return {
       api: this.#client(taskQueue),
       lost: lost.signal,
-      toolsets: agent.tools.filter(isBaseToolset),
+      toolsets: llmAgentsOf([agent]).flatMap(({ tools }) => tools.filter(isBaseToolset)),
       async close() {
         if (worker.getState() === 'RUNNING') worker.shutdown();
         await ended;

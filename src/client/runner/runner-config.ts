@@ -1,5 +1,5 @@
-import { App, isApp, notAnLlmAgent, type ResumabilityConfig } from '../../agents/app.ts';
-import { isLlmAgent, type LlmAgent } from '../../agents/llm-agent.ts';
+import { App, isApp, noRootAgent, type ResumabilityConfig } from '../../agents/app.ts';
+import type { BaseAgent } from '../../agents/base-agent.ts';
 import type { BasePlugin } from '../../plugins/base-plugin.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
@@ -20,7 +20,7 @@ export interface RunnerConfig {
   /** Of the runner's sessions. Required without `app`. */
   appName?: string;
   /** Required without `app`. */
-  agent?: LlmAgent;
+  agent?: BaseAgent;
   /** They come behind the app's. Refused with `client`, whose workers have theirs. */
   plugins?: BasePlugin[];
   /**
@@ -49,7 +49,7 @@ export interface RunnerConfig {
 export interface RunnerParts {
   /** Undefined where none was given: 2.0.0 says so with the first run. */
   appName: string | undefined;
-  agent: LlmAgent;
+  agent: BaseAgent;
   plugins: readonly BasePlugin[];
   /**
    * What a worker is to serve with these plugins.
@@ -88,7 +88,8 @@ export function runnerParts(owner: string, config: RunnerConfig): RunnerParts {
       problem: 'agent must be provided in runner constructor (or via app.rootAgent)',
     });
   }
-  if (!isLlmAgent(agent)) throw new DefinitionError({ owner, field: 'agent', problem: notAnLlmAgent(agent) });
+  const problem = noRootAgent(agent);
+  if (problem !== undefined) throw new DefinitionError({ owner, field: 'agent', problem });
   if (config.client !== undefined && (config.plugins?.length ?? 0) > 0) {
     throw new DefinitionError({
       owner,
@@ -112,7 +113,7 @@ function appWith(
   plugins: readonly BasePlugin[],
   app: App | undefined,
   name: string | undefined,
-  rootAgent: LlmAgent,
+  rootAgent: BaseAgent,
 ): App {
   if (app === undefined) return new App({ name: name as string, rootAgent, plugins });
   if (plugins.length === app.plugins.length) return app;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ResumabilityConfig } from '../../agents/app.ts';
-import type { LlmAgent } from '../../agents/llm-agent.ts';
+import type { BaseAgent } from '../../agents/base-agent.ts';
 import type { Content } from '../../events/content.ts';
 import type { Event } from '../../events/event.ts';
 import { PluginManager } from '../../plugins/plugin-manager.ts';
@@ -52,7 +52,7 @@ export interface RunParams extends RunEphemeralParams {
 export class Runner implements AsyncDisposable {
   readonly [RUNNER] = true;
   readonly appName: string;
-  readonly agent: LlmAgent;
+  readonly agent: BaseAgent;
   readonly pluginManager: PluginManager;
   readonly sessionService: BaseSessionService;
   readonly resumabilityConfig: ResumabilityConfig | undefined;

@@ -1,10 +1,10 @@
 import type { App } from '../../agents/app.ts';
-import type { LlmAgent } from '../../agents/llm-agent.ts';
+import type { BaseAgent } from '../../agents/base-agent.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
 
 /** What a worker answers the turns of: an agent, in every app, and the settings and plugins of its own app. */
 export interface Served {
-  agent: LlmAgent;
+  agent: BaseAgent;
   app?: App;
 }
 

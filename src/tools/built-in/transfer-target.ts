@@ -1,6 +1,8 @@
 import type { BaseAgent } from '../../agents/base-agent.ts';
+import { MOST_TRANSFERS, transferTargets } from '../../agents/transfer-targets.ts';
 import { didYouMean } from '../../schema/nearest-name.ts';
 import type { Context } from '../context.ts';
+import { InvocationContext } from '../invocation-context.ts';
 
 /**
  * Lets another agent of the tree act from here on.
@@ -8,17 +10,28 @@ import type { Context } from '../context.ts';
  * @returns what the model is told: that it is queued, or an error that it can recover from.
  */
 export function transferTo(name: string, { invocationContext, actions }: Context): unknown {
-  const agent = invocationContext.agent;
-  if (agent?.rootAgent.findAgent(name) === undefined) {
-    const known = agent === undefined ? [] : othersIn(agent);
-    const others = known.length === 0 ? 'there is no other agent' : `agents are ${known.join(', ')}`;
-    return { error: `unknown agent "${name.slice(0, 128)}"; ${others}${didYouMean(name, known)}` };
-  }
+  const { agent, handedOn = 0 } = InvocationContext.initOf(invocationContext);
+  const problem = transferProblem(agent, name, handedOn);
+  if (problem !== undefined) return { error: problem };
   actions.transferToAgent = name;
   return 'Transfer queued';
 }
 
-function othersIn(agent: BaseAgent): string[] {
-  const names = (each: BaseAgent): string[] => [each.name, ...each.subAgents.flatMap(names)];
-  return names(agent.rootAgent).filter((name) => name !== agent.name);
+/**
+ * Why the turn is not handed on to an agent of this name; undefined where it may be.
+ *
+ * @param handedOn how often it was by now.
+ */
+export function transferProblem(
+  agent: BaseAgent | undefined,
+  name: string,
+  handedOn: number,
+): string | undefined {
+  const allowed = agent === undefined ? [] : transferTargets(agent).map((target) => target.name);
+  if (!allowed.includes(name)) {
+    const others = allowed.length === 0 ? 'there is no other agent' : `agents are ${allowed.join(', ')}`;
+    return `unknown agent "${name.slice(0, 128)}"; ${others}${didYouMean(name, allowed)}`;
+  }
+  if (handedOn < MOST_TRANSFERS) return undefined;
+  return `this turn was handed on ${handedOn} times, and at most ${MOST_TRANSFERS} times it is: answer it yourself`;
 }

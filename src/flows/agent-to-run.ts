@@ -1,0 +1,27 @@
+import type { BaseAgent } from '../agents/base-agent.ts';
+import { isLlmAgent } from '../agents/is-llm-agent.ts';
+import type { Event } from '../events/event.ts';
+import { findMatchingFunctionCall } from '../events/find-call.ts';
+
+/**
+ * Who of a tree acts in a turn for which nobody is named: whoever has asked for what the message answers, else whoever spoke last
+ * and may be given the turn, else the root. Semantics: `determineAgentForResumption` of `@google/adk` 2.0.0.
+ *
+ * @param events visible ones, in order, the turn's message last.
+ */
+export function agentToRun(root: BaseAgent, events: readonly Event[]): BaseAgent {
+  const asking = root.findAgent(findMatchingFunctionCall(events)?.author ?? '');
+  if (asking !== undefined && (asking === root || isRoutable(asking, root))) return asking;
+  for (const { author } of events.toReversed()) {
+    if (author === root.name) return root;
+    const agent = author === undefined ? undefined : root.findSubAgent(author);
+    if (agent !== undefined && isRoutable(agent, root)) return agent;
+  }
+  return root;
+}
+
+/** Whether a turn may begin with it: all from it up to the root can hand the turn on to the agent above them. */
+function isRoutable(agent: BaseAgent, root: BaseAgent): boolean {
+  if (!isLlmAgent(agent) || agent.disallowTransferToParent) return false;
+  return agent === root || (agent.parentAgent !== undefined && isRoutable(agent.parentAgent, root));
+}

@@ -1,0 +1,57 @@
+import type { BaseAgent } from '../../agents/base-agent.ts';
+import { isLlmAgent } from '../../agents/is-llm-agent.ts';
+import { transferTargets } from '../../agents/transfer-targets.ts';
+import { appendInstructions, appendTools, type LlmRequest } from '../../models/llm-request.ts';
+import { isBaseTool } from '../../tools/base-tool.ts';
+import { transferToAgentTool } from '../../tools/built-in/transfer-to-agent-tool.ts';
+import type { InvocationContext } from '../../tools/invocation-context.ts';
+import { DirectProcessor } from './direct-processor.ts';
+
+/**
+ * Tells the model which agents it can hand the turn on to, and offers it `transfer_to_agent`. Every `LlmAgent` ends its list of
+ * processors with it, unless it has no sub-agents and hands on neither to its parent nor to its peers. Semantics and texts:
+ * `AgentTransferLlmRequestProcessor` of `@google/adk` 2.0.0; a parent that it can't hand on to isn't told of.
+ */
+export class AgentTransferLlmRequestProcessor extends DirectProcessor {
+  override process({ agent }: InvocationContext, llmRequest: LlmRequest): void {
+    if (!isLlmAgent(agent)) return;
+    const targets = transferTargets(agent);
+    if (targets.length === 0) return;
+    appendInstructions(llmRequest, [instructionsFor(agent, targets)]);
+    const { name } = transferToAgentTool;
+    // One that the agent has itself is offered with its tools.
+    if (agent.tools.some((tool) => isBaseTool(tool) && tool.name === name)) return;
+    if (llmRequest.allowedTools?.includes(name) !== false) appendTools(llmRequest, [transferToAgentTool]);
+  }
+}
+
+export const AGENT_TRANSFER_LLM_REQUEST_PROCESSOR = new AgentTransferLlmRequestProcessor();
+
+function instructionsFor({ parentAgent }: BaseAgent, targets: readonly BaseAgent[]): string {
+  const general = `
+You have a list of other agents to transfer to:
+
+${targets.map(aboutTarget).join('\n')}
+
+If you are the best to answer the question according to your description, you
+can answer it.
+
+If another agent is better for answering the question according to its
+description, call \`${transferToAgentTool.name}\` function to transfer the
+question to that agent. When transferring, do not generate any text other than
+the function call.
+`;
+  if (parentAgent === undefined || !targets.includes(parentAgent)) return general;
+  return `${general}
+Your parent agent is ${parentAgent.name}. If neither the other agents nor
+you are best for answering the question according to the descriptions, transfer
+to your parent agent.
+`;
+}
+
+function aboutTarget({ name, description }: BaseAgent): string {
+  return `
+Agent name: ${name}
+Agent description: ${description}
+`;
+}

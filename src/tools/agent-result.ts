@@ -1,0 +1,64 @@
+import type { BaseAgent } from '../agents/base-agent.ts';
+import { isLlmAgent } from '../agents/is-llm-agent.ts';
+import type { Content } from '../events/content.ts';
+import type { AgentErrand } from '../protocol/agent-run.ts';
+import { toFunctionResponse } from './function-response.ts';
+import { thrownMessage } from './thrown-message.ts';
+import { ToolError } from './tool-error.ts';
+
+/** What the latest run of a tool's agent has come to. */
+export interface AgentRunEnd {
+  status: AgentErrand['status'];
+  /** {@link answerText} of its last event with content. */
+  text?: string | undefined;
+  error?: { code: string; message: string } | undefined;
+}
+
+/** The agent of a tool has come to no answer. */
+export class SubAgentFailed extends ToolError {
+  override readonly name = 'SubAgentFailed';
+
+  /** Text: adk-go. */
+  constructor(agent: string, { code, message }: { code: string; message: string }) {
+    super(
+      `error from sub-agent ${JSON.stringify(agent)} (code: ${JSON.stringify(code)}, message: ${JSON.stringify(message)})`,
+      { code, retryable: false },
+    );
+  }
+}
+
+/** What an event says as the answer of an agent's tool: its text parts by lines, thoughts left out; undefined without any. */
+export function answerText(content: Content | undefined): string | undefined {
+  const texts = (content?.parts ?? []).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
+  return texts.length === 0 ? undefined : texts.join('\n');
+}
+
+/**
+ * What a call of an agent's tool answers: the agent's text as `result`, what its output schema makes of the text, or nothing
+ * where it has said nothing. Semantics: adk-go, and the output schema of `@google/adk` 2.0.0.
+ *
+ * @throws SubAgentFailed
+ */
+export async function agentResult(agent: BaseAgent, end: AgentRunEnd): Promise<Record<string, unknown>> {
+  const { status, text } = end;
+  if (status !== 'completed') throw new SubAgentFailed(agent.name, end.error ?? WITHOUT_A_WORD[status]);
+  if (text === undefined || text === '') return {};
+  if (!isLlmAgent(agent) || agent.outputSchema === undefined) return { result: text };
+  try {
+    return toFunctionResponse(await agent.validateOutput(JSON.parse(text)));
+  } catch (error) {
+    const problem = error instanceof SyntaxError ? 'it is no JSON' : thrownMessage(error);
+    const message = `its answer doesn't match its outputSchema: ${problem}`;
+    throw new SubAgentFailed(agent.name, { code: 'HOLDFAST_INVALID_RESULT', message });
+  }
+}
+
+const WITHOUT_A_WORD: Record<
+  Exclude<AgentErrand['status'], 'completed'>,
+  { code: string; message: string }
+> = {
+  failed: { code: 'HOLDFAST_AGENT_FAILED', message: 'it has failed' },
+  interrupted: { code: 'HOLDFAST_AGENT_INTERRUPTED', message: 'it was interrupted' },
+  terminated: { code: 'HOLDFAST_AGENT_TERMINATED', message: 'it was terminated' },
+  'timed out': { code: 'HOLDFAST_AGENT_TIMED_OUT', message: 'it has taken longer than it may' },
+};

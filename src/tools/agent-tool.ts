@@ -1,0 +1,206 @@
+import { type BaseAgent, isBaseAgent, whatItIs } from '../agents/base-agent.ts';
+import { type BudgetLimits, resolveBudgetLimits } from '../agents/budget-limits.ts';
+import { isLlmAgent } from '../agents/is-llm-agent.ts';
+import type { FunctionDeclaration } from '../events/content.ts';
+import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import type { Duration } from '../schema/duration.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { assertKnownFields } from '../schema/known-fields.ts';
+import { rootOf, withObjectRoot } from '../schema/object-root.ts';
+import { OptionReader } from '../schema/option-reader.ts';
+import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';
+import { BaseTool, type BaseToolParams, toolOwner } from './base-tool.ts';
+import type { DurableOptions } from './durable-options.ts';
+import { GATE_OPTIONS, type GateOptions } from './gate-options.ts';
+import { responseSchema } from './response-schema.ts';
+import { thrownMessage } from './thrown-message.ts';
+import { InvalidArgumentsError, ToolError } from './tool-error.ts';
+
+const AGENT_TOOL = Symbol.for('holdfast.agentTool');
+
+/** Options of an {@link AgentTool}. `agent` and `skipSummarization` are those of `@google/adk` 2.0.0. */
+export interface AgentToolConfig
+  extends GateOptions,
+    Pick<DurableOptions, 'summary' | 'isConcurrencySafe'>,
+    Pick<BaseToolParams, 'isReadOnly' | 'trusted' | 'ephemeral' | 'onCollision'> {
+  /** What a call runs. The tool has its name and description. */
+  agent: BaseAgent;
+  /**
+   * Whether the agent's answer is the caller's too: no model call follows that would sum it up.
+   *
+   * @default false
+   */
+  skipSummarization?: boolean;
+  /**
+   * Longest time from the call to the agent's answer, over all attempts.
+   *
+   * @default not limited
+   * @format milliseconds, or text like `'10 minutes'`
+   */
+  timeout?: Duration;
+  /**
+   * How often the agent is run, each time from its start in a session of its own, before its failure is the call's.
+   *
+   * @default 1
+   */
+  attempts?: number;
+  /** What each run may use up, with all that it runs. The budgets of the turn and the session count too. */
+  budget?: BudgetLimits;
+  /**
+   * Where the agent lives, as one of the root agents of the workers there; what it is here says no more than how it is called.
+   *
+   * @default where its caller lives
+   */
+  taskQueue?: string;
+}
+
+const FIELDS: readonly string[] = [
+  'agent',
+  'skipSummarization',
+  'timeout',
+  'attempts',
+  'budget',
+  'taskQueue',
+  'summary',
+  'isConcurrencySafe',
+  'isReadOnly',
+  'trusted',
+  'ephemeral',
+  'onCollision',
+  ...GATE_OPTIONS,
+] satisfies (keyof AgentToolConfig)[];
+
+/** What an agent without an input schema is asked. */
+const REQUEST: JsonSchemaObject = Object.freeze({
+  type: 'object',
+  properties: { request: { type: 'string' } },
+  required: ['request'],
+});
+
+/**
+ * An agent as a tool: a call runs it as a child workflow, in a session of its own that begins with a copy of the caller's state;
+ * its last words are the result, and the state that it has written comes back. Semantics: `AgentTool` of `@google/adk` 2.0.0, but
+ * each call begins afresh, and failures are told. The other options are ours.
+ *
+ * @throws DefinitionError from the constructor, naming the field.
+ * @example
+ * const research = new AgentTool({ agent: researcher, timeout: '10 minutes', budget: { modelCalls: 20 } });
+ * export const rootAgent = new LlmAgent({ name: 'editor', model: 'gemini-2.5-flash', tools: [research] });
+ */
+export class AgentTool extends BaseTool {
+  readonly [AGENT_TOOL] = true;
+  override readonly [AGENT_OF_TOOL]: AgentOfTool;
+
+  constructor(config: AgentToolConfig) {
+    const kind = new.target.name || 'AgentTool';
+    if (!isRecord(config)) {
+      throw new DefinitionError({ owner: kind, problem: `expected an object, got ${kindOf(config)}` });
+    }
+    const { agent } = config;
+    if (!isBaseAgent(agent)) {
+      throw new DefinitionError({ owner: kind, field: 'agent', problem: whatItIs(agent) });
+    }
+    const { name, description } = agent;
+    const owner = toolOwner(kind, name);
+    assertKnownFields(owner, config, FIELDS);
+    assertTakesObjects(owner, agent);
+    const { agent: _, skipSummarization, timeout, attempts, budget, taskQueue, ...params } = config;
+    // What may have run is the agent, whose own calls are looked after one by one.
+    super({ ...params, name, description, onUnknownOutcome: 'retry' });
+    if (this.runAsync !== AgentTool.prototype.runAsync) {
+      const problem = 'would never be called: the workflow runs the agent';
+      throw new DefinitionError({ owner, field: 'runAsync', problem });
+    }
+    const read = new OptionReader(owner, config);
+    this[AGENT_OF_TOOL] = Object.freeze({
+      agent,
+      skipSummarization: read.boolean('skipSummarization', false),
+      attempts: read.count('attempts', 1),
+      ...(read.given('timeout') ? { timeout: read.duration('timeout', 1) } : {}),
+      ...(read.given('budget') ? { budget: resolveBudgetLimits(owner, 'budget', budget) } : {}),
+      ...(read.given('taskQueue') ? { taskQueue: queueOf(read) } : {}),
+    });
+  }
+
+  get agent(): BaseAgent {
+    return this[AGENT_OF_TOOL].agent;
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    const { inputJsonSchema: input, outputJsonSchema: output } = schemasOf(this.agent);
+    return {
+      name: this.name,
+      description: this.description,
+      parametersJsonSchema: (input && withObjectRoot(input)) ?? REQUEST,
+      ...(output === undefined ? {} : { responseJsonSchema: responseSchema(output) }),
+    };
+  }
+
+  /** What the agent's input schema makes of the arguments. */
+  override async readArguments(args: Record<string, unknown>): Promise<unknown> {
+    const { agent } = this;
+    if (!isLlmAgent(agent) || agent.inputSchema === undefined) {
+      requestText(agent, args);
+      return args;
+    }
+    try {
+      return await agent.validateInput(args);
+    } catch (error) {
+      throw new InvalidArgumentsError(
+        `Error in tool '${this.name}': invalid arguments: ${thrownMessage(error)}`,
+      );
+    }
+  }
+
+  /** @throws ToolError always: agents are run by the workflow. */
+  override async runAsync(): Promise<unknown> {
+    throw new ToolError(
+      `the agent "${this.name}" is run by the workflow of a turn, and not by hand: put its AgentTool into an agent's tools`,
+      { code: 'HOLDFAST_AGENT_TOOL', retryable: false },
+    );
+  }
+}
+
+/** Whether `value` is an {@link AgentTool}, of this or of another copy of the package. */
+export function isAgentTool(value: unknown): value is AgentTool {
+  return typeof value === 'object' && value !== null && AGENT_TOOL in value && value[AGENT_TOOL] === true;
+}
+
+/**
+ * The message that a call's arguments are for its agent. Semantics: `AgentTool` of `@google/adk` 2.0.0, and for what is missing or
+ * no text those of adk-go.
+ *
+ * @throws InvalidArgumentsError where there is no `request`.
+ */
+export function requestText(agent: BaseAgent, args: Readonly<Record<string, unknown>>): string {
+  if (schemasOf(agent).inputJsonSchema !== undefined) return JSON.stringify(args);
+  const { request } = args;
+  if (request === undefined || request === null) {
+    throw new InvalidArgumentsError(`missing required argument 'request' for agent ${agent.name}`);
+  }
+  return typeof request === 'object' ? JSON.stringify(request) : String(request);
+}
+
+function schemasOf(agent: BaseAgent): {
+  inputJsonSchema?: JsonSchemaObject | undefined;
+  outputJsonSchema?: JsonSchemaObject | undefined;
+} {
+  return isLlmAgent(agent) ? agent : {};
+}
+
+/** Models call functions by objects. */
+function assertTakesObjects(owner: string, agent: BaseAgent): void {
+  const { inputJsonSchema: schema } = schemasOf(agent);
+  if (schema === undefined || withObjectRoot(schema) !== undefined) return;
+  throw new DefinitionError({
+    owner,
+    field: 'agent',
+    problem: `its inputSchema must be that of an object (z.object({…}), or type: 'object'), got ${rootOf(schema)}`,
+  });
+}
+
+function queueOf(read: OptionReader): string {
+  const queue = read.text('taskQueue');
+  return queue === '' ? read.fail('taskQueue', 'must not be empty') : queue;
+}
