@@ -267,10 +267,10 @@ class CallModel {
 
   #asked(opened: OpenStep, { name: agent, root }: AgentRef, model = ''): AskedStep {
     const { invocationId, runKey, step, branch, within } = this.#input;
-    const { session, usage } = opened;
+    const { session, usage, names } = opened;
     const { prices } = this.#settings(opened);
     return {
-      ...{ session, invocationId, runKey, step, agent, model, usage, prices },
+      ...{ app: names.app, session, invocationId, runKey, step, agent, model, usage, prices },
       ...(root === undefined ? {} : { root }),
       ...(within === undefined ? {} : { within }),
       ...(branch === undefined ? {} : { branch }),

@@ -22,6 +22,7 @@ export type {
   SingleOnModelErrorCallback,
   SingleOnToolErrorCallback,
 } from './agents/callbacks.ts';
+export { CustomAgent, isCustomAgent, type NextOfAgent } from './agents/custom-agent.ts';
 export type { Limits, ResolvedLimits, RunningTurns } from './agents/limit-settings.ts';
 export {
   type AgentDurableOptions,
@@ -31,8 +32,11 @@ export {
   LlmAgent as Agent,
   type LlmAgentConfig,
 } from './agents/llm-agent.ts';
+export { isLoopAgent, LoopAgent, type LoopAgentConfig } from './agents/loop-agent.ts';
+export { isParallelAgent, ParallelAgent, type ParallelAgentConfig } from './agents/parallel-agent.ts';
 export type { ModelPrice, PriceTable, ResolvedPriceTable } from './agents/price-table.ts';
 export { SchemaMismatch } from './agents/schema-mismatch.ts';
+export { isSequentialAgent, SequentialAgent } from './agents/sequential-agent.ts';
 export type { StaticInstruction } from './agents/static-instruction.ts';
 export {
   type ApproverKey,
@@ -74,10 +78,7 @@ export { InMemorySessionService } from './client/runner/in-memory-session-servic
 export { getLogger, type Logger, LogLevel, setLogger, setLogLevel } from './client/runner/logger.ts';
 export { type RunConfig, StreamingMode } from './client/runner/run-config.ts';
 export { isRunner, type RunEphemeralParams, Runner, type RunParams } from './client/runner/runner.ts';
-export {
-  createResumabilityConfig,
-  type RunnerConfig,
-} from './client/runner/runner-config.ts';
+export { createResumabilityConfig, type RunnerConfig } from './client/runner/runner-config.ts';
 export { type CompositeSessionKey, createSession, type Session } from './client/runner/session.ts';
 export {
   BaseCodeExecutor,
@@ -104,13 +105,7 @@ export {
   type ServiceAccount,
   type ServiceAccountCredential,
 } from './events/auth-credential.ts';
-export type {
-  Content,
-  FunctionCall,
-  FunctionDeclaration,
-  FunctionResponse,
-  Part,
-} from './events/content.ts';
+export type { Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part } from './events/content.ts';
 export {
   AF_FUNCTION_CALL_ID_PREFIX,
   type CreateEventParams,
@@ -169,8 +164,10 @@ export {
   type UserInputKind,
   type UserInputRequest,
 } from './events/user-input-request.ts';
+export { determineAgentForResumption, isRoutableLlmAgent } from './flows/agent-to-run.ts';
 export { InstructionFailed } from './flows/build-request.ts';
 export { MissingTemplateValue } from './flows/fill-template.ts';
+export { AgentTransferLlmRequestProcessor } from './flows/processors/agent-transfer-processor.ts';
 export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './flows/processors/base-llm-processor.ts';
 export { BASIC_LLM_REQUEST_PROCESSOR, BasicLlmRequestProcessor } from './flows/processors/basic-processor.ts';
 export {
@@ -246,6 +243,7 @@ export {
   REFLECT_AND_RETRY_RESPONSE_TYPE,
   type ToolFailureResponse,
 } from './plugins/tool-failure-response.ts';
+export type { RanAgent } from './protocol/agent-run.ts';
 export { digestOf } from './protocol/canonical-json.ts';
 export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from './protocol/gate.ts';
 export type { JobEnder, JobProgress, JobReceipt, JobStatus, WaitingJob } from './protocol/job.ts';
@@ -293,6 +291,8 @@ export {
   StoreUnavailable,
   Unstorable,
 } from './store/store-errors.ts';
+export { SubAgentFailed } from './tools/agent-result.ts';
+export { AgentTool, type AgentToolConfig, isAgentTool } from './tools/agent-tool.ts';
 export type { ApprovalOptions, ResolvedApproval } from './tools/approval-options.ts';
 export {
   BaseTool,
@@ -309,18 +309,12 @@ export {
 export { BaseToolset, isBaseToolset, type ToolPredicate, type ToolUnion } from './tools/base-toolset.ts';
 export { type ApprovalToolOptions, approvalTool } from './tools/built-in/approval-tool.ts';
 export { CODE_EXECUTION, CodeExecutionTool } from './tools/built-in/code-execution-tool.ts';
-export {
-  ENTERPRISE_WEB_SEARCH,
-  EnterpriseWebSearchTool,
-} from './tools/built-in/enterprise-web-search-tool.ts';
+export { ENTERPRISE_WEB_SEARCH, EnterpriseWebSearchTool } from './tools/built-in/enterprise-search-tool.ts';
 export { ESCALATE, EscalateTool } from './tools/built-in/escalate-tool.ts';
 export { EXIT_LOOP, ExitLoopTool } from './tools/built-in/exit-loop-tool.ts';
 export { GeminiTool } from './tools/built-in/gemini-tool.ts';
 export { getUserChoiceTool } from './tools/built-in/get-user-choice-tool.ts';
-export {
-  GOOGLE_MAPS_GROUNDING,
-  GoogleMapsGroundingTool,
-} from './tools/built-in/google-maps-grounding-tool.ts';
+export { GOOGLE_MAPS_GROUNDING, GoogleMapsGroundingTool } from './tools/built-in/google-maps-tool.ts';
 export { GOOGLE_SEARCH, GoogleSearchTool } from './tools/built-in/google-search-tool.ts';
 export { requestInputTool } from './tools/built-in/request-input-tool.ts';
 export { TransferToAgentTool, transferToAgentTool } from './tools/built-in/transfer-to-agent-tool.ts';

@@ -20,7 +20,20 @@ export function agentToRun(root: BaseAgent, events: readonly Event[]): BaseAgent
   return root;
 }
 
-/** Whether a turn may begin with it: all from it up to the root can hand the turn on to the agent above them. */
+/** {@link agentToRun} under the name and with the arguments of `@google/adk` 2.0.0; every app is resumable. */
+export function determineAgentForResumption(
+  session: { readonly events: readonly Event[] },
+  rootAgent: BaseAgent,
+  _resumabilityConfig?: unknown,
+): BaseAgent {
+  return agentToRun(rootAgent, session.events);
+}
+
+/** Whether a turn may begin with an agent of a tree: all from it up to the root can hand the turn on to the agent above them. */
+export function isRoutableLlmAgent(agent: BaseAgent): boolean {
+  return isRoutable(agent, agent.rootAgent);
+}
+
 function isRoutable(agent: BaseAgent, root: BaseAgent): boolean {
   if (!isLlmAgent(agent) || agent.disallowTransferToParent) return false;
   return agent === root || (agent.parentAgent !== undefined && isRoutable(agent.parentAgent, root));

@@ -1,5 +1,5 @@
 import type { Part } from '../events/content.ts';
-import type { AgentRef } from '../protocol/agent-run.ts';
+import type { AgentRef, ToolOfAgent } from '../protocol/agent-run.ts';
 import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
@@ -7,6 +7,7 @@ import type { PlannedCall, ToolSchedule } from '../protocol/step.ts';
 import type { CallActions, PlannedRow } from '../store/store.ts';
 import { agentOfTool } from '../tools/agent-of-tool.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
+import { howItWasMade } from '../tools/turn-registry.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { carry, referenceTo } from './size-rule.ts';
 import { unknownToolText } from './unknown-tool.ts';
@@ -56,6 +57,11 @@ export function callsOf(parts: readonly Part[], codeTool: BaseTool | undefined):
   });
 }
 
+/** Who has asked for calls. */
+interface Caller extends AgentRef {
+  app?: string;
+}
+
 export interface CallPlan {
   /** What the workflow runs. */
   calls: PlannedCall[];
@@ -81,7 +87,7 @@ export function planCalls(
   functionCalls: readonly FunctionCallOfStep[],
   tools: ReadonlyMap<string, BaseTool>,
   codeTool?: BaseTool,
-  caller: AgentRef = { name: '' },
+  caller: Caller = { name: '' },
 ): CallPlan {
   const plan: CallPlan = { calls: [], schedules: {}, rows: [], all: [] };
   const drafts: {
@@ -138,7 +144,7 @@ function formsOf(
   given: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>,
   { args, prepared, gate }: FunctionCallOfStep,
   tool: BaseTool,
-  caller: AgentRef,
+  caller: Caller,
 ): PlannedCall[] {
   const sensitive = sensitiveArguments(tool, args);
   const reference = referenceTo(given.callKey, args, JSON.stringify(args), sensitive);
@@ -158,8 +164,17 @@ function formsOf(
   return forms;
 }
 
+/** Where the agent of a tool is found again. */
+function hopOf(tool: BaseTool, { app, agent }: { app?: string | undefined; agent: string }): ToolOfAgent {
+  const made = howItWasMade(tool);
+  return {
+    ...{ agent, tool: tool.name },
+    ...(made === undefined || app === undefined ? {} : { made: { app, ...made } }),
+  };
+}
+
 /** Of a tool whose agent runs in its place. */
-function runsOf(tool: BaseTool, { name: agent, root, within = [] }: AgentRef): Pick<PlannedCall, 'runs'> {
+function runsOf(tool: BaseTool, { name: agent, root, within = [], app }: Caller): Pick<PlannedCall, 'runs'> {
   const runs = agentOfTool(tool);
   if (runs === undefined) return {};
   const { attempts, taskQueue, timeout } = runs;
@@ -167,7 +182,7 @@ function runsOf(tool: BaseTool, { name: agent, root, within = [] }: AgentRef): P
   // Where it lives elsewhere, it is a root there.
   const place =
     taskQueue === undefined
-      ? { ...(root === undefined ? {} : { root }), within: [...within, { agent, tool: tool.name }] }
+      ? { ...(root === undefined ? {} : { root }), within: [...within, hopOf(tool, { app, agent })] }
       : { root: name, taskQueue };
   return {
     runs: {

@@ -18,6 +18,7 @@ const LONGEST_MESSAGE = 2_000;
 const LONGEST_CODE = 200;
 
 export interface AskedStep {
+  app?: string;
   session: string;
   invocationId: string;
   runKey: string;

@@ -4,10 +4,14 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { didYouMean } from '../schema/nearest-name.ts';
+import { agentOfTool } from './agent-of-tool.ts';
 import { type BaseTool, isBaseTool } from './base-tool.ts';
 import { passiveTools, removePassive } from './passive-tools.ts';
 import { thrownMessage } from './thrown-message.ts';
 import type { ToolEdit, ToolFactory, TurnTools } from './turn-tools.ts';
+
+/** They go with each activity of the agent. */
+const MOST_BYTES_OF_AGENT = 1024;
 
 /** What a {@link TurnRegistry} edits, and by what. */
 export interface TurnRegistryInit {
@@ -79,6 +83,7 @@ export class TurnRegistry implements TurnTools {
       this.#forget(name);
     }
     assertCallable(factory, tool);
+    assertFindable(factory, tool, json);
     appendTools(this.#request, [tool]);
     this.#added.set(name, { tool, key });
     this.#edits.push({ edit: { add: factory, args: json }, name });
@@ -119,6 +124,19 @@ export class TurnRegistry implements TurnTools {
   }
 }
 
+const madeBy = new WeakMap<BaseTool, MadeTool>();
+
+/** What a tool of a turn was made of. */
+export interface MadeTool {
+  factory: string;
+  args: Record<string, unknown>;
+}
+
+/** Undefined for a tool that no factory has made. */
+export function howItWasMade(tool: BaseTool): MadeTool | undefined {
+  return madeBy.get(tool);
+}
+
 /**
  * The tool that an edit stands for.
  *
@@ -141,7 +159,10 @@ export function makeTurnTool(
       { cause },
     );
   }
-  if (isBaseTool(tool)) return tool;
+  if (isBaseTool(tool)) {
+    madeBy.set(tool, { factory, args });
+    return tool;
+  }
   const got = tool instanceof Promise ? 'a promise; make the tool without waiting' : kindOf(tool);
   throw new DefinitionError({
     owner: factoryOwner(factory),
@@ -206,6 +227,17 @@ function assertCallable(factory: string, tool: BaseTool): void {
   throw new DefinitionError({
     owner: factoryOwner(factory),
     problem: `the tool "${tool.name}" has no declaration, so the model could not call it`,
+  });
+}
+
+/** Children are told what their agent's tool is made of. */
+function assertFindable(factory: string, tool: BaseTool, args: Record<string, unknown>): void {
+  if (agentOfTool(tool) === undefined) return;
+  const bytes = Buffer.byteLength(JSON.stringify(args));
+  if (bytes <= MOST_BYTES_OF_AGENT) return;
+  throw new DefinitionError({
+    owner: factoryOwner(factory),
+    problem: `the tool "${tool.name}" runs an agent: its arguments may have ${MOST_BYTES_OF_AGENT} bytes, these have ${bytes}`,
   });
 }
 

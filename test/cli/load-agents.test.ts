@@ -122,7 +122,8 @@ describe('an agents file is refused [app.settings]', () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-agents-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  const agent = (name: string) => `{ [Symbol.for('holdfast.llmAgent')]: true, name: '${name}' }`;
+  const agent = (name: string) =>
+    `{ [Symbol.for('holdfast.baseAgent')]: true, name: '${name}', get rootAgent() { return this; } }`;
   const app = `{ [Symbol.for('holdfast.app')]: true, name: 'shop', rootAgent: ${agent('seller')} }`;
 
   test.each<[string, string, string]>([

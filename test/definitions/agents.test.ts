@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { BaseAgent, isBaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent, LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
+import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from '../../src/flows/processors/agent-transfer-processor.ts';
 import { DEFAULT_REQUEST_PROCESSORS } from '../../src/flows/processors/default-processors.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
 import { BuiltInPlanner } from '../../src/planners/built-in-planner.ts';
@@ -204,10 +205,10 @@ describe('LlmAgent [agent.define]', () => {
     ],
     [
       'later',
-      { subAgents: [] },
-      'LlmAgent "support": subAgents: an option of ADK that this release of Holdfast does not have',
+      { mode: 'task' },
+      'LlmAgent "support": mode: an option of ADK that this release of Holdfast does not have',
     ],
-    ['later', { mode: 'task' }, 'LlmAgent "support": mode: an option of ADK'],
+    ['later', { timeout: 5 }, 'LlmAgent "support": timeout: an option of ADK'],
     [
       'callback',
       { beforeAgentCallback: {} },
@@ -372,10 +373,16 @@ describe('LlmAgent [agent.define]', () => {
 
   test('processors are the defaults, or what is given in their place [request.processors]', () => {
     const agent = new LlmAgent({ name: 'support', model: 'm' });
-    expect(agent.requestProcessors).toBe(DEFAULT_REQUEST_PROCESSORS);
+    expect(agent.requestProcessors).toEqual([
+      ...DEFAULT_REQUEST_PROCESSORS,
+      AGENT_TRANSFER_LLM_REQUEST_PROCESSOR,
+    ]);
     expect(agent.responseProcessors).toEqual([]);
-    const none = new LlmAgent({ name: 'support', model: 'm', requestProcessors: [] });
+    const alone = { disallowTransferToParent: true, disallowTransferToPeers: true };
+    const none = new LlmAgent({ name: 'support', model: 'm', requestProcessors: [], ...alone });
     expect(none.requestProcessors).toEqual([]);
+    const parent = none.clone({ name: 'parent', subAgents: [none] });
+    expect(parent.requestProcessors).toEqual([AGENT_TRANSFER_LLM_REQUEST_PROCESSOR]);
   });
 
   test('iterations are bounded where the agent says so [agent.maxIterations]', () => {

@@ -105,7 +105,7 @@ describe('App [app.settings]', () => {
     ['no text', { name: 5 }, 'App: name: expected a string, got number'],
     ['a long name', { name: 'x'.repeat(129) }, 'App: name: must have at most 128 characters, has 129'],
     ['no root agent', { rootAgent: undefined }, 'App "shop": rootAgent: rootAgent must be provided.'],
-    ['no agent', { rootAgent: {} }, 'App "shop": rootAgent: expected an LlmAgent, got object'],
+    ['no agent', { rootAgent: {} }, 'App "shop": rootAgent: expected an agent, got object'],
     [
       "ADK's agent",
       { rootAgent: new adk.LlmAgent({ name: 'support', model: 'gemini-2.5-flash' }) },

@@ -7,12 +7,12 @@ import { createEventActions, type ToolConfirmation } from '../../src/events/even
 import { BaseTool, type ToolProcessLlmRequest } from '../../src/tools/base-tool.ts';
 import { approvalTool } from '../../src/tools/built-in/approval-tool.ts';
 import { CODE_EXECUTION } from '../../src/tools/built-in/code-execution-tool.ts';
-import { ENTERPRISE_WEB_SEARCH } from '../../src/tools/built-in/enterprise-web-search-tool.ts';
+import { ENTERPRISE_WEB_SEARCH } from '../../src/tools/built-in/enterprise-search-tool.ts';
 import { ESCALATE } from '../../src/tools/built-in/escalate-tool.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
 import { GeminiTool } from '../../src/tools/built-in/gemini-tool.ts';
 import { getUserChoiceTool } from '../../src/tools/built-in/get-user-choice-tool.ts';
-import { GOOGLE_MAPS_GROUNDING } from '../../src/tools/built-in/google-maps-grounding-tool.ts';
+import { GOOGLE_MAPS_GROUNDING } from '../../src/tools/built-in/google-maps-tool.ts';
 import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
 import { requestInputTool } from '../../src/tools/built-in/request-input-tool.ts';
 import { transferToAgentTool } from '../../src/tools/built-in/transfer-to-agent-tool.ts';

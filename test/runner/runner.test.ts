@@ -330,7 +330,7 @@ describe('a Runner', () => {
       { agent: new adk.LlmAgent({ name: 'desk', model: 'gemini-2.5-flash' }) },
       "Runner: agent: an agent of @google/adk; import its class from 'holdfast' instead",
     ],
-    ['what is no agent', { agent: { name: 'desk' } }, 'Runner: agent: expected an LlmAgent, got object'],
+    ['what is no agent', { agent: { name: 'desk' } }, 'Runner: agent: expected an agent, got object'],
     [
       'no session service',
       { sessionService: undefined },
