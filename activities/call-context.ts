@@ -1,10 +1,12 @@
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { MOST_TRANSFERS } from '../src/agents/transfer-targets.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
 import { callActionsOf } from '../src/flows/call-actions.ts';
 import type { BegunCall, CallActions } from '../src/store/store.ts';
 import { Context } from '../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
-import type { TranscriptView } from '../src/tools/invocation-context.ts';
+import { InvocationContext, type TranscriptView } from '../src/tools/invocation-context.ts';
+import { InvalidResultError } from '../src/tools/tool-error.ts';
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
@@ -16,11 +18,25 @@ export interface CallScene extends Pick<StartedCall, 'names' | 'invocationId' | 
   abortSignal: AbortSignal;
   /** Left out where nobody has asked for it. */
   transcript?: TranscriptView | undefined;
+  /** How often the turn was handed on by now. */
+  handedOn?: number | undefined;
+}
+
+/** Tools that hand on by the model's word look at the rules; user code knows what it does, as in `@google/adk` 2.0.0. */
+function assertTransfers({ transferToAgent: name }: CallActions, context: InvocationContext): void {
+  if (name === undefined) return;
+  const { agent, handedOn = 0 } = InvocationContext.initOf(context);
+  const problem =
+    handedOn < MOST_TRANSFERS
+      ? agent?.rootAgent.findAgent(name) === undefined &&
+        `unknown agent ${JSON.stringify(name.slice(0, 128))}`
+      : `the turn was handed on ${handedOn} times, and at most ${MOST_TRANSFERS} times it is`;
+  if (problem) throw new InvalidResultError(`context.actions.transferToAgent: ${problem}`);
 }
 
 /** What all contexts of a call are made of, and those of the toolsets that have its tool. */
 export function contextInitOf(scene: CallScene): ContextInit {
-  const { names, invocationId, agent, userContent, state, abortSignal, transcript } = scene;
+  const { names, invocationId, agent, userContent, state, abortSignal, transcript, handedOn } = scene;
   return {
     appName: names.app,
     userId: names.userId,
@@ -32,6 +48,7 @@ export function contextInitOf(scene: CallScene): ContextInit {
     abortSignal,
     ...(userContent === undefined ? {} : { userContent }),
     ...(transcript === undefined ? {} : { transcript }),
+    ...(handedOn === undefined ? {} : { handedOn }),
   };
 }
 
@@ -61,6 +78,7 @@ export function callContext(
  */
 export function effectsOf({ actions, invocationContext }: Context): CallActions {
   const effects = callActionsOf(actions);
+  assertTransfers(effects, invocationContext);
   // The invocation ends with this step: nobody is asked for a summary.
   return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;
 }

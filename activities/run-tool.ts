@@ -119,7 +119,8 @@ class ToolCall {
     const { names, invocationId, userContent } = begun;
     const { edits, state } = takeOwnState(begun.state, { runKey: this.#input.runKey, invocationId });
     const abortSignal = this.#current.signal;
-    const scene = { names, invocationId, userContent, agent, state, abortSignal };
+    const { handedOn } = this.#input;
+    const scene = { names, invocationId, userContent, agent, state, abortSignal, handedOn };
     let tool = own;
     if (tool === undefined || edits.length > 0) {
       try {

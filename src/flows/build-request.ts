@@ -6,6 +6,7 @@ import type { PluginManager } from '../plugins/plugin-manager.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import type { DraftEvent } from '../store/store.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
+import { transferToAgentTool } from '../tools/built-in/transfer-to-agent-tool.ts';
 import type { ContextInit } from '../tools/context-init.ts';
 import { InvocationContext } from '../tools/invocation-context.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
@@ -149,7 +150,10 @@ function answerByCall(agent: LlmAgent, request: LlmRequest): void {
 function leaveAllowed(request: LlmRequest, edits: readonly ToolEdit[]): void {
   const { allowedTools } = request;
   if (allowedTools === undefined || edits.length === 0) return;
-  const isLeft = (name: string) => allowedTools.includes(name) || name === SET_MODEL_RESPONSE;
+  const isLeft = (name: string) =>
+    allowedTools.includes(name) ||
+    name === SET_MODEL_RESPONSE ||
+    request.toolsDict[name] === transferToAgentTool;
   removeTools(
     request,
     Object.keys(request.toolsDict).filter((name) => !isLeft(name)),

@@ -189,6 +189,8 @@ export interface StepBehind {
 
 /** Input of a call's activity, whose type is the tool's name. */
 export interface ToolCallInput extends ActingAgent {
+  /** How often the turn was handed on by now; absent for never. */
+  handedOn?: number;
   v: number;
   session: string;
   runKey: string;

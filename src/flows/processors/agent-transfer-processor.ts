@@ -21,7 +21,7 @@ export class AgentTransferLlmRequestProcessor extends DirectProcessor {
     const { name } = transferToAgentTool;
     // One that the agent has itself is offered with its tools.
     if (agent.tools.some((tool) => isBaseTool(tool) && tool.name === name)) return;
-    if (llmRequest.allowedTools?.includes(name) !== false) appendTools(llmRequest, [transferToAgentTool]);
+    appendTools(llmRequest, [transferToAgentTool]);
   }
 }
 
