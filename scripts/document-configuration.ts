@@ -15,6 +15,9 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/agents/llm-agent-config.ts', 'LlmAgentConfig'],
     ['src/agents/llm-agent-config.ts', 'AgentDurableOptions'],
   ],
+  '`new ParallelAgent`': [['src/agents/parallel-agent.ts', 'ParallelAgentConfig']],
+  '`new LoopAgent`': [['src/agents/loop-agent.ts', 'LoopAgentConfig']],
+  '`new AgentTool`': [['src/tools/agent-tool.ts', 'AgentToolConfig']],
   '`tool` and `new FunctionTool`': [
     ['src/tools/tool-types.ts', 'ToolOptions'],
     ['src/tools/base-tool.ts', 'BaseToolParams'],

@@ -39,7 +39,7 @@ import { unfailing } from './unfailing-logger.ts';
 
 /** Options of {@link createWorker}: at least one agent, here or in an app. */
 export interface WorkerOptions extends PassedOptions {
-  /** Agents that this worker runs, in every app; names are unique. */
+  /** Roots of the trees of agents that this worker runs, in every app; their names are unique. */
   agents?: readonly BaseAgent[];
   /** Apps whose settings this worker knows; each brings its root agent. Other apps have the defaults. */
   apps?: readonly App[];

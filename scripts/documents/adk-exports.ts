@@ -28,6 +28,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
       createSession findEventByFunctionCallId findEventByLastFunctionResponseId findMatchingFunctionCall
       generateClientFunctionCallId getFunctionCalls getFunctionResponses hasThoughts hasTrailingCodeExecutionResult
       isApp isBaseAgent isBaseLlm isBaseTool isBaseToolset isFinalResponse isFunctionTool isLlmAgent isRunner
+      isAgentTool isLoopAgent isParallelAgent isRoutableLlmAgent isSequentialAgent
       populateClientFunctionCallId pruneThoughts setLogLevel setLogger stringifyContent toStructuredEvents
       validateAppName HttpAuth HttpCredentials OAuth2Auth ServiceAccount ServiceAccountCredential
       getAskUserConfirmationFunctionCalls getPendingUserInputRequests getUserInputRequests requiresUserInput
@@ -36,8 +37,23 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'With durable options beside those of ADK; without `subAgents`, `mode` and compactors: part 7 and later.',
+    how: 'With durable options beside those of ADK; without `mode` and compactors. A ported `runAsyncImpl` is run again from its start in each of its steps. `parentAgent` is no option.',
     names: 'Agent LlmAgent LlmAgentConfig BaseAgent BaseAgentConfig',
+  },
+  {
+    kind: 'ours',
+    how: 'Each sub-agent runs as a child workflow. At least one sub-agent. Of nested loops `escalate` ends the inner one; without `maxIterations` it is undefined.',
+    names: 'SequentialAgent ParallelAgent LoopAgent LoopAgentConfig',
+  },
+  {
+    kind: 'ours',
+    how: 'A call runs its agent as a child workflow in a session of its own, with `timeout`, `attempts`, `budget`, `taskQueue` and gates; its failure is told.',
+    names: 'AgentTool AgentToolConfig',
+  },
+  {
+    kind: 'ours',
+    how: 'Offers agents that the turn may be handed on to, and no others; every app is resumable.',
+    names: 'AgentTransferLlmRequestProcessor determineAgentForResumption',
   },
   {
     kind: 'ours',
@@ -136,10 +152,8 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'not yet',
-    what: 'Many agents (part 7)',
-    names: `AgentTool AgentToolConfig isAgentTool SequentialAgent isSequentialAgent ParallelAgent isParallelAgent LoopAgent
-      LoopAgentConfig isLoopAgent RoutedAgent RoutedAgentConfig isRoutedAgent AgentRouter
-      AgentTransferLlmRequestProcessor determineAgentForResumption isRoutableLlmAgent`,
+    what: 'A choice between agents (later); a `CustomAgent` can make it',
+    names: 'RoutedAgent RoutedAgentConfig isRoutedAgent AgentRouter',
   },
   {
     kind: 'not yet',

@@ -1,5 +1,4 @@
 import type { Event } from '../events/event.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import {
   agentOwner,
@@ -8,7 +7,7 @@ import {
   type BaseAgentConfig,
   runByWorkflow,
 } from './base-agent.ts';
-import { assertHasSubAgents, WORKFLOW_AGENT_FIELDS } from './workflow-agent-parts.ts';
+import { assertHasSubAgents, assertWorkflowAgentFields } from './workflow-agent-parts.ts';
 
 const LOOP_AGENT = Symbol.for('holdfast.loopAgent');
 
@@ -40,7 +39,7 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
     super(config);
     const owner = agentOwner(new.target.name || 'LoopAgent', config.name);
     assertNotScripted(owner, this, LoopAgent);
-    assertKnownFields(owner, config, [...WORKFLOW_AGENT_FIELDS, 'maxIterations']);
+    assertWorkflowAgentFields(owner, config, ['maxIterations']);
     assertHasSubAgents(owner, this);
     const read = new OptionReader(owner, config);
     if (read.given('maxIterations')) this.maxIterations = read.count('maxIterations', 1);

@@ -1,5 +1,4 @@
 import type { Event } from '../events/event.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import {
   agentOwner,
@@ -8,7 +7,7 @@ import {
   type BaseAgentConfig,
   runByWorkflow,
 } from './base-agent.ts';
-import { assertHasSubAgents, WORKFLOW_AGENT_FIELDS } from './workflow-agent-parts.ts';
+import { assertHasSubAgents, assertWorkflowAgentFields } from './workflow-agent-parts.ts';
 
 const PARALLEL_AGENT = Symbol.for('holdfast.parallelAgent');
 
@@ -47,7 +46,7 @@ export class ParallelAgent extends BaseAgent<ParallelAgentConfig> {
     super(config);
     const owner = agentOwner(new.target.name || 'ParallelAgent', config.name);
     assertNotScripted(owner, this, ParallelAgent);
-    assertKnownFields(owner, config, [...WORKFLOW_AGENT_FIELDS, 'continueOnError', 'maxParallel']);
+    assertWorkflowAgentFields(owner, config, ['continueOnError', 'maxParallel']);
     assertHasSubAgents(owner, this);
     const read = new OptionReader(owner, config);
     if (this.subAgents.length > MOST_SUB_AGENTS) {

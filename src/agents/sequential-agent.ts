@@ -1,5 +1,4 @@
 import type { Event } from '../events/event.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
 import {
   agentOwner,
   assertNotScripted,
@@ -7,7 +6,7 @@ import {
   type BaseAgentConfig,
   runByWorkflow,
 } from './base-agent.ts';
-import { assertHasSubAgents, WORKFLOW_AGENT_FIELDS } from './workflow-agent-parts.ts';
+import { assertHasSubAgents, assertWorkflowAgentFields } from './workflow-agent-parts.ts';
 
 const SEQUENTIAL_AGENT = Symbol.for('holdfast.sequentialAgent');
 
@@ -26,7 +25,7 @@ export class SequentialAgent extends BaseAgent {
     super(config);
     const owner = agentOwner(new.target.name || 'SequentialAgent', config.name);
     assertNotScripted(owner, this, SequentialAgent);
-    assertKnownFields(owner, config, WORKFLOW_AGENT_FIELDS);
+    assertWorkflowAgentFields(owner, config);
     assertHasSubAgents(owner, this);
   }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 
-const PROGRAMS = ['weather', 'orders', 'echo-model', 'own-model', 'shelves', 'refunds'];
+const PROGRAMS = ['weather', 'orders', 'echo-model', 'own-model', 'shelves', 'refunds', 'editors'];
 
 const source = (name: string) => readFile(new URL(`../types/programs/${name}.ts`, import.meta.url), 'utf8');
 
@@ -31,6 +31,11 @@ test('the ported programs run [types.adk]', async () => {
     undefined,
   ]);
   expect(refunds.waiting([])).toEqual([]);
+  const editors = await import('../types/programs/editors.holdfast.ts');
+  expect(editors.loopsIn(editors.rootAgent)).toEqual(['librarian', 'librarian', 'drafts 3']);
+  expect(editors.copies.short).toMatchObject({ name: 'drafts', maxIterations: 1, parentAgent: undefined });
+  expect(editors.copies.formal.findAgent('writer')).toMatchObject({ disallowTransferToPeers: true });
+  expect(editors.copies.formal.findAgent('gate')).toBeInstanceOf(editors.Gate);
   const { inspect } = await import('../types/programs/echo-model.holdfast.ts');
   expect(inspect(weather)).toBe('weather_agent Answers questions about the weather. 2 weather_agent');
   const { Parrot, request } = await import('../types/programs/own-model.holdfast.ts');

@@ -109,6 +109,11 @@ describe('agents that run others [flow.sequential] [flow.parallel] [flow.loop] [
       'LoopAgent "l": maxIteration: unknown option; did you mean "maxIterations"?',
     ],
     [
+      'later',
+      () => new SequentialAgent({ name: 's', subAgents: subAgents(), retryConfig: {} } as never),
+      'SequentialAgent "s": retryConfig: an option of ADK that this release of Holdfast does not have',
+    ],
+    [
       'no iterations',
       () => new LoopAgent({ name: 'l', subAgents: subAgents(), maxIterations: 0 }),
       'LoopAgent "l": maxIterations: expected a whole number, 1 or more',

@@ -168,6 +168,29 @@ expectTypeOf<Parameters<ours.BaseAgent['findAgent']>>().toEqualTypeOf<
 >();
 expectTypeOf<ReturnType<ours.InstructionProvider>>().toEqualTypeOf<ReturnType<adk.InstructionProvider>>();
 
+// Agents that run others. What is ours stands beside what is ADK's.
+type OfParallel = 'continueOnError' | 'maxParallel';
+expectTypeOf<Exclude<keyof ours.ParallelAgentConfig, OfParallel>>().toExtend<keyof adk.BaseAgentConfig>();
+expectTypeOf<keyof ours.LoopAgentConfig>().toExtend<keyof adk.LoopAgentConfig>();
+expectTypeOf<ours.LoopAgentConfig['maxIterations']>().toEqualTypeOf<adk.LoopAgentConfig['maxIterations']>();
+expectTypeOf<Exclude<keyof adk.BaseAgentConfig, keyof ours.BaseAgentConfig>>().toExtend<
+  Exclude<Coming, 'contextCompactors' | 'mode'> | 'inputSchema' | 'outputSchema'
+>();
+expectTypeOf<Exclude<keyof adk.AgentToolConfig, keyof ours.AgentToolConfig>>().toBeNever();
+expectTypeOf<ours.AgentToolConfig['skipSummarization']>().toEqualTypeOf<
+  adk.AgentToolConfig['skipSummarization']
+>();
+expectTypeOf<Parameters<ours.LlmAgent['clone']>>().toEqualTypeOf<
+  [overrides?: Partial<ours.LlmAgentConfig>]
+>();
+expectTypeOf<Parameters<typeof ours.determineAgentForResumption>['length']>().toEqualTypeOf<
+  Parameters<typeof adk.determineAgentForResumption>['length']
+>();
+expectTypeOf<ReturnType<ours.BaseAgent['runAsync']>>().toEqualTypeOf<
+  AsyncGenerator<ours.Event, void, void>
+>();
+expectTypeOf<ReturnType<adk.BaseAgent['runAsync']>>().toEqualTypeOf<AsyncGenerator<adk.Event, void, void>>();
+
 // Callbacks are told the same, and answer the same way: one or a list, at once or later.
 type Told<Callback> = Callback extends (params: infer Params) => unknown ? keyof Params : never;
 expectTypeOf<Told<ours.SingleBeforeModelCallback>>().toEqualTypeOf<Told<adk.SingleBeforeModelCallback>>();

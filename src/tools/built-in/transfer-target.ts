@@ -22,7 +22,7 @@ export function transferTo(name: string, { invocationContext, actions }: Context
  *
  * @param handedOn how often it was by now.
  */
-export function transferProblem(
+function transferProblem(
   agent: BaseAgent | undefined,
   name: string,
   handedOn: number,
