@@ -1,7 +1,7 @@
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { isBuiltInCodeExecutor } from '../src/code-executors/built-in-code-executor.ts';
 import { codeTool } from '../src/code-executors/code-tool.ts';
-import { findTool, ToolsetFailed } from '../src/flows/resolve-tools.ts';
+import { findTool, ToolsetFailed, transferToolOf } from '../src/flows/resolve-tools.ts';
 import { type BaseTool, isBaseTool } from '../src/tools/base-tool.ts';
 import { isBaseToolset } from '../src/tools/base-toolset.ts';
 import type { ContextInit } from '../src/tools/context-init.ts';
@@ -33,7 +33,8 @@ export interface ToolSearch {
 /** The tool that stands in the agent's own list, which nobody need be asked for. */
 export function ownTool(agent: LlmAgent, { name, callId }: CalledName): BaseTool | undefined {
   if (callId !== '') {
-    return agent.tools.find((tool): tool is BaseTool => isBaseTool(tool) && tool.name === name);
+    const listed = agent.tools.find((tool): tool is BaseTool => isBaseTool(tool) && tool.name === name);
+    return listed ?? transferToolOf(agent, name);
   }
   const { codeExecutor } = agent;
   const isMeant = codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor);

@@ -53,7 +53,8 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   if (edited !== undefined) return edited ?? undefined;
   const own = agent.tools.find((tool): tool is BaseTool => isBaseTool(tool) && tool.name === name);
   if (own !== undefined) return own;
-  if (name === transferToAgentTool.name && transferTargets(agent).length > 0) return transferToAgentTool;
+  const transfer = transferToolOf(agent, name);
+  if (transfer !== undefined) return transfer;
   const { codeExecutor } = agent;
   if (codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor)) return codeTool(codeExecutor);
   for (const [index, toolset] of agent.tools.entries()) {
@@ -62,6 +63,12 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** `transfer_to_agent` where the name is that, and the agent has somebody to hand a turn on to: a processor offers it. */
+export function transferToolOf(agent: LlmAgent, name: string): BaseTool | undefined {
+  const isOffered = name === transferToAgentTool.name && transferTargets(agent).length > 0;
+  return isOffered ? transferToAgentTool : undefined;
 }
 
 /**

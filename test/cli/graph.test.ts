@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { LoopAgent } from '../../src/agents/loop-agent.ts';
+import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { type AgentGraph, agentGraph } from '../../src/cli/graph/agent-graph.ts';
 import { graphCommand } from '../../src/cli/graph/graph-command.ts';
 import { mermaid } from '../../src/cli/graph/mermaid.ts';
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
+import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -40,6 +43,42 @@ class Clock extends BaseTool {
 function graphOf(...agents: LlmAgent[]): AgentGraph {
   return agentGraph({ app: 'shop', agents, rootAgent: agents[0] });
 }
+
+test('agents that run others, and those of tools, are drawn with what runs them [cli.graph]', () => {
+  const model = 'gemini-2.5-flash';
+  const expert = new LlmAgent({ name: 'expert', model });
+  const tools = [new AgentTool({ agent: expert, attempts: 2, taskQueue: 'gpu' })];
+  const writer = new LlmAgent({ name: 'writer', model, tools });
+  const graph = agentGraph({
+    app: 'shop',
+    agents: [
+      new LoopAgent({
+        name: 'drafts',
+        subAgents: [
+          writer,
+          new ParallelAgent({ name: 'sides', subAgents: [expert.clone({ name: 'other' })] }),
+        ],
+      }),
+    ],
+    rootAgent: undefined,
+  });
+  expect(graph.agents.map(({ name, kind, options }) => [name, kind, options])).toEqual([
+    ['drafts', 'LoopAgent', ['until one escalates']],
+    ['writer', 'LlmAgent', []],
+    ['expert', 'LlmAgent', []],
+    ['sides', 'ParallelAgent', []],
+    ['other', 'LlmAgent', []],
+  ]);
+  expect(graph.tools).toMatchObject([{ name: 'expert', kind: 'agent', options: ['2 attempts', 'on gpu'] }]);
+  expect(graph.edges.map(({ kind }) => kind).toSorted()).toEqual([
+    'agent',
+    'sub-agent',
+    'sub-agent',
+    'sub-agent',
+    'tool',
+  ]);
+  expect(mermaid(graph)).toContain('tool1 -.-> agent3');
+});
 
 const LABEL = /"([^"]*)"/;
 

@@ -1,5 +1,6 @@
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
+import { ownTool } from '../../activities/call-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
@@ -87,6 +88,9 @@ describe('to whom a turn may be handed on [transfer.to]', () => {
       );
     expect(await search(tree())).toBe(transferToAgentTool);
     expect(await search(found(tree(), 'last'))).toBeUndefined();
+    const called = { name: 'transfer_to_agent', callId: 'c1' };
+    expect(ownTool(tree(), called)).toBe(transferToAgentTool);
+    expect(ownTool(found(tree(), 'last'), called)).toBeUndefined();
   });
 });
 

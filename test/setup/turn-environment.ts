@@ -8,7 +8,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { App } from '../../src/agents/app.ts';
-import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
@@ -73,7 +73,7 @@ const warningsFor = (logger: PartialLogger) =>
   new DefaultLogger('WARN', ({ message, meta }) => logger.warn(`${message} ${inspect(meta, { depth: 9 })}`));
 
 export interface TurnEnvironmentOptions {
-  agents?: readonly LlmAgent[];
+  agents?: readonly BaseAgent[];
   apps?: readonly App[];
   script?: GeminiScript;
   /** Dynamic configuration of the Temporal server, `limit.historyCount.suggestContinueAsNew=20` for one. */
