@@ -76,6 +76,19 @@ export function callOptions(
   };
 }
 
+/** Its agent has run: what is left is to settle the call. */
+export function ranAgentOptions(
+  { callKey, summary }: Pick<PlannedCall, 'callKey' | 'summary' | 'tool'>,
+  { heartbeat }: ToolSchedule,
+  priority: Priority,
+): ActivityOptions {
+  return {
+    ...modelStepOptions(summary ?? '', priority),
+    activityId: `${callKey}/ran`,
+    heartbeatTimeout: heartbeat,
+  };
+}
+
 export function localCallOptions({ summary }: PlannedCall, schedule: ToolSchedule): LocalActivityOptions {
   const { startToClose, scheduleToClose } = schedule;
   return {

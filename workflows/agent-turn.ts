@@ -5,7 +5,6 @@ import {
   ContinueAsNew,
   condition,
   continueAsNew,
-  defineQuery,
   defineSignal,
   defineUpdate,
   setCurrentDetails,
@@ -13,33 +12,28 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { JobProgress } from '../src/protocol/job.ts';
-import {
-  type CancelCall,
-  type CancelReceipt,
-  type Interrupt,
-  type InterruptReceipt,
-  type MessageReceipt,
-  messageDigest,
-  type SendMessage,
-} from '../src/protocol/message.ts';
-import { CANCEL_CALL, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from '../src/protocol/names.ts';
+import { type MessageReceipt, messageDigest, type SendMessage } from '../src/protocol/message.ts';
+import { SEND_MESSAGE } from '../src/protocol/names.ts';
 import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { AnsweredMessages, withoutReplies } from './answered-messages.ts';
+import { childTurn, isChild } from './child-turn.ts';
+import { Children } from './children.ts';
 import { handleDecisions } from './decision-handlers.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { handleJobs } from './job-handlers.ts';
 import { Jobs } from './jobs.ts';
 import { Mailbox } from './mailbox.ts';
-import { allHold, checkedInterrupt, checkedMessage } from './message-arguments.ts';
+import { allHold, checkedMessage } from './message-arguments.ts';
 import { Orders } from './orders.ts';
 import { waitingRequest } from './request-book.ts';
 import { Requests } from './requests.ts';
 import { labelRun } from './search-attributes.ts';
 import { checkedStart, missingMessage } from './start-arguments.ts';
-import { reasonText, Steering } from './steering.ts';
+import { Steering } from './steering.ts';
 import { turnFailure } from './steps.ts';
+import { handleOrders, handleStatus, hearOrders, type SteeredTurn } from './turn-handlers.ts';
 import {
   beginInvocation,
   type ChainState,
@@ -53,8 +47,6 @@ import {
 import { keepLabelled, stateOfWork } from './waiting-status.ts';
 
 const A_MESSAGE = 'a message to the session: { messageId, message, policy?, agent? }';
-const A_CANCEL = 'cancels one call, its model is told: { callKey, reason? }';
-const AN_INTERRUPT = 'ends the turn that runs, its open calls are answered: { reason? }';
 
 const NOTHING_WAITS = 'an answer to a request came with the first message: no request is pending then';
 const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
@@ -66,6 +58,7 @@ const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
  * @param carried what the run before handed on by continue-as-new.
  */
 export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Promise<TurnResult> {
+  if (isChild(given)) return await childTurn(given, carried);
   const info = workflowInfo();
   const { start, inVain } = withoutReplies(checkedStart(given, info));
   const chain = carried === undefined ? initialChain(start, info) : restoredChain(carried);
@@ -103,53 +96,45 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     note: (text) => mailbox.note(text),
   });
   const messages = new AnsweredMessages({ requests, jobs, mailbox }, () => latest?.invocationId ?? '');
-  const work = () => stateOfWork(running, requests.pending, jobs.waiting);
+  const children = new Children(info.workflowId, () => describe());
+  const work = () => stateOfWork(running, requests.pending, jobs.waiting, children);
   const state = () => (status === 'running' ? work() : status);
   const runningCalls = () => running.map((call) => withProgress(call, jobs.progressOf(call.callKey)));
-  const interrupt = (given: Interrupt): InterruptReceipt => {
-    const { reason, invocationId } = checkedInterrupt(given);
-    const current = chain.current?.invocationId;
-    if (current === undefined || (invocationId !== undefined && invocationId !== current)) {
-      return { v: PROTOCOL_VERSION };
-    }
-    steering.end({ status: 'interrupted', cutOff: `cancelled: interrupted${reasonText(reason)}` });
-    return { v: PROTOCOL_VERSION, invocationId: current };
-  };
-  const cancelCall = (given: CancelCall): CancelReceipt => {
-    const callKey = steering.callOf(given);
-    steering.cancelCall(callKey, given.reason);
-    return { v: PROTOCOL_VERSION, callKey, status: 'cancelling' };
-  };
-  const orders = new Orders(chain);
   const describe = () =>
     setCurrentDetails(
       describeTurn(info.workflowId, state(), latest, mailbox, {
         running: runningCalls(),
         pending: requests.pending,
         jobs: jobs.waiting,
+        children: children.running,
       }),
     );
 
-  setHandler(
-    defineQuery<TurnStatus>(STATUS_QUERY),
-    (): TurnStatus => ({
-      v: PROTOCOL_VERSION,
-      status: state(),
-      agent: latest?.agent,
-      step:
-        latest === undefined
-          ? 0
-          : currentStep(latest, { running, pending: requests.pending, jobs: jobs.waiting }),
-      invocationId: latest?.invocationId ?? '',
-      ...(latest?.beganAt === undefined ? {} : { since: latest.beganAt }),
-      running: runningCalls(),
-      waiting: requests.pending.map(waitingRequest),
-      jobs: jobs.waiting,
-      queued: mailbox.waiting,
-      usage: latest?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
-    }),
-    { description: 'how the turn stands: agent, step, running calls, messages that wait, spend' },
-  );
+  const statusOf = (): TurnStatus => ({
+    v: PROTOCOL_VERSION,
+    status: state(),
+    agent: latest?.agent,
+    step:
+      latest === undefined
+        ? 0
+        : currentStep(latest, { running, pending: requests.pending, jobs: jobs.waiting }),
+    invocationId: latest?.invocationId ?? '',
+    ...(latest?.beganAt === undefined ? {} : { since: latest.beganAt }),
+    running: runningCalls(),
+    waiting: requests.pending.map(waitingRequest),
+    jobs: jobs.waiting,
+    ...(children.running.length === 0 ? {} : { children: children.running }),
+    queued: mailbox.waiting,
+    usage: latest?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+  });
+  const steered: SteeredTurn = {
+    steering,
+    orders: new Orders(chain),
+    current: () => chain.current?.invocationId,
+    noted,
+    told: (state) => children.told(state),
+  };
+  handleStatus(statusOf);
   setHandler(
     defineUpdate<MessageReceipt, [SendMessage]>(SEND_MESSAGE),
     (given) => messages.updated(checkedMessage(given)),
@@ -158,22 +143,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       description: `${A_MESSAGE}; answers what became of it`,
     },
   );
-  setHandler(
-    defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL),
-    (given) => orders.once(given, () => cancelCall(given)),
-    {
-      validator: (given) => void (orders.knows(given) || steering.callOf(given)),
-      description: `${A_CANCEL}; answers which call it is`,
-    },
-  );
-  setHandler(
-    defineUpdate<InterruptReceipt, [Interrupt | undefined]>(INTERRUPT),
-    (given = {}) => orders.once(given, () => interrupt(given)),
-    {
-      validator: (given) => void checkedInterrupt(given ?? {}),
-      description: `${AN_INTERRUPT}; answers which one`,
-    },
-  );
+  handleOrders(steered);
   setHandler(
     defineSignal<[SendMessage]>(SEND_MESSAGE),
     (given) => {
@@ -185,17 +155,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     },
     { description: A_MESSAGE },
   );
-  setHandler(
-    defineSignal<[CancelCall]>(CANCEL_CALL),
-    (given) => noted(() => orders.once(given, () => cancelCall(given))),
-    { description: A_CANCEL },
-  );
-  setHandler(
-    defineSignal<[Interrupt | undefined]>(INTERRUPT),
-    (given) => noted(() => orders.once(given ?? {}, () => interrupt(given ?? {}))),
-    { description: AN_INTERRUPT },
-  );
-
+  hearOrders(steered);
   handleDecisions(requests);
   handleJobs(jobs, noted);
 
@@ -246,6 +206,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       steering,
       requests,
       jobs,
+      children,
       changed: describe,
       firstStep(told) {
         labelRun(start, current, told, chain);

@@ -1,19 +1,27 @@
+import type { ActingAgent } from '../src/protocol/agent-run.ts';
 import type { PlannedCall, ToolCallInput } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 
 /** What the calls of a step have in common. */
-export interface CallContext extends Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'> {
+export interface CallContext
+  extends ActingAgent,
+    Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'> {
   invocationId: string;
 }
 
 export function inputOf(call: PlannedCall, context: CallContext): ToolCallInput {
-  const { session, runKey, agent, traceparent } = context;
+  const { session, runKey, agent, traceparent, root, within, branch, path, rootWorkflowId } = context;
   return {
     v: PROTOCOL_VERSION,
     session,
     runKey,
     agent,
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(root === undefined ? {} : { root }),
+    ...(within === undefined ? {} : { within }),
+    ...(branch === undefined ? {} : { branch }),
+    ...(path === undefined ? {} : { path }),
+    ...(rootWorkflowId === undefined ? {} : { rootWorkflowId }),
     callKey: call.callKey,
     callId: call.callId,
     args: call.args,

@@ -1,3 +1,4 @@
+import type { RunningChild } from '../src/protocol/agent-run.ts';
 import type { WaitingJob } from '../src/protocol/job.ts';
 import type { RunningCall, TurnStatus, TurnUsage } from '../src/protocol/turn.ts';
 import { jobLines, progressLines } from './describe-job.ts';
@@ -13,6 +14,7 @@ export interface Work {
   running: readonly RunningCall[];
   pending: readonly PendingRequest[];
   jobs: readonly WaitingJob[];
+  children?: readonly RunningChild[];
 }
 
 /** How the turn looks to an operator: the Markdown of its current details. */
@@ -47,8 +49,9 @@ export function currentStep(state: InvocationState, { running, pending, jobs }: 
   return running.length + pending.length + jobs.length > 0 ? state.step : state.step + 1;
 }
 
-function doingTexts({ model }: InvocationState, { running, pending, jobs }: Work): string[] {
+function doingTexts({ model }: InvocationState, { running, pending, jobs, children = [] }: Work): string[] {
   const texts = pending.length > 0 ? [requestsText(pending)] : [];
+  if (children.length > 0) texts.push(childrenText(children));
   if (jobs.length > 0) texts.push(jobsText(jobs));
   if (running.length > 0) texts.unshift(runningText(running));
   return texts.length > 0 ? texts : [`asking ${model === undefined ? 'the model' : code(model)}`];
@@ -89,6 +92,16 @@ function runningText(running: readonly RunningCall[]): string {
   });
   const more = running.length - shown.length;
   return ['running', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+}
+
+function childrenText(children: readonly RunningChild[]): string {
+  const shown = children.slice(0, MOST_CALLS).map(({ path, status, tool, since, workflowId }) => {
+    const does = status === 'running' ? 'runs' : status.replace('waiting_', 'waits for ');
+    const what = tool === undefined ? does : `${does} of ${code(tool)}`;
+    return [`- ${plain(path.join(' / '))}: ${what}${sinceText(since)}`, code(workflowId)].join('  \n  ');
+  });
+  const more = children.length - shown.length;
+  return ['agents', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
 }
 
 function spentText({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {

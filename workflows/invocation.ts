@@ -5,13 +5,18 @@ import {
   isCancellation,
   sleep,
   TimeoutFailure,
+  workflowInfo,
 } from '@temporalio/workflow';
+import type { AgentPlan } from '../src/protocol/agent-run.ts';
 import type { FirstStep, StepBehind } from '../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, RunningCall, TurnResult } from '../src/protocol/turn.ts';
+import type { Children } from './children.ts';
 import type { Jobs } from './jobs.ts';
 import type { Requests } from './requests.ts';
+import { pathOf, runPlan } from './run-agents.ts';
 import type { CallObserver } from './run-call.ts';
 import { runCalls } from './run-calls.ts';
+import type { ParentTurn } from './run-child.ts';
 import type { TurnOfCalls } from './start-tool-job.ts';
 import type { EarlyEnd, Steering } from './steering.ts';
 import { askModel, budgetError, endEarly, endTurn, resultOf, settleStep } from './steps.ts';
@@ -34,6 +39,7 @@ export interface InvocationWatch {
   steering: Steering;
   requests: Requests;
   jobs: Jobs;
+  children: Children;
   /** Something that {@link describeTurn} shows has changed. */
   changed(): void;
   firstStep(told: FirstStep): void;
@@ -100,13 +106,22 @@ async function runSteps(
     void endAt(state.deadline, deadline, steering);
   };
   watchDeadline();
+  const rootWorkflowId = start.child?.rootWorkflowId ?? workflowInfo().workflowId;
   for (;;) {
+    // In a run that has taken over from another one in the middle of it.
+    if (state.planned !== undefined) await runAgentsOf(start, state, watch, state.planned.plan);
     watch.changed();
-    requests.asking(state.invocationId, state.step + 1);
-    jobs.asking(state.invocationId, state.step + 1);
+    const runKey = state.runKey ?? state.invocationId;
+    requests.asking(runKey, state.step + 1);
+    jobs.asking(runKey, state.step + 1);
     const outcome = await askModel(start, state);
     if (outcome.kind === 'behind') return outcome;
     watch.firstStep(outcome);
+    if (outcome.kind === 'agents') {
+      watchDeadline();
+      await runAgentsOf(start, state, watch, outcome.plan);
+      continue;
+    }
     if (outcome.kind !== 'calls') return outcome.outcome;
     watchDeadline();
 
@@ -115,17 +130,32 @@ async function runSteps(
       {
         session,
         agent,
-        runKey: state.invocationId,
+        runKey,
         invocationId: state.invocationId,
+        ...state.acting,
         ...(state.traceparent === undefined ? {} : { traceparent: state.traceparent }),
       },
       turnOf(start, state),
       outcome,
-      { observer: observerOf(watch), steering, requests, jobs },
+      {
+        observer: observerOf(watch),
+        steering,
+        requests,
+        jobs,
+        tree: {
+          parent: parentOf(start, state, watch),
+          rootWorkflowId,
+          path: pathOf(state),
+          fence: { startedAt: state.chainStartedAt, invocation: state.number },
+        },
+      },
     );
+    if (ran.escalated) state.escalated = true;
 
-    const overBudget = ran.skipSummarization ? undefined : budgetError(start, state);
-    if (ran.skipSummarization || overBudget) {
+    const { transferToAgent } = ran;
+    const isOver = ran.skipSummarization && transferToAgent === undefined;
+    const overBudget = isOver ? undefined : budgetError(start, state);
+    if (isOver || overBudget) {
       return await endTurn(start, state, ran.unsettled, {
         status: overBudget ? 'failed' : 'completed',
         ...(overBudget ? { error: overBudget } : {}),
@@ -133,8 +163,49 @@ async function runSteps(
       });
     }
     if (ran.unsettled.length > 0) await settleStep(start, state, ran.unsettled);
+    if (transferToAgent !== undefined) handOn(state, transferToAgent);
     await watch.betweenSteps();
   }
+}
+
+/** What the agents of a plan came to, that of those that said nothing too, is in the store before their agent is asked again. */
+async function runAgentsOf(
+  start: AgentTurnStart,
+  state: InvocationState,
+  watch: InvocationWatch,
+  plan: AgentPlan,
+): Promise<void> {
+  const rootWorkflowId = start.child?.rootWorkflowId ?? workflowInfo().workflowId;
+  const run = {
+    turn: parentOf(start, state, watch),
+    state,
+    rootWorkflowId,
+    betweenAgents: watch.betweenSteps,
+  };
+  const { lost } = await runPlan(run, plan);
+  if (lost.length > 0) await settleStep(start, state, [], lost);
+  await watch.betweenSteps();
+}
+
+function parentOf(start: AgentTurnStart, state: InvocationState, { children }: InvocationWatch): ParentTurn {
+  const { app, userId, sessionId } = start;
+  const { priority, traceparent } = state;
+  const runConfig =
+    state.runConfig ?? (start.child !== undefined || state.number === 1 ? start.runConfig : undefined);
+  return {
+    ...{ app, userId, sessionId, children },
+    ...(runConfig === undefined ? {} : { runConfig }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(priority === undefined ? {} : { priority }),
+  };
+}
+
+/** From now on this agent acts; those before it come to their end behind it. */
+function handOn(state: InvocationState, to: string): void {
+  if (state.agent !== undefined) state.handedOnBy = [...(state.handedOnBy ?? []), state.agent];
+  state.agent = to;
+  state.model = undefined;
+  state.enters = true;
 }
 
 function observerOf({ running, changed }: InvocationWatch): CallObserver {

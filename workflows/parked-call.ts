@@ -4,7 +4,8 @@ import type { PlannedCall, ToolCallResult, ToolSchedule } from '../src/protocol/
 import { inputOf } from './call-input.ts';
 import { unsettledText } from './call-text.ts';
 import { endJob, JobWait } from './job-wait.ts';
-import type { CallSurroundings, RanCall } from './run-call.ts';
+import { type RanCall, ranOf } from './ran-call.ts';
+import type { CallSurroundings } from './run-call.ts';
 import { turnPriority } from './turn-priority.ts';
 
 /**
@@ -29,7 +30,7 @@ export async function parkedCall(
   try {
     const how = { why, ...(text === undefined ? {} : { text }) };
     const result = await endJob<ToolCallResult>(waiting, how);
-    ran = { skipSummarization: 'skipSummarization' in result && result.skipSummarization === true };
+    ran = ranOf(result);
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     ran = { error: text ?? unsettledText(error, call) };

@@ -7,6 +7,7 @@ import {
 import type { JobEnded } from '../src/protocol/job.ts';
 import { CLOSE_CALL } from '../src/protocol/names.ts';
 import type {
+  ChainFence,
   CloseCallInput,
   PlannedCall,
   ToolCallInput,
@@ -14,13 +15,16 @@ import type {
   ToolSchedule,
 } from '../src/protocol/step.ts';
 import { callOptions, closeCallOptions, localCallOptions } from './activity-options.ts';
+import { callAgent } from './call-agent.ts';
 import { type CallContext, inputOf } from './call-input.ts';
 import type { CallLane } from './call-lane.ts';
 import { unsettledText } from './call-text.ts';
 import type { Jobs } from './jobs.ts';
 import { parkedCall } from './parked-call.ts';
+import { type RanCall, ranOf } from './ran-call.ts';
 import type { RequestEnding } from './request-book.ts';
 import type { Requests } from './requests.ts';
+import type { ParentTurn } from './run-child.ts';
 import { startToolJob, type TurnOfCalls } from './start-tool-job.ts';
 import { type Priority, turnPriority } from './turn-priority.ts';
 
@@ -46,10 +50,13 @@ export interface CallSurroundings {
   requests: Requests;
   jobs: Jobs;
   cutOff: CutOff;
+  /** Runs the agents of calls. */
+  parent: ParentTurn;
+  rootWorkflowId: string;
+  /** Names of the agents from the root to the caller. */
+  path: readonly string[];
+  fence: ChainFence;
 }
-
-/** What a call came to: settled in the store, or an error that is to be. */
-export type RanCall = { skipSummarization: boolean } | { error: string };
 
 /**
  * Runs a call, with the questions that stand before it and those that it asks itself: each run is scheduled once, and none where
@@ -60,10 +67,13 @@ export async function runCall(
   schedule: ToolSchedule,
   surroundings: CallSurroundings,
 ): Promise<RanCall> {
-  const { context, turn, lane, observer, requests } = surroundings;
+  const { context, turn, requests } = surroundings;
   const priority = turnPriority(turn, turn.priority);
-  const { callKey, callId, tool, summary } = call;
+  const { callKey, callId, tool, summary, runs } = call;
   let { gate, args } = call;
+  if (runs !== undefined && runs.begins === undefined && gate === undefined) {
+    return await running(call, schedule, surroundings, () => callAgent(call, schedule, runs, surroundings));
+  }
   let answer: RequestEnding | undefined;
   for (let run = 1; ; run += 1) {
     if (gate !== undefined) {
@@ -80,25 +90,42 @@ export async function runCall(
     const answered = answer;
     const given = { ...call, args };
     const result = await heard(requests, answered, () =>
-      lane.run(schedule.exclusive === true, async () => {
-        observer.started(call);
-        try {
-          return await attempt(given, schedule, { context, priority, run }, answered);
-        } finally {
-          observer.ended(call);
-        }
-      }),
+      running(call, schedule, surroundings, () =>
+        attempt(given, schedule, { context, priority, run }, answered),
+      ),
     );
     if ('error' in result) return result;
     if ('parks' in result) return await parkedCall(given, schedule, result.parks, surroundings);
+    if ('runs' in result && runs !== undefined) {
+      return await running(call, schedule, surroundings, () =>
+        callAgent(given, schedule, runs, surroundings),
+      );
+    }
     if ('response' in result) {
-      const { detached, skipSummarization } = result;
+      const { detached } = result;
       if (detached !== undefined) await startToolJob(given, schedule, detached, surroundings);
-      return { skipSummarization: skipSummarization === true };
+      return ranOf(result);
     }
     // Somebody has ended its job while the tool ran: the next run settles the call by that, and the tool doesn't run again.
-    gate = 'ended' in result ? undefined : result.asks;
+    gate = 'asks' in result ? result.asks : undefined;
   }
+}
+
+/** In its turn among the calls of its step. */
+function running<Result>(
+  call: PlannedCall,
+  schedule: ToolSchedule,
+  { lane, observer }: Pick<CallSurroundings, 'lane' | 'observer'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return lane.run(schedule.exclusive === true, async () => {
+    observer.started(call);
+    try {
+      return await work();
+    } finally {
+      observer.ended(call);
+    }
+  });
 }
 
 /** Whoever has decided has done so, also where what comes of it was cancelled, or no worker took it in time. */
@@ -160,7 +187,7 @@ async function closeCall(
     const summary = `${call.tool} · ${why}${byText(people)}`;
     const options = closeCallOptions(summary, priority);
     const result = await scheduleActivity<ToolCallResult>(CLOSE_CALL, [input], options);
-    return { skipSummarization: 'skipSummarization' in result && result.skipSummarization === true };
+    return ranOf(result);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return { error: 'This tool call is rejected.' };

@@ -12,6 +12,9 @@ export interface RanCalls {
   /** Calls whose activity ended without settling an outcome. */
   unsettled: UnsettledCall[];
   skipSummarization: boolean;
+  /** To whom the turn is handed on. */
+  transferToAgent?: string;
+  escalated?: true;
 }
 
 type CallsOfStep = Pick<Extract<StepOutcome, { kind: 'calls' }>, 'calls' | 'schedules' | 'maxParallelCalls'>;
@@ -22,6 +25,7 @@ export interface WatchOfCalls {
   steering: Steering;
   requests: Requests;
   jobs: Jobs;
+  tree: Pick<CallSurroundings, 'parent' | 'rootWorkflowId' | 'path' | 'fence'>;
 }
 
 /**
@@ -32,7 +36,7 @@ export async function runCalls(
   context: CallContext,
   turn: TurnOfCalls,
   step: CallsOfStep,
-  { observer, steering, requests, jobs }: WatchOfCalls,
+  { observer, steering, requests, jobs, tree }: WatchOfCalls,
 ): Promise<RanCalls> {
   const ran: RanCalls = { unsettled: [], skipSummarization: false };
   steering.planned(step.calls);
@@ -44,18 +48,23 @@ export async function runCalls(
     textOf: (callKey: string) => steering.textOf(callKey),
     isAll: () => all.consideredCancelled,
   };
-  const surroundings: CallSurroundings = { context, turn, lane, observer, requests, jobs, cutOff };
+  const surroundings: CallSurroundings = { context, turn, lane, observer, requests, jobs, cutOff, ...tree };
+  const transfers = new Map<string, string>();
   await allEnded(
     step.calls.map(async (call) => {
       const { callKey, callId, tool } = call;
       const schedule = scheduleOf(step, call);
-      const unsettled = (error: string) => void ran.unsettled.push({ callKey, callId, tool, error });
+      const unsettled = (error: string): void => {
+        ran.unsettled.push({ callKey, callId, tool, error });
+      };
       await steering.runCall(
         callKey,
         async () => {
           const result = await runCall(call, schedule, surroundings);
-          if ('error' in result) unsettled(result.error);
-          else if (result.skipSummarization) ran.skipSummarization = true;
+          if ('error' in result) return unsettled(result.error);
+          if (result.skipSummarization) ran.skipSummarization = true;
+          if (result.escalate) ran.escalated = true;
+          if (result.transferToAgent) transfers.set(callKey, result.transferToAgent);
         },
         (error) => {
           requests.cancelled(callKey, error);
@@ -66,6 +75,9 @@ export async function runCalls(
       jobs.ended(call);
     }),
   );
+  // Of several the last one counts, in call order, as where their actions are merged.
+  const to = step.calls.findLast(({ callKey }) => transfers.has(callKey));
+  if (to !== undefined) ran.transferToAgent = transfers.get(to.callKey) as string;
   return ran;
 }
 

@@ -5,6 +5,7 @@ import {
   scheduleActivity,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { ChildStart, RanAgent } from '../src/protocol/agent-run.ts';
 import { CALL_MODEL, SETTLE_STEP } from '../src/protocol/names.ts';
 import type {
   CallModelInput,
@@ -37,16 +38,22 @@ export async function askModel(
   state: InvocationState,
 ): Promise<StepOutcome | StepBehind> {
   const first = state.step === 0;
+  const { child } = start;
   const runConfig = runConfigOf(start, state);
   state.asked = state.step + 1;
   const input: CallModelInput = {
     ...positionOf(state, state.asked),
+    ...actingOf(state),
     workflowId: workflowInfo().workflowId,
     ...(state.agent === undefined ? {} : { agent: state.agent }),
-    ...(first ? beginningOf(start, state) : {}),
-    ...(first ? attestationOf(start, state) : {}),
+    ...(first && child === undefined ? beginningOf(start, state) : {}),
+    ...(first && child !== undefined ? beginningOfChild(start, child) : {}),
+    ...(first && child === undefined ? attestationOf(start, state) : {}),
     // What comes later was taken in its order.
-    ...(first && state.number === 1 && start.retryOf === undefined ? { mayGiveWay: true } : {}),
+    ...(first && child === undefined && state.number === 1 && start.retryOf === undefined
+      ? { mayGiveWay: true }
+      : {}),
+    ...(state.ran === undefined ? {} : { ran: state.ran }),
     ...(runConfig ? { runConfig } : {}),
   };
   const outcome = await scheduleActivity<StepOutcome | StepBehind>(
@@ -55,19 +62,41 @@ export async function askModel(
     modelStepOptions(stepSummary(state), turnPriority(start, state.priority)),
   );
   if (outcome.kind === 'behind') return outcome;
+  delete state.enters;
+  delete state.ran;
+  if (outcome.root !== undefined) state.acting = { ...state.acting, root: outcome.root };
+  if (outcome.escalated) state.escalated = true;
   state.step = state.asked;
   state.session = outcome.session;
   state.agent = outcome.agent;
   state.seq = outcome.seq;
   if (outcome.model !== undefined) state.model = outcome.model;
   if (outcome.timeLeft !== undefined) state.deadline = Date.now() + outcome.timeLeft;
-  if (outcome.kind === 'calls') {
+  if (outcome.kind === 'calls' || outcome.kind === 'agents') {
     state.usage = outcome.usage;
   } else {
     state.usage = outcome.outcome.usage;
     state.from = outcome.from;
   }
   return outcome;
+}
+
+/** A child begins with what its call asks it, in a session of its own, or goes on with its parent's. */
+function beginningOfChild(
+  { app, userId }: AgentTurnStart,
+  { call, runKey, plannedBy }: ChildStart,
+): Pick<CallModelInput, 'identity' | 'call' | 'plannedBy'> {
+  if (call === undefined) return plannedBy === undefined ? {} : { plannedBy };
+  return { identity: { app, userId, sessionId: runKey, messageId: runKey }, call };
+}
+
+/** Who acts, and where in the tree of the turn. */
+export function actingOf({ acting, handedOnBy, enters }: InvocationState) {
+  return {
+    ...acting,
+    ...(handedOnBy === undefined ? {} : { handedOnBy }),
+    ...(enters === undefined ? {} : { enters }),
+  };
 }
 
 type Beginning = Required<Pick<CallModelInput, 'identity'>> &
@@ -101,8 +130,9 @@ export async function settleStep(
   start: AgentTurnStart,
   state: InvocationState,
   unsettled: UnsettledCall[],
+  lost: readonly RanAgent[] = [],
 ): Promise<void> {
-  await settle(start, state, unsettled);
+  await settle(start, state, unsettled, lost.length === 0 ? {} : { lost });
 }
 
 /**
@@ -115,21 +145,29 @@ export async function endTurn(
   unsettled: UnsettledCall[],
   ending: StepEnding,
 ): Promise<InvocationOutcome> {
-  const outcome = await CancellationScope.nonCancellable(() => settle(start, state, unsettled, ending));
+  const outcome = await CancellationScope.nonCancellable(() => settle(start, state, unsettled, { ending }));
   if (outcome === undefined) throw new Error('an ended invocation has an outcome');
   return outcome;
+}
+
+interface Settling {
+  ending?: StepEnding;
+  beginning?: Beginning;
+  lost?: readonly RanAgent[];
 }
 
 async function settle(
   start: AgentTurnStart,
   state: InvocationState,
   unsettled: UnsettledCall[],
-  ending?: StepEnding,
-  beginning?: Beginning,
+  { ending, beginning, lost }: Settling = {},
 ): Promise<InvocationOutcome | undefined> {
+  const { enters: _enters, ...acting } = actingOf(state);
   const input: SettleStepInput = {
     ...positionOf(state, ending ? Math.max(state.asked, 1) : state.step),
+    ...acting,
     ...beginning,
+    ...(lost === undefined ? {} : { lost }),
     agent: state.agent ?? '',
     unsettled,
     ...(ending ? { ending } : {}),
@@ -160,10 +198,12 @@ export async function endEarly(
 ): Promise<InvocationOutcome | undefined> {
   const ending = { ...how, usage: state.usage };
   if (state.session !== undefined) return await endTurn(start, state, [], ending);
+  // The agent of a call has no session before its first step: its caller's store knows nothing of it.
+  if (start.child !== undefined) return undefined;
   // The first version left it to the session's next turn.
   if (!patched(END_IN_FIRST_STEP)) return undefined;
   return await CancellationScope.nonCancellable(() =>
-    settle(start, state, [], ending, beginningOf(start, state)),
+    settle(start, state, [], { ending, beginning: beginningOf(start, state) }),
   );
 }
 
@@ -185,6 +225,7 @@ export function resultOf(state: InvocationState, outcome: InvocationOutcome): Tu
     v: PROTOCOL_VERSION,
     invocationId: state.invocationId,
     ...outcome,
+    ...(state.runKey !== undefined && state.escalated ? { escalated: true } : {}),
     events: { from: state.from, to: state.seq },
   };
 }
@@ -204,7 +245,7 @@ function positionOf(state: InvocationState, step: number): StepPosition {
     v: PROTOCOL_VERSION,
     ...(state.session === undefined ? {} : { session: state.session }),
     invocationId: state.invocationId,
-    runKey: state.invocationId,
+    runKey: state.runKey ?? state.invocationId,
     step,
     seq: state.seq,
     fence: { startedAt: state.chainStartedAt, invocation: state.number },

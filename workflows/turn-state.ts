@@ -1,4 +1,5 @@
 import type { WorkflowInfo } from '@temporalio/workflow';
+import type { ActingAgent, AgentPlan, ChildStart, RanAgent } from '../src/protocol/agent-run.ts';
 import { invocationIdOf, retryIdOf } from '../src/protocol/identity.ts';
 import { isTraceparent } from '../src/protocol/traceparent.ts';
 import type {
@@ -49,6 +50,30 @@ export interface InvocationState {
   priority?: number;
   /** Jobs that its calls have waited for. */
   jobs?: EndedJobs;
+  /** Of a child; that of a root is its invocation's id. */
+  runKey?: string;
+  /** Where the acting agent is found, and whose child it is. */
+  acting?: ActingAgent;
+  /** Those that have handed the turn on to the acting agent, the first one first. */
+  handedOnBy?: string[];
+  /** The acting agent has not been asked since the turn was handed on to it. */
+  enters?: true;
+  /** One of its events, or of those of its children, has asked a loop to stop. */
+  escalated?: true;
+  /** What the agents of the latest plan came to. */
+  ran?: RanAgent[];
+  /** A plan that was begun: how many of its agents, and rounds, have run. */
+  planned?: PlanProgress;
+}
+
+/** How far a plan has got whose agents run one after another. */
+export interface PlanProgress {
+  plan: AgentPlan;
+  /** From 0. */
+  index: number;
+  /** Of a loop, from 1. */
+  iteration: number;
+  ran: RanAgent[];
 }
 
 /** What a chain of runs carries from run to run. */
@@ -103,6 +128,51 @@ export function initialChain(start: AgentTurnStart, info: WorkflowInfo): ChainSt
     priority: start.priority,
   });
   return chain;
+}
+
+/** That of a child, whose only invocation is its parent's, or that of its own session. */
+export function childChain({
+  child,
+  priority,
+  runConfig,
+  traceparent,
+}: AgentTurnStart & { child: ChildStart }): ChainState {
+  const { agent, branch, call, fence, invocationId, path, rootWorkflowId, runKey, seq, session } = child;
+  const startedAt = fence.startedAt;
+  const state: InvocationState = {
+    messageId: runKey,
+    invocationId: call === undefined ? invocationId : runKey,
+    runKey,
+    chainStartedAt: startedAt,
+    number: fence.invocation,
+    session: call === undefined ? session : undefined,
+    agent: agent.name,
+    model: undefined,
+    step: 0,
+    asked: 0,
+    seq,
+    from: 0,
+    usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+    beganAt: Date.now(),
+    acting: {
+      path,
+      rootWorkflowId,
+      ...(agent.root === undefined ? {} : { root: agent.root }),
+      ...(agent.within === undefined ? {} : { within: agent.within }),
+      ...(branch === undefined ? {} : { branch }),
+    },
+    ...(runConfig === undefined ? {} : { runConfig }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(priority === undefined ? {} : { priority }),
+  };
+  return {
+    v: PROTOCOL_VERSION,
+    startedAt,
+    invocations: fence.invocation,
+    current: state,
+    others: [],
+    mailbox: { queue: [], ended: {}, notes: [], places: 0 },
+  };
 }
 
 export function restoredChain(carried: ChainState | CarriedTurn): ChainState {

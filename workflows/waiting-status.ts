@@ -3,6 +3,7 @@ import { CancellationScope, condition, upsertSearchAttributes } from '@temporali
 import type { GateKind } from '../src/protocol/gate.ts';
 import type { WaitingJob } from '../src/protocol/job.ts';
 import type { RunningCall, TurnState } from '../src/protocol/turn.ts';
+import { type Children, isWaiting } from './children.ts';
 import type { PendingRequest } from './request-book.ts';
 
 const STATUS = defineSearchAttributeKey('HoldfastStatus', 'KEYWORD');
@@ -18,10 +19,15 @@ export function stateOfWork(
   running: readonly RunningCall[],
   pending: readonly Pick<PendingRequest, 'gate'>[],
   jobs: readonly WaitingJob[],
+  children: Pick<Children, 'running' | 'waitsFor'>,
 ): TurnState {
-  if (running.length > 0) return 'running';
-  const wait = WAITS.find(([kind]) => pending.some(({ gate }) => gate.kind === kind));
-  return wait?.[1] ?? (jobs.length > 0 ? 'waiting_job' : 'running');
+  const states = children.running.map(({ status }) => status);
+  if (running.some(({ callKey }) => !children.waitsFor(callKey))) return 'running';
+  if (states.some((state) => !isWaiting(state))) return 'running';
+  const wait = WAITS.find(
+    ([kind, state]) => pending.some(({ gate }) => gate.kind === kind) || states.includes(state),
+  );
+  return wait?.[1] ?? (jobs.length > 0 || states.includes('waiting_job') ? 'waiting_job' : 'running');
 }
 
 /** Who keeps from run to run how the run is labelled. */

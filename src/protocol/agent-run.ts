@@ -90,6 +90,8 @@ export interface AgentToolPlan extends PlannedAgent {
 
 /** Beside the start arguments of a child's `agentTurn`, which are those of its root. */
 export interface ChildStart {
+  /** Of an agent that a workflow agent runs: the run that has planned it. */
+  plannedBy?: string;
   /** All workflow ids of the tree begin with it. */
   rootWorkflowId: string;
   runKey: string;

@@ -1,0 +1,121 @@
+import {
+  ActivityFailure,
+  CancellationScope,
+  isCancellation,
+  scheduleActivity,
+  sleep,
+} from '@temporalio/workflow';
+import type { AgentErrand, AgentToolPlan, ChildStart } from '../src/protocol/agent-run.ts';
+import { runKeyOfCall } from '../src/protocol/identity.ts';
+import type { PlannedCall, ToolCallInput, ToolCallResult, ToolSchedule } from '../src/protocol/step.ts';
+import { ranAgentOptions } from './activity-options.ts';
+import { inputOf } from './call-input.ts';
+import { unsettledText } from './call-text.ts';
+import { type RanCall, ranOf } from './ran-call.ts';
+import type { CallSurroundings } from './run-call.ts';
+import { type EndedChild, runChild } from './run-child.ts';
+import { turnPriority } from './turn-priority.ts';
+
+/** Runs the agent of a call as a child, as often as it may be, then settles the call by what that has come to. */
+export async function callAgent(
+  call: PlannedCall,
+  schedule: ToolSchedule,
+  runs: AgentToolPlan,
+  surroundings: CallSurroundings,
+): Promise<RanCall> {
+  const { context, turn } = surroundings;
+  const { callKey, tool, summary } = call;
+  const errand = await inTime(runs, () => attempts(call, runs, surroundings));
+  const input: ToolCallInput = {
+    ...inputOf(call, context),
+    ...(schedule.exclusive ? { exclusive: true } : {}),
+    ran: errand,
+  };
+  const priority = turnPriority(turn, turn.priority);
+  const told = [...(summary ? [summary] : []), errand.status].join(' · ');
+  const options = ranAgentOptions({ callKey, tool, summary: told }, schedule, priority);
+  try {
+    return ranOf(await scheduleActivity<ToolCallResult>(tool, [input], options));
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return { error: unsettledText(error, call) };
+  }
+}
+
+interface Attempts {
+  /** Of the one that runs, or ran last. */
+  runKey: string;
+  ended: Promise<EndedChild>;
+}
+
+/** The runs of the agent, one after another until one has an answer. */
+function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurroundings): Attempts {
+  const { runKey: parentRunKey } = surroundings.context;
+  const most = runs.attempts ?? 1;
+  const all: Attempts = { runKey: runKeyOfCall(parentRunKey, call.callKey), ended: run(1) };
+  return all;
+
+  async function run(attempt: number): Promise<EndedChild> {
+    const runKey = runKeyOfCall(parentRunKey, call.callKey, attempt);
+    if (attempt > 1) all.runKey = runKey;
+    const ended = await runChild(surroundings.parent, {
+      start: startOf(call, runs, runKey, surroundings),
+      callKey: call.callKey,
+      ...(runs.taskQueue === undefined ? {} : { taskQueue: runs.taskQueue }),
+    });
+    return ended.status === 'completed' || attempt === most ? ended : await run(attempt + 1);
+  }
+}
+
+/** What they come to within the time that the call has. */
+async function inTime({ timeout, name }: AgentToolPlan, begin: () => Attempts): Promise<AgentErrand> {
+  let begun: Attempts | undefined;
+  const scope = new CancellationScope({ cancellable: true });
+  const timer = new CancellationScope({ cancellable: true });
+  let isLate = false;
+  if (timeout !== undefined) {
+    void timer
+      .run(() => sleep(timeout, { summary: `time of ${name}` }))
+      .then(
+        () => {
+          isLate = true;
+          scope.cancel();
+        },
+        (error) => {
+          if (!isCancellation(error)) throw error;
+        },
+      );
+  }
+  try {
+    const { status, error } = await scope.run(() => {
+      begun = begin();
+      return begun.ended;
+    });
+    return { runKey: begun?.runKey ?? '', status, ...(error === undefined ? {} : { error }) };
+  } catch (error) {
+    if (!isLate || CancellationScope.current().consideredCancelled || !isCancellation(error)) throw error;
+    return { runKey: begun?.runKey ?? '', status: 'timed out' };
+  } finally {
+    timer.cancel();
+  }
+}
+
+function startOf(
+  { callKey, callId, tool, args }: PlannedCall,
+  { name, root, within, branch }: AgentToolPlan,
+  runKey: string,
+  { context, rootWorkflowId, path, fence }: CallSurroundings,
+): ChildStart {
+  const { session, runKey: parentRunKey, invocationId } = context;
+  return {
+    rootWorkflowId,
+    runKey,
+    agent: { name, ...(root === undefined ? {} : { root }), ...(within === undefined ? {} : { within }) },
+    path: [...path, name],
+    ...(branch === undefined ? {} : { branch }),
+    invocationId,
+    fence,
+    seq: 0,
+    call: { session, runKey: parentRunKey, callKey, callId, tool, args },
+  };
+}

@@ -1,0 +1,233 @@
+import {
+  ApplicationFailure,
+  allHandlersFinished,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  continueAsNew,
+  defineSignal,
+  getExternalWorkflowHandle,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ChildStart, ChildState } from '../src/protocol/agent-run.ts';
+import { childWorkflowIdOf } from '../src/protocol/identity.ts';
+import { CHILD_STATE, SEND_MESSAGE } from '../src/protocol/names.ts';
+import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import type { agentTurn } from './agent-turn.ts';
+import { Children, isWaiting } from './children.ts';
+import { handleDecisions } from './decision-handlers.ts';
+import { currentStep, describeTurn } from './describe-turn.ts';
+import { CancelledInvocation, runInvocation } from './invocation.ts';
+import { handleJobs } from './job-handlers.ts';
+import { Jobs } from './jobs.ts';
+import { Orders } from './orders.ts';
+import { waitingRequest } from './request-book.ts';
+import { Requests } from './requests.ts';
+import { labelRun } from './search-attributes.ts';
+import { Steering } from './steering.ts';
+import { turnFailure } from './steps.ts';
+import { handleOrders, handleStatus, hearOrders } from './turn-handlers.ts';
+import {
+  type ChainState,
+  childChain,
+  endInvocation,
+  type InvocationState,
+  resultOfChain,
+} from './turn-state.ts';
+import { keepLabelled, stateOfWork } from './waiting-status.ts';
+
+type ChildTurnStart = AgentTurnStart & { child: ChildStart };
+
+const MOST_NOTES = 8;
+
+export function isChild(given: AgentTurnStart): given is ChildTurnStart {
+  return typeof given === 'object' && given !== null && given.child !== undefined;
+}
+
+/** The turn of an agent below another one: one invocation, which takes no messages. */
+export async function childTurn(start: ChildTurnStart, carried?: ChainState): Promise<TurnResult> {
+  const info = workflowInfo();
+  const { app, userId, sessionId, child } = start;
+  assertOwnId(child, info.workflowId);
+  const chain = carried ?? childChain(start);
+  const current = chain.current as InvocationState;
+  const running: RunningCall[] = [];
+  const notes: string[] = [];
+  const steering = new Steering();
+  const note = (text: string) => {
+    notes.push(text);
+    if (notes.length > MOST_NOTES) notes.shift();
+    describe();
+  };
+  const owner = { session: () => current.session, changed: () => describe(), note };
+  chain.requests ??= {};
+  const requests = new Requests(chain.requests, {
+    app,
+    userId,
+    sessionId,
+    workflowId: info.workflowId,
+    ...owner,
+  });
+  const jobs = new Jobs({ app, userId, ...owner });
+  const children = new Children(child.rootWorkflowId, () => describe());
+  let status: TurnStatus['status'] = 'running';
+  const work = () => stateOfWork(running, requests.pending, jobs.waiting, children);
+  const state = () => (status === 'running' ? work() : status);
+  const doing = () => ({
+    running,
+    pending: requests.pending,
+    jobs: jobs.waiting,
+    children: children.running,
+  });
+  const describe = () =>
+    setCurrentDetails(
+      describeTurn(
+        info.workflowId,
+        state(),
+        current,
+        { waiting: 0, state: { ...chain.mailbox, notes } },
+        doing(),
+      ),
+    );
+  const noted = (handle: () => unknown) => {
+    try {
+      handle();
+    } catch (error) {
+      note(error instanceof Error ? error.message : String(error));
+    }
+  };
+  handleStatus(() => ({
+    v: PROTOCOL_VERSION,
+    status: state(),
+    agent: current.agent,
+    step: currentStep(current, doing()),
+    invocationId: current.invocationId,
+    ...(current.beganAt === undefined ? {} : { since: current.beganAt }),
+    running,
+    waiting: requests.pending.map(waitingRequest),
+    jobs: jobs.waiting,
+    ...(children.running.length === 0 ? {} : { children: children.running }),
+    queued: 0,
+    usage: current.usage,
+  }));
+  const steered = {
+    steering,
+    orders: new Orders(chain),
+    current: () => chain.current?.invocationId,
+    noted,
+    told: (given: ChildState) => children.told(given),
+  };
+  handleOrders(steered);
+  hearOrders(steered);
+  setHandler(
+    defineSignal<[unknown]>(SEND_MESSAGE),
+    () =>
+      note(
+        `a message was sent to this agent; send it to the session, whose workflow is ${child.rootWorkflowId}`,
+      ),
+    { description: 'refused: messages go to the root of the tree' },
+  );
+  handleDecisions(requests);
+  handleJobs(jobs, noted);
+
+  const handled = () =>
+    CancellationScope.nonCancellable(async () => {
+      const isSettled = () => requests.settled && jobs.settled && allHandlersFinished();
+      while (!isSettled()) await condition(isSettled);
+    });
+  void keepLabelled(chain, () => (status === 'running' ? work() : 'running'));
+  void tellParent(child, state, () => waitingTool(requests, jobs, children));
+  jobs.begin(current.jobs);
+  const ended = await runInvocation(start, current, {
+    running,
+    steering,
+    requests,
+    jobs,
+    children,
+    changed: describe,
+    firstStep(told) {
+      labelRun(start, current, told, chain);
+      if (told.transcript !== undefined) current.transcript = told.transcript;
+    },
+    async betweenSteps() {
+      if (!workflowInfo().continueAsNewSuggested) return;
+      await handled();
+      if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('CANCELLED');
+      current.jobs = jobs.endedJobs;
+      await continueAsNew<typeof agentTurn>(start, chain);
+    },
+  });
+  await handled();
+  if ('inbox' in ended) throw new Error('a child gives way to no message');
+  if (ended instanceof CancelledInvocation) {
+    const { recorded, error } = ended;
+    if (recorded === undefined || recorded.status === 'interrupted') {
+      status = 'interrupted';
+      describe();
+      throw error;
+    }
+    endInvocation(chain, recorded);
+  } else {
+    endInvocation(chain, ended);
+  }
+  const result = resultOfChain(chain);
+  status = result.status;
+  describe();
+  if (result.status === 'failed') throw turnFailure(result);
+  return result;
+}
+
+function assertOwnId({ rootWorkflowId, runKey }: ChildStart, workflowId: string): void {
+  const expected = childWorkflowIdOf(rootWorkflowId, runKey);
+  if (workflowId === expected) return;
+  throw ApplicationFailure.nonRetryable(
+    `workflowId: a child of ${rootWorkflowId} is ${expected}`,
+    'InvalidStart',
+  );
+}
+
+/** Tells the workflow that waits for this one whenever it begins to wait for people or jobs, and when it goes on. */
+async function tellParent(
+  { runKey, path }: ChildStart,
+  state: () => TurnStatus['status'],
+  waits: () => Partial<Pick<ChildState, 'path' | 'tool'>>,
+): Promise<void> {
+  const { parent } = workflowInfo();
+  if (parent === undefined) return;
+  let told: TurnStatus['status'] = 'running';
+  await CancellationScope.nonCancellable(async () => {
+    for (;;) {
+      await condition(() => state() !== told && (isWaiting(state()) || state() === 'running'));
+      const status = state();
+      told = status;
+      const given: ChildState = {
+        runKey,
+        path,
+        status,
+        since: Date.now(),
+        ...(isWaiting(status) ? waits() : {}),
+      };
+      try {
+        await getExternalWorkflowHandle(parent.workflowId, parent.runId).signal(CHILD_STATE, given);
+      } catch {
+        // Whoever waited has ended, or has gone on in another run, which sees the child's end.
+      }
+    }
+  });
+}
+
+/** What a turn waits for first. */
+function waitingTool(
+  requests: Pick<Requests, 'pending'>,
+  jobs: Pick<Jobs, 'waiting'>,
+  children: Pick<Children, 'running'>,
+): { path?: readonly string[]; tool?: string } {
+  const tool = requests.pending[0]?.call.tool ?? jobs.waiting[0]?.tool;
+  if (tool !== undefined) return { tool };
+  const child = children.running.find(({ status }) => isWaiting(status));
+  if (child === undefined) return {};
+  return { path: child.path, ...(child.tool === undefined ? {} : { tool: child.tool }) };
+}

@@ -1,0 +1,86 @@
+import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import type { ChildState } from '../src/protocol/agent-run.ts';
+import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../src/protocol/message.ts';
+import { CANCEL_CALL, CHILD_STATE, INTERRUPT, STATUS_QUERY } from '../src/protocol/names.ts';
+import type { TurnStatus } from '../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { checkedInterrupt } from './message-arguments.ts';
+import type { Orders } from './orders.ts';
+import { reasonText, type Steering } from './steering.ts';
+
+const A_CANCEL = 'cancels one call, its model is told: { callKey, reason? }';
+const AN_INTERRUPT = 'ends the turn that runs, its open calls are answered: { reason? }';
+
+/** What is asked of a turn, and of each of its children. */
+export interface SteeredTurn {
+  steering: Steering;
+  orders: Orders;
+  /** The invocation that is under way. */
+  current(): string | undefined;
+  /** Carries out what nobody is told the failure of. */
+  noted(handle: () => unknown): void;
+  /** A child says what it does. */
+  told(state: ChildState): void;
+}
+
+/** How a turn is asked how it stands. */
+export function handleStatus(status: () => TurnStatus): void {
+  setHandler(defineQuery<TurnStatus>(STATUS_QUERY), status, {
+    description: 'how the turn stands: agent, step, running calls, messages that wait, spend',
+  });
+}
+
+/** The orders by which people end its work, as they are answered. */
+export function handleOrders(turn: SteeredTurn): void {
+  const { steering, orders } = turn;
+  setHandler(
+    defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL),
+    (given) => orders.once(given, () => cancelCall(turn, given)),
+    {
+      validator: (given) => void (orders.knows(given) || steering.callOf(given)),
+      description: `${A_CANCEL}; answers which call it is`,
+    },
+  );
+  setHandler(
+    defineUpdate<InterruptReceipt, [Interrupt | undefined]>(INTERRUPT),
+    (given = {}) => orders.once(given, () => interrupt(turn, given)),
+    {
+      validator: (given) => void checkedInterrupt(given ?? {}),
+      description: `${AN_INTERRUPT}; answers which one`,
+    },
+  );
+}
+
+/** The same as signals, and what children say. */
+export function hearOrders(turn: SteeredTurn): void {
+  const { orders, noted, told } = turn;
+  setHandler(
+    defineSignal<[CancelCall]>(CANCEL_CALL),
+    (given) => noted(() => orders.once(given, () => cancelCall(turn, given))),
+    { description: A_CANCEL },
+  );
+  setHandler(
+    defineSignal<[Interrupt | undefined]>(INTERRUPT),
+    (given) => noted(() => orders.once(given ?? {}, () => interrupt(turn, given ?? {}))),
+    { description: AN_INTERRUPT },
+  );
+  setHandler(defineSignal<[ChildState]>(CHILD_STATE), (given) => noted(() => told(given)), {
+    description: 'from the agents that run as children: one waits, or goes on',
+  });
+}
+
+function interrupt({ steering, current }: SteeredTurn, given: Interrupt): InterruptReceipt {
+  const { reason, invocationId } = checkedInterrupt(given);
+  const running = current();
+  if (running === undefined || (invocationId !== undefined && invocationId !== running)) {
+    return { v: PROTOCOL_VERSION };
+  }
+  steering.end({ status: 'interrupted', cutOff: `cancelled: interrupted${reasonText(reason)}` });
+  return { v: PROTOCOL_VERSION, invocationId: running };
+}
+
+function cancelCall({ steering }: SteeredTurn, given: CancelCall): CancelReceipt {
+  const callKey = steering.callOf(given);
+  steering.cancelCall(callKey, given.reason);
+  return { v: PROTOCOL_VERSION, callKey, status: 'cancelling' };
+}
