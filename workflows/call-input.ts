@@ -7,10 +7,12 @@ export interface CallContext
   extends ActingAgent,
     Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'> {
   invocationId: string;
+  /** How often the turn was handed on by now. */
+  handedOn?: number;
 }
 
 export function inputOf(call: PlannedCall, context: CallContext): ToolCallInput {
-  const { session, runKey, agent, traceparent, root, within, branch, path, rootWorkflowId } = context;
+  const { session, runKey, agent, traceparent, root, within, branch, path, rootWorkflowId, handedOn } = context;
   return {
     v: PROTOCOL_VERSION,
     session,
@@ -22,6 +24,7 @@ export function inputOf(call: PlannedCall, context: CallContext): ToolCallInput 
     ...(branch === undefined ? {} : { branch }),
     ...(path === undefined ? {} : { path }),
     ...(rootWorkflowId === undefined ? {} : { rootWorkflowId }),
+    ...(handedOn === undefined ? {} : { handedOn }),
     callKey: call.callKey,
     callId: call.callId,
     args: call.args,

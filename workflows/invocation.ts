@@ -133,6 +133,7 @@ async function runSteps(
         runKey,
         invocationId: state.invocationId,
         ...state.acting,
+        ...(state.handedOnBy === undefined ? {} : { handedOn: state.handedOnBy.length }),
         ...(state.traceparent === undefined ? {} : { traceparent: state.traceparent }),
       },
       turnOf(start, state),
