@@ -74,6 +74,7 @@ function parsed(text: string): unknown {
 
 const FIELDS: { [Type in StoreNotice['type']]: Readonly<Record<string, 'string' | 'number' | 'boolean'>> } = {
   appended: { seq: 'number' },
+  child: { child: 'string', runKey: 'string', callKey: 'string' },
   'call started': { runKey: 'string', callKey: 'string', tool: 'string', attempt: 'number' },
   'call settled': { runKey: 'string', callKey: 'string', tool: 'string', failed: 'boolean' },
   job: {

@@ -215,7 +215,7 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
       step.usage.cost,
       outcomeHead(step.outcome),
       step.ending?.status,
-      step.outcome.kind === 'calls' ? null : endingHead(step.ending ?? step.outcome.outcome),
+      hasNext(step.outcome) ? null : endingHead(step.ending ?? step.outcome.outcome),
       ...(more ?? []),
     ],
   );
@@ -235,9 +235,16 @@ function moreOf({ scratch, rows, requests = [] }: CommitStep): (string | null)[]
   ];
 }
 
+type NextOutcome = Extract<StepOutcome, { kind: 'calls' | 'agents' }>;
+
+/** Whether the run has another step behind it. */
+function hasNext(outcome: StepOutcome): outcome is NextOutcome {
+  return outcome.kind === 'calls' || outcome.kind === 'agents';
+}
+
 /** Without what is known only when it is recorded, and without its closing brace: the statement puts both behind it. */
 function outcomeHead(given: StepOutcome): string {
-  if (given.kind === 'calls') {
+  if (hasNext(given)) {
     const { usage: _usage, ...rest } = given;
     return jsonText(rest).slice(0, -1);
   }
@@ -252,11 +259,11 @@ export function endingHead(ending: InvocationOutcome): string {
 }
 
 function withUsage({ outcome, ending }: CommitStep, usage: TurnUsage): StepOutcome {
-  if (outcome.kind === 'calls') return { ...outcome, usage };
+  if (hasNext(outcome)) return { ...outcome, usage };
   return { ...outcome, outcome: { ...(ending ?? outcome.outcome), usage } };
 }
 
 function placed(outcome: StepOutcome, place: { session: string; seq: number; from: number }): StepOutcome {
   const { session, seq, from } = place;
-  return outcome.kind === 'calls' ? { ...outcome, session, seq } : { ...outcome, session, seq, from };
+  return hasNext(outcome) ? { ...outcome, session, seq } : { ...outcome, session, seq, from };
 }
