@@ -7,7 +7,7 @@ import { stepKeyOf } from '../src/protocol/identity.ts';
 import { isRecord, kindOf } from '../src/schema/kind-of.ts';
 import type { DraftEvent, NewEvent } from '../src/store/store.ts';
 import { endOfAgents, failureOf, plannedAgent } from './agents-plan.ts';
-import { ScriptedRun } from './scripted-run.ts';
+import { CustomAgentDiverged, type ScriptedNext, ScriptedRun } from './scripted-run.ts';
 import { eventOfCallback } from './step-beginning.ts';
 import { failedUserCode } from './step-failures.ts';
 import type { StepParts } from './step-parts.ts';
@@ -79,8 +79,8 @@ async function recordedNext(step: StepParts): Promise<RecordedNext> {
 async function rememberedBy({ asked, begins, dependencies, opened }: StepParts): Promise<unknown> {
   if (begins.enters) return undefined;
   const callKey = stepKeyOf(asked.runKey, asked.step - 1);
-  const before = await dependencies.store.findCall({ session: opened.session, callKey });
-  return (before?.once[NEXT] as RecordedNext | undefined)?.state;
+  const once = await dependencies.store.readOnce({ session: opened.session, callKey });
+  return (once[NEXT] as RecordedNext | undefined)?.state;
 }
 
 async function askedNext(step: StepParts, agent: CustomAgent, state: unknown): Promise<RecordedNext> {
@@ -141,13 +141,22 @@ function wrong({ name }: CustomAgent, problem: string): CallbackFailed {
 async function scriptedNext(step: StepParts, remembered: unknown): Promise<RecordedNext> {
   const { begins, code, context, input, opened } = step;
   const run = new ScriptedRun(step, remembered, begins.enters ? [] : (input.ran ?? []).map(withFailure));
-  const next = await code.callback('runAsyncImpl', () => run.next());
+  const next = await scripted(code, run);
   const own = context.invocation;
   const events = await code.callback('runAsyncImpl', async () =>
     next.events.map((each) => draftOf(each, own)),
   );
   if (next.run === undefined) return { events, run: [] };
   return { events, run: [next.run], state: run.remembered(opened.seq, next) };
+}
+
+/** @throws CustomAgentDiverged, CallbackFailed */
+async function scripted(code: StepParts['code'], run: ScriptedRun): Promise<ScriptedNext> {
+  try {
+    return await code.callback('runAsyncImpl', () => run.next());
+  } catch (error) {
+    throw error instanceof CallbackFailed && error.cause instanceof CustomAgentDiverged ? error.cause : error;
+  }
 }
 
 function withFailure(ran: NonNullable<StepParts['input']['ran']>[number]) {

@@ -19,6 +19,7 @@ import {
   findSession,
   newestFence,
   readEvents,
+  readOnce,
   readReference,
 } from './reads.ts';
 import type {
@@ -256,6 +257,10 @@ export class PostgresStore extends PostgresJobs implements Store {
 
   readEvents(read: ReadEvents): Promise<StoredEvent[]> {
     return readEvents(this.#database, read);
+  }
+
+  readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>> {
+    return readOnce(this.#database, call);
   }
 
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined> {

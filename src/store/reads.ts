@@ -114,6 +114,22 @@ cross join lateral (
 ) c
 where s.name_key = $1 order by c.seq`;
 
+/** Of a call, or of a model step. */
+export async function readOnce(
+  database: Database,
+  { session, callKey }: { session: string; callKey: string },
+): Promise<Record<string, unknown>> {
+  const [row] = await database.read(
+    database.db
+      .selectFrom('holdfast.ledger')
+      .select('once')
+      .where('session_id', '=', session)
+      .where('key', '=', storableText(callKey))
+      .compile(),
+  );
+  return row?.once ?? {};
+}
+
 export async function findCall(
   database: Database,
   { session, callKey }: { session: string; callKey: string },

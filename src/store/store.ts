@@ -289,6 +289,8 @@ export interface Store extends SessionStore, ApprovalStore, JobStore, LimitStore
   readEvents(read: ReadEvents): Promise<StoredEvent[]>;
   /** Changes nothing. Undefined for a call that was not begun, and whose arguments the ledger doesn't keep. */
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined>;
+  /** What `recordOnce` has of a call, or of a step. */
+  readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>>;
   /**
    * A call's arguments as a person has changed them, or was shown them last; else as they were planned, which before-callbacks have
    * had by then where its tool has a gate. Undefined where none is planned.
