@@ -8,6 +8,7 @@ import { openStep } from './open-step.ts';
 import { givenEnding, heardEnding, hearingAgent } from './settle-ending.ts';
 import { settleUnsettled } from './settle-unsettled.ts';
 import { reportEnd } from './telemetry/end-report.ts';
+import { tellUnwantedJobs } from './tell-unwanted-jobs.ts';
 
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
 export function settleStep(
@@ -28,6 +29,7 @@ export function settleStep(
     if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
     const told = await hasEnded(dependencies, input);
     const { store } = dependencies;
+    if (place.session === input.session) await tellUnwantedJobs(dependencies, input, current);
     const step = { ...position, ...place, unsettled: await settleUnsettled(dependencies, input) };
     const agent = told ? undefined : hearingAgent(dependencies, input);
     let ending = givenEnding(input);
