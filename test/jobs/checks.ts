@@ -56,8 +56,11 @@ export function checkJob(
     );
   }
   const said = seen.map(({ response }) => response);
+  // A message that comes behind the last look is one that the model is yet to be shown.
+  const shown = finals({ ...job, responses: job.responses.slice(0, job.beforeClosing) }).at(-1)?.response;
+  const changes = givesWay || row.endedBy === 'message';
   found.expect(
-    said.length === 1 && isSame(said[0], counts),
+    said.length === 1 && isSame(said[0], changes ? shown : counts),
     'the model is told the outcome, once',
     () => `${name}: ${inJson(said)} for ${inJson(outcome)}`,
   );
