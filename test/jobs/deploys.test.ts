@@ -79,11 +79,10 @@ test('an outcome counts where no release has the tool any more [job.park] [upgra
   const { jobId } = await jobOf(site, names, 'parked');
   await site.undeploy();
   await site.client.jobs.complete(jobId, { result: { parts: 3 } });
-  await quickenRetries(site.temporal, turn.workflowId, 'ship');
   await site.deploy(release());
   await expect
     .poll(async () => {
-      // The activity behind the wait is tried as often as a call whose tool nobody has.
+      // The activity behind the wait is tried as often as a call whose tool nobody has; before it is scheduled there is none.
       await quickenRetries(site.temporal, turn.workflowId, 'ship').catch(() => undefined);
       return (await site.temporal.workflow.getHandle(turn.workflowId).describe()).status.name;
     })
