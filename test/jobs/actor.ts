@@ -143,14 +143,18 @@ export class JobActor {
     for (;;) {
       const turns = await Promise.all(this.#played.turns.map((turn) => this.#hasEnded(turn)));
       const rows = await this.#rows();
-      const isTold = rows.every(
-        ({ status, mode, endedBy, deliveredSeq }) =>
-          status !== 'running' && (mode !== 'detached' || endedBy === 'turn' || deliveredSeq !== undefined),
-      );
-      if (turns.every(Boolean) && isTold && !(await this.#isRunning())) return;
+      const told = await Promise.all(rows.map((row) => this.#isTold(row)));
+      if (turns.every(Boolean) && told.every(Boolean) && !(await this.#isRunning())) return;
       await this.#act(rows);
       await setTimeout(this.#random.between(...PAUSE), undefined, { signal: this.#signal });
     }
+  }
+
+  /** Its session is, of what it came to. */
+  async #isTold(row: JobRow): Promise<boolean> {
+    if (row.status === 'running') return false;
+    if (row.mode !== 'detached' || row.endedBy === 'turn') return true;
+    return (await this.#stage.store.jobDelivery(row)) === 'told';
   }
 
   async #act(rows: readonly JobRow[]): Promise<void> {
