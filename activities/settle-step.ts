@@ -29,7 +29,6 @@ export function settleStep(
     if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
     const told = await hasEnded(dependencies, input);
     const { store } = dependencies;
-    if (place.session === input.session) await tellUnwantedJobs(dependencies, input, current);
     const step = { ...position, ...place, unsettled: await settleUnsettled(dependencies, input) };
     const agent = told ? undefined : hearingAgent(dependencies, input);
     let ending = givenEnding(input);
@@ -39,8 +38,14 @@ export function settleStep(
       step.unsettled = [];
       ending = await heardEnding({ dependencies, input, ending: input.ending, ...place, agent, current });
     }
-    const settled = await store.settleStep({ ...step, ...(ending === undefined ? {} : { ending }) });
+    const { cutOff = [], ...settled } = await store.settleStep({
+      ...step,
+      ...(ending === undefined ? {} : { ending }),
+    });
     if (!told) reportEnd(dependencies.telemetry, input, settled.outcome);
+    if (place.session === input.session) {
+      await tellUnwantedJobs(dependencies, { ...input, calls: [...input.unsettled, ...cutOff] }, current);
+    }
     return { v: PROTOCOL_VERSION, ...settled };
   };
   return (input) => {

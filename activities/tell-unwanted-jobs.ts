@@ -9,16 +9,18 @@ import { argumentsIn } from './settle-unsettled.ts';
 import { tellCancelled } from './tell-cancelled.ts';
 import { describeFailure, storeErrorIn } from './tool-failure.ts';
 
+type Call = Pick<UnsettledCall, 'callKey' | 'callId'>;
+
 /**
- * Calls whose last attempt was lost behind the end of their job: whoever does it is told that its outcome is not wanted, unless
- * that attempt has done so.
+ * Calls whose jobs have ended with their turn, or whose last attempt was lost behind the end of their job: whoever does it is told
+ * that its outcome is not wanted, unless that attempt has done so.
  */
 export async function tellUnwantedJobs(
   dependencies: ActivityDependencies,
-  input: SettleStepInput,
+  { calls, ...input }: Pick<SettleStepInput, 'session' | 'runKey' | 'agent'> & { calls: readonly Call[] },
   current: Attempt,
 ): Promise<void> {
-  for (const call of input.unsettled) {
+  for (const call of calls) {
     // Code that the model wrote has no job.
     if (call.callId !== '') await tell(dependencies, input, call, current);
   }
@@ -26,8 +28,8 @@ export async function tellUnwantedJobs(
 
 async function tell(
   dependencies: ActivityDependencies,
-  { session, runKey, agent }: SettleStepInput,
-  { callKey, callId }: UnsettledCall,
+  { session, runKey, agent }: Pick<SettleStepInput, 'session' | 'runKey' | 'agent'>,
+  { callKey, callId }: Call,
   current: Attempt,
 ): Promise<void> {
   if (session === undefined) return;

@@ -184,6 +184,8 @@ export interface SettledStep {
   from: number;
   /** The invocation's recorded outcome, which may be an earlier one. */
   outcome?: InvocationOutcome;
+  /** Calls of the step whose jobs have ended by it, or did when it was settled before. */
+  cutOff?: Pick<UnsettledCall, 'callKey' | 'callId'>[];
 }
 
 /** What became of an invocation. */

@@ -1,3 +1,4 @@
+import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callKeyOf, invocationIdOf } from '../../src/protocol/identity.ts';
 import { JOB_APP } from '../setup/job-apps.ts';
@@ -10,6 +11,7 @@ import { OrderedJob } from './ordered-job.ts';
 
 const names = (sessionId: string) => ({ app: JOB_APP, userId: 'ada', sessionId });
 const MESSAGE = 'm1';
+const CANCEL_REQUESTED = temporal.api.enums.v1.EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED;
 
 /** Of the first call of a session's first turn. */
 function callKey(sessionId: string): string {
@@ -54,3 +56,24 @@ test.each(SESSIONS)(
   },
   120_000,
 );
+
+test('a turn that is cancelled while the worker of its call dies: who does the job is told [job.cancel]', async () => {
+  await stage.worker.start();
+  const job = await OrderedJob.begin(stage, 'order', { holds: true });
+  await job.ran();
+  const handle = stage.temporal.workflow.getHandle(job.workflowId);
+  await handle.cancel();
+  await expect
+    .poll(async () => (await handle.fetchHistory()).events?.map(({ eventType }) => eventType), {
+      timeout: 30_000,
+      interval: 20,
+    })
+    .toContain(CANCEL_REQUESTED);
+  // It hears of the cancellation by a heartbeat only.
+  await stage.worker.kill();
+  await untilAtRest(stage, job.names);
+  await stage.worker.stop();
+  const [evidence] = await gatherJobs(stage, job.names);
+  expect(evidence?.row).toMatchObject({ mode: 'started', status: 'cancelled' });
+  expect(evidence?.notes.filter(({ what }) => what === 'told')).toHaveLength(1);
+}, 120_000);

@@ -150,7 +150,8 @@ begin
   end if;
 end $$;
 
--- As settle_step_2; jobs of what it settles end, and those that have ended before are what their calls come to.
+-- As settle_step_2; jobs of what it settles end, and those that have ended before are what their calls come to. \`cutOff\`: the
+-- calls of the step whose jobs have ended by it, or did when this was done before.
 create function holdfast.settle_step_3(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
   agent text, keys text[], steps int[], indexes int[], call_ids text[], tools text[], call_responses json,
@@ -163,6 +164,7 @@ declare
   answer json;
   settled text[];
   outcome record;
+  of_step text[] := (select t.call_keys from holdfast.ledger t where t.session_id = session and t.key = run || '.' || at_step);
   of_calls json[] := array(select c.value from json_array_elements(call_responses) c);
 begin
   if keys <> '{}' then
@@ -184,7 +186,10 @@ begin
     perform holdfast.cut_off_jobs_1(session, settled);
   end if;
   return json_build_object('answer', answer,
-    'news', holdfast.job_news_1(session, holdfast.cut_off_now_1()));
+    'news', holdfast.job_news_1(session, holdfast.cut_off_now_1()),
+    'cutOff', (
+      select json_agg(json_build_array(j.call_key, j.call_id) order by j.job_id)
+      from holdfast.jobs_of_calls_1(session, of_step) j where j.ended_by = 'turn'));
 end $$;
 
 -- As prepare_retry_2; jobs of the calls that are made anew end, and no session is told of them. \`jobs\`: of those that a
