@@ -8,7 +8,7 @@ export interface Allowed {
   answers: number;
   /** By messages, as the outcome. */
   said?: readonly unknown[];
-  /** Its call was cut off: where no worker was up, nobody has told whoever does it. */
+  /** Its turn was terminated: nobody has told whoever does it. */
   unheard?: boolean;
 }
 
@@ -81,7 +81,7 @@ export function checkJob(
 /** Whoever does a job is told that nobody wants its outcome. */
 function checkHook(
   name: string,
-  { row: { tool, status, endedBy }, notes }: JobEvidence,
+  { row: { tool, status }, notes }: JobEvidence,
   { unheard = false }: Allowed,
   found: Findings,
 ): void {
@@ -92,7 +92,7 @@ function checkHook(
   if (!isUnwanted && tool !== 'build' && tool !== 'build_soon') {
     found.expect(!heard, 'only who is not wanted any more is told so', () => name);
   }
-  if (isUnwanted && endedBy !== 'turn' && !unheard) {
+  if (isUnwanted && !unheard) {
     found.expect(heard, 'who is not wanted any more is told so', () => name);
   }
 }
