@@ -184,7 +184,7 @@ export interface SettledStep {
   from: number;
   /** The invocation's recorded outcome, which may be an earlier one. */
   outcome?: InvocationOutcome;
-  /** Calls of the step whose jobs have ended by it, or did when it was settled before. */
+  /** Calls of the step that were cut off, now or before, and whose jobs have no outcome of their own. */
   cutOff?: Pick<UnsettledCall, 'callKey' | 'callId'>[];
 }
 

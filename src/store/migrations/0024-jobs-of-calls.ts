@@ -151,7 +151,7 @@ begin
 end $$;
 
 -- As settle_step_2; jobs of what it settles end, and those that have ended before are what their calls come to. \`cutOff\`: the
--- calls of the step whose jobs have ended by it, or did when this was done before.
+-- calls of the step that an end of the turn has cut off, now or before, and whose jobs have no outcome of their own.
 create function holdfast.settle_step_3(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
   agent text, keys text[], steps int[], indexes int[], call_ids text[], tools text[], call_responses json,
@@ -189,7 +189,9 @@ begin
     'news', holdfast.job_news_1(session, holdfast.cut_off_now_1()),
     'cutOff', (
       select json_agg(json_build_array(j.call_key, j.call_id) order by j.job_id)
-      from holdfast.jobs_of_calls_1(session, of_step) j where j.ended_by = 'turn'));
+      from holdfast.jobs_of_calls_1(session, of_step) j
+      where j.status in ('cancelled', 'timed_out') and (
+        select t.cut_off from holdfast.ledger t where t.session_id = session and t.key = j.call_key)));
 end $$;
 
 -- As prepare_retry_2; jobs of the calls that are made anew end, and no session is told of them. \`jobs\`: of those that a
