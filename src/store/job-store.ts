@@ -54,8 +54,9 @@ export interface JobRow extends Omit<NewJob, 'address' | 'deadline'>, SessionNam
   /** When it last gave a sign of life: progress, an update. */
   heardAt?: number;
   progress?: JobProgress;
-  /** What its tool returned first, or the newest update. */
+  /** What its tool returned first, or the newest update. Over 4 KiB of JSON only of a job that is looked for by its id. */
   intermediate?: Record<string, unknown>;
+  /** As `intermediate`: a large one isn't in lists. */
   outcome?: JobOutcome;
   endedAt?: number;
   endedBy?: JobEnder;

@@ -16,7 +16,8 @@ beforeAll(async () => {
     script: ({ contents = [] }) => {
       const parts = contents.at(-1)?.parts ?? [];
       const told = parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []);
-      if (told.length > 0) return text(`told of ${told.map((response) => Object.keys(response)).join()}`);
+      if (told.length > 0)
+        return text(`told of ${told.map((response) => Object.keys(response as object)).join()}`);
       return calls((parts.at(-1)?.text ?? '').split(' ').map((id) => ({ id, name: 'order', args: {} })));
     },
   });
