@@ -8,6 +8,7 @@ import { openStep } from './open-step.ts';
 import { givenEnding, heardEnding, hearingAgent } from './settle-ending.ts';
 import { settleUnsettled } from './settle-unsettled.ts';
 import { reportEnd } from './telemetry/end-report.ts';
+import { tellUnwantedJobs } from './tell-unwanted-jobs.ts';
 
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
 export function settleStep(
@@ -37,8 +38,14 @@ export function settleStep(
       step.unsettled = [];
       ending = await heardEnding({ dependencies, input, ending: input.ending, ...place, agent, current });
     }
-    const settled = await store.settleStep({ ...step, ...(ending === undefined ? {} : { ending }) });
+    const { cutOff = [], ...settled } = await store.settleStep({
+      ...step,
+      ...(ending === undefined ? {} : { ending }),
+    });
     if (!told) reportEnd(dependencies.telemetry, input, settled.outcome);
+    if (place.session === input.session) {
+      await tellUnwantedJobs(dependencies, { ...input, calls: [...input.unsettled, ...cutOff] }, current);
+    }
     return { v: PROTOCOL_VERSION, ...settled };
   };
   return (input) => {

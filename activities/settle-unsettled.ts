@@ -127,7 +127,7 @@ function callInit(
 }
 
 /** The model's, where the store knows nothing of the call. */
-function argumentsIn(events: readonly Event[], callId: string): Record<string, unknown> {
+export function argumentsIn(events: readonly Event[], callId: string): Record<string, unknown> {
   for (const { content } of events.toReversed()) {
     const called = content?.parts?.find(({ functionCall }) => functionCall?.id === callId);
     if (called?.functionCall !== undefined) return called.functionCall.args ?? {};

@@ -18,7 +18,7 @@ export function toolsDocument(page: string): string {
   const begin = page.indexOf(BEGIN);
   const end = page.indexOf(END);
   if (begin < 0 || end < begin) throw new Error(`${DOCUMENT} lacks the marks of its table of features`);
-  return page.slice(0, begin + BEGIN.length) + `\n\n${features()}\n\n` + page.slice(end);
+  return `${page.slice(0, begin + BEGIN.length)}\n\n${features()}\n\n${page.slice(end)}`;
 }
 
 function features(): string {

@@ -105,8 +105,10 @@ export function checkJobList({ app, userId, sessionId, status, limit, after }: L
     throw new InvalidTurn(`${method}: limit: expected a whole number from 1 to ${MOST_LISTED}`);
   }
   if (after === undefined) return;
-  if (!Number.isFinite(after.since)) {
-    throw new InvalidTurn(`${method}: after.since: expected milliseconds since the epoch`);
+  if (!Number.isSafeInteger(after.since)) {
+    throw new InvalidTurn(
+      `${method}: after.since: expected whole milliseconds since the epoch, as jobs.list gives them`,
+    );
   }
   checkText({ 'after.jobId': after.jobId }, method);
 }

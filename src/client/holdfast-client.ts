@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Content } from '../events/content.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames, StoredEvent } from '../store/store.ts';
@@ -15,7 +14,7 @@ import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { type OutgoingMessage, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
 import { isRepliesOnly, isResponsesOnly } from './reply-parts.ts';
 import { sendReplies } from './send-replies.ts';
-import { type RespondedTurn, recordLargeResponses, sendResponses } from './send-responses.ts';
+import { hasState, type RespondedTurn, recordLargeResponses, sendResponses } from './send-responses.ts';
 import {
   type AnswerOptions,
   type CallToCancel,
@@ -80,7 +79,7 @@ export class HoldfastClient implements HoldfastApi {
     const names = turnNamesOf(message, message.messageId ?? randomUUID(), 'sendMessage');
     const turn = await outgoingTurn(this.#context, names, message);
     if (isRepliesOnly(turn.message?.message)) return await answeredTurn(this.#context, turn);
-    const responded = await respondedTurn(this.#context, turn, message.message);
+    const responded = await respondedTurn(this.#context, turn, message);
     if (responded !== undefined) return responded;
     return turnHandle(this.#context, { ...turn, ...(await deliverUploaded(this.#context, turn)) });
   }
@@ -184,13 +183,13 @@ export class HoldfastClient implements HoldfastApi {
 async function respondedTurn(
   context: ClientContext,
   outgoing: OutgoingTurn,
-  given: string | Content,
+  { message: given, stateDelta }: Pick<OutgoingMessage, 'message' | 'stateDelta'>,
 ): Promise<TurnHandle | undefined> {
   const { message, stored } = outgoing.message ?? {};
   let responded: RespondedTurn | undefined;
   if (isResponsesOnly(message)) responded = await sendResponses(context, outgoing);
   else if (stored !== undefined && typeof given !== 'string')
-    responded = await recordLargeResponses(context, outgoing, given);
+    responded = await recordLargeResponses(context, outgoing, given, hasState(stateDelta));
   if (responded === undefined) return undefined;
   const { turn, receipt } = responded;
   const handle = turnHandle(context, turn);

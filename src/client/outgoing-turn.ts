@@ -41,7 +41,7 @@ export interface OutgoingMessage extends SessionNames {
   policy?: MessagePolicy;
   /** Defaults to the session's last acting agent, then to the worker's root agent. */
   agent?: string;
-  /** State that the message's event carries. */
+  /** State that the message's event carries: none beside what only answers a turn that waits, which is no event. */
   stateDelta?: Record<string, unknown>;
   /** Fields that Holdfast doesn't know are left out. */
   runConfig?: TurnRunConfig;

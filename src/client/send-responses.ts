@@ -1,4 +1,5 @@
 import type { Content, FunctionResponse } from '../events/content.ts';
+import { OWN_CALL_ID_PREFIX } from '../protocol/identity.ts';
 import type { JobReceipt } from '../protocol/job.ts';
 import type { MessageReceipt, SendMessage } from '../protocol/message.ts';
 import { SEND_MESSAGE } from '../protocol/names.ts';
@@ -37,6 +38,7 @@ export async function sendResponses(
 ): Promise<RespondedTurn | undefined> {
   const { names, message } = outgoing;
   if (message === undefined) return undefined;
+  if (hasState(message.stateDelta)) await refuseState(context, outgoing);
   const deadline = Date.now() + ANSWER_TIMEOUT;
   for (let tried = 0; tried < MOST_TRIES; tried++) {
     const run = await openRun(context.temporal, names.workflowId);
@@ -100,11 +102,14 @@ export async function recordLargeResponses(
   context: ClientContext,
   { names, uploaded }: OutgoingTurn,
   content: Content,
+  carriesState: boolean,
 ): Promise<RespondedTurn | undefined> {
   const { store } = context;
   const waiting = await waitingJobs(store, names, content);
   const [first] = waiting;
   if (store === undefined || first === undefined) return undefined;
+  // Of a run that was terminated nobody goes on: the turn that begins with the message tells what it says.
+  if ((await openRun(context.temporal, names.workflowId)) === undefined) return undefined;
   // Nobody is to find it there, and begin a turn with it.
   if (uploaded) await store.forgetUpload(names.session, names.messageId);
   if (!isResponsesOnly(content) || waiting.length < (content.parts ?? []).length) {
@@ -112,6 +117,7 @@ export async function recordLargeResponses(
       'sendMessage: message: what calls wait for goes in a message of its own, or all of it in at most 64 KiB of JSON',
     );
   }
+  if (carriesState) throw stateRefused();
   const jobs: JobReceipt[] = [];
   for (const { job, said } of waiting) jobs.push(await record(context, store, job, said));
   const { invocationId } = first.job;
@@ -151,6 +157,26 @@ interface WaitingCall {
   said: FunctionResponse;
 }
 
+/**
+ * What is said to a call that waits is no event of its own, which could carry state.
+ *
+ * @throws InvalidTurn
+ */
+async function refuseState({ store, temporal }: ClientContext, { names, message }: OutgoingTurn) {
+  const waiting = await waitingJobs(store, names, contentOf(message));
+  if (waiting.length > 0 && (await openRun(temporal, names.workflowId)) !== undefined) throw stateRefused();
+}
+
+export function hasState(stateDelta: SendMessage['stateDelta'] | null): boolean {
+  return Object.keys(stateDelta ?? {}).length > 0;
+}
+
+function stateRefused(): InvalidTurn {
+  return new InvalidTurn(
+    'sendMessage: stateDelta: what calls wait for is no event that could carry state: send that with a message of its own',
+  );
+}
+
 /** Jobs that calls of a turn wait for, of the responses of a message. */
 async function waitingJobs(
   store: Store | undefined,
@@ -162,7 +188,9 @@ async function waitingJobs(
   const running = await store.listJobs({ ...session, limit: MOST_LOOKED_AT });
   const waiting = running.filter(({ mode }) => mode !== 'detached');
   return responses.flatMap((said) => {
-    const job = waiting.findLast(({ callId }) => callId === said.id);
+    const job =
+      waiting.find(({ callKey }) => `${OWN_CALL_ID_PREFIX}${callKey}` === said.id) ??
+      waiting.findLast(({ callId }) => callId === said.id);
     return job === undefined ? [] : [{ job, said }];
   });
 }

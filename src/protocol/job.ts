@@ -165,7 +165,7 @@ export interface DeliveredJob {
   v: number;
   delivered: boolean;
   /** Why not. */
-  reason?: 'told' | 'hidden' | 'deleted';
+  reason?: 'told' | 'open' | 'hidden' | 'deleted';
 }
 
 /** Message id under which a session is told what a detached job came to. */

@@ -1,5 +1,5 @@
 import type { Carried } from '../protocol/carried.ts';
-import type { JobEnder, JobProgress, JobStatus } from '../protocol/job.ts';
+import type { DeliveredJob, JobEnder, JobProgress, JobStatus } from '../protocol/job.ts';
 import type { SessionNames } from './session-names.ts';
 
 /** The activity that waits for a job: whoever ends the job completes it. */
@@ -54,8 +54,9 @@ export interface JobRow extends Omit<NewJob, 'address' | 'deadline'>, SessionNam
   /** When it last gave a sign of life: progress, an update. */
   heardAt?: number;
   progress?: JobProgress;
-  /** What its tool returned first, or the newest update. */
+  /** What its tool returned first, or the newest update. Over 4 KiB of JSON only of a job that is looked for by its id. */
   intermediate?: Record<string, unknown>;
+  /** As `intermediate`: a large one isn't in lists. */
   outcome?: JobOutcome;
   endedAt?: number;
   endedBy?: JobEnder;
@@ -162,8 +163,8 @@ export interface JobStore {
   /** Oldest first. */
   listJobs(list?: ListJobs): Promise<JobRow[]>;
   /**
-   * Whether a session is to be told what a detached job came to. `told`: it was, by a message. `hidden`: a rewind hides the call.
-   * `deleted`: the session is gone.
+   * Whether a session is to be told what a detached job came to. `told`: it was, by a message, or by the call where that was cut
+   * off. `open`: the call is yet to be settled, and tells more. `hidden`: a rewind hides the call. `deleted`: the session is gone.
    */
-  jobDelivery(job: { session: string; jobId: string }): Promise<'due' | 'told' | 'hidden' | 'deleted'>;
+  jobDelivery(job: { session: string; jobId: string }): Promise<'due' | NonNullable<DeliveredJob['reason']>>;
 }

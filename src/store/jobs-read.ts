@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Carried } from '../protocol/carried.ts';
 import type { JobStatus } from '../protocol/job.ts';
 import type { Database } from './database.ts';
-import { jobRow } from './job-row.ts';
+import { type JobColumns, jobRow } from './job-row.ts';
 import type { JobRow, JobStore, ListJobs } from './job-store.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
@@ -19,13 +19,31 @@ const PLANNED_ARGUMENTS = sql<Carried<Record<string, unknown>> | null>`(
   where l.session_id = j.session_id and l.key = regexp_replace(j.call_key, '\\.[0-9]+$', '')
     and c.value ->> 'callKey' = j.call_key)`;
 
+/** Bytes of JSON, at most, of what a list tells of a job's response: a page of them fits into memory, whatever services send. */
+const MOST_LISTED_BYTES = 4_096;
+
+const LISTED = [
+  ...(['j.session_id', 'j.job_id', 'j.run_key', 'j.invocation_id', 'j.call_key', 'j.call_id'] as const),
+  ...(['j.tool', 'j.agent', 'j.workflow_id', 'j.workflow_run_id', 'j.activity_id', 'j.mode'] as const),
+  ...(['j.status', 'j.since', 'j.until', 'j.heard_at', 'j.progress', 'j.failed', 'j.ended_at'] as const),
+  ...(['j.ended_by', 'j.reason', 'j.delivered_seq', 'j.not_yet', 'j.failed_polls'] as const),
+  ...(['j.failed_in_a_row', 'j.poll_error', 'j.polled_at'] as const),
+];
+
+function short(column: 'j.intermediate' | 'j.response') {
+  const value = sql.ref(column);
+  return sql<Record<string, unknown> | null>`
+    case when octet_length(${value}::text) <= ${sql.lit(MOST_LISTED_BYTES)} then ${value} end`;
+}
+
 const DELIVERY = 'select holdfast.job_delivery_1($1, $2) as delivery';
 
 type Delivery = Awaited<ReturnType<JobStore['jobDelivery']>>;
 
 export async function findJob(database: Database, jobId: string): Promise<JobRow | undefined> {
   const [row] = await database.read(
-    jobsOf(database)
+    namedJobs(database)
+      .selectAll('j')
       .select(PLANNED_ARGUMENTS.as('args'))
       .where('j.job_id', '=', storableText(jobId))
       .limit(1)
@@ -41,7 +59,7 @@ export async function listJobs(
 ): Promise<JobRow[]> {
   checkWhole('limit', limit);
   if (status.length === 0) return [];
-  let query = jobsOf(database);
+  let query = namedJobs(database);
   if (app !== undefined && userId !== undefined && sessionId !== undefined) {
     query = query.where('s.name_key', '=', sessionKeys({ app, userId, sessionId }).name);
   } else {
@@ -64,7 +82,13 @@ export async function listJobs(
     );
   }
   const rows = await database.read(
-    query.orderBy('j.since').orderBy('j.job_id').limit(Math.min(limit, MOST_ROWS)).compile(),
+    query
+      .select(LISTED)
+      .select([short('j.intermediate').as('intermediate'), short('j.response').as('response')])
+      .orderBy('j.since')
+      .orderBy('j.job_id')
+      .limit(Math.min(limit, MOST_ROWS))
+      .compile(),
   );
   return rows.map(namedRow);
 }
@@ -77,15 +101,14 @@ export async function jobDelivery(
   return (row as { delivery: Delivery }).delivery;
 }
 
-function jobsOf(database: Database) {
+function namedJobs(database: Database) {
   return database.db
     .selectFrom('holdfast.jobs as j')
     .innerJoin('holdfast.sessions as s', 's.id', 'j.session_id')
-    .selectAll('j')
     .select(['s.app', 's.user_id', 's.name']);
 }
 
-type NamedRow = Awaited<ReturnType<ReturnType<typeof jobsOf>['executeTakeFirstOrThrow']>>;
+type NamedRow = JobColumns & { app: string; user_id: string; name: string };
 
 function namedRow(row: NamedRow): JobRow {
   return jobRow(row, { app: row.app, userId: row.user_id, sessionId: row.name });

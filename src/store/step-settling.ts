@@ -21,7 +21,11 @@ interface SettleAnswer {
 }
 
 interface SettleRow {
-  answer: { answer: SettleAnswer; news: JobNews[] | null };
+  answer: {
+    answer: SettleAnswer;
+    news: JobNews[] | null;
+    cutOff: [callKey: string, callId: string][] | null;
+  };
 }
 
 export async function settleStep(
@@ -66,10 +70,14 @@ export async function settleStep(
     jsonArray(events.map(({ body }) => body)),
     events.some(({ delta }) => delta !== null) ? jsonArray(events.map(({ delta }) => delta)) : null,
   ]);
-  const { answer, news } = (row as SettleRow).answer;
+  const { answer, news, cutOff } = (row as SettleRow).answer;
   const { seq, from, outcome, appended, settled } = answer;
   return {
-    settled: { seq, from, ...(outcome ? { outcome } : {}) },
+    settled: {
+      ...{ seq, from },
+      ...(outcome ? { outcome } : {}),
+      ...(cutOff ? { cutOff: cutOff.map(([callKey, callId]) => ({ callKey, callId })) } : {}),
+    },
     appended: appended ?? false,
     calls: settled ?? [],
     news: news ?? [],

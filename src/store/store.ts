@@ -184,6 +184,8 @@ export interface SettledStep {
   from: number;
   /** The invocation's recorded outcome, which may be an earlier one. */
   outcome?: InvocationOutcome;
+  /** Calls of the step that were cut off, now or before, and whose jobs have no outcome of their own. */
+  cutOff?: Pick<UnsettledCall, 'callKey' | 'callId'>[];
 }
 
 /** What became of an invocation. */

@@ -147,6 +147,8 @@ describe.each(['HoldfastClient', 'GatewayClient'])('jobs of a %s', (kind) => {
       { status: ['done'] },
       { limit: 0 },
       { after: { since: Number.NaN, jobId } },
+      { after: { since: 1.5, jobId } },
+      { after: { since: 1e30, jobId } },
       { app: '' },
     ]) {
       await expect(jobs.list(list as Parameters<Jobs['list']>[0])).rejects.toThrow(InvalidTurn);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -5,13 +6,27 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
+import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
+import { stubGateway } from '../gateway/gateway-stub.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
+import { stepCalls } from '../setup/scripts.ts';
 import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
 
 const TASK_QUEUE = 'outage';
 const server = await startPostgresServer();
 const silent = () => undefined;
+
+const credentialKeys = { k1: randomBytes(32).toString('base64') };
+
+let handedOut: { id: string; token: string } | undefined;
+const ship = new LongRunningFunctionTool({
+  name: 'ship',
+  description: 'ships',
+  execute: (_args, { job: { id, token } }) => {
+    handedOut = { id, token };
+  },
+});
 
 let scene: ClientScene;
 let store: OpenedStore;
@@ -25,10 +40,11 @@ beforeAll(async () => {
   const { address } = (temporal.connection as Connection).options;
   const connection = await NativeConnection.connect({ address });
   const worker = await createWorker({
-    agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [scene.held.tool()] })],
+    agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [scene.held.tool(), ship] })],
     store,
     connection,
     taskQueue: TASK_QUEUE,
+    credentialKeys,
     logger: { debug: silent, info: silent, warn: silent, error: silent },
     shutdownGraceTime: 0,
   });
@@ -38,7 +54,7 @@ beforeAll(async () => {
     await running;
     await connection.close();
   };
-  client = new HoldfastClient({ temporal, store, taskQueue: TASK_QUEUE });
+  client = new HoldfastClient({ temporal, store, taskQueue: TASK_QUEUE, credentialKeys });
 });
 beforeEach(() => scene.held.hold());
 afterAll(async () => {
@@ -86,6 +102,30 @@ test('who follows a session or a turn waits for a store that is away, and misses
   await expect.poll(() => ofSession).toEqual([1, 2, 3, 4]);
   stop.abort();
   await Promise.all(readers);
+});
+
+test('a callback while the store is away is one to send again, and then its outcome reaches the turn [job.callback]', async () => {
+  scene.environment.gemini.reset(stepCalls([[{ name: 'ship' }]]));
+  const names = newSession();
+  const turn = await client.sendMessage({ ...names, message: 'ship' });
+  await expect.poll(async () => (await client.status(names))?.status).toBe('waiting_job');
+  const { id = '', token = '' } = handedOut ?? {};
+  const { send } = stubGateway(client);
+  const callBack = (what: 'complete' | 'progress', body: object) =>
+    send(`/v1/jobs/${id}/${what}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await server.stop();
+  for (const what of ['complete', 'progress'] as const) {
+    const refused = await callBack(what, what === 'complete' ? { result: 7 } : { value: 0.5 });
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({ error: { code: 'HOLDFAST_STORE_UNAVAILABLE' } });
+  }
+  await server.start();
+  await expect.poll(async () => (await callBack('complete', { result: 7 })).status).toBe(200);
+  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
 });
 
 test('a store that this process has closed is not waited for [message.follow]', async () => {

@@ -22,10 +22,10 @@ export interface PlayedJobs {
   answered: Answered[];
   /** Messages that said something of a job, by job: behind its end each has the outcome. */
   messages: Map<string, { count: number; outcomes: unknown[] }>;
-  /** Calls that somebody has cancelled. */
-  cancelled: Set<string>;
   /** What ended a turn was done. */
   broken: boolean;
+  /** That ended its workflow at once. */
+  terminated: boolean;
   /** What was thrown that is no outage and no refusal. */
   problems: string[];
 }
@@ -37,6 +37,9 @@ const REFUSALS = [JobNotFound, NoAnswer, UnknownCall, WorkflowNotFoundError, Wor
 const MOST_ACTS = 14;
 const MOST_LOOKS = 60;
 const LOOKS_TO_RESEND = 20;
+
+/** Share of acts that are about a job which goes on, as far as there is one. */
+const OF_OPEN = 0.75;
 
 /** Milliseconds between two acts. */
 const PAUSE = [20, 250] as const;
@@ -68,8 +71,8 @@ export class JobActor {
       turns: [],
       answered: [],
       messages: new Map(),
-      cancelled: new Set(),
       broken: false,
+      terminated: false,
       problems: [],
     };
   }
@@ -143,14 +146,18 @@ export class JobActor {
     for (;;) {
       const turns = await Promise.all(this.#played.turns.map((turn) => this.#hasEnded(turn)));
       const rows = await this.#rows();
-      const isTold = rows.every(
-        ({ status, mode, endedBy, deliveredSeq }) =>
-          status !== 'running' && (mode !== 'detached' || endedBy === 'turn' || deliveredSeq !== undefined),
-      );
-      if (turns.every(Boolean) && isTold && !(await this.#isRunning())) return;
+      const told = await Promise.all(rows.map((row) => this.#isTold(row)));
+      if (turns.every(Boolean) && told.every(Boolean) && !(await this.#isRunning())) return;
       await this.#act(rows);
       await setTimeout(this.#random.between(...PAUSE), undefined, { signal: this.#signal });
     }
+  }
+
+  /** Its session is, of what it came to. */
+  async #isTold(row: JobRow): Promise<boolean> {
+    if (row.status === 'running') return false;
+    if (row.mode !== 'detached' || row.endedBy === 'turn') return true;
+    return (await this.#stage.store.jobDelivery(row)) === 'told';
   }
 
   async #act(rows: readonly JobRow[]): Promise<void> {
@@ -161,7 +168,10 @@ export class JobActor {
     if (this.#isToBreak()) return await this.#break();
     if (this.#acts > MOST_ACTS || this.#looks > MOST_LOOKS) return await this.#finish(rows, orders);
     if (orders.length === 0) return;
-    const order = this.#random.pick(orders);
+    const hasEnded = ({ jobId }: JobNote) =>
+      rows.some((row) => row.jobId === jobId && row.status !== 'running');
+    const open = orders.filter((one) => !hasEnded(one));
+    const order = this.#random.pick(open.length > 0 && this.#random.chance(OF_OPEN) ? open : orders);
     const row = rows.find(({ jobId }) => jobId === order.jobId);
     const act = this.#random.next();
     if (act < 0.05) return await this.#stage.worker.kill();
@@ -262,7 +272,6 @@ export class JobActor {
   }
 
   async #cancelCall({ callKey }: JobRow): Promise<void> {
-    this.#played.cancelled.add(callKey);
     await this.#order(() => this.#stage.client.cancelCall(this.#names, { callKey }));
   }
 
@@ -291,6 +300,7 @@ export class JobActor {
     const { breaks, following, turns: planned } = this.#played.scenario;
     this.#played.broken = true;
     if (breaks === 'interrupt') return await this.#order(() => this.#handle.signal('interrupt', {}));
+    this.#played.terminated = breaks !== 'cancel';
     await this.#order(() =>
       breaks === 'cancel' ? this.#handle.cancel() : this.#handle.terminate('by the test'),
     );

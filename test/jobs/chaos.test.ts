@@ -67,7 +67,7 @@ async function check({ store, worker }: JobStage, { played, jobs }: Scene): Prom
   found.expectEqual(await store.readInbox(names), [], 'every message is answered', 'inbox');
   for (const job of jobs) {
     const { count = 0, outcomes = [] } = played.messages.get(job.row.jobId) ?? {};
-    const unheard = played.broken || played.cancelled.has(job.row.callKey);
+    const unheard = played.terminated;
     // A server that was away has lost the heartbeats of all.
     const runs = worker.deaths + 2;
     checkJob(job, played.answered, { runs, answers: 1 + count, said: outcomes, unheard }, found);

@@ -8,7 +8,7 @@ export interface Allowed {
   answers: number;
   /** By messages, as the outcome. */
   said?: readonly unknown[];
-  /** Its call was cut off: where no worker was up, nobody has told whoever does it. */
+  /** Its turn was terminated: nobody has told whoever does it. */
   unheard?: boolean;
 }
 
@@ -56,8 +56,12 @@ export function checkJob(
     );
   }
   const said = seen.map(({ response }) => response);
+  // A message that comes behind the last look is one that the model is yet to be shown, and so are calls of its turn.
+  const isYetToBeShown = job.beforeClosing === 0 && job.responses.length > 0;
+  const shown = finals({ ...job, responses: job.responses.slice(0, job.beforeClosing) }).at(-1)?.response;
+  const changes = givesWay || row.endedBy === 'message';
   found.expect(
-    said.length === 1 && isSame(said[0], counts),
+    isYetToBeShown || (said.length === 1 && isSame(said[0], changes ? shown : counts)),
     'the model is told the outcome, once',
     () => `${name}: ${inJson(said)} for ${inJson(outcome)}`,
   );
@@ -77,7 +81,7 @@ export function checkJob(
 /** Whoever does a job is told that nobody wants its outcome. */
 function checkHook(
   name: string,
-  { row: { tool, status, endedBy }, notes }: JobEvidence,
+  { row: { tool, status }, notes }: JobEvidence,
   { unheard = false }: Allowed,
   found: Findings,
 ): void {
@@ -88,7 +92,7 @@ function checkHook(
   if (!isUnwanted && tool !== 'build' && tool !== 'build_soon') {
     found.expect(!heard, 'only who is not wanted any more is told so', () => name);
   }
-  if (isUnwanted && endedBy !== 'turn' && !unheard) {
+  if (isUnwanted && !unheard) {
     found.expect(heard, 'who is not wanted any more is told so', () => name);
   }
 }

@@ -9,7 +9,7 @@ import type { SessionNames } from '../../src/store/session-names.ts';
 import type { JobOutcome, JobRow } from '../../src/store/store.ts';
 import type { JobNote } from '../setup/job-service.ts';
 import type { JobStage } from '../setup/job-stage.ts';
-import { seenByModel } from './model.ts';
+import { isClosing, seenByModel } from './model.ts';
 
 export const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
 
@@ -29,6 +29,8 @@ export interface JobEvidence {
   n: number;
   /** Of its call, in the transcript. */
   responses: FunctionResponse[];
+  /** How many of them stand before the message that closes the session; all without one. */
+  beforeClosing: number;
   /** Of its call, in what the model was sent last. */
   seen: FunctionResponse[];
   notes: JobNote[];
@@ -46,17 +48,22 @@ export async function gatherJobs(
   const rows = await store.listJobs({ ...names, status: STATUSES, limit: 1_000 });
   const events = await store.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
   const calls = events.flatMap(({ event }) => getFunctionCalls(event));
-  const responses = events.flatMap(({ event }) => getFunctionResponses(event));
+  const responses = events.flatMap(({ seq, event }) =>
+    getFunctionResponses(event).map((response) => ({ seq, response })),
+  );
+  const closed = closing ? events.findLast(({ event }) => isClosing(event.content))?.seq : undefined;
   const seen = seenByModel(gemini, names.sessionId, closing ? names.sessionId : undefined);
   const notes = service.notes();
   const gathered: JobEvidence[] = [];
   for (const row of rows) {
     const n = Number(calls.find(({ id }) => id === row.callId)?.args?.n);
+    const own = responses.filter(({ response: { id } }) => id === row.callId);
     const workflow = row.mode === 'detached' ? await workflowOf(stage, row) : undefined;
     gathered.push({
       row,
       n,
-      responses: responses.filter(({ id }) => id === row.callId),
+      responses: own.map(({ response }) => response),
+      beforeClosing: own.filter(({ seq }) => closed === undefined || seq < closed).length,
       seen: seen.get(n) ?? [],
       notes: notes.filter(({ jobId }) => jobId === row.jobId),
       ...(workflow === undefined ? {} : { workflow }),

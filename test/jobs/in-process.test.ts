@@ -13,6 +13,16 @@ beforeAll(async () => {
   environment = await openJobEnvironment([
     jobTool('build', by, { inProcess: true, heartbeatTimeout: 2_000 }),
     jobTool('short', by, { inProcess: true, deadline: '1s' }, ['cancel', 'onTimeout']),
+    jobTool(
+      'brief',
+      by,
+      {
+        inProcess: true,
+        deadline: '1s',
+        retry: { initialInterval: '1 minute', maximumInterval: '1 minute' },
+      },
+      ['cancel', 'onTimeout'],
+    ),
   ]);
 });
 afterAll(() => environment.close());
@@ -117,4 +127,20 @@ test('its deadline ends it with what its tool says [job.timeouts]', async () => 
   expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: { partial: true } }]);
   const job = await turn.job('started', 'timed_out');
   expect(told).toEqual([`cancelled ${job.jobId}`]);
+});
+
+test('who does it is told of its end also where the last attempt of its call could not [job.cancel] [job.timeouts]', async () => {
+  tools.execute = () => never;
+  let asked = 0;
+  tools.cancel = ({ id }) => {
+    asked += 1;
+    // The next attempt would come behind the time of the call.
+    if (asked === 1) throw new Error('the service is away');
+    told.push(`cancelled ${id}`);
+  };
+  const turn = await startJobTurn(environment, 'brief');
+  expect(await turn.result).toMatchObject({ status: 'completed' });
+  expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: { partial: true } }]);
+  const { jobId } = await turn.job('started', 'timed_out');
+  expect(told).toEqual([`cancelled ${jobId}`]);
 });

@@ -30,7 +30,7 @@ describe.each(SITUATIONS)('$name $shows, a job ends', (situation) => {
     jobs = Object.fromEntries(all) as Record<Way, OrderedJob>;
     await happens?.(stage);
     await Promise.all(all.map(([way, job]) => finish(job, way, stage)));
-    await afterwards?.(stage);
+    await afterwards?.(stage, jobs);
   });
 
   test.each(WAYS.map((way) => ({ way, shown: SHOWN[way] })))('$shown', async ({ way }) => {

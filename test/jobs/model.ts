@@ -68,6 +68,11 @@ export function seenByModel(
   return seen;
 }
 
+/** Whether it is the message that a session ends with. */
+export function isClosing(content: Content | undefined): boolean {
+  return messageIn(content)?.closing !== undefined;
+}
+
 function messageIn(content: Content | undefined): OrderMessage | undefined {
   if (content?.role !== 'user') return undefined;
   const said = content.parts?.findLast((part) => part.text)?.text;

@@ -23,19 +23,25 @@ export const TOOL_OF: Readonly<Record<Way, JobToolName>> = {
 
 /** A session whose turn has ordered one thing, and whoever says something of it. */
 export class OrderedJob {
-  readonly names = { app: JOB_APP, userId: 'ada', sessionId: randomUUID() };
+  readonly names: { app: string; userId: string; sessionId: string };
   readonly answered: Answered[] = [];
   readonly turns: TurnHandle[] = [];
   readonly #stage: JobStage;
 
-  private constructor(stage: JobStage) {
+  private constructor(stage: JobStage, sessionId: string) {
     this.#stage = stage;
+    this.names = { app: JOB_APP, userId: 'ada', sessionId };
   }
 
   /** @returns once its turn has begun. */
-  static async begin(stage: JobStage, name: JobToolName, args: Partial<JobOrder> = {}): Promise<OrderedJob> {
-    const job = new OrderedJob(stage);
-    await job.send([[{ name, args: { n: 1, ...args } }]]);
+  static async begin(
+    stage: JobStage,
+    name: JobToolName,
+    args: Partial<JobOrder> = {},
+    { sessionId = randomUUID(), messageId }: { sessionId?: string; messageId?: string } = {},
+  ): Promise<OrderedJob> {
+    const job = new OrderedJob(stage, sessionId);
+    await job.send([[{ name, args: { n: 1, ...args } }]], messageId);
     return job;
   }
 
@@ -43,9 +49,12 @@ export class OrderedJob {
     return workflowIdOf(this.names.app, this.names.userId, this.names.sessionId);
   }
 
-  async send(steps: { name: JobToolName; args: JobOrder }[][]): Promise<TurnHandle> {
+  async send(
+    steps: { name: JobToolName; args: JobOrder }[][],
+    messageId: string = randomUUID(),
+  ): Promise<TurnHandle> {
     const message = JSON.stringify({ session: this.names.sessionId, steps });
-    const turn = await this.#stage.client.sendMessage({ ...this.names, message });
+    const turn = await this.#stage.client.sendMessage({ ...this.names, message, messageId });
     this.turns.push(turn);
     return turn;
   }
@@ -61,6 +70,13 @@ export class OrderedJob {
   async ran(): Promise<JobNote> {
     const { jobId } = await this.row();
     return await found(() => this.#stage.service.notesOf(jobId).find(({ what }) => what === 'ran'));
+  }
+
+  /** The store knows that its tool has returned, and the service that it does. */
+  async handedOut(): Promise<void> {
+    const { jobId } = await this.row();
+    const isHandedOut = ({ what }: JobNote) => what === 'parked' || what === 'detached';
+    await found(() => this.#stage.service.notesOf(jobId).find(isHandedOut));
   }
 
   /** Somebody looks after it: the activity that waits, its polls, or its tool that beats. */

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { JobRow } from '../../src/store/store.ts';
 import type { JobStage } from '../setup/job-stage.ts';
 import { OrderedJob, TOOL_OF, type Way } from './ordered-job.ts';
@@ -15,7 +16,7 @@ export interface Situation {
   happens?: (stage: JobStage) => Promise<void>;
   finish: (job: OrderedJob, way: Way, stage: JobStage) => Promise<void>;
   /** Behind that. */
-  afterwards?: (stage: JobStage) => Promise<void>;
+  afterwards?: (stage: JobStage, jobs: Readonly<Record<Way, OrderedJob>>) => Promise<void>;
   /** How the job has ended. */
   expected: (way: Way) => { status: JobRow['status']; by: JobRow['endedBy'] | undefined; response?: object };
   /** How often its tool may have run, where that is more than once. */
@@ -30,6 +31,15 @@ const completed = (way: Way) => ({ status: 'completed', by: ENDER[way], response
 
 async function waiting(stage: JobStage, way: Way): Promise<OrderedJob> {
   const job = await OrderedJob.begin(stage, TOOL_OF[way]);
+  await job.waits(way);
+  return job;
+}
+
+/** One whose turn is over; one in process is its call, so that its turn waits. */
+async function goingOn(stage: JobStage, way: Way): Promise<OrderedJob> {
+  if (way === 'inProcess') return await waiting(stage, way);
+  const job = await OrderedJob.begin(stage, TOOL_OF[way], { goesOn: true });
+  await job.turns[0]?.result();
   await job.waits(way);
   return job;
 }
@@ -67,6 +77,39 @@ export const SITUATIONS: readonly Situation[] = [
     finish,
     expected: completed,
     runs: resumed,
+  },
+  {
+    name: 'behind its turn, while worker and server are killed',
+    shows: '[job.detach]',
+    begin: goingOn,
+    async happens(stage) {
+      await Promise.all([stage.worker.kill(), stage.restartServer()]);
+    },
+    finish,
+    expected: completed,
+    // A server that was away has lost what the last run has told it.
+    runs: (way) => (way === 'inProcess' ? 3 : 1),
+  },
+  {
+    name: 'while the server is away',
+    shows: '[job.park]',
+    async begin(stage, way) {
+      // Nobody calls again: it is the next look that finds the outcome, and polls look often.
+      const job = await OrderedJob.begin(stage, TOOL_OF[way === 'callback' ? 'poll' : way]);
+      await job.waits(way === 'callback' ? 'poll' : way);
+      return job;
+    },
+    happens: (stage) => stage.killServer(),
+    async finish(job, way) {
+      if (way === 'message') await expect(job.answer(RESULT)).rejects.toThrow();
+      else await job.finish(way, RESULT);
+    },
+    async afterwards(stage, { message }) {
+      await stage.startServer();
+      await message.answer(RESULT);
+    },
+    expected: completed,
+    runs: (way) => (way === 'inProcess' ? 3 : 1),
   },
   {
     name: 'with no worker up',

@@ -287,6 +287,16 @@ export interface Refused {
   message: string;
 }
 
+async function refused(answer: Promise<unknown>): Promise<Refused> {
+  try {
+    throw new Error(`it was not refused: ${JSON.stringify(await answer)}`);
+  } catch (error) {
+    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+    if (!(error.cause instanceof ApplicationFailure)) throw error;
+    return { type: error.cause.type, message: error.cause.message };
+  }
+}
+
 /** A turn of one script. */
 export class GatedTurn {
   readonly names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
@@ -367,15 +377,14 @@ export class GatedTurn {
   }
 
   /** What the update that is given is refused with. */
-  async refusal(name: string, payload: object): Promise<Refused> {
-    try {
-      const receipt = await this.update(name, payload);
-      throw new Error(`it was not refused: ${JSON.stringify(receipt)}`);
-    } catch (error) {
-      if (!(error instanceof WorkflowUpdateFailedError)) throw error;
-      if (!(error.cause instanceof ApplicationFailure)) throw error;
-      return { type: error.cause.type, message: error.cause.message };
-    }
+  refusal(name: string, payload: object): Promise<Refused> {
+    return refused(this.update(name, payload));
+  }
+
+  /** The same, of an update that the workflow has taken up by now. */
+  async lateRefusal(name: string, payload: object): Promise<{ refused: Promise<Refused> }> {
+    const handle = await this.handle.startUpdate(name, { args: [payload], waitForStage: 'ACCEPTED' });
+    return { refused: refused(handle.result()) };
   }
 
   status() {

@@ -89,9 +89,16 @@ export class JobStage {
 
   /** Kills the Temporal server, and starts it again with what it has kept. */
   async restartServer(): Promise<void> {
-    const { server } = this.#ground;
-    await server.kill();
-    await server.start();
+    await this.killServer();
+    await this.startServer();
+  }
+
+  async killServer(): Promise<void> {
+    await this.#ground.server.kill();
+  }
+
+  async startServer(): Promise<void> {
+    await this.#ground.server.start();
   }
 
   /** Ends the worker, and has another release take its place. */

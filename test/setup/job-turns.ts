@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { JobRow } from '../../src/store/store.ts';
+import type { JobRow, Store } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
@@ -111,7 +111,7 @@ const ALL = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as cons
 
 /** The session's newest job, once it stands like this. */
 export async function jobOf(
-  { store }: Pick<TurnEnvironment, 'store'>,
+  { store }: { store: Pick<Store, 'listJobs'> },
   names: JobTurn['names'],
   mode?: JobRow['mode'],
   status?: JobRow['status'],
@@ -131,7 +131,7 @@ export async function jobOf(
 
 /** All that the session was told by tools, in order. */
 export async function responsesOf(
-  { store }: Pick<TurnEnvironment, 'store'>,
+  { store }: { store: Pick<Store, 'readEvents'> },
   names: JobTurn['names'],
 ): Promise<FunctionResponse[]> {
   const events = await store.readEvents(names);

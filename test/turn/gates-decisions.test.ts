@@ -360,10 +360,10 @@ describe('a decision that is checked', () => {
     const release = turn.hold('holdfast.verifyDecision');
     const edited = turn.update('confirm', { confirmed: true, args: { to: 5 } });
     await expect.poll(() => turn.inputs('holdfast.verifyDecision').length).toBe(1);
-    const rejected = turn.refusal('confirm', { confirmed: false });
+    const rejected = await turn.lateRefusal('confirm', { confirmed: false });
     release();
     expect(await edited).toMatchObject({ status: 'approved' });
-    expect((await rejected).type).toBe('AlreadyAnswered');
+    expect((await rejected.refused).type).toBe('AlreadyAnswered');
     await turn.result();
   });
 });

@@ -1,28 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import type { Store } from '../../src/store/store.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
-import { endServer } from '../setup/end-server.ts';
+import { DeploySite } from '../setup/deploy-site.ts';
 import { HeldTool } from '../setup/held-tool.ts';
-import { putStore } from '../setup/made-store.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
-
-const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 beforeAll(() => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -31,83 +20,10 @@ beforeAll(() => {
 const agent = (name: string, tools: ConstructorParameters<typeof LlmAgent>[0]['tools'] = []) =>
   new LlmAgent({ name, model: 'gemini-2.5-flash', tools });
 
-/** A server and a store, which workers come to and go from. */
-class Site {
-  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-upgrades-'));
-  #opened:
-    | { temporal: TemporalTarget; store: Store; native: NativeConnection; connection: Connection }
-    | undefined;
-  #workers: { worker: Worker; running: Promise<void> }[] = [];
-
-  get #open() {
-    if (this.#opened === undefined) throw new Error('the site is closed');
-    return this.#opened;
-  }
-
-  get store(): Store {
-    return this.#open.store;
-  }
-
-  get temporal(): Client {
-    const { connection, temporal } = this.#open;
-    return new Client({ connection, namespace: temporal.namespace });
-  }
-
-  get client(): HoldfastClient {
-    return new HoldfastClient({ temporal: this.temporal, store: this.store });
-  }
-
-  constructor() {
-    putStore(this.folder);
-  }
-
-  async open(): Promise<void> {
-    const temporal = await openTemporal({ folder: this.folder });
-    this.#opened = {
-      temporal,
-      store: await openStore({ folder: this.folder }),
-      native: await NativeConnection.connect(temporal.connectionOptions),
-      connection: await Connection.connect(temporal.connectionOptions),
-    };
-  }
-
-  async deploy(...agents: LlmAgent[]): Promise<void> {
-    const { store, native: connection } = this.#open;
-    const worker = await createWorker({ agents, store, connection, shutdownGraceTime: 0, logger: SILENT });
-    this.#workers.push({ worker, running: worker.run() });
-  }
-
-  async undeploy(): Promise<void> {
-    for (const { worker, running } of this.#workers.splice(0)) {
-      worker.shutdown();
-      await running;
-    }
-  }
-
-  async #disconnect(): Promise<void> {
-    await this.undeploy();
-    const { store, native, connection } = this.#open;
-    await store.close();
-    await native.close();
-    await connection.close();
-  }
-
-  async shutDown(): Promise<void> {
-    await this.#disconnect();
-    await this.#open.temporal.stop?.();
-  }
-
-  async close(): Promise<void> {
-    await this.#disconnect();
-    await endServer(this.folder);
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
-
 const names = () => ({ app: 'test', userId: 'ada', sessionId: randomUUID() });
 
 describe('workers that come and go', () => {
-  const site = new Site();
+  const site = new DeploySite();
   let gemini: GeminiStandIn;
 
   beforeAll(async () => {
@@ -219,7 +135,7 @@ describe('workers that come and go', () => {
 });
 
 test('a turn goes on when everything was shut down, deployed anew and started again, without a message [resume.days]', async () => {
-  const site = new Site();
+  const site = new DeploySite();
   const gemini = await startGeminiStandIn({ script: stepCalls([[{ name: 'hold' }]]) });
   Object.assign(process.env, gemini.env);
   try {

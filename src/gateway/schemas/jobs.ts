@@ -4,7 +4,7 @@ import type { JobAnswer, OwnJob } from '../../client/jobs.ts';
 import type { JobStatus } from '../../protocol/job.ts';
 import type { JobRow } from '../../store/store.ts';
 import { expected } from '../request-problems.ts';
-import { bodyOf, text, time, wholeNumber } from './fields.ts';
+import { bodyOf, text, wholeNumber } from './fields.ts';
 
 const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
 
@@ -79,7 +79,7 @@ export const LIST_JOBS_QUERY = z.object({
   limit: wholeNumber('Jobs of a page, the oldest first.', { min: 1, max: 1_000 })
     .optional()
     .openapi({ default: 100 }),
-  afterTime: time('`since` of the last job of the page before.').optional(),
+  afterTime: wholeNumber('`since` of the last job of the page before.').optional(),
   afterJob: text('`jobId` of the last job of the page before.').optional(),
 });
 

@@ -292,10 +292,4 @@ begin
   end if;
   return json_build_object('of', holdfast.job_1(j));
 end $$;
-
-create function holdfast.job_delivery_1(session text, job text) returns text language sql stable as $$
-  select coalesce((
-    select case when j.delivered_seq is not null then 'told' when j.hidden then 'hidden' else 'due' end
-    from holdfast.jobs j where j.job_id = job and j.session_id = session), 'deleted')
-$$;
 `;

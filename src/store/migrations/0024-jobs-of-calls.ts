@@ -64,6 +64,22 @@ begin
     || '}')::json;
 end $$;
 
+-- Where the call that began the job isn't settled, it is what tells the session; where it was settled by anything but what was
+-- known meanwhile, it has done so.
+create function holdfast.job_delivery_1(session text, job text) returns text language plpgsql stable as $$
+declare
+  j record;
+  l record;
+begin
+  select t.call_key, t.delivered_seq, t.hidden into j from holdfast.jobs t where t.job_id = job and t.session_id = session;
+  if not found then
+    return 'deleted';
+  end if;
+  select t.status, t.will_continue into l from holdfast.ledger t where t.session_id = session and t.key = j.call_key;
+  return case when j.delivered_seq is not null then 'told' when j.hidden then 'hidden'
+    when l.status is distinct from 'settled' then 'open' when l.will_continue then 'due' else 'told' end;
+end $$;
+
 -- By one call after the other: the index of the session would do, too, and read all of its jobs.
 create function holdfast.jobs_of_calls_1(session text, keys text[]) returns setof holdfast.jobs language plpgsql stable as $$
 begin
@@ -134,7 +150,8 @@ begin
   end if;
 end $$;
 
--- As settle_step_2; jobs of what it settles end, and those that have ended before are what their calls come to.
+-- As settle_step_2; jobs of what it settles end, and those that have ended before are what their calls come to. \`cutOff\`: the
+-- calls of the step that an end of the turn has cut off, now or before, and whose jobs have no outcome of their own.
 create function holdfast.settle_step_3(
   session text, invocation text, run text, at_step int, fence_started_at bigint, fence_invocation int, seq bigint,
   agent text, keys text[], steps int[], indexes int[], call_ids text[], tools text[], call_responses json,
@@ -147,6 +164,7 @@ declare
   answer json;
   settled text[];
   outcome record;
+  of_step text[] := (select t.call_keys from holdfast.ledger t where t.session_id = session and t.key = run || '.' || at_step);
   of_calls json[] := array(select c.value from json_array_elements(call_responses) c);
 begin
   if keys <> '{}' then
@@ -168,7 +186,12 @@ begin
     perform holdfast.cut_off_jobs_1(session, settled);
   end if;
   return json_build_object('answer', answer,
-    'news', holdfast.job_news_1(session, holdfast.cut_off_now_1()));
+    'news', holdfast.job_news_1(session, holdfast.cut_off_now_1()),
+    'cutOff', (
+      select json_agg(json_build_array(j.call_key, j.call_id) order by j.job_id)
+      from holdfast.jobs_of_calls_1(session, of_step) j
+      where j.status in ('cancelled', 'timed_out') and (
+        select t.cut_off from holdfast.ledger t where t.session_id = session and t.key = j.call_key)));
 end $$;
 
 -- As prepare_retry_2; jobs of the calls that are made anew end, and no session is told of them. \`jobs\`: of those that a

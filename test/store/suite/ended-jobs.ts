@@ -103,6 +103,19 @@ export function endedJobSuite(store: () => PostgresStore): void {
     expect(await turn.job(0)).toMatchObject({ ...BY_TURN, ...INTERRUPTED_CALL, mode: 'detached' });
   });
 
+  test('what a job has come to whose call was cut off before the model was told of it is told by the call [job.detach]', async () => {
+    const turn = new JobTurn(store());
+    await turn.calling();
+    await turn.openJob(0);
+    await turn.detach(0);
+    const { job } = await turn.endJob(0);
+    expect(await store().jobDelivery(job)).toBe('open');
+    await turn.end(1, [], INTERRUPTED);
+    expect((await turn.responses())[0]).toMatchObject({ response: REPORT.response });
+    expect(await store().jobDelivery(job)).toBe('told');
+    expect(await turn.job(0)).toEqual(job);
+  });
+
   test('a job that begins while its call is cut off has ended, whoever is first [job.cancel]', async () => {
     for (let nth = 0; nth < 20; nth += 1) {
       const turn = new JobTurn(store());

@@ -10,6 +10,26 @@ const MOST_ROWS = 60;
 const INTERRUPTED = { status: 'interrupted' as const, usage: USAGE };
 
 export function jobListSuite(store: () => PostgresStore): void {
+  test('a list has what is short of a job’s responses; all of one that is looked for by its id [job.progress]', async () => {
+    const turn = new JobTurn(store());
+    await turn.calling(3);
+    const large = { pages: 'x'.repeat(5_000) };
+    for (const index of [0, 1, 2]) await turn.openJob(index);
+    await store().progressJob({ jobId: turn.jobId(0), intermediate: large });
+    await turn.endJob(1, { outcome: { response: large, failed: false } });
+    await turn.endJob(2);
+    const rows = await store().listJobs({ ...turn.names, status: ['running', 'completed'] });
+    const of = (index: number) => rows.find(({ jobId }) => jobId === turn.jobId(index));
+    expect(of(0)).toBeDefined();
+    expect(of(0)).not.toHaveProperty('intermediate');
+    expect(of(1)).toMatchObject({ status: 'completed' });
+    expect(of(1)).not.toHaveProperty('outcome');
+    const { args: _args, ...whole } = (await turn.job(2)) ?? {};
+    expect(of(2)).toEqual(whole);
+    expect(await turn.job(0)).toMatchObject({ intermediate: large });
+    expect(await turn.job(1)).toMatchObject({ outcome: { response: large } });
+  });
+
   test('jobs are listed by app, user, session and status, oldest first, page by page [job.progress]', async () => {
     const { app } = newNames();
     const places = [
