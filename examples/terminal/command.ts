@@ -56,9 +56,12 @@ export class Command {
     this.#child.stdin?.write(`${line}\n`);
   }
 
-  /** Waits until so many of its lines match. */
-  async prints(expected: RegExp, count = 1): Promise<void> {
-    while (this.#all.filter((line) => expected.test(line)).length < count) {
+  /** Waits until so many of its lines match, and returns the match of the last one. */
+  async prints(expected: RegExp, count = 1): Promise<RegExpExecArray> {
+    for (;;) {
+      const matches = this.#all.map((line) => expected.exec(line)).filter((match) => match !== null);
+      const last = matches.at(count - 1);
+      if (last !== undefined) return last;
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         throw new Error(`the command ended before it printed ${expected} ${count} times`);
       }
