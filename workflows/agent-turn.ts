@@ -21,6 +21,7 @@ import { childTurn, isChild } from './child-turn.ts';
 import { Children } from './children.ts';
 import { handleDecisions } from './decision-handlers.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
+import { Forwarding } from './forwarding.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { handleJobs } from './job-handlers.ts';
 import { Jobs } from './jobs.ts';
@@ -95,8 +96,18 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     changed: () => describe(),
     note: (text) => mailbox.note(text),
   });
-  const messages = new AnsweredMessages({ requests, jobs, mailbox }, () => latest?.invocationId ?? '');
   const children = new Children(info.workflowId, () => describe());
+  const forwarding = new Forwarding({
+    rootWorkflowId: info.workflowId,
+    children,
+    requests,
+    ownRunKey: () => chain.current?.invocationId,
+  });
+  const note = (text: string) => mailbox.note(text);
+  const messages = new AnsweredMessages(
+    { requests, jobs, mailbox, forwarding, note },
+    () => latest?.invocationId ?? '',
+  );
   const work = () => stateOfWork(running, requests.pending, jobs.waiting, children);
   const state = () => (status === 'running' ? work() : status);
   const runningCalls = () => running.map((call) => withProgress(call, jobs.progressOf(call.callKey)));
@@ -130,6 +141,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   const steered: SteeredTurn = {
     steering,
     orders: new Orders(chain),
+    forwarding,
     current: () => chain.current?.invocationId,
     noted,
     told: (state) => children.told(state),
@@ -156,7 +168,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     { description: A_MESSAGE },
   );
   hearOrders(steered);
-  handleDecisions(requests);
+  handleDecisions(requests, forwarding);
   handleJobs(jobs, noted);
 
   /** Nobody reads what a signal's handler throws; what is thrown otherwise would stop the workflow for ever. */
@@ -171,7 +183,8 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   /** What was accepted is in the store, and who asked has an answer; also while the run is being cancelled. */
   const handled = () =>
     CancellationScope.nonCancellable(async () => {
-      const isSettled = () => mailbox.settled && requests.settled && jobs.settled && allHandlersFinished();
+      const isSettled = () =>
+        [mailbox, requests, jobs, forwarding].every(({ settled }) => settled) && allHandlersFinished();
       while (!isSettled()) await condition(isSettled);
     });
   const continueWhereSuggested = async () => {

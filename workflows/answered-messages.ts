@@ -1,12 +1,15 @@
 import { ApplicationFailure, patched } from '@temporalio/workflow';
 import type { FunctionResponse } from '../src/events/content.ts';
 import { type DecisionReceipt, REQUEST_PREFIX } from '../src/protocol/gate.ts';
+import type { JobReceipt } from '../src/protocol/job.ts';
 import type { MessageReceipt, SendMessage } from '../src/protocol/message.ts';
+import { SEND_MESSAGE } from '../src/protocol/names.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { bareReceipt } from './decisions.ts';
+import type { Forwarding } from './forwarding.ts';
+import { callKeyOfId } from './job-book.ts';
 import type { Jobs } from './jobs.ts';
-import type { Mailbox } from './mailbox.ts';
 import { allHold, refusal } from './message-arguments.ts';
 import {
   decisionOf,
@@ -21,24 +24,37 @@ import type { Requests } from './requests.ts';
 const REPLIES = 'replies-in-messages';
 const RESPONSES = 'responses-to-jobs';
 
+/** Takes messages, as far as they answer nothing. */
+export interface MessageBox {
+  signalled(message: SendMessage): void;
+  updated(message: SendMessage): MessageReceipt | Promise<MessageReceipt>;
+}
+
 interface Answered {
   requests: Requests;
   jobs: Jobs;
-  mailbox: Mailbox;
+  mailbox: MessageBox;
+  forwarding: Forwarding;
+  /** For an operator to read. */
+  note(text: string): void;
 }
 
 /** Messages whose parts may answer requests, or calls that wait for jobs: those go there, and what is left to the mailbox. */
 export class AnsweredMessages {
   readonly #requests: Requests;
   readonly #jobs: Jobs;
-  readonly #mailbox: Mailbox;
+  readonly #mailbox: MessageBox;
+  readonly #forwarding: Forwarding;
+  readonly #note: (text: string) => void;
   readonly #invocationId: () => string;
 
   /** @param invocationId of the turn that waits, or the last one. */
-  constructor({ requests, jobs, mailbox }: Answered, invocationId: () => string) {
+  constructor({ requests, jobs, mailbox, forwarding, note }: Answered, invocationId: () => string) {
     this.#requests = requests;
     this.#jobs = jobs;
     this.#mailbox = mailbox;
+    this.#forwarding = forwarding;
+    this.#note = note;
     this.#invocationId = invocationId;
   }
 
@@ -50,19 +66,31 @@ export class AnsweredMessages {
   check(message: SendMessage): void {
     for (const reply of this.#split(message, allHold).replies) {
       try {
-        this.#requests.check(decisionOf(reply, this.#requests));
+        const decision = decisionOf(reply, this.#requests);
+        if (this.#forwarding.askedBy(decision.name) === undefined) this.#requests.check(decision);
       } catch (error) {
         if (isSecret(error)) throw error;
       }
     }
   }
 
+  /** Whether a part of it answers nothing that waits. For the validator of an update. */
+  isMoreThanAnswers(message: SendMessage): boolean {
+    return message.stored !== undefined || this.#split(message, allHold).rest !== undefined;
+  }
+
   signalled(message: SendMessage): void {
     const { replies, responses, rest } = this.#split(message, patched);
-    for (const response of responses) this.#jobs.signalled(response);
+    for (const response of responses) {
+      if (this.#forwarding.isCallOfChild(response.id ?? '')) void this.#sendJobOn(message, response);
+      else this.#jobs.signalled(response);
+    }
     for (const reply of replies) {
       try {
-        this.#requests.signalled(decisionOf(reply, this.#requests));
+        const decision = decisionOf(reply, this.#requests);
+        const other = this.#forwarding.askedBy(decision.name);
+        if (other === undefined) this.#requests.signalled(decision);
+        else void this.#sendReplyOn(other, message, reply);
       } catch (error) {
         this.#requests.refused(nameOf(reply), error);
       }
@@ -73,8 +101,14 @@ export class AnsweredMessages {
   async updated(message: SendMessage): Promise<MessageReceipt> {
     const { replies, responses, rest } = this.#split(message, patched);
     if (replies.length + responses.length === 0) return await this.#mailbox.updated(message);
-    const answers = Promise.all(replies.map((reply) => this.#answer(reply)));
-    const jobs = Promise.all(responses.map((response) => this.#jobs.respond(response)));
+    const answers = Promise.all(replies.map((reply) => this.#answer(message, reply)));
+    const jobs = Promise.all(
+      responses.map((response) =>
+        this.#forwarding.isCallOfChild(response.id ?? '')
+          ? this.#sendJobOn(message, response)
+          : this.#jobs.respond(response),
+      ),
+    );
     const receipt =
       rest === undefined ? this.#taken(message) : await this.#mailbox.updated(restOf(message, rest));
     return {
@@ -89,9 +123,13 @@ export class AnsweredMessages {
     return { v: PROTOCOL_VERSION, messageId, invocationId: this.#invocationId(), status: 'running' };
   }
 
-  async #answer(reply: FunctionResponse): Promise<DecisionReceipt> {
+  async #answer(message: SendMessage, reply: FunctionResponse): Promise<DecisionReceipt> {
     try {
-      return await this.#requests.decide(decisionOf(reply, this.#requests));
+      const decision = decisionOf(reply, this.#requests);
+      const other = this.#forwarding.askedBy(decision.name);
+      if (other === undefined) return await this.#requests.decide(decision);
+      const part = only(message, reply);
+      return await this.#forwarding.decision(other, SEND_MESSAGE, part, decision.name);
     } catch (error) {
       if (!(error instanceof ApplicationFailure)) throw error;
       const requestId = typeof reply.id === 'string' ? reply.id : '';
@@ -99,11 +137,36 @@ export class AnsweredMessages {
     }
   }
 
+  /** Nobody reads what becomes of a signal: an operator is told who could not be. */
+  async #sendReplyOn(runKey: string, message: SendMessage, reply: FunctionResponse): Promise<void> {
+    try {
+      await this.#forwarding.decision(runKey, SEND_MESSAGE, only(message, reply), nameOf(reply));
+    } catch (error) {
+      this.#requests.refused(nameOf(reply), error);
+    }
+  }
+
+  async #sendJobOn(message: SendMessage, response: FunctionResponse): Promise<JobReceipt> {
+    const { id: callId = '' } = response;
+    const runKey = this.#forwarding.callOf({ callId }) ?? '';
+    const workflowId = await this.#forwarding.send(runKey, SEND_MESSAGE, only(message, response));
+    const told = {
+      v: PROTOCOL_VERSION,
+      jobId: '',
+      callKey: callKeyOfId(callId) ?? '',
+      job: 'running',
+    } as const;
+    if (workflowId !== undefined) return { ...told, status: 'forwarded', workflowId };
+    const reason = `no agent runs that waits for ${callId}`;
+    this.#note(`response to ${callId} refused: ${reason}`);
+    return { ...told, status: 'refused', reason };
+  }
+
   #split({ message }: SendMessage, holds: (patch: string) => boolean): SplitMessage & MessageOfJobs {
-    let split = splitMessage(message, (id) => this.#requests.knows(id));
+    let split = splitMessage(message, (id) => this.#requests.knows(id) || this.#forwarding.isRequest(id));
     if (split.replies.length > 0 && !holds(REPLIES)) split = { replies: [], ...restField(message) };
     const { replies, rest } = split;
-    const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id));
+    const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id) || this.#forwarding.isCallOfChild(id));
     if (jobs.responses.length > 0 && holds(RESPONSES)) return { replies, ...jobs };
     return { ...split, responses: [] };
   }
@@ -126,6 +189,16 @@ export function withoutReplies(start: AgentTurnStart): { start: AgentTurnStart; 
     );
   }
   return { start: { ...start, message: rest }, inVain: replies.length };
+}
+
+/** A message of this part alone, as it came. */
+function only({ v, messageId, message }: SendMessage, functionResponse: FunctionResponse): SendMessage {
+  const { role = 'user' } = typeof message === 'object' ? message : {};
+  return {
+    ...(v === undefined ? {} : { v }),
+    messageId,
+    message: { role, parts: [{ functionResponse }] },
+  };
 }
 
 function restOf(message: SendMessage, rest: SplitMessage['rest']): SendMessage {

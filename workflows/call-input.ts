@@ -12,7 +12,8 @@ export interface CallContext
 }
 
 export function inputOf(call: PlannedCall, context: CallContext): ToolCallInput {
-  const { session, runKey, agent, traceparent, root, within, branch, path, rootWorkflowId, handedOn } = context;
+  const { session, runKey, agent, traceparent, root, within, branch, path, rootWorkflowId, handedOn } =
+    context;
   return {
     v: PROTOCOL_VERSION,
     session,

@@ -5,25 +5,25 @@ import {
   CancelledFailure,
   condition,
   continueAsNew,
-  defineSignal,
   getExternalWorkflowHandle,
   setCurrentDetails,
-  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ChildStart, ChildState } from '../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../src/protocol/identity.ts';
-import { CHILD_STATE, SEND_MESSAGE } from '../src/protocol/names.ts';
+import { CHILD_STATE } from '../src/protocol/names.ts';
 import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { agentTurn } from './agent-turn.ts';
 import { Children, isWaiting } from './children.ts';
 import { handleDecisions } from './decision-handlers.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
+import { Forwarding } from './forwarding.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { handleJobs } from './job-handlers.ts';
 import { Jobs } from './jobs.ts';
 import { Orders } from './orders.ts';
+import { handleReplies } from './reply-handlers.ts';
 import { waitingRequest } from './request-book.ts';
 import { Requests } from './requests.ts';
 import { labelRun } from './search-attributes.ts';
@@ -73,6 +73,12 @@ export async function childTurn(start: ChildTurnStart, carried?: ChainState): Pr
   });
   const jobs = new Jobs({ app, userId, ...owner });
   const children = new Children(child.rootWorkflowId, () => describe());
+  const forwarding = new Forwarding({
+    rootWorkflowId: child.rootWorkflowId,
+    children,
+    requests,
+    ownRunKey: () => child.runKey,
+  });
   let status: TurnStatus['status'] = 'running';
   const work = () => stateOfWork(running, requests.pending, jobs.waiting, children);
   const state = () => (status === 'running' ? work() : status);
@@ -116,26 +122,24 @@ export async function childTurn(start: ChildTurnStart, carried?: ChainState): Pr
   const steered = {
     steering,
     orders: new Orders(chain),
+    forwarding,
     current: () => chain.current?.invocationId,
     noted,
     told: (given: ChildState) => children.told(given),
   };
   handleOrders(steered);
   hearOrders(steered);
-  setHandler(
-    defineSignal<[unknown]>(SEND_MESSAGE),
-    () =>
-      note(
-        `a message was sent to this agent; send it to the session, whose workflow is ${child.rootWorkflowId}`,
-      ),
-    { description: 'refused: messages go to the root of the tree' },
+  handleReplies(
+    { requests, jobs, forwarding, note },
+    { rootWorkflowId: child.rootWorkflowId, invocationId: current.invocationId },
   );
-  handleDecisions(requests);
+  handleDecisions(requests, forwarding);
   handleJobs(jobs, noted);
 
   const handled = () =>
     CancellationScope.nonCancellable(async () => {
-      const isSettled = () => requests.settled && jobs.settled && allHandlersFinished();
+      const isSettled = () =>
+        [requests, jobs, forwarding].every(({ settled }) => settled) && allHandlersFinished();
       while (!isSettled()) await condition(isSettled);
     });
   void keepLabelled(chain, () => (status === 'running' ? work() : 'running'));

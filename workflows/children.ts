@@ -30,6 +30,11 @@ export class Children {
     return [...this.#running.values()].map(({ callKey: _callKey, ...child }) => child);
   }
 
+  /** Those that are known to wait for people, whatever is below them. */
+  get waitingForPeople(): RunningChild[] {
+    return this.running.filter(({ status }) => isWaiting(status) && status !== 'waiting_job');
+  }
+
   has(runKey: string): boolean {
     return this.#running.has(runKey);
   }

@@ -2,12 +2,13 @@ import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { DecisionReceipt, RequestName } from '../src/protocol/gate.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
 import { checkedConfirm, checkedCredential, checkedInput, type Decision } from './decision-arguments.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { Requests } from './requests.ts';
 
 const WHICH = 'requestId, callKey or callId unless it is the only one';
 
 /** The ways to answer requests, each as a signal, and as an update that answers what became of it. */
-export function handleDecisions(requests: Requests): void {
+export function handleDecisions(requests: Requests, forwarding: Forwarding): void {
   handle(CONFIRM, checkedConfirm, `approves or rejects a call that waits: { confirmed, reason? }; ${WHICH}`);
   handle(PROVIDE_INPUT, checkedInput, `gives what a call waits for: { response }; ${WHICH}`);
   handle(
@@ -25,12 +26,26 @@ export function handleDecisions(requests: Requests): void {
     },
   );
 
+  /** Nobody reads what becomes of a signal: an operator is told who could not be. */
+  function sendOn(runKey: string, order: string, given: unknown, name: RequestName): void {
+    void forwarding.decision(runKey, order, given, name).catch((error) => requests.refused(name, error));
+  }
+
   function handle<Given>(name: string, checked: (given: Given) => Decision, description: string): void {
     setHandler(
       defineUpdate<DecisionReceipt, [Given]>(name),
-      async (given) => await requests.decide(checked(given)),
+      async (given) => {
+        const decision = checked(given);
+        const other = forwarding.askedBy(decision.name);
+        if (other === undefined) return await requests.decide(decision);
+        return await forwarding.decision(other, name, given, decision.name);
+      },
       {
-        validator: (given) => requests.check(checked(given)),
+        validator: (given) => {
+          const decision = checked(given);
+          if (forwarding.askedBy(decision.name) === undefined) requests.check(decision);
+          else forwarding.check(given);
+        },
         description: `${description}; answers what became of it`,
       },
     );
@@ -38,13 +53,16 @@ export function handleDecisions(requests: Requests): void {
       defineSignal<[Given]>(name),
       (given) => {
         let decision: Decision;
+        let other: string | undefined;
         try {
           decision = checked(given);
+          other = forwarding.askedBy(decision.name);
         } catch (error) {
           requests.refused(nameIn(given), error);
           return;
         }
-        requests.signalled(decision);
+        if (other === undefined) requests.signalled(decision);
+        else sendOn(other, name, given, decision.name);
       },
       { description },
     );

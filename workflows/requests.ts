@@ -142,6 +142,17 @@ export class Requests {
     }
   }
 
+  /** What this turn knows of the request that is meant. */
+  knowledgeOf(name: RequestName): 'pending' | 'closed' | 'nothing' {
+    if (this.#isEarly(name)) return 'pending';
+    try {
+      return this.#book.find(name).kind;
+    } catch (error) {
+      if (!(error instanceof ApplicationFailure)) throw error;
+      return error.type === 'AmbiguousRequest' ? 'pending' : 'nothing';
+    }
+  }
+
   /** Whether an answer by this id is one to a request, and not one to a call. */
   knows(id: string): boolean {
     if (id.startsWith(REQUEST_PREFIX) && (this.#book.has(id) || this.#early.expects(id))) return true;

@@ -86,6 +86,12 @@ export class Steering {
     return this.#calls.get(callKey)?.cancelled ?? this.#end?.cutOff ?? CANCELLED_TURN;
   }
 
+  /** Whether a call of this step is meant that has not ended. */
+  hasCall({ callKey, callId }: { callKey?: unknown; callId?: unknown }): boolean {
+    if (typeof callKey === 'string') return this.#calls.has(callKey);
+    return [...this.#calls.values()].some((call) => call.callId === callId);
+  }
+
   cancelCall(callKey: string, reason: unknown): void {
     const call = this.#calls.get(callKey);
     if (call === undefined || call.cancelled !== undefined) return;

@@ -100,11 +100,11 @@ export function actingOf({ acting, handedOnBy, enters }: InvocationState) {
 }
 
 type Beginning = Required<Pick<CallModelInput, 'identity'>> &
-  Pick<CallModelInput, 'message' | 'messageDigest' | 'stateDelta' | 'cameAt'>;
+  Pick<CallModelInput, 'message' | 'messageDigest' | 'stateDelta' | 'cameAt' | 'rootAgent'>;
 
 /** Who an invocation belongs to, and its message where that isn't in the store, as a queued one and that of a retry are. */
 function beginningOf(start: AgentTurnStart, { number, messageId, cameAt }: InvocationState): Beginning {
-  const { app, userId, sessionId, message, stateDelta, stored } = start;
+  const { app, userId, sessionId, message, stateDelta, stored, rootAgent } = start;
   const own = number === 1;
   return {
     identity: { app, userId, sessionId, messageId },
@@ -112,6 +112,7 @@ function beginningOf(start: AgentTurnStart, { number, messageId, cameAt }: Invoc
     ...(own && message !== undefined ? { message } : {}),
     ...(own && stored !== undefined ? { messageDigest: stored.digest } : {}),
     ...(own && stateDelta ? { stateDelta } : {}),
+    ...(own && rootAgent !== undefined ? { rootAgent } : {}),
   };
 }
 

@@ -4,7 +4,8 @@ import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../
 import { CANCEL_CALL, CHILD_STATE, INTERRUPT, STATUS_QUERY } from '../src/protocol/names.ts';
 import type { TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import { checkedInterrupt } from './message-arguments.ts';
+import type { Forwarding } from './forwarding.ts';
+import { checkedInterrupt, refusal } from './message-arguments.ts';
 import type { Orders } from './orders.ts';
 import { reasonText, type Steering } from './steering.ts';
 
@@ -15,6 +16,7 @@ const AN_INTERRUPT = 'ends the turn that runs, its open calls are answered: { re
 export interface SteeredTurn {
   steering: Steering;
   orders: Orders;
+  forwarding: Forwarding;
   /** The invocation that is under way. */
   current(): string | undefined;
   /** Carries out what nobody is told the failure of. */
@@ -32,12 +34,19 @@ export function handleStatus(status: () => TurnStatus): void {
 
 /** The orders by which people end its work, as they are answered. */
 export function handleOrders(turn: SteeredTurn): void {
-  const { steering, orders } = turn;
+  const { steering, orders, forwarding } = turn;
   setHandler(
     defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL),
-    (given) => orders.once(given, () => cancelCall(turn, given)),
+    (given) => {
+      const other = otherRunOf(turn, given);
+      if (other !== undefined) return cancelCallOf(other, turn, given);
+      return orders.once(given, () => cancelCall(turn, given));
+    },
     {
-      validator: (given) => void (orders.knows(given) || steering.callOf(given)),
+      validator: (given) => {
+        if (otherRunOf(turn, given) !== undefined) forwarding.check(given);
+        else if (!orders.knows(given)) steering.callOf(given);
+      },
       description: `${A_CANCEL}; answers which call it is`,
     },
   );
@@ -56,7 +65,18 @@ export function hearOrders(turn: SteeredTurn): void {
   const { orders, noted, told } = turn;
   setHandler(
     defineSignal<[CancelCall]>(CANCEL_CALL),
-    (given) => noted(() => orders.once(given, () => cancelCall(turn, given))),
+    (given) => {
+      const other = otherRunOf(turn, given);
+      if (other === undefined) {
+        noted(() => orders.once(given, () => cancelCall(turn, given)));
+        return;
+      }
+      void cancelCallOf(other, turn, given).catch((error) =>
+        noted(() => {
+          throw error;
+        }),
+      );
+    },
     { description: A_CANCEL },
   );
   setHandler(
@@ -83,4 +103,22 @@ function cancelCall({ steering }: SteeredTurn, given: CancelCall): CancelReceipt
   const callKey = steering.callOf(given);
   steering.cancelCall(callKey, given.reason);
   return { v: PROTOCOL_VERSION, callKey, status: 'cancelling' };
+}
+
+/** Run key of whoever has the call that is meant, where that is another one of the tree. */
+function otherRunOf({ forwarding, steering }: SteeredTurn, given: unknown): string | undefined {
+  if (typeof given !== 'object' || given === null || steering.hasCall(given)) return undefined;
+  return forwarding.callOf(given);
+}
+
+async function cancelCallOf(
+  runKey: string,
+  { forwarding }: SteeredTurn,
+  given: CancelCall,
+): Promise<CancelReceipt> {
+  const { callKey = '' } = given;
+  const workflowId = await forwarding.send(runKey, CANCEL_CALL, given);
+  if (workflowId !== undefined) return { v: PROTOCOL_VERSION, callKey, status: 'forwarded', workflowId };
+  const problem = 'no agent runs that could have this call';
+  throw refusal('cancelCall', 'UnknownCall', callKey === '' ? 'callId' : 'callKey', problem);
 }

@@ -96,9 +96,21 @@ export interface DecisionReceipt {
   /**
    * `approved`, `rejected`, `answered`: the request is closed by this. `counted`: a vote, more are needed. `withdrawn`: a vote
    * was taken back. `duplicate`: the same was said before. `kept`: the request isn't there yet, and is decided by this once it is.
-   * `refused`: it doesn't count; `reason` says why.
+   * `forwarded`: it was sent on to the agent that has asked, whose workflow is `workflowId`; what becomes of it there is in the
+   * store's row of the request. `refused`: it doesn't count; `reason` says why.
    */
-  status: 'approved' | 'rejected' | 'answered' | 'counted' | 'withdrawn' | 'duplicate' | 'kept' | 'refused';
+  status:
+    | 'approved'
+    | 'rejected'
+    | 'answered'
+    | 'counted'
+    | 'withdrawn'
+    | 'duplicate'
+    | 'kept'
+    | 'forwarded'
+    | 'refused';
+  /** Whom it was sent on to. */
+  workflowId?: string;
   reason?: string;
   /** Of a request that takes several: how many people have approved, and how many must. */
   approvals?: number;

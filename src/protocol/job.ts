@@ -141,9 +141,12 @@ export interface JobReceipt {
   callKey: string;
   /**
    * `ended`: by this. `updated`: an update was taken. `duplicate`: the same was said before. `known`: it had ended otherwise.
-   * `kept`: its call has not begun it, and is told once it has. `refused`: `reason` says why.
+   * `kept`: its call has not begun it, and is told once it has. `forwarded`: it was sent on to the agent whose call it is, in the
+   * workflow `workflowId`; `jobId` is empty then. `refused`: `reason` says why.
    */
-  status: 'ended' | 'updated' | 'duplicate' | 'known' | 'kept' | 'refused';
+  status: 'ended' | 'updated' | 'duplicate' | 'known' | 'kept' | 'forwarded' | 'refused';
+  /** Whom it was sent on to. */
+  workflowId?: string;
   /** How the job stands by now. */
   job: JobStatus;
   reason?: string;

@@ -78,8 +78,13 @@ export interface CancelCall {
 export interface CancelReceipt {
   v: number;
   callKey: string;
-  /** The call is told to end; an outcome that it settles before it does still counts. */
-  status: 'cancelling';
+  /**
+   * `cancelling`: the call is told to end; an outcome that it settles before it does still counts. `forwarded`: the agent whose call
+   * it is, in the workflow `workflowId`, was told so.
+   */
+  status: 'cancelling' | 'forwarded';
+  /** Whom it was sent on to. */
+  workflowId?: string;
 }
 
 /** Payload of the signal and the update `interrupt`. */

@@ -34,6 +34,8 @@ function statusWords({ status, reason, approvals, quorum }: DecisionReceipt): st
       return 'was answered so before; nothing has changed';
     case 'kept':
       return 'is not asked yet; the answer is kept for it';
+    case 'forwarded':
+      return 'is sent on to the agent that has asked';
     case 'refused':
       return `is as it was: the answer does not count${why}`;
     default:

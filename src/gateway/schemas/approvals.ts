@@ -125,7 +125,7 @@ export const DECISION = z
     requestId: z.string().optional(),
     callKey: z.string().optional(),
     status: z
-      .enum(['approved', 'rejected', 'answered', 'counted', 'withdrawn', 'duplicate', 'kept'])
+      .enum(['approved', 'rejected', 'answered', 'counted', 'withdrawn', 'duplicate', 'kept', 'forwarded'])
       .optional()
       .openapi({ description: '`counted` is one vote of several; `duplicate` was said before.' }),
     reason: z.string().optional(),

@@ -122,7 +122,7 @@ export const JOB_ANSWER = z
     v: z.int(),
     jobId: z.string(),
     callKey: z.string(),
-    status: z.enum(['ended', 'updated', 'duplicate', 'known', 'kept', 'refused']).openapi({
+    status: z.enum(['ended', 'updated', 'duplicate', 'known', 'kept', 'forwarded', 'refused']).openapi({
       description:
         '`ended`, `updated`: by this. `duplicate`: the same was said before. `known`: it had ended otherwise, and `outcome` is what counts.',
     }),
