@@ -2,9 +2,11 @@ import {
   condition,
   defineQuery,
   defineSignal,
+  executeChild,
   proxyActivities,
   scheduleActivity,
   setHandler,
+  workflowInfo,
 } from '@temporalio/workflow';
 
 export interface BareTurn {
@@ -45,4 +47,33 @@ export async function waitingTurn(turn: BareTurn): Promise<void> {
   waits = true;
   await condition(() => given);
   await scheduleActivity<void>('workGiven', [turn], OPTIONS);
+}
+
+export interface BareFamily {
+  /** What its activities are given. */
+  turn: BareTurn;
+  /** Of each workflow, all at once. */
+  children: number;
+  /** Below this one. */
+  levels: number;
+  /** One more activity for each child that has ended, as a call has whose agent has run. */
+  isAnswered: boolean;
+}
+
+/** A turn with children, as turns of agents have them: the same workflows and activities, empty. */
+export async function bareFamily(family: BareFamily): Promise<void> {
+  const { turn, children, levels, isAnswered } = family;
+  const { bareModel } = proxyActivities<{ bareModel(turn: BareTurn): Promise<string> }>(OPTIONS);
+  await bareModel(turn);
+  if (levels === 0) return;
+  await Promise.all(
+    Array.from({ length: children }, async (_, index) => {
+      await executeChild(bareFamily, {
+        workflowId: `${workflowInfo().workflowId}/${index}`,
+        args: [{ ...family, levels: levels - 1 }],
+      });
+      if (isAnswered) await scheduleActivity<string>('work', [turn], OPTIONS);
+    }),
+  );
+  await bareModel(turn);
 }

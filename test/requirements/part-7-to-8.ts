@@ -47,6 +47,10 @@ export const PART_7: Rows = {
   'tree.cancel': ['temporal: child workflows', 'Cancel and interrupt go down the tree.'],
   'tree.budget': ['holdfast', 'Usage adds up; a child gets at most what is left.'],
   'tree.events': ['holdfast', 'Followers of the root see the events of its agent tools.'],
+  'example.research': [
+    'holdfast',
+    'Offline, by one command, a tree of agents researches, criticises, asks and publishes.',
+  ],
 };
 
 /** Channels: gateway with authentication, links, inbox, webhooks, Slack. */
