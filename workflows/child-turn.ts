@@ -1,5 +1,4 @@
 import {
-  ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
   CancelledFailure,
@@ -10,11 +9,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ChildStart, ChildState } from '../src/protocol/agent-run.ts';
-import { childWorkflowIdOf } from '../src/protocol/identity.ts';
 import { CHILD_STATE } from '../src/protocol/names.ts';
-import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
+import type { RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { agentTurn } from './agent-turn.ts';
+import { type ChildTurnStart, checkedChild } from './child-arguments.ts';
 import { Children, isWaiting } from './children.ts';
 import { handleDecisions } from './decision-handlers.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
@@ -39,19 +38,13 @@ import {
 } from './turn-state.ts';
 import { keepLabelled, stateOfWork } from './waiting-status.ts';
 
-type ChildTurnStart = AgentTurnStart & { child: ChildStart };
-
 const MOST_NOTES = 8;
 
-export function isChild(given: AgentTurnStart): given is ChildTurnStart {
-  return typeof given === 'object' && given !== null && given.child !== undefined;
-}
-
 /** The turn of an agent below another one: one invocation, which takes no messages. */
-export async function childTurn(start: ChildTurnStart, carried?: ChainState): Promise<TurnResult> {
+export async function childTurn(given: ChildTurnStart, carried?: ChainState): Promise<TurnResult> {
   const info = workflowInfo();
+  const start = checkedChild(given, info);
   const { app, userId, sessionId, child } = start;
-  assertOwnId(child, info.workflowId);
   const chain = carried ?? childChain(start);
   const current = chain.current as InvocationState;
   const running: RunningCall[] = [];
@@ -182,15 +175,6 @@ export async function childTurn(start: ChildTurnStart, carried?: ChainState): Pr
   describe();
   if (result.status === 'failed') throw turnFailure(result);
   return result;
-}
-
-function assertOwnId({ rootWorkflowId, runKey }: ChildStart, workflowId: string): void {
-  const expected = childWorkflowIdOf(rootWorkflowId, runKey);
-  if (workflowId === expected) return;
-  throw ApplicationFailure.nonRetryable(
-    `workflowId: a child of ${rootWorkflowId} is ${expected}`,
-    'InvalidStart',
-  );
 }
 
 /** Tells the workflow that waits for this one whenever it begins to wait for people or jobs, and when it goes on. */

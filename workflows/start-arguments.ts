@@ -1,5 +1,6 @@
-import type { ApplicationFailure, WorkflowInfo } from '@temporalio/workflow';
+import { type ApplicationFailure, patched, type WorkflowInfo } from '@temporalio/workflow';
 import { workflowIdOf } from '../src/protocol/identity.ts';
+import { nameProblem } from '../src/protocol/message-limits.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import {
   checkContent,
@@ -12,6 +13,9 @@ import {
 } from './message-arguments.ts';
 
 const LONGEST_WORKFLOW_ID = 255;
+
+/** Earlier releases have ignored the field. */
+const ROOT_AGENT = 'root-agent';
 
 /**
  * Start arguments of any client, in any language: refused with the field's name and what to do. Runs again on every
@@ -29,6 +33,7 @@ export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTu
   }
   checkMessageFields(start, invalidStart);
   checkRetry(start);
+  checkRootAgent(start);
   if (start.message !== undefined) checkContent(start.message, invalidStart);
   checkStartLimits(start, invalidStart);
   checkWorkflowId(start, info);
@@ -52,6 +57,15 @@ function checkRetry({ retryOf }: AgentTurnStart): void {
       `expected { invocationId, generation } or nothing, got ${shapeOf(retryOf)}`,
     );
   }
+}
+
+function checkRootAgent({ rootAgent }: AgentTurnStart): void {
+  if (rootAgent === undefined) return;
+  const problem =
+    typeof rootAgent === 'string' && rootAgent !== ''
+      ? nameProblem(rootAgent)
+      : `expected the name of a root agent or nothing, got ${shapeOf(rootAgent)}`;
+  if (problem !== undefined && patched(ROOT_AGENT)) throw invalidStart('rootAgent', problem);
 }
 
 function checkWorkflowId(start: AgentTurnStart, info: WorkflowInfo): void {
