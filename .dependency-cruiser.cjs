@@ -32,6 +32,14 @@ module.exports = {
       to: { pathNot: '^(workflows/|src/protocol/|src/events/|node_modules/@temporalio/(workflow|common)/)' },
     },
     {
+      name: 'what-users-workflows-import-is-fit-for-the-sandbox',
+      severity: 'error',
+      from: { path: '^src/workflow/' },
+      to: {
+        pathNot: '^(src/(workflow|protocol|events)/|node_modules/@temporalio/(workflow|common)/)',
+      },
+    },
+    {
       name: 'definitions-do-no-io',
       severity: 'error',
       from: { path: '^src/(agents|tools|schema)/' },

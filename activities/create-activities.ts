@@ -15,17 +15,20 @@ import type {
   RecordJobInput,
 } from '../src/protocol/job.ts';
 import {
+  AWAIT_TURN,
   CALL_MODEL,
   CLOSE_CALL,
   DELETE_EXPIRED_SESSIONS,
   DELIVER_JOB,
   KEEP_MESSAGES,
   NOTIFY,
+  READ_ANSWER,
   RECORD_ENTRIES,
   RECORD_JOB,
   SETTLE_STEP,
   VERIFY_DECISION,
 } from '../src/protocol/names.ts';
+import type { AwaitTurnInput, ReadAnswer, ReadAnswerInput } from '../src/protocol/own-workflow.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import type {
   CallModelInput,
@@ -39,6 +42,8 @@ import type {
   ToolCallInput,
   ToolCallResult,
 } from '../src/protocol/step.ts';
+import type { TurnResult } from '../src/protocol/turn.ts';
+import { awaitTurn } from './await-turn.ts';
 import { callModel } from './call-model.ts';
 import { closeCall } from './close-call.ts';
 import { deleteExpiredSessions } from './delete-expired-sessions.ts';
@@ -49,6 +54,7 @@ import { reachAgents } from './find-agent.ts';
 import { keepMessages } from './keep-messages.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { notify } from './notify.ts';
+import { readAnswer } from './read-answer.ts';
 import { recordEntries } from './record-entries.ts';
 import { recordJob } from './record-job.ts';
 import { runTool } from './run-tool.ts';
@@ -66,6 +72,8 @@ export interface HoldfastActivities {
   [DELETE_EXPIRED_SESSIONS]: (input: RetainSessions) => Promise<ExpiredSessions>;
   [RECORD_JOB]: (input: RecordJobInput) => Promise<JobReceipt>;
   [DELIVER_JOB]: (input: DeliverJobInput) => Promise<DeliveredJob>;
+  [AWAIT_TURN]: (input: AwaitTurnInput) => Promise<TurnResult>;
+  [READ_ANSWER]: (input: ReadAnswerInput) => Promise<ReadAnswer>;
   /** Every other activity type is a tool's name. */
   default: (input: ToolCallInput) => Promise<ToolCallResult | JobEnded | EndedDetachedJob>;
 }
@@ -85,6 +93,8 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     [DELETE_EXPIRED_SESSIONS]: deleteExpiredSessions(dependencies),
     [RECORD_JOB]: recordJob(dependencies),
     [DELIVER_JOB]: deliverJob(dependencies),
+    [AWAIT_TURN]: awaitTurn(dependencies),
+    [READ_ANSWER]: readAnswer(dependencies),
     default: reaching(runTool(dependencies)),
   };
 }

@@ -7,13 +7,15 @@ import {
   continueAsNew,
   defineSignal,
   defineUpdate,
+  getExternalWorkflowHandle,
+  patched,
   setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { JobProgress } from '../src/protocol/job.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../src/protocol/message.ts';
-import { SEND_MESSAGE } from '../src/protocol/names.ts';
+import { SEND_MESSAGE, TURN_ENDED } from '../src/protocol/names.ts';
 import type { AgentTurnStart, RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { AnsweredMessages, withoutReplies } from './answered-messages.ts';
@@ -51,6 +53,8 @@ import { keepLabelled, stateOfWork } from './waiting-status.ts';
 const A_MESSAGE = 'a message to the session: { messageId, message, policy?, agent? }';
 
 const NOTHING_WAITS = 'an answer to a request came with the first message: no request is pending then';
+/** Whether orders reach messages that wait. */
+const WITHDRAW = 'withdraw';
 const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
 
 /**
@@ -144,6 +148,10 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     orders: new Orders(chain),
     forwarding,
     current: () => chain.current?.invocationId,
+    withdraw(invocationId, cutOff) {
+      if (!mailbox.has(invocationId) || !patched(WITHDRAW)) return;
+      chain.withdrawn = { ...chain.withdrawn, [invocationId]: cutOff };
+    },
     noted,
     told: (state) => children.told(state),
   };
@@ -214,6 +222,8 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     }
     const current = chain.current as unknown as InvocationState;
     latest = current;
+    const withdrawn = chain.withdrawn?.[current.invocationId];
+    if (withdrawn !== undefined) steering.end({ status: 'interrupted', cutOff: withdrawn });
     jobs.begin(current.jobs);
     const invocation = runInvocation(start, current, {
       running,
@@ -234,6 +244,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       betweenSteps: continueWhereSuggested,
     });
     const ended = await onFailure(invocation, handled);
+    if (withdrawn !== undefined) delete chain.withdrawn?.[current.invocationId];
     if ('inbox' in ended) {
       giveWay(chain);
       mailbox.takeUp(ended.inbox, current);
@@ -254,6 +265,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     }
     mailbox.ended(current.invocationId, current.digest);
     endInvocation(chain, ended);
+    if (mailbox.waiting > 0 && chain.first === ended) await tellStarter(ended);
     if (mailbox.waiting > 0 && !isCancelled()) await continueWhereSuggested();
   }
 
@@ -263,6 +275,20 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   describe();
   if (result.status === 'failed') throw turnFailure(result);
   return result;
+}
+
+/** The workflow that has started the run need not wait for the turns of others, which follow. */
+async function tellStarter(result: TurnResult): Promise<void> {
+  const { parent } = workflowInfo();
+  if (parent === undefined) return;
+  try {
+    const { workflowId, runId } = parent;
+    await CancellationScope.nonCancellable(() =>
+      getExternalWorkflowHandle(workflowId, runId).signal(TURN_ENDED, result),
+    );
+  } catch {
+    // It has closed, or has gone on in another run, which waits for no turn.
+  }
 }
 
 function withProgress(call: RunningCall, progress: JobProgress | undefined): RunningCall {

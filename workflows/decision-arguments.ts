@@ -15,10 +15,10 @@ import type {
   ProvideInput,
   RequestName,
 } from '../src/protocol/gate.ts';
+import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import { isTooDeep, MOST_LEVELS } from '../src/protocol/message-limits.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import { jsonBytes } from './json-bytes.ts';
 import { isObject, type Refuse, refusal, shapeOf } from './message-arguments.ts';
 
 /** What somebody says to a request, with its known fields only. */

@@ -1,5 +1,6 @@
 import { CancellationScope, condition, log, scheduleActivity } from '@temporalio/workflow';
 import { invocationIdOf } from '../src/protocol/identity.ts';
+import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import {
   type MessagePolicy,
   type MessageReceipt,
@@ -21,7 +22,6 @@ import type {
 import { isTraceparent } from '../src/protocol/traceparent.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { keepMessagesOptions } from './activity-options.ts';
-import { jsonBytes } from './json-bytes.ts';
 import { isObject } from './message-arguments.ts';
 import { arrivalOf, type QueuedMessage } from './queued-message.ts';
 import { turnPriority } from './turn-priority.ts';
@@ -89,6 +89,13 @@ export class Mailbox {
   /** Messages that wait, those on their way to the store included. */
   get waiting(): number {
     return this.state.queue.length + this.#arriving.length;
+  }
+
+  /** Whether the message of this invocation waits. */
+  has(invocationId: string): boolean {
+    return [...this.state.queue, ...this.#arriving.map(({ keep }) => keep)].some(
+      (message) => message.invocationId === invocationId,
+    );
   }
 
   /** Nothing is on its way to the store. */

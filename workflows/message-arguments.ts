@@ -1,5 +1,6 @@
 import { ApplicationFailure, patched } from '@temporalio/workflow';
 import { LONGEST_ATTESTATION } from '../src/protocol/decision-limits.ts';
+import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../src/protocol/message.ts';
 import {
   functionResponseProblem,
@@ -11,7 +12,6 @@ import {
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import { jsonBytes } from './json-bytes.ts';
 
 /** Refuses what a client sent; a field's problem names its shape and what to do, never its value. */
 export type Refuse = (field: string, problem: string) => ApplicationFailure;

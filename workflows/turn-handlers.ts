@@ -19,6 +19,8 @@ export interface SteeredTurn {
   forwarding: Forwarding;
   /** The invocation that is under way. */
   current(): string | undefined;
+  /** An invocation whose message waits is to end as soon as it begins, for this reason. */
+  withdraw?(invocationId: string, cutOff: string): void;
   /** Carries out what nobody is told the failure of. */
   noted(handle: () => unknown): void;
   /** A child says what it does. */
@@ -89,13 +91,15 @@ export function hearOrders(turn: SteeredTurn): void {
   });
 }
 
-function interrupt({ steering, current }: SteeredTurn, given: Interrupt): InterruptReceipt {
-  const { reason, invocationId } = checkedInterrupt(given);
+function interrupt({ steering, current, withdraw }: SteeredTurn, given: Interrupt): InterruptReceipt {
+  const { reason, invocationId, queued } = checkedInterrupt(given);
   const running = current();
+  const cutOff = `cancelled: interrupted${reasonText(reason)}`;
   if (running === undefined || (invocationId !== undefined && invocationId !== running)) {
+    if (queued && invocationId !== undefined) withdraw?.(invocationId, cutOff);
     return { v: PROTOCOL_VERSION };
   }
-  steering.end({ status: 'interrupted', cutOff: `cancelled: interrupted${reasonText(reason)}` });
+  steering.end({ status: 'interrupted', cutOff });
   return { v: PROTOCOL_VERSION, invocationId: running };
 }
 

@@ -92,6 +92,8 @@ export interface ChainState extends OrderBook, StatusLabel {
   first?: TurnResult;
   others: OtherInvocation[];
   mailbox: MailboxState;
+  /** Invocations of messages that wait, which are to end as soon as they begin, and what their calls would be told. */
+  withdrawn?: Record<string, string>;
   /** Requests that have ended, by request id; the newest ones. */
   requests?: ClosedRequests;
 }

@@ -96,6 +96,8 @@ export interface Interrupt {
   orderId?: string;
   /** Interrupts this invocation only, and nothing where another one runs by then. */
   invocationId?: string;
+  /** Of an invocation whose message waits in the queue: it ends as soon as it begins. */
+  queued?: true;
 }
 
 export interface InterruptReceipt {

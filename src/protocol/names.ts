@@ -16,6 +16,10 @@ export const RECORD_ENTRIES = 'holdfast.recordEntries';
 export const NOTIFY = 'holdfast.notify';
 export const RECORD_JOB = 'holdfast.recordJob';
 export const DELIVER_JOB = 'holdfast.deliverJob';
+/** Sends a message to a session that answers another one, and waits for its turn: for workflows of other bundles. */
+export const AWAIT_TURN = 'holdfast.awaitTurn';
+/** Reads what the result of a turn only refers to: for workflows of other bundles. */
+export const READ_ANSWER = 'holdfast.readAnswer';
 
 /** Activity types, and so tool names, that start like this belong to Holdfast. */
 export const RESERVED_PREFIX = 'holdfast.';
@@ -42,6 +46,9 @@ export const EXPIRE_JOB = 'holdfast.expireJob';
 
 /** Signal from a child to its root: it waits, or goes on. */
 export const CHILD_STATE = 'holdfast.child';
+
+/** Signal from a turn to the workflow that has started it: the first of its invocations has ended, and others go on. */
+export const TURN_ENDED = 'holdfast.turnEnded';
 
 export const STATUS_QUERY = 'status';
 

@@ -38,6 +38,11 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     content:
       "import { cutToBytes } from '../src/flows/cut-to-bytes.ts';\nexport const planted = cutToBytes('', 1);\n",
   },
+  'what-users-workflows-import-is-fit-for-the-sandbox': {
+    path: 'src/workflow/planted.ts',
+    content:
+      "import { cutToBytes } from '../flows/cut-to-bytes.ts';\nexport const planted = cutToBytes('', 1);\n",
+  },
   'definitions-do-no-io': {
     path: 'src/tools/planted.ts',
     content: "import type { Store } from '../store/store.ts';\nexport type Planted = Store;\n",

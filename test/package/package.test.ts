@@ -159,6 +159,7 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
       'dist/src/client/index.js',
       'dist/src/gateway/index.js',
       'dist/src/testing/index.js',
+      'dist/src/workflow/index.js',
       'dist/worker/index.js',
       'dist/src/cli/main.js',
     ];
@@ -244,6 +245,14 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
       expect(packages.filter((name) => OF_WORKERS.includes(name))).toEqual([]);
     },
   );
+
+  test('holdfast/workflow loads what the sandbox of workflows has, and no more [package.light]', async () => {
+    const packages = await loaded('holdfast/workflow');
+    const small =
+      /^(@temporalio\/(workflow|common|proto)|holdfast|@noble\/hashes|long|nexus-rpc|protobufjs|ms|proto3-json-serializer|@protobufjs\/.*)$/;
+    expect(packages).toContain('@temporalio/workflow');
+    expect(packages.filter((name) => !small.test(name))).toEqual([]);
+  });
 
   test('holdfast/worker does load it: the check can fail [package.light]', async () => {
     expect(await loaded('holdfast/worker')).toEqual(

@@ -1,0 +1,32 @@
+import type { Content } from '../events/content.ts';
+import type { MessagePolicy } from './message.ts';
+import type { AgentTurnStart, TurnResult } from './turn.ts';
+
+/** Input of `holdfast.awaitTurn`. */
+export interface AwaitTurnInput {
+  v: number;
+  /** As it would start a run of its own. */
+  turn: AgentTurnStart & { messageId: string };
+  policy?: MessagePolicy;
+}
+
+/** Input of `holdfast.readAnswer`. */
+export interface ReadAnswerInput {
+  v: number;
+  app: string;
+  userId: string;
+  sessionId: string;
+  invocationId: string;
+  events: TurnResult['events'];
+  /** Of the reference in the place of the text. */
+  key?: string;
+  /** The content of the last event is wanted, too. */
+  content?: true;
+}
+
+/** What doesn't fit into 64 KiB of JSON together is left out, the content first. */
+export interface ReadAnswer {
+  v: number;
+  text?: string;
+  content?: Content;
+}

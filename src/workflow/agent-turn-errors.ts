@@ -1,0 +1,58 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { TurnError, TurnResult, TurnUsage } from '../protocol/turn.ts';
+
+/** What became of a turn that has no answer. */
+export interface EndedTurn {
+  invocationId: string;
+  status: 'failed' | 'interrupted';
+  error?: TurnError;
+  /** Absent where the turn's run was ended from outside, before it could say. */
+  usage?: TurnUsage;
+  /** First and last seq of its events in its session; absent as `usage`. */
+  events?: TurnResult['events'];
+}
+
+interface Ending {
+  type: string;
+  message: string;
+  turn: EndedTurn;
+}
+
+/** Not to be retried: one message id is one turn, for ever. Escaping, it fails the workflow, its turn in the details. */
+class EndedWithoutAnswer extends ApplicationFailure {
+  readonly turn: EndedTurn;
+
+  constructor({ type, message, turn }: Ending) {
+    super(message, type, true, [turn]);
+    this.turn = turn;
+  }
+}
+
+/** The turn has failed: its model can't be asked, a budget is used up, its agent is not deployed. */
+export class AgentTurnFailed extends EndedWithoutAnswer {
+  constructor(turn: EndedTurn) {
+    super({ type: 'AgentTurnFailed', message: messageOf(turn, 'the turn failed'), turn });
+  }
+}
+
+/** Somebody else has ended the turn: by a message that interrupts, by `interrupt`, by ending its workflow. */
+export class AgentTurnInterrupted extends EndedWithoutAnswer {
+  constructor(turn: EndedTurn) {
+    super({ type: 'AgentTurnInterrupted', message: messageOf(turn, 'the turn was interrupted'), turn });
+  }
+}
+
+/** The session has not taken the message: it answers another one, and the policy is `reject`, or its queue is full. */
+export class MessageRejected extends ApplicationFailure {
+  constructor(message: string) {
+    super(message, 'HOLDFAST_MESSAGE_REJECTED', true);
+  }
+}
+
+/** A failure's message is not encoded where its details are. */
+function messageOf({ invocationId, error }: EndedTurn, otherwise: string): string {
+  if (error === undefined) return `${otherwise}: ${invocationId}`;
+  return error.concealed
+    ? `${error.code}: see the details of this failure`
+    : `${error.code}: ${error.message}`;
+}

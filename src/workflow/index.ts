@@ -1,0 +1,13 @@
+export type { Content, Part } from '../events/content.ts';
+export type { Reference } from '../protocol/carried.ts';
+export type { MessagePolicy } from '../protocol/message.ts';
+export type { TurnError, TurnRunConfig, TurnUsage } from '../protocol/turn.ts';
+export type { AgentAnswer } from './agent-answer.ts';
+export {
+  AgentTurnFailed,
+  AgentTurnInterrupted,
+  type EndedTurn,
+  MessageRejected,
+} from './agent-turn-errors.ts';
+export type { AgentTurn } from './outgoing-turn.ts';
+export { runAgent } from './run-agent.ts';

@@ -1,0 +1,117 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { uuid4 } from '@temporalio/workflow';
+import type { Content } from '../events/content.ts';
+import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
+import { jsonBytes } from '../protocol/json-bytes.ts';
+import type { MessagePolicy } from '../protocol/message.ts';
+import { isTooDeep, MOST_LEVELS, nameProblem } from '../protocol/message-limits.ts';
+import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
+import type { AgentTurnStart, TurnRunConfig } from '../protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+
+/** What {@link runAgent} takes. */
+export interface AgentTurn {
+  app: string;
+  userId: string;
+  sessionId: string;
+  /** A string means one user text part. With `stateDelta` at most 64 KiB of JSON: put what is larger where a tool reads it. */
+  message: string | Content;
+  /** @default the session's last acting agent, then the app's root agent */
+  agent?: string;
+  /** State that the message's event carries. */
+  stateDelta?: Record<string, unknown>;
+  runConfig?: TurnRunConfig;
+  /**
+   * One message id is one turn, for ever: a second call with it gets the first one's answer.
+   *
+   * @default one of its own for each call, the same when the workflow is replayed
+   */
+  messageId?: string;
+  /**
+   * Where Holdfast's workers poll.
+   *
+   * @default 'holdfast'
+   */
+  taskQueue?: string;
+  /**
+   * What it does while the session answers another message: waits for its turn, ends the other one, or is refused.
+   *
+   * @default 'enqueue'
+   */
+  policy?: MessagePolicy;
+  /**
+   * What becomes of the turn when this workflow closes before it. `'REQUEST_CANCEL'`: it is cancelled, and so is what its session
+   * answers by then; messages that others have sent meanwhile are answered before {@link runAgent} returns. `'ABANDON'`: it goes on,
+   * and {@link runAgent} returns when its own turn ends: for sessions that others write to.
+   *
+   * @default 'REQUEST_CANCEL'
+   */
+  parentClosePolicy?: 'REQUEST_CANCEL' | 'ABANDON';
+  /**
+   * Whether the answer has the content of the turn's last event: what isn't text, too. Costs an activity more.
+   *
+   * @default false
+   */
+  content?: boolean;
+  /** Proves who sends the message: a compact JWS of an issuer that the app names. */
+  attestation?: string;
+  /**
+   * Temporal's priority key of the turn's activities, 1 (first) to 5.
+   *
+   * @default 3
+   */
+  priority?: number;
+  /** Of the W3C's Trace Context: the span that the turn's own span is below. */
+  traceparent?: string;
+}
+
+/** A turn as it crosses Temporal. */
+export interface OutgoingTurn {
+  workflowId: string;
+  invocationId: string;
+  start: AgentTurnStart & { messageId: string };
+}
+
+/**
+ * Checked where a failure names the field; what else is wrong, the turn refuses itself.
+ *
+ * @throws ApplicationFailure of type `InvalidTurn`, not to be retried.
+ */
+export function outgoingTurn(given: AgentTurn): OutgoingTurn {
+  const { app, userId, sessionId, message, messageId = uuid4() } = given;
+  for (const [field, value] of Object.entries({ app, userId, sessionId, messageId })) checkName(field, value);
+  const { agent, stateDelta, runConfig, attestation, priority, traceparent } = given;
+  if (agent !== undefined) checkName('agent', agent);
+  if (isTooDeep([message, stateDelta])) {
+    throw invalid('message', `objects and lists in more than ${MOST_LEVELS} levels, with its stateDelta`);
+  }
+  const bytes = jsonBytes([message, stateDelta]);
+  if (bytes > PAYLOAD_LIMIT) {
+    const problem = `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal`;
+    throw invalid('message', `${problem}: put the content where a tool of the agent reads it`);
+  }
+  return {
+    workflowId: workflowIdOf(app, userId, sessionId),
+    invocationId: invocationIdOf(app, userId, sessionId, messageId),
+    start: {
+      v: PROTOCOL_VERSION,
+      ...{ app, userId, sessionId, messageId, message },
+      ...(agent === undefined ? {} : { agent }),
+      ...(stateDelta === undefined ? {} : { stateDelta }),
+      ...(runConfig === undefined ? {} : { runConfig }),
+      ...(attestation === undefined ? {} : { attestation }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
+  };
+}
+
+function checkName(field: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw invalid(field, 'expected a non-empty string');
+  const problem = nameProblem(value);
+  if (problem !== undefined) throw invalid(field, problem);
+}
+
+function invalid(field: string, problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`runAgent: ${field}: ${problem}`, 'InvalidTurn', { field });
+}
