@@ -79,8 +79,9 @@ async function draftOf(step: StepParts): Promise<StepDraft> {
   const { last } = transcript;
   const isOwn = last?.runKey === asked.runKey || (step.begins.isRoot && step.input.ran === undefined);
   const isSettled = last?.kind === 'responses' && last.event.invocationId === asked.invocationId && isOwn;
-  // It was settled by an attempt that nobody heard of.
-  if (isSettled && last.event.actions.skipSummarization) return draftOfEnd(asked, events);
+  // It was settled by an attempt that nobody heard of. Whoever the turn is handed on to has a word all the same.
+  const { skipSummarization, transferToAgent } = last?.event.actions ?? {};
+  if (isSettled && skipSummarization && !transferToAgent) return draftOfEnd(asked, events);
   const refusal = usedUp(step);
   if (refusal !== undefined) return draftFromError(asked, refusal, { events });
   const draft = isModelStep(step) ? await draftFromModel(step, events) : await draftFromAgents(step, events);

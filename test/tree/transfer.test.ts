@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
@@ -104,4 +105,12 @@ test('is bounded: two agents that hand a turn to and fro are told to answer [tra
   const { say } = await open(desk.agent);
   expect(await say('go')).toMatchObject({ status: 'completed', text: 'I answer.' });
   expect(desk.shown.length + billing.shown.length).toBe(34);
+});
+
+test('whom a turn is handed on to answers, also where a tool beside it wants no summary [transfer.to]', async () => {
+  const billing = new Speaking('billing', ['paid']);
+  const both = calling({ name: 'exit_loop' }, { name: 'transfer_to_agent', args: { agentName: 'billing' } });
+  const desk = new Speaking('desk', [both], { tools: [EXIT_LOOP], subAgents: [billing.agent] });
+  const { say } = await open(desk.agent);
+  expect(await say('my bill?')).toMatchObject({ status: 'completed', text: 'paid' });
 });
