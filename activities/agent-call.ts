@@ -17,13 +17,14 @@ export async function messageOfCall(
 /** Whose child a run is, as far as its first step says it. */
 export function parentOf({
   call,
-  path = [],
+  path,
   plannedBy,
-}: CallModelInput): Pick<OpenStep, 'parent' | 'plannedBy'> {
+}: CallModelInput): Pick<OpenStep, 'child' | 'parent' | 'plannedBy'> {
   return {
+    ...(path === undefined ? {} : { child: true }),
     ...(call === undefined
       ? {}
-      : { parent: { session: call.session, runKey: call.runKey, callKey: call.callKey, path } }),
+      : { parent: { session: call.session, runKey: call.runKey, callKey: call.callKey, path: path ?? [] } }),
     ...(plannedBy === undefined ? {} : { plannedBy }),
   };
 }

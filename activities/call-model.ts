@@ -10,7 +10,7 @@ import type { AgentRef } from '../src/protocol/agent-run.ts';
 import type { CallModelInput, ChainFence, FirstStep, StepBehind, StepOutcome } from '../src/protocol/step.ts';
 import type { InvocationOutcome } from '../src/protocol/turn.ts';
 import type { CommittedStep, JobOfMessage, OpenedStep } from '../src/store/store.ts';
-import { MessageConflict, Unstorable } from '../src/store/store-errors.ts';
+import { MessageConflict, NotARootSession, Unstorable } from '../src/store/store-errors.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { type Actors, actorsOf, agentNamed } from './acting-agent.ts';
 import { messageOfCall, parentOf } from './agent-call.ts';
@@ -105,9 +105,10 @@ class CallModel {
         },
       });
     } catch (error) {
-      const lost = error instanceof MessageConflict || error instanceof Unstorable;
+      const isRefused =
+        error instanceof MessageConflict || error instanceof NotARootSession || error instanceof Unstorable;
       // The turn ends with this, and those that wait behind it go on.
-      if (lost && this.#input.identity !== undefined) {
+      if (isRefused && this.#input.identity !== undefined) {
         await freeTurnSlot(this.#dependencies, this.#input);
         return this.#refused(error);
       }
@@ -251,7 +252,7 @@ class CallModel {
   }
 
   /** A message that can't be stored, or has another one's id: nothing of it is in the store. */
-  #refused({ code, message }: MessageConflict | Unstorable): StepOutcome {
+  #refused({ code, message }: MessageConflict | NotARootSession | Unstorable): StepOutcome {
     const outcome: InvocationOutcome = { status: 'failed', error: { code, message }, usage: NO_USAGE };
     this.#report.refused(outcome);
     return {

@@ -4,6 +4,7 @@ import type { ApprovalRow, ListApprovals } from './approval-store.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
+import { rootOf, tree } from './session-tree.ts';
 import { checkWhole } from './whole-number.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -41,7 +42,7 @@ export async function listApprovals(
   if (status.length === 0) return [];
   let query = approvalsOf(database);
   if (app !== undefined && userId !== undefined && sessionId !== undefined) {
-    query = query.where('s.name_key', '=', sessionKeys({ app, userId, sessionId }).name);
+    query = query.where('a.session_id', 'in', tree(database, sessionKeys({ app, userId, sessionId }).name));
   } else {
     if (app !== undefined && userId !== undefined) {
       query = query.where('a.user_key', '=', sessionKeys({ app, userId, sessionId: '' }).user);
@@ -73,7 +74,8 @@ export async function listApprovals(
 function approvalsOf(database: Database) {
   return database.db
     .selectFrom('holdfast.approvals as a')
-    .innerJoin('holdfast.sessions as s', 's.id', 'a.session_id')
+    .innerJoin('holdfast.sessions as o', 'o.id', 'a.session_id')
+    .innerJoin('holdfast.sessions as s', (on) => on.on('s.id', '=', rootOf('o')))
     .selectAll('a')
     .select(['s.app', 's.user_id', 's.name']);
 }

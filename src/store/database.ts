@@ -4,6 +4,7 @@ import pg from 'pg';
 import {
   Fenced,
   MessageConflict,
+  NotARootSession,
   StoreBehindHistory,
   StoreError,
   StoreFailed,
@@ -17,6 +18,7 @@ const OWN_STATES: Record<string, new (message: string, options?: ErrorOptions) =
   HF001: Fenced,
   HF002: StoreBehindHistory,
   HF004: MessageConflict,
+  HF005: NotARootSession,
 };
 
 /** Connection, authorization, resources, operator intervention, system; a lock that can't be had; the server's timeouts. */

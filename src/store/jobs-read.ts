@@ -6,6 +6,7 @@ import { type JobColumns, jobRow } from './job-row.ts';
 import type { JobRow, JobStore, ListJobs } from './job-store.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
+import { rootOf, tree } from './session-tree.ts';
 import { checkWhole } from './whole-number.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -61,7 +62,7 @@ export async function listJobs(
   if (status.length === 0) return [];
   let query = namedJobs(database);
   if (app !== undefined && userId !== undefined && sessionId !== undefined) {
-    query = query.where('s.name_key', '=', sessionKeys({ app, userId, sessionId }).name);
+    query = query.where('j.session_id', 'in', tree(database, sessionKeys({ app, userId, sessionId }).name));
   } else {
     if (app !== undefined && userId !== undefined) {
       query = query.where('j.user_key', '=', sessionKeys({ app, userId, sessionId: '' }).user);
@@ -104,7 +105,8 @@ export async function jobDelivery(
 function namedJobs(database: Database) {
   return database.db
     .selectFrom('holdfast.jobs as j')
-    .innerJoin('holdfast.sessions as s', 's.id', 'j.session_id')
+    .innerJoin('holdfast.sessions as o', 'o.id', 'j.session_id')
+    .innerJoin('holdfast.sessions as s', (on) => on.on('s.id', '=', rootOf('o')))
     .select(['s.app', 's.user_id', 's.name']);
 }
 

@@ -9,7 +9,8 @@ import type { StoredEvent } from './store.ts';
 import { SessionNotFound } from './store-errors.ts';
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 
-const APPEND = 'select holdfast.append_event_1($1, $2, $3, $4, $5, $6, $7, $8, $9) as answer';
+const APPEND =
+  'select holdfast.append_event_1(holdfast.root_key_1($1), $2, $3, $4, $5, $6, $7, $8, $9) as answer';
 
 type AppendAnswer = { problem?: undefined; session: string; event: EventRow } | { problem: 'no session' };
 

@@ -7,7 +7,7 @@ import { SessionHasForks } from './store-errors.ts';
 import { checkTime } from './whole-number.ts';
 
 const DELETE =
-  'select holdfast.delete_session_1($1, $2, $3, to_timestamp($4::double precision / 1000)) as answer';
+  'select holdfast.delete_session_1(holdfast.root_key_1($1), $2, $3, to_timestamp($4::double precision / 1000)) as answer';
 
 /** With the session itself, which comes first. */
 const TREE = `with recursive tree as (
@@ -16,7 +16,8 @@ const TREE = `with recursive tree as (
   select f.id, f.app, f.user_id, f.name, t.depth + 1 from tree t join holdfast.sessions f on f.parent_id = t.id
 ) select t.id, t.app, t.user_id as "userId", t.name as "sessionId", (
     select json_agg(json_build_object('jobId', j.job_id, 'callKey', j.call_key) order by j.since, j.job_id)
-    from holdfast.jobs j where j.session_id = t.id and j.mode = 'detached' and (j.status = 'running' or j.delivered_seq is null)
+    from holdfast.jobs j
+    where j.session_id in (select c.id from holdfast.sessions c where c.id = t.id or c.root_session = t.id) and j.mode = 'detached' and (j.status = 'running' or j.delivered_seq is null)
   ) as jobs
 from tree t order by t.depth, t.id`;
 

@@ -103,7 +103,7 @@ export async function listSessions(database: Database, list: ListSessions): Prom
 /** The page is found before its sessions are read: states can be large. */
 function listing(key: 'app_key' | 'user_key', order: 'asc' | 'desc'): string {
   return `with found as materialized (
-    select s.id, s.updated_at from holdfast.sessions s where s.${key} = $1
+    select s.id, s.updated_at from holdfast.sessions s where s.${key} = $1 and s.root_session is null
   ) select (select count(*)::int from found) as total, (
     select json_agg(holdfast.summary_1(p.id) order by p.updated_at ${order}, p.id ${order})
     from (select f.id, f.updated_at from found f order by f.updated_at ${order}, f.id ${order} limit $2 offset $3) p
@@ -114,7 +114,7 @@ function listing(key: 'app_key' | 'user_key', order: 'asc' | 'desc'): string {
 const IDLE = `select s.id as session, s.app, s.user_id as "userId", s.name as "sessionId",
   (extract(epoch from s.created_at) * 1000)::double precision as "createdAt"
 from holdfast.sessions s
-where s.app_key = $1 and s.updated_at < to_timestamp($2::double precision / 1000)
+where s.app_key = $1 and s.root_session is null and s.updated_at < to_timestamp($2::double precision / 1000)
   and (s.created_at, s.id) <
     (coalesce(to_timestamp(0) + $4::double precision * interval '1 millisecond', 'infinity'), coalesce($5, ''))
   and not exists (

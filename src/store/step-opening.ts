@@ -6,6 +6,14 @@ import type { JobOfMessage } from './job-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { DraftEvent, SessionUsage, StepUsage, StoredEvent } from './store.ts';
 
+/** What a turn was asked to be. */
+export interface AskedTurn {
+  agent?: string;
+  /** Of the tree whose agent is to be found, where none is named. */
+  rootAgent?: string;
+  runConfig?: TurnRunConfig;
+}
+
 export interface OpenStep {
   /** First step only: names the session, which is made where it is missing. */
   identity?: TurnIdentity;
@@ -31,7 +39,9 @@ export interface OpenStep {
   /** First step only: who sent the message, where somebody has attested it; the inbox has that of a queued one. */
   requester?: string;
   /** First step only: what the turn was asked to be. Kept at the first opening, unless the inbox has it already. */
-  asked?: { agent?: string; runConfig?: TurnRunConfig };
+  asked?: AskedTurn;
+  /** An agent that another one has run: what the tree has used is told. */
+  child?: true;
   /**
    * First step of an agent's tool: whose call it is. The new session begins with a copy of its state, reserved keys left out; what is
    * used is added to the caller's usage, and so on up to the root.
@@ -105,7 +115,7 @@ export type OpenedStep =
       /** What earlier steps of the invocation used. */
       usage: StepUsage;
       /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
-      asked: { agent?: string; runConfig?: TurnRunConfig };
+      asked: AskedTurn;
       /** Of a child: what the whole tree has used in its turn, up to the root. Absent for the root, whose `usage` it is. */
       treeUsage?: StepUsage;
       /** Of the root's session, where that is another one. */
@@ -147,7 +157,7 @@ export interface PeekedStep {
   /** Whose calls the responses answer: of a retry, the step that it goes back to. */
   answers?: Pick<StoredEvent, 'runKey' | 'step'>;
   /** What the invocation was asked to be; where it has begun. */
-  asked?: { agent?: string; runConfig?: TurnRunConfig };
+  asked?: AskedTurn;
   /** Session's, `app:` and `user:` state, with the invocation's `temp:`; without the input's delta. */
   state: Record<string, unknown>;
   /** The content that started the invocation; from the second step on. */

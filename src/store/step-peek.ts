@@ -1,10 +1,9 @@
 import type { Content } from '../events/content.ts';
-import type { TurnRunConfig } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
 import { jsonText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
-import { askedOf, type BehindAnswer, behindOf, call } from './step-writes.ts';
+import { type AskedColumn, askedOf, type BehindAnswer, behindOf, call } from './step-writes.ts';
 import type { DraftEvent, PeekedStep, SessionNames, StepToPeek } from './store.ts';
 
 const PEEK = `${call('holdfast.peek_step_1', 10)}, holdfast.answered_message_1($2, $5, $11) as message`;
@@ -23,7 +22,7 @@ interface PeekAnswer {
   responses: DraftEvent | null;
   delta: Record<string, unknown> | null;
   answers: { runKey: string; step: number } | null;
-  asked: { agent: string | null; runConfig: TurnRunConfig | null } | null;
+  asked: AskedColumn | null;
   state: StateParts;
 }
 

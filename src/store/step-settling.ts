@@ -8,6 +8,8 @@ import type { SettledStep, SettleStep } from './store.ts';
 import { eventColumns } from './stored-event.ts';
 
 /** Calls and their actions, $9 and $16, are those of a session, $1. */
+const END_LOST = 'select holdfast.end_lost_runs_1($1, $2, $3, $4)';
+
 const SETTLE = call('holdfast.settle_step_3', 29).replace('$16', 'holdfast.unsettled_actions_1($1, $9, $16)');
 
 type SettledCalls = [callKey: string, tool: string, failed: boolean][];
@@ -32,7 +34,11 @@ export async function settleStep(
   database: Database,
   step: SettleStep,
 ): Promise<{ settled: SettledStep; appended: boolean; calls: SettledCalls; news: JobNews[] }> {
-  const { fence, unsettled, ending } = step;
+  const { fence, unsettled, ending, lost = [] } = step;
+  if (lost.length > 0) {
+    const runs = lost.map(({ runKey }) => storableText(runKey));
+    await database.query(END_LOST, [step.session, runs, fence.startedAt, fence.invocation]);
+  }
   const outcomes = unsettled.map(outcomeOf);
   const responses = ending?.responses && eventColumns(ending.responses, step.agent);
   const events = (ending?.events ?? []).map(({ kind, event }) => ({

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { StepOutcome } from '../protocol/step.ts';
-import type { InvocationOutcome, TurnRunConfig, TurnUsage } from '../protocol/turn.ts';
+import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
 import { type InboxEntry, waitingMessage } from './inbox.ts';
 import { type JobNews, type JobOfMessageAnswer, jobOfMessage } from './job-row.ts';
 import { jsonArray, jsonText, storableText } from './json-text.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
-import type { CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } from './store.ts';
+import type { AskedTurn, CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } from './store.ts';
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
 const OPEN = `${call('holdfast.open_step_2', 25)}, holdfast.resting_models_1() as limits`;
+const OPEN_CHILD = `${call('holdfast.open_child_step_1', 30)}, holdfast.resting_models_1() as limits`;
 const COMMIT = call('holdfast.commit_step_1', 31);
 const COMMIT_WITH_MORE = call('holdfast.commit_step_2', 34);
 
@@ -60,7 +61,7 @@ interface OpenAnswer extends Told {
   failures: number;
   lost: number;
   once: Record<string, unknown> | null;
-  asked: { agent: string | null; runConfig: TurnRunConfig | null } | null;
+  asked: AskedColumn | null;
   age: number;
   usage: UsageColumns;
   sessionUsage: SessionUsageColumns;
@@ -70,20 +71,82 @@ interface OpenAnswer extends Told {
   news: JobNews[] | null;
 }
 
+/** As JSON has it. */
+export type AskedColumn = { [Field in keyof AskedTurn]?: AskedTurn[Field] | null };
+
+type StepAnswer = OpenAnswer | FinishedAnswer | RecordedAnswer | BehindAnswer;
+
+interface ChildAnswer {
+  answer: StepAnswer;
+  /** What the agent of a call has of its caller's `temp:` state. */
+  temp: Record<string, unknown> | null;
+  /** The session of the agent of a call is new, or goes on. */
+  began: boolean;
+  /** Of the root's turn. */
+  usage: UsageColumns;
+  age: number;
+  root: { session: string; names: SessionNames } | null;
+}
+
 interface OpenRow {
-  answer: OpenAnswer | FinishedAnswer | RecordedAnswer | BehindAnswer;
+  answer: StepAnswer | ChildAnswer;
   limits: Record<string, number> | null;
 }
 
-export async function openStep(
-  database: Database,
-  step: OpenStep,
-): Promise<{ opened: OpenedStep; appended: boolean; news?: readonly JobNews[] }> {
+/** What openStep did, and whom to tell. */
+interface StepOpening {
+  opened: OpenedStep;
+  appended: boolean;
+  news?: readonly JobNews[];
+  /** The root's session, where the agent of a call has begun below it. */
+  above?: string;
+}
+
+export async function openStep(database: Database, step: OpenStep): Promise<StepOpening> {
+  const values = openingValues(step);
+  if (!isChild(step)) {
+    const [row] = await database.query<OpenRow>(OPEN, values);
+    const { answer, limits } = row as OpenRow & { answer: StepAnswer };
+    return openingOf(answer, limits);
+  }
+  const { parent, plannedBy } = step;
+  const [row] = await database.query<OpenRow>(OPEN_CHILD, [
+    ...values,
+    parent?.session,
+    parent?.runKey,
+    parent?.callKey,
+    parent === undefined ? null : jsonText(parent.path),
+    plannedBy,
+  ]);
+  const { answer, limits } = row as OpenRow & { answer: ChildAnswer };
+  return childOpeningOf(answer, limits);
+}
+
+function isChild({ child, parent, plannedBy }: OpenStep): boolean {
+  return child !== undefined || parent !== undefined || plannedBy !== undefined;
+}
+
+function childOpeningOf(
+  { answer, temp, began, usage, age, root }: ChildAnswer,
+  limits: OpenRow['limits'],
+): StepOpening {
+  const opening = openingOf(answer, limits);
+  const { opened } = opening;
+  if (opened.kind !== 'open' && opened.kind !== 'recorded') return opening;
+  const above = root === null ? {} : { root };
+  const inTree =
+    opened.kind === 'recorded'
+      ? { ...opened, age }
+      : { ...opened, age, ...above, treeUsage: usageOf(usage), state: { ...opened.state, ...temp } };
+  return { ...opening, opened: inTree, ...(began && root !== null ? { above: root.session } : {}) };
+}
+
+function openingValues(step: OpenStep): unknown[] {
   const { identity, fence } = step;
   const keys = identity && sessionKeys(identity);
   const given = step.step === 1 ? step.message : step.responses;
   const input = given && eventColumns(given, step.step === 1 ? 'user' : (step.agent ?? ''));
-  const [row] = await database.query<OpenRow>(OPEN, [
+  return [
     identity ? newSessionId() : step.session,
     keys?.name,
     keys?.app,
@@ -110,8 +173,10 @@ export async function openStep(
     askedJson(step.asked),
     step.mayGiveWay ?? false,
     step.requester === undefined ? null : storableText(step.requester),
-  ]);
-  const { answer, limits } = row as OpenRow;
+  ];
+}
+
+function openingOf(answer: StepAnswer, limits: OpenRow['limits']): StepOpening {
   if (answer.kind === 'behind') return { opened: behindOf(answer), appended: false };
   const inbox = (answer.inbox ?? []).map(waitingMessage);
   if (answer.kind === 'finished') {
@@ -151,16 +216,18 @@ export function behindOf(answer: BehindAnswer): Extract<OpenedStep, { kind: 'beh
 }
 
 /** A run's column. */
-export function askedOf(asked: OpenAnswer['asked']): { agent?: string; runConfig?: TurnRunConfig } {
+export function askedOf(asked: AskedColumn | null): AskedTurn {
   return {
     ...(asked?.agent ? { agent: asked.agent } : {}),
+    ...(asked?.rootAgent ? { rootAgent: asked.rootAgent } : {}),
     ...(asked?.runConfig ? { runConfig: asked.runConfig } : {}),
   };
 }
 
 function askedJson(asked: OpenStep['asked']): string | null {
-  const { agent, runConfig } = asked ?? {};
-  return agent === undefined && runConfig === undefined ? null : jsonText({ agent, runConfig });
+  const { agent, rootAgent, runConfig } = asked ?? {};
+  if (agent === undefined && rootAgent === undefined && runConfig === undefined) return null;
+  return jsonText({ agent, rootAgent, runConfig });
 }
 
 interface CommitAnswer {

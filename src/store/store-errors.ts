@@ -46,6 +46,12 @@ export class MessageConflict extends StoreError {
   readonly retryable = false;
 }
 
+/** A session that an agent's tool has made takes no messages, and is kept and deleted with the one above it. */
+export class NotARootSession extends StoreError {
+  readonly code = 'HOLDFAST_NOT_A_ROOT_SESSION';
+  readonly retryable = false;
+}
+
 /** A value that the database can't hold: nested too deeply, too large, or a name with characters it lacks. */
 export class Unstorable extends StoreError {
   readonly code = 'HOLDFAST_UNSTORABLE';

@@ -1,4 +1,5 @@
 import type { Event } from '../events/event.ts';
+import type { RanAgent } from '../protocol/agent-run.ts';
 import type {
   ChainFence,
   KeepMessagesInput,
@@ -11,6 +12,7 @@ import type {
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import type { ApprovalStore, NewRequest } from './approval-store.ts';
 import type { BeginCall, BegunCall, CallActions, KnownCall, SettleCall, SettledCall } from './call-store.ts';
+import type { ChildStore } from './child-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
 import type { JobStore } from './job-store.ts';
 import type { LimitStore } from './limit-store.ts';
@@ -40,6 +42,7 @@ export type {
   SettleCall,
   SettledCall,
 } from './call-store.ts';
+export type { ChildOutcome, ChildSession, ChildStore } from './child-store.ts';
 export type { InboxRow, UploadMessage } from './inbox-row.ts';
 export type {
   EndedJob,
@@ -55,7 +58,7 @@ export type {
 } from './job-store.ts';
 export type { LimitStore, TurnSlot } from './limit-store.ts';
 export type { SessionNames } from './session-names.ts';
-export type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
+export type { AskedTurn, OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 export type {
   LiveNotice,
   PartialText,
@@ -165,6 +168,8 @@ export interface SettleStep {
   /** The transcript must reach this seq, else `StoreBehindHistory`. Defaults to 0. */
   seq?: number;
   agent: string;
+  /** Agents that this run has run in its session, and that have ended without a word: what they have left running is ended first. */
+  lost?: readonly Pick<RanAgent, 'runKey'>[];
   /** Settled with the error, or with what callbacks made of it. */
   unsettled: (UnsettledCall & Partial<Pick<SettleCall, 'response' | 'failed' | 'actions' | 'parts'>>)[];
   /** Appends the step's merged responses, then `events`, and ends the invocation. */
@@ -212,7 +217,7 @@ export interface ReadEvents extends SessionNames {
  *
  * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed
  */
-export interface Store extends SessionStore, ApprovalStore, JobStore, LimitStore {
+export interface Store extends SessionStore, ApprovalStore, ChildStore, JobStore, LimitStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.

@@ -26,6 +26,13 @@ export interface Tables {
     last_agent: string | null;
     fence_started_at: BigInteger;
     fence_invocation: number;
+    created_at: Generated<Date>;
+    caller_session: string | null;
+    caller_run: string | null;
+    call_key: string | null;
+    agent_path: JSONColumnType<string[]> | null;
+    root_session: string | null;
+    root_run: string | null;
   };
   'holdfast.events': {
     session_id: string;

@@ -24,6 +24,8 @@ import { heardMessages } from './0023-heard-messages.ts';
 import { jobsOfCalls } from './0024-jobs-of-calls.ts';
 import { limits } from './0030-limits.ts';
 import { turnSlots } from './0031-turn-slots.ts';
+import { children } from './0040-children.ts';
+import { childSteps } from './0041-child-steps.ts';
 
 export interface Migration {
   version: number;
@@ -59,4 +61,6 @@ export const migrations: readonly Migration[] = [
   { version: 24, name: 'jobs of calls', sql: jobsOfCalls },
   { version: 30, name: 'limits', sql: limits },
   { version: 31, name: 'turn slots', sql: turnSlots },
+  { version: 40, name: 'children', sql: children },
+  { version: 41, name: 'child steps', sql: childSteps },
 ];

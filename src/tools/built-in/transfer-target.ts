@@ -22,11 +22,7 @@ export function transferTo(name: string, { invocationContext, actions }: Context
  *
  * @param handedOn how often it was by now.
  */
-function transferProblem(
-  agent: BaseAgent | undefined,
-  name: string,
-  handedOn: number,
-): string | undefined {
+function transferProblem(agent: BaseAgent | undefined, name: string, handedOn: number): string | undefined {
   const allowed = agent === undefined ? [] : transferTargets(agent).map((target) => target.name);
   if (!allowed.includes(name)) {
     const others = allowed.length === 0 ? 'there is no other agent' : `agents are ${allowed.join(', ')}`;

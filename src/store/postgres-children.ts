@@ -1,0 +1,34 @@
+import type { ChildOutcome, ChildSession, ChildStore } from './child-store.ts';
+import { endChild, listChildren } from './children.ts';
+import type { Database } from './database.ts';
+import type { Notices } from './notices.ts';
+import { PostgresJobs } from './postgres-jobs.ts';
+import type { SessionNames } from './session-names.ts';
+import type { OpenStep } from './step-opening.ts';
+
+/** What the store knows of agents that calls have run. */
+export class PostgresChildren extends PostgresJobs implements ChildStore {
+  readonly #database: Database;
+  readonly #notices: Notices;
+
+  constructor(database: Database, notices: Notices) {
+    super(database, notices);
+    this.#database = database;
+    this.#notices = notices;
+  }
+
+  endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined> {
+    return endChild(this.#database, parent, runKey);
+  }
+
+  listChildren(names: SessionNames): Promise<ChildSession[]> {
+    return listChildren(this.#database, names);
+  }
+
+  /** Tells those who follow the root. */
+  protected tellChild(session: string, child: string, { parent, runKey }: OpenStep): void {
+    if (parent === undefined) return;
+    const { callKey, path } = parent;
+    this.#notices.tell({ type: 'child', session, child, runKey, callKey, path });
+  }
+}
