@@ -2,9 +2,9 @@ import { CancellationScope, getExternalWorkflowHandle } from '@temporalio/workfl
 import { MOST_GIVEN_BYTES } from '../src/protocol/decision-limits.ts';
 import { callKeyOfRequest, type DecisionReceipt, type RequestName } from '../src/protocol/gate.ts';
 import { childWorkflowIdOf, OWN_CALL_ID_PREFIX, runKeyOfCallKey } from '../src/protocol/identity.ts';
+import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { Children } from './children.ts';
-import { jsonBytes } from './json-bytes.ts';
 import { decisionFailure } from './request-book.ts';
 import type { Requests } from './requests.ts';
 
