@@ -4,6 +4,7 @@ import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking } from '../tree/speaking.ts';
+import { Held } from './held.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
 
 let environment: TurnEnvironment | undefined;
@@ -22,30 +23,6 @@ async function open(...agents: BaseAgent[]) {
   await own.start();
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
   return { ...opened, own, names };
-}
-
-/** A tool that runs until it is told to end. */
-class Held {
-  started = 0;
-  aborted = 0;
-  #letGo = Promise.withResolvers<void>();
-  readonly tool = tool({
-    name: 'hold',
-    description: 'd',
-    execute: async (_args, { abortSignal }) => {
-      this.started += 1;
-      const aborted = new Promise<'aborted'>((resolve) =>
-        abortSignal.addEventListener('abort', () => resolve('aborted')),
-      );
-      if ((await Promise.race([aborted, this.#letGo.promise])) !== 'aborted') return { held: true };
-      this.aborted += 1;
-      throw new Error('let go');
-    },
-  });
-
-  letGo(): void {
-    this.#letGo.resolve();
-  }
 }
 
 test('a turn is a child of a workflow of the user’s, whose answer it gets [flow.workflow]', async () => {
