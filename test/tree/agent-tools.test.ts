@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, test } from 'vitest';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { AgentTool } from '../../src/tools/agent-tool.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { calling, Speaking, textsOf } from './speaking.ts';
+
+let environment: TurnEnvironment | undefined;
+afterEach(async () => {
+  await environment?.close();
+  environment = undefined;
+});
+
+async function ask(agent: BaseAgent, message = 'go', state: Record<string, unknown> = {}) {
+  environment = await openTurnEnvironment({ agents: [agent] });
+  const { client } = environment;
+  const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  const turn = await client.sendMessage({ ...names, message, stateDelta: state });
+  const result = await turn.result().catch((error: unknown) => error);
+  return { ...environment, names, turn, result };
+}
+
+test('an agent that a tool stands for is asked in a session of its own, which begins with the state of its caller, and what it changes comes back [agentTool.session]', async () => {
+  const noting = tool({
+    name: 'note',
+    description: 'd',
+    execute: (_args: unknown, ctx) => {
+      ctx.state.set('noted', `${ctx.state.get('plan')} by ${ctx.agentName}`);
+      ctx.state.set('user:seen', true);
+      return { noted: true };
+    },
+  });
+  const helper = new Speaking('helper', [calling({ name: 'note' }), 'it is 42'], {
+    description: 'knows it all',
+    tools: [noting],
+  });
+  const root = new Speaking(
+    'root',
+    [calling({ name: 'helper', args: { request: 'what is it?' } }), 'it is said to be 42'],
+    { tools: [new AgentTool({ agent: helper.agent })] },
+  );
+  const { client, store, names, result } = await ask(root.agent, 'go', { plan: 'gold' });
+  expect(result).toMatchObject({ status: 'completed', text: 'it is said to be 42' });
+  expect(textsOf(helper.shown[0])).toEqual(['what is it?']);
+  expect(root.shown[1]?.at(-1)?.parts).toMatchObject([
+    { functionResponse: { name: 'helper', response: { result: 'it is 42' } } },
+  ]);
+  const session = await client.sessions.get(names);
+  expect(session?.state).toMatchObject({ plan: 'gold', noted: 'gold by helper', 'user:seen': true });
+  expect(session?.usage).toMatchObject({ modelCalls: 4 });
+  const [child, ...more] = await store.listChildren(names);
+  expect(more).toEqual([]);
+  expect(child).toMatchObject({ status: 'completed', path: ['root', 'helper'], parent: session?.session });
+  const listed = await client.sessions.list({ app: names.app, userId: names.userId });
+  expect(listed.sessions.map(({ sessionId }) => sessionId)).toEqual([names.sessionId]);
+});
