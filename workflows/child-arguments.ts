@@ -51,7 +51,7 @@ function checkAgent({ agent, path }: ChildStart): void {
   if (!Array.isArray(path) || path.length === 0) {
     throw refuse('child.path', `expected at least one name, got ${shapeOf(path)}`);
   }
-  path.forEach((name, index) => checkText(`child.path[${index}]`, name));
+  for (const [index, name] of path.entries()) checkText(`child.path[${index}]`, name);
 }
 
 function checkPlace({ branch, fence, seq }: ChildStart): void {
