@@ -74,7 +74,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
     leaves: !options.wait,
     ...askedAtTerminal(options, held),
   });
-  const printed = { begun: false, seq: undefined };
+  const printed = { begun: false, seq: undefined, place: undefined };
   try {
     const outcome = await answered({ file, loaded, turn, options, printer, printed, desk, interrupted });
     if (outcome === undefined) return 130;

@@ -1,6 +1,7 @@
 import { FollowerTooSlow, NoAnswer } from '../client/client-errors.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { OutgoingMessage } from '../client/outgoing-turn.ts';
+import type { FollowedEvent } from '../client/stream-item.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import { CliError } from './cli-error.ts';
@@ -14,7 +15,10 @@ export type TurnOfCommand = OutgoingMessage & { agent: string; messageId: string
 /** How far a turn was printed; kept where it is followed in another way from there on. */
 export interface Printed {
   begun: boolean;
+  /** Of the turn's last event that was printed. */
   seq: number | undefined;
+  /** What to go on after, agents of its calls included. */
+  place: number | string | undefined;
 }
 
 export interface TurnPlace {
@@ -94,9 +98,9 @@ export async function print(
 ): Promise<void> {
   for (;;) {
     try {
-      const { seq: after } = printed;
+      const { place: after } = printed;
       for await (const item of handle.stream(after === undefined ? {} : { after })) {
-        if (item.type === 'event') printed.seq = item.seq;
+        if (item.type === 'event') passed(printed, item);
         printItem(printer, item);
         desk?.heard(item);
       }
@@ -104,7 +108,12 @@ export async function print(
     } catch (error) {
       // Standard output is read slowly: what is stored comes nevertheless.
       if (!(error instanceof FollowerTooSlow)) throw error;
-      printed.seq = error.after;
+      printed.place = error.after;
     }
   }
+}
+
+function passed(printed: Printed, { seq, place, holdfast }: FollowedEvent): void {
+  printed.place = place ?? seq;
+  if (holdfast === undefined) printed.seq = seq;
 }

@@ -48,12 +48,15 @@ export class NoAnswer extends Error {
 export class FollowerTooSlow extends Error {
   readonly code = 'HOLDFAST_FOLLOWER_TOO_SLOW';
   override readonly name = 'FollowerTooSlow';
-  /** The last seq that the reader was given, or began after. */
-  readonly after: number;
+  /**
+   * The last seq that the reader was given, or began after; a place where agents of calls were under way. What is followed again
+   * goes on `after` it.
+   */
+  readonly after: number | string;
 
-  constructor(after: number) {
+  constructor(after: number | string) {
     super(
-      `the reader has fallen too far behind what is told live, and is cut off: resume with \`after: ${after}\``,
+      `the reader has fallen too far behind what is told live, and is cut off: resume with \`after: ${JSON.stringify(after)}\``,
     );
     this.after = after;
   }

@@ -3,7 +3,7 @@ import type { GatewayAbout } from '../gateway/about.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
-import type { SessionNames, StoredEvent } from '../store/store.ts';
+import type { SessionNames } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 import { InvalidTurn } from './client-errors.ts';
 import type { FollowOptions } from './follow-events.ts';
@@ -19,7 +19,7 @@ import { answerQuery, gatewayTurn, storedEvents, type ToldTurn } from './gateway
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import type { OutgoingMessage } from './outgoing-turn.ts';
 import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './steering.ts';
-import type { StreamItem } from './stream-item.ts';
+import type { FollowedEvent, StreamItem } from './stream-item.ts';
 import type { TurnHandle } from './turn-handle.ts';
 
 /** Options of {@link GatewayClient}. */
@@ -64,13 +64,15 @@ export class GatewayClient implements HoldfastApi {
    * @throws RequestNotPending, RequestNotFound, AmbiguousRequest, DecisionRefused where it answers requests.
    */
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
-    const { app, userId, sessionId, message, policy, agent, stateDelta, runConfig } = given;
+    const { app, userId, sessionId, message, policy, agent, rootAgent, stateDelta, runConfig } = given;
     const { attestation, priority } = given;
     const names = { app, userId, sessionId };
     const messageId = given.messageId ?? randomUUID();
     turnPath(names, messageId, 'sendMessage');
     checkDepth({ message, stateDelta });
-    const body = { messageId, message, policy, agent, stateDelta, runConfig, attestation, priority };
+    const body = {
+      ...{ messageId, message, policy, agent, rootAgent, stateDelta, runConfig, attestation, priority },
+    };
     const sent = `${sessionPath(names, 'sendMessage')}/messages`;
     const told = await this.#connection.askAgain<ToldTurn>(sent, { method: 'POST', body });
     // What answers requests is for a turn that another message began.
@@ -90,7 +92,7 @@ export class GatewayClient implements HoldfastApi {
   }
 
   /** @throws InvalidTurn */
-  follow(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StoredEvent> {
+  follow(names: SessionNames, options: FollowOptions = {}): AsyncIterable<FollowedEvent> {
     const path = `${sessionPath(names, 'follow')}/events`;
     return storedEvents(this.#connection, { ...options, path, partial: false });
   }

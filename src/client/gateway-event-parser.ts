@@ -3,12 +3,14 @@ export interface ServerSentEvent {
   /** `message` where the stream names none. */
   event: string;
   data: string;
+  /** The last one that the stream has given so far; empty before the first. */
+  id: string;
 }
 
 /**
  * Reads server-sent events out of a stream of bytes, however it is cut into pieces. An event that its stream doesn't finish is
- * none. Semantics: "Interpreting an event stream" of the HTML standard; `retry` and `id` are left to
- * the caller, who has its own back-off and finds ids in the data.
+ * none. Semantics: "Interpreting an event stream" of the HTML standard; `retry` is left to
+ * the caller, who has its own back-off.
  */
 export async function* serverSentEvents(
   bytes: AsyncIterable<Uint8Array>,
@@ -17,6 +19,7 @@ export async function* serverSentEvents(
   let rest = '';
   let isAfterReturn = false;
   let event = '';
+  let id = '';
   const data: string[] = [];
   for await (const chunk of bytes) {
     let text = decoder.decode(chunk, { stream: true });
@@ -30,7 +33,7 @@ export async function* serverSentEvents(
     rest = lines.pop() ?? '';
     for (const line of lines) {
       if (line === '') {
-        if (data.length > 0) yield { event: event || 'message', data: data.join('\n') };
+        if (data.length > 0) yield { event: event || 'message', data: data.join('\n'), id };
         data.length = 0;
         event = '';
         continue;
@@ -40,6 +43,7 @@ export async function* serverSentEvents(
       const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
       if (field === 'data') data.push(value);
       else if (field === 'event') event = value;
+      else if (field === 'id' && !value.includes('\0')) id = value;
     }
   }
 }

@@ -1,4 +1,3 @@
-import type { StoredEvent } from '../store/store.ts';
 import { FollowerTooSlow } from './client-errors.ts';
 import type { FollowOptions } from './follow-events.ts';
 import { type GatewayConnection, isPassing, retryAfter } from './gateway-connection.ts';
@@ -6,7 +5,8 @@ import { GatewayUnreachable } from './gateway-errors.ts';
 import { type ServerSentEvent, serverSentEvents } from './gateway-event-parser.ts';
 import { errorOf, toldError } from './gateway-failure.ts';
 import { withQuery } from './gateway-paths.ts';
-import type { StreamItem } from './stream-item.ts';
+import type { FollowedEvent, StreamItem } from './stream-item.ts';
+import { placeOf } from './stream-place.ts';
 
 export interface GatewayStream extends FollowOptions {
   path: string;
@@ -39,7 +39,8 @@ export async function* gatewayStream(
 ): AsyncGenerator<StreamItem, void, undefined> {
   const { signal } = options;
   const backoff = connection.backoff();
-  let after = options.after;
+  let { after } = options;
+  placeOf(after, 'stream');
   while (!signal?.aborted) {
     const reading = readOnce(connection, { ...options, after });
     let cut: Cut | undefined;
@@ -50,7 +51,7 @@ export async function* gatewayStream(
           break;
         }
         backoff.reset();
-        if (next.value.type === 'event') after = next.value.seq;
+        if (next.value.type === 'event') after = next.value.place ?? next.value.seq;
         yield next.value;
         if (signal?.aborted) return;
       }
@@ -66,7 +67,7 @@ export async function* gatewayStream(
 /** Of one connection. */
 async function* readOnce(
   connection: GatewayConnection,
-  { path, partial, after, signal }: GatewayStream,
+  { path, partial, children, after, signal }: GatewayStream,
 ): AsyncGenerator<StreamItem, Cut, undefined> {
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
@@ -77,7 +78,10 @@ async function* readOnce(
   try {
     let answer: Response;
     try {
-      answer = await connection.send(withQuery(path, { partial }), { headers, signal: either });
+      answer = await connection.send(
+        withQuery(path, { partial, ...(children === false ? { children } : {}) }),
+        { headers, signal: either },
+      );
     } catch (cause) {
       return { kind: 'cut', cause };
     }
@@ -98,12 +102,12 @@ async function* readOnce(
         return { kind: 'cut', cause };
       }
       if (next.done) return { kind: 'cut' };
-      const { event, data } = next.value;
+      const { id, event, data } = next.value;
       if (event === 'end') return { kind: 'ended' };
       const content = contentOf(connection, data);
       if (event === 'error') throw toldIn(content, after ?? 0);
-      const item = itemOf(event, content);
-      if (item?.type === 'event') after = item.seq;
+      const item = itemOf(event, content, id);
+      if (item?.type === 'event') after = item.place ?? item.seq;
       if (item !== undefined) yield item;
     }
   } finally {
@@ -129,14 +133,17 @@ function contentOf(connection: GatewayConnection, data: string): unknown {
   }
 }
 
-function toldIn(content: unknown, after: number): Error {
+function toldIn(content: unknown, after: number | string): Error {
   const told = toldError(content) ?? { code: 'HOLDFAST_GATEWAY_ERROR', message: 'the stream has failed' };
   return told.code === TOO_SLOW ? new FollowerTooSlow(after) : errorOf(told, 0);
 }
 
 /** Undefined for what only a later gateway knows of. */
-function itemOf(event: string, content: unknown): StreamItem | undefined {
-  if (event === 'event') return { type: 'event', ...(content as StoredEvent) };
+function itemOf(event: string, content: unknown, id: string): StreamItem | undefined {
+  if (event === 'event') {
+    const stored = content as FollowedEvent;
+    return { type: 'event', ...stored, ...(id === '' || id === String(stored.seq) ? {} : { place: id }) };
+  }
   return LIVE.has(event) ? (content as StreamItem) : undefined;
 }
 

@@ -1,5 +1,4 @@
 import type { TurnResult } from '../protocol/turn.ts';
-import type { StoredEvent } from '../store/store.ts';
 import type { FollowOptions } from './follow-events.ts';
 import { type GatewayConnection, isPassing, retryAfter } from './gateway-connection.ts';
 import { GatewayUnreachable } from './gateway-errors.ts';
@@ -7,6 +6,7 @@ import { withQuery } from './gateway-paths.ts';
 import { type GatewayStream, gatewayStream } from './gateway-stream.ts';
 import type { Receipt } from './message-receipt.ts';
 import type { AnswerOptions } from './steering.ts';
+import type { FollowedEvent } from './stream-item.ts';
 import type { TurnHandle } from './turn-handle.ts';
 
 /** What the gateway says of a turn; it says more, and may say more yet. */
@@ -48,7 +48,7 @@ export function gatewayTurn(connection: GatewayConnection, path: string, told: T
 export async function* storedEvents(
   connection: GatewayConnection,
   options: GatewayStream,
-): AsyncGenerator<StoredEvent, void, undefined> {
+): AsyncGenerator<FollowedEvent, void, undefined> {
   for await (const item of gatewayStream(connection, options)) {
     if (item.type !== 'event') continue;
     const { type: _type, ...stored } = item;

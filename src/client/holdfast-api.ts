@@ -1,6 +1,6 @@
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
-import type { SessionNames, StoredEvent } from '../store/store.ts';
+import type { SessionNames } from '../store/store.ts';
 import type { Approvals } from './approvals.ts';
 import type { ClientSessions } from './client-sessions.ts';
 import type { Credentials } from './credentials.ts';
@@ -8,7 +8,7 @@ import type { FollowOptions } from './follow-events.ts';
 import type { Jobs } from './jobs.ts';
 import type { OutgoingMessage } from './outgoing-turn.ts';
 import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './steering.ts';
-import type { StreamItem } from './stream-item.ts';
+import type { FollowedEvent, StreamItem } from './stream-item.ts';
 import type { TurnHandle } from './turn-handle.ts';
 
 /** A message that was sent before, by whomever. */
@@ -31,7 +31,7 @@ export interface HoldfastApi {
   sendMessage(message: OutgoingMessage): Promise<TurnHandle>;
   /** Undefined where nobody has heard of the message. Sends nothing. */
   turn(message: SentMessage): Promise<TurnHandle | undefined>;
-  follow(names: SessionNames, options?: FollowOptions): AsyncIterable<StoredEvent>;
+  follow(names: SessionNames, options?: FollowOptions): AsyncIterable<FollowedEvent>;
   stream(names: SessionNames, options?: FollowOptions): AsyncIterable<StreamItem>;
   cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>>;
   interrupt(names: SessionNames, options?: InterruptOptions): Promise<Confirmed<InterruptReceipt>>;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
-import type { SessionNames, StoredEvent } from '../store/store.ts';
+import type { SessionNames } from '../store/store.ts';
 import { ClientApprovals } from './client-approvals.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
 import { ClientCredentials } from './client-credentials.ts';
@@ -9,12 +9,13 @@ import { ClientJobs } from './client-jobs.ts';
 import { ClientSessions } from './client-sessions.ts';
 import { deliverUploaded } from './deliver-uploaded.ts';
 import { findTurn } from './find-turn.ts';
-import { type FollowOptions, followEvents } from './follow-events.ts';
+import type { FollowOptions } from './follow-events.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { type OutgoingMessage, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
 import { isRepliesOnly, isResponsesOnly } from './reply-parts.ts';
 import { sendReplies } from './send-replies.ts';
 import { hasState, type RespondedTurn, recordLargeResponses, sendResponses } from './send-responses.ts';
+import { followSession, streamSession } from './session-stream.ts';
 import {
   type AnswerOptions,
   type CallToCancel,
@@ -24,8 +25,8 @@ import {
   interrupt,
   status,
 } from './steering.ts';
-import type { StreamItem } from './stream-item.ts';
-import { streamItems } from './stream-items.ts';
+import type { FollowedEvent, StreamItem } from './stream-item.ts';
+import { placeOf } from './stream-place.ts';
 import { type TurnHandle, turnHandle } from './turn-handle.ts';
 import { sessionNamesOf, turnNamesOf } from './turn-names.ts';
 
@@ -104,15 +105,20 @@ export class HoldfastClient implements HoldfastApi {
    * waits for it. Where the session is deleted and made again under its names, it goes on with the new one, whose `seq`
    * begins at 1 again. While the store can't be reached, it waits.
    *
+   * The sessions of agents that its calls run are followed with it, at any depth, unless `children` is false: their events are
+   * marked by `holdfast`, and each comes once, between the event that asks for the agent's call and the one that has its response.
+   * A reader goes on `after` the `place` of the last event that it has seen, which stands where the event's `seq` doesn't say all.
+   *
    * @throws StoreNeeded, InvalidTurn
    * @example
    * for await (const { seq, event } of client.follow(names, { after: 41 })) console.log(seq, event);
    */
-  follow(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StoredEvent> {
+  follow(names: SessionNames, options: FollowOptions = {}): AsyncIterable<FollowedEvent> {
     const store = storeOf(this.#context, 'follow');
-    return followEvents(store, sessionNamesOf(names, 'follow'), {
-      after: options.after,
-      signal: options.signal,
+    const { after, ...rest } = options;
+    return followSession(store, sessionNamesOf(names, 'follow'), {
+      ...rest,
+      after: placeOf(after, 'follow'),
     });
   }
 
@@ -133,9 +139,10 @@ export class HoldfastClient implements HoldfastApi {
    */
   stream(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StreamItem> {
     const store = storeOf(this.#context, 'stream');
-    return streamItems(store, sessionNamesOf(names, 'stream'), {
-      after: options.after,
-      signal: options.signal,
+    const { after, ...rest } = options;
+    return streamSession(store, sessionNamesOf(names, 'stream'), {
+      ...rest,
+      after: placeOf(after, 'stream'),
     });
   }
 

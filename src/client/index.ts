@@ -81,5 +81,5 @@ export type {
 export type { Receipt } from './message-receipt.ts';
 export type { OutgoingMessage } from './outgoing-turn.ts';
 export type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions, Unconfirmed } from './steering.ts';
-export type { LiveItem, StreamItem } from './stream-item.ts';
+export type { ChildMark, FollowedEvent, LiveItem, StreamItem } from './stream-item.ts';
 export type { TurnHandle } from './turn-handle.ts';

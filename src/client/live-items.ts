@@ -14,13 +14,15 @@ const MOST_ITEMS = 2_000;
 const POLL_INTERVAL = 500;
 const POLL_INTERVAL_OF_LISTENERS = 5_000;
 
-type LiveNotice = Exclude<StoreNotice, { type: 'appended' }>;
+/** That a child has begun is for who follows the tree. */
+type HeardNotice = Exclude<StoreNotice, { type: 'child' }>;
+type LiveNotice = Exclude<HeardNotice, { type: 'appended' }>;
 
 /** What came: an item, or that there are events up to a seq. */
 export type Arrival = { item: LiveItem } | { seq: number };
 
 interface Waiting {
-  notice: StoreNotice;
+  notice: HeardNotice;
   bytes: number;
 }
 
@@ -39,6 +41,8 @@ export class LiveItems {
   #isCutOff = false;
   #lookAt = 0;
   #wake: () => void = () => undefined;
+  /** Called where an agent of one of the session's calls has begun. */
+  onChild: () => void = () => undefined;
 
   constructor(store: Store, names: SessionNames) {
     this.#store = store;
@@ -47,9 +51,9 @@ export class LiveItems {
     this.#stopTurns = store.watchTurns(names, () => this.lookAgain());
   }
 
-  /** Of one run only. */
-  narrow(runKey: string): void {
-    this.#wanted = (notice) => notice.runKey === runKey;
+  /** Without what is of others. */
+  narrow(isWanted: (item: Pick<LiveItem, 'runKey'>) => boolean): void {
+    this.#wanted = isWanted;
     this.#keep(({ notice }) => notice.type === 'appended' || this.#wanted(notice));
   }
 
@@ -127,19 +131,23 @@ export class LiveItems {
 
   #hear(notice: StoreNotice): void {
     if (this.#isCutOff) return;
+    if (notice.type === 'child') {
+      this.onChild();
+      return;
+    }
     if (notice.type === 'appended') this.#hearAppended(notice);
     else if (this.#wanted(notice)) this.#push(notice, contentBytes(notice));
     if (this.#waiting.length > MOST_ITEMS || this.#bytes > MOST_BYTES) this.#overflow();
     if (this.#session !== undefined) this.#wake();
   }
 
-  #hearAppended(notice: Extract<StoreNotice, { type: 'appended' }>): void {
+  #hearAppended(notice: Extract<HeardNotice, { type: 'appended' }>): void {
     const last = this.#waiting.at(-1)?.notice;
     if (last?.type !== 'appended' || last.session !== notice.session) this.#push(notice, 0);
     else if (notice.seq > last.seq) this.#waiting.splice(-1, 1, { notice, bytes: 0 });
   }
 
-  #push(notice: StoreNotice, bytes: number): void {
+  #push(notice: HeardNotice, bytes: number): void {
     this.#waiting.push({ notice, bytes });
     this.#bytes += bytes;
   }

@@ -8,7 +8,7 @@ type JobItem = Of<'job'>;
 type CallItem = Exclude<LiveItem, TextItem>;
 
 /** Runs whose progress is remembered: more than run at a time in a session. */
-const MOST_RUNS = 100;
+const MOST_RUNS = 1_000;
 
 interface CallProgress {
   isSettled: boolean;

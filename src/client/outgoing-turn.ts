@@ -39,8 +39,13 @@ export interface OutgoingMessage extends SessionNames {
    * Defaults to `enqueue`.
    */
   policy?: MessagePolicy;
-  /** Defaults to the session's last acting agent, then to the worker's root agent. */
+  /** Who answers: any agent that the worker serves, sub-agents included. Defaults to whoever of the tree has to go on. */
   agent?: string;
+  /**
+   * Root agent of the tree that answers where no `agent` is named; who of it does so follows from the transcript, as in ADK. Defaults
+   * to the app's.
+   */
+  rootAgent?: string;
   /** State that the message's event carries: none beside what only answers a turn that waits, which is no event. */
   stateDelta?: Record<string, unknown>;
   /** Fields that Holdfast doesn't know are left out. */
@@ -86,11 +91,13 @@ export async function outgoingTurn(
   // Null counts as absent, as in a message of any other client.
   const stateDelta = given.stateDelta ?? undefined;
   const agent = given.agent ?? undefined;
+  const rootAgent = given.rootAgent ?? undefined;
   const runConfig = knownRunConfig(given.runConfig ?? undefined);
   const attestation = given.attestation ?? undefined;
   checkDepth({ message: given.message, stateDelta });
   checkContent(given.message);
   if (agent !== undefined) checkBounded({ agent }, 'sendMessage');
+  if (rootAgent !== undefined) checkBounded({ rootAgent }, 'sendMessage');
   if (stateDelta !== undefined && !isRecord(stateDelta)) {
     throw invalid('stateDelta', 'expected an object or nothing');
   }
@@ -130,6 +137,7 @@ export async function outgoingTurn(
     messageId,
     ...content,
     ...(agent === undefined ? {} : { agent }),
+    ...(rootAgent === undefined ? {} : { rootAgent }),
     ...(runConfig === undefined ? {} : { runConfig }),
     ...activeTrace(),
     ...(attestation === undefined ? {} : { attestation }),

@@ -18,15 +18,23 @@ export class SessionNews {
    * @param session the store's id of the session, where it is known.
    * @param names whose turns count too, where the session isn't known or may be made again. Without session and names all
    * that this process writes counts.
+   * @param told called where an agent of one of the session's calls has begun.
    */
   constructor(
     store: Pick<Store, 'onNotice' | 'watch' | 'watchTurns' | 'listens'>,
     session: string | undefined,
     names?: SessionNames,
+    told: () => void = () => undefined,
   ) {
     const wake = () => this.wake();
-    if (session !== undefined)
-      this.#stops.push(store.watch(session, (notice) => isWritten(notice) && wake()));
+    if (session !== undefined) {
+      this.#stops.push(
+        store.watch(session, (notice) => {
+          if (notice.type === 'child') told();
+          else if (isWritten(notice)) wake();
+        }),
+      );
+    }
     if (names !== undefined) this.#stops.push(store.watchTurns(names, wake));
     if (this.#stops.length === 0) this.#stops.push(store.onNotice((notice) => isWritten(notice) && wake()));
     // A session can be made without a turn.

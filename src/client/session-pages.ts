@@ -10,6 +10,7 @@ const LONGEST_PAGE = 500;
 export class SessionPages {
   readonly #store: Store;
   readonly #names: SessionNames;
+  readonly #found: (session: string, end: number) => void;
   /** The store's id of the session, once it is known. */
   session: string | undefined;
   /** Seq of the last event that was taken. */
@@ -17,9 +18,16 @@ export class SessionPages {
   /** Seq of the session's last event, as of the last look. */
   end = 0;
 
-  constructor(store: Store, names: SessionNames, after: number) {
+  /** @param found called with each look: the session, and its last seq. */
+  constructor(
+    store: Store,
+    names: SessionNames,
+    after: number,
+    found: (session: string, end: number) => void = () => undefined,
+  ) {
     this.#store = store;
     this.#names = names;
+    this.#found = found;
     this.last = after;
   }
 
@@ -35,11 +43,16 @@ export class SessionPages {
         this.session = found.session;
       }
       this.end = found.seq;
-      if (found.seq <= this.last) return [];
+      if (found.seq <= this.last) {
+        this.#found(found.session, found.seq);
+        return [];
+      }
       const page = await this.#read(to > this.last ? to - this.last : LONGEST_PAGE);
       // Events are read by the session's names, which may have become another one's in between.
       found = await this.#find();
-      if (found?.session === this.session) return page;
+      if (found?.session !== this.session) continue;
+      this.#found(found.session, found.seq);
+      return page;
     }
     this.end = this.last;
     return [];

@@ -1,16 +1,17 @@
 import type { SessionNames, Store, StoredEvent } from '../store/store.ts';
-import type { FollowOptions } from './follow-events.ts';
+import type { SessionReading } from './follow-events.ts';
 import { LiveItems } from './live-items.ts';
 import { LiveOrder } from './live-order.ts';
 import { SessionPages } from './session-pages.ts';
 import { isOutage } from './store-outage.ts';
-import type { StreamItem } from './stream-item.ts';
+import type { LiveItem, StreamItem } from './stream-item.ts';
+import { TurnRuns } from './turn-runs.ts';
 
-export interface StreamOptions extends FollowOptions {
-  /** Once it has settled, the events that are there are the last ones. */
-  until?: Promise<unknown>;
+export interface StreamOptions extends SessionReading {
   /** Only what belongs to this invocation. */
   of?: string;
+  /** Its first event is before what is read. Defaults to false. */
+  isUnderWay?: boolean;
 }
 
 /**
@@ -23,11 +24,12 @@ export interface StreamOptions extends FollowOptions {
 export async function* streamItems(
   store: Store,
   names: SessionNames,
-  { after = 0, signal, until, of }: StreamOptions,
+  { after = 0, signal, until, of, isUnderWay = false, found, told = () => undefined }: StreamOptions,
   heard?: LiveItems,
 ): AsyncGenerator<StreamItem, void, undefined> {
   const live = heard ?? new LiveItems(store, names);
-  const pages = new SessionPages(store, names, after);
+  live.onChild = told;
+  const pages = new SessionPages(store, names, after, found);
   let order = new LiveOrder();
   /** There are events up to this seq. */
   let known = 0;
@@ -37,12 +39,14 @@ export async function* streamItems(
     live.lookAgain();
   };
   until?.then(end, end);
-  if (of !== undefined) live.narrow(of);
+  const runs = of === undefined ? undefined : new TurnRuns(of, isUnderWay);
+  if (runs !== undefined) live.narrow((item) => runs.mayHave(item));
+  const given = (item: LiveItem) => (runs?.has(item) === false ? [] : order.admit(item));
   try {
     while (!signal?.aborted) {
       const arrival = known > pages.last ? undefined : live.take(pages.last);
       if (arrival !== undefined && 'item' in arrival) {
-        yield* order.admit(arrival.item);
+        yield* given(arrival.item);
         continue;
       }
       known = arrival?.seq ?? known;
@@ -62,12 +66,13 @@ export async function* streamItems(
         // What was heard of it would be lost behind it.
         while (live.has((item) => order.isBefore(item, stored))) {
           const next = live.take(pages.last);
-          if (next !== undefined && 'item' in next) yield* order.admit(next.item);
+          if (next !== undefined && 'item' in next) yield* given(next.item);
           else known = Math.max(known, next?.seq ?? 0);
         }
         if (signal?.aborted) return;
         pages.last = stored.seq;
         order.passed(stored);
+        runs?.passed(stored);
         if (of === undefined || stored.event.invocationId === of) yield { type: 'event', ...stored };
       }
       if (wasOver && page !== undefined && pages.last >= pages.end) return;

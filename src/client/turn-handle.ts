@@ -1,15 +1,16 @@
 import type { TurnResult } from '../protocol/turn.ts';
-import type { Store, StoredEvent } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { awaitResult, type SentTurn } from './await-result.ts';
 import { type ClientContext, storeOf } from './client-context.ts';
 import type { Disposition } from './deliver.ts';
-import { type FollowOptions, followEvents } from './follow-events.ts';
+import type { FollowOptions } from './follow-events.ts';
 import { LiveItems } from './live-items.ts';
 import { type Receipt, receiptOf } from './message-receipt.ts';
+import { followSession, type SessionStream, streamSession } from './session-stream.ts';
 import type { AnswerOptions } from './steering.ts';
 import { readWhenBack } from './store-outage.ts';
-import type { StreamItem } from './stream-item.ts';
-import { streamItems } from './stream-items.ts';
+import type { FollowedEvent, StreamItem } from './stream-item.ts';
+import { placeOf } from './stream-place.ts';
 
 /** A message that was sent, and the turn that answers it. */
 export interface TurnHandle {
@@ -50,12 +51,14 @@ export interface TurnHandle {
    * The turn's events in order, as they come, until it has ended. A follower that is dropped affects nothing, and one whose
    * store can't be reached waits.
    *
+   * Events of the agents that its calls run come with it, marked by `holdfast`: see {@link HoldfastClient.follow}.
+   *
    * @param options `after` defaults to before the turn's first event.
    * @throws StoreNeeded, and what {@link result} throws once the events that are there were given.
    * @example
    * for await (const { seq, event } of turn.events()) console.log(seq, event.author, event.content);
    */
-  events(options?: FollowOptions): AsyncIterable<StoredEvent>;
+  events(options?: FollowOptions): AsyncIterable<FollowedEvent>;
   /**
    * As {@link events}, and between them what is never stored: text of the answer that is being written, where the turn's
    * `streamingMode` is `'sse'`, and calls that begin and settle. See {@link HoldfastClient.stream}.
@@ -90,12 +93,10 @@ async function* turnEvents(
   store: Store,
   turn: SentTurn,
   options: FollowOptions,
-): AsyncGenerator<StoredEvent, void, undefined> {
-  yield* untilItsEnd(context, store, turn, options, async function* ({ of, ...following }) {
-    for await (const stored of followEvents(store, turn.names.session, following)) {
-      if (stored.event.invocationId === of) yield stored;
-    }
-  });
+): AsyncGenerator<FollowedEvent, void, undefined> {
+  yield* untilItsEnd(context, store, turn, options, (following) =>
+    followSession(store, turn.names.session, following),
+  );
 }
 
 async function* turnStream(
@@ -108,7 +109,7 @@ async function* turnStream(
   const live = new LiveItems(store, turn.names.session);
   try {
     yield* untilItsEnd(context, store, turn, options, (following) =>
-      streamItems(store, turn.names.session, following, live),
+      streamSession(store, turn.names.session, following, live),
     );
   } finally {
     live.close();
@@ -119,16 +120,19 @@ async function* untilItsEnd<T>(
   context: ClientContext,
   store: Store,
   turn: SentTurn,
-  { after, signal }: FollowOptions,
-  follow: (options: FollowOptions & { until: Promise<unknown>; of: string }) => AsyncIterable<T>,
+  { after, signal, children }: FollowOptions,
+  follow: (options: SessionStream) => AsyncIterable<T>,
 ): AsyncGenerator<T, void, undefined> {
+  const given = after === undefined ? undefined : placeOf(after, 'turn');
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const result = awaitResult(context, turn, either);
   result.catch(() => undefined);
   try {
-    const { invocationId, before } = await readWhenBack(() => placeOf(store, turn), signal);
-    yield* follow({ after: after ?? before, signal, until: result, of: invocationId });
+    const { invocationId, before } = await readWhenBack(() => turnPlace(store, turn), signal);
+    const from = given ?? { seq: before, children: new Map() };
+    const isUnderWay = from.seq > before;
+    yield* follow({ after: from, signal, children, until: result, of: invocationId, isUnderWay });
     if (!signal?.aborted) await result;
   } catch (error) {
     if (!signal?.aborted) throw error;
@@ -141,7 +145,7 @@ async function* untilItsEnd<T>(
  * The invocation whose events these are, the newest where it was retried, and a seq that none of them comes before. Read in
  * this order, since the turn may begin meanwhile.
  */
-async function placeOf(
+async function turnPlace(
   store: Store,
   { names: { session, invocationId } }: SentTurn,
 ): Promise<{ invocationId: string; before: number }> {

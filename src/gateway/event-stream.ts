@@ -5,7 +5,7 @@ import type { OpenStreams } from './open-streams.ts';
 /** One server-sent event. */
 export interface Frame {
   /** Where its reader goes on after. */
-  id?: number;
+  id?: number | string;
   event: string;
   data: unknown;
 }

@@ -1,6 +1,6 @@
-import type { StreamItem } from '../client/stream-item.ts';
+import type { FollowOptions } from '../client/follow-events.ts';
+import type { FollowedEvent, StreamItem } from '../client/stream-item.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
-import type { StoredEvent } from '../store/store.ts';
 import type { Frame } from './event-stream.ts';
 
 const LIVE_EVENTS = {
@@ -19,28 +19,28 @@ export async function* itemFrames(items: AsyncIterable<StreamItem>): AsyncGenera
       yield { event: LIVE_EVENTS[item.type], data: item };
       continue;
     }
-    const { type: _type, ...stored } = item;
-    yield storedFrame(stored);
+    const { type: _type, ...followed } = item;
+    yield eventFrame(followed);
   }
 }
 
-export async function* storedFrames(
-  events: AsyncIterable<StoredEvent>,
+export async function* eventFrames(
+  events: AsyncIterable<FollowedEvent>,
 ): AsyncGenerator<Frame, void, undefined> {
-  for await (const stored of events) yield storedFrame(stored);
+  for await (const followed of events) yield eventFrame(followed);
 }
 
 /** A turn's frames, and its end. */
 export async function* turnFrames(
   turn: TurnHandle,
-  { partial, after, signal }: { partial: boolean; after: number | undefined; signal: AbortSignal },
+  { partial, ...following }: { partial: boolean } & FollowOptions & { signal: AbortSignal },
 ): AsyncGenerator<Frame, void, undefined> {
-  const from = { signal, ...(after === undefined ? {} : { after }) };
-  if (partial) yield* itemFrames(turn.stream(from));
-  else yield* storedFrames(turn.events(from));
+  const { signal } = following;
+  if (partial) yield* itemFrames(turn.stream(following));
+  else yield* eventFrames(turn.events(following));
   if (!signal.aborted) yield { event: 'end', data: { result: await turn.result({ signal }) } };
 }
 
-function storedFrame(stored: StoredEvent): Frame {
-  return { id: stored.seq, event: 'event', data: stored };
+function eventFrame({ place, ...marked }: FollowedEvent): Frame {
+  return { id: place ?? marked.seq, event: 'event', data: marked };
 }

@@ -249,7 +249,7 @@ describe('reading server-sent events', () => {
           const text = block.map((each) => (each === '' ? '\n\n' : each + end())).join('');
           const read: ServerSentEvent[] = [];
           for await (const event of serverSentEvents(inPieces(text, sizes))) read.push(event);
-          expect(read).toEqual([{ event: 'message', data: lines.join('\n') }]);
+          expect(read).toEqual([{ event: 'message', data: lines.join('\n'), id: '4' }]);
         },
       ),
       { numRuns: 200 },

@@ -242,7 +242,7 @@ export class Chat {
 
 /** A terminal that scrolls slowly goes on where it was cut off. */
 async function* itemsOf(turn: TurnHandle): AsyncGenerator<StreamItem, void> {
-  let after: number | undefined;
+  let after: number | string | undefined;
   for (;;) {
     try {
       yield* turn.stream(after === undefined ? {} : { after });

@@ -45,7 +45,7 @@ export async function retrySession(
       );
       return 0;
     }
-    await print(turn, printer, { begun: true, seq: undefined });
+    await print(turn, printer, { begun: true, seq: undefined, place: undefined });
     const outcome = await turn.result();
     printer.outcome(outcome, names);
     return outcome.status === 'completed' ? 0 : 1;

@@ -23,7 +23,8 @@ interface Runs {
   access: SessionAccess;
   /** Left out where others run it. */
   served: (() => Served) | undefined;
-  agent: string;
+  /** Of the tree that answers. */
+  rootAgent: string;
 }
 
 /**
@@ -32,7 +33,7 @@ interface Runs {
  * such a turn end at once: it is kept.
  */
 export async function* runTurn(
-  { access, served, agent }: Runs,
+  { access, served, rootAgent }: Runs,
   { session, message, stateDelta, runConfig, signal }: TurnOptions,
 ): AsyncGenerator<Event, void, undefined> {
   const { api, lost, release, keepQueue } = await access.hold(served?.());
@@ -48,7 +49,7 @@ export async function* runTurn(
     turn = await api.sendMessage({
       ...session,
       message,
-      agent,
+      rootAgent,
       ...(stateDelta === undefined ? {} : { stateDelta }),
       runConfig,
     });
@@ -86,7 +87,7 @@ export async function* runTurn(
     const { status, error } = await turn.result(lost ? { signal: lost } : {});
     interruption.forget();
     // A run that could not begin has left no event.
-    if (status === 'failed' && !saysError) yield failureEvent(turn, agent, error);
+    if (status === 'failed' && !saysError) yield failureEvent(turn, rootAgent, error);
   } finally {
     rest?.ignore();
     if (turn === undefined || !isLeft || lost?.aborted) release();
@@ -178,8 +179,9 @@ async function* eventsOf(
   signal: AbortSignal,
   first: number | undefined,
 ): AsyncGenerator<ToldEvent, void, undefined> {
-  let after = first;
-  const options = () => ({ ...(after === undefined ? {} : { after }), signal });
+  let after: number | string | undefined = first;
+  // What the agents of tools say is none of the events of ADK's runners.
+  const options = () => ({ ...(after === undefined ? {} : { after }), children: false, signal });
   if (streamingMode !== 'sse') {
     for await (const stored of turn.events(options())) yield toldEvent(stored);
     return;

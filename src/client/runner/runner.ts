@@ -110,7 +110,7 @@ export class Runner implements AsyncDisposable {
       );
     }
     yield* runTurn(
-      { access: this.#access, served: this.#served, agent: this.agent.name },
+      { access: this.#access, served: this.#served, rootAgent: this.agent.name },
       {
         session: { app: this.appName, userId, sessionId },
         message,

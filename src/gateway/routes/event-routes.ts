@@ -5,9 +5,9 @@ import { RequestRefused } from '../gateway-errors.ts';
 import { readPage } from '../read-page.ts';
 import { problems } from '../schemas/answers.ts';
 import { EVENT_PAGE } from '../schemas/events.ts';
-import { flag, wholeNumber } from '../schemas/fields.ts';
+import { flag, streamPlace, wholeNumber } from '../schemas/fields.ts';
 import { SESSION, SESSION_PATH, sessionNames } from '../schemas/path-parts.ts';
-import { itemFrames, storedFrames } from '../stream-frames.ts';
+import { eventFrames, itemFrames } from '../stream-frames.ts';
 import { guarded } from './guarded.ts';
 
 const KEEP_ALIVE = 15_000;
@@ -17,11 +17,15 @@ export const partial = flag(
   'Whether a stream also has text that is being written, calls that begin and settle, what streaming tools yield, and how jobs get on.',
   true,
 );
-export const after = wholeNumber(
-  'Events after this seq; the header `Last-Event-ID` counts before it.',
+export const children = flag(
+  'Whether a stream also has what the agents say that calls run, in sessions of their own: marked by `holdfast`.',
+  true,
+);
+export const after = streamPlace(
+  'Events after this seq, or behind the event of this id; the header `Last-Event-ID` counts before it.',
 ).optional();
 export const RESUME_HEADER = z.object({
-  'last-event-id': wholeNumber('The id of the last event that the reader has seen.')
+  'last-event-id': streamPlace('The id of the last event that the reader has seen.')
     .or(z.literal(''))
     .optional(),
 });
@@ -29,8 +33,9 @@ export const RESUME_HEADER = z.object({
 export const STREAM = {
   schema: z.string().openapi({
     description:
-      'Server-sent events: `event` with the seq as its id; `text`, `text-dropped`, `call`, `tool-chunk`, ' +
-      '`tool-chunks-dropped` and `job` without one; of a turn `end` with `{ result }`; `error` with `{ code, message }` where the ' +
+      'Server-sent events: `event` with the seq as its id, and behind it, while agents of calls are under way, `;<session>:<seq>` of ' +
+      'each; `text`, `text-dropped`, `call`, `tool-chunk`, ' +
+      '`tool-chunks-dropped` and `job` without one; of agents of calls with `holdfast: { path, sessionId, seq }`; of a turn `end` with `{ result }`; `error` with `{ code, message }` where the ' +
       'stream fails.',
   }),
 };
@@ -39,6 +44,7 @@ const EVENTS_QUERY = z.object({
   after,
   limit: wholeNumber('Events of a page.', { min: 1, max: 1_000 }).optional().openapi({ default: 100 }),
   partial,
+  children,
 });
 
 /** A session's events: a page, or a stream without end. */
@@ -66,25 +72,30 @@ export function eventRoutes(app: GatewayHono, setting: RouteSetting): void {
     }),
     async (context) => {
       const names = sessionNames(context.req.valid('param'));
-      const { after: from = 0, limit = 100, partial: live } = context.req.valid('query');
+      const { after: from = 0, limit = 100, partial: live, children: all } = context.req.valid('query');
       if (!wantsStream(context)) {
-        const page = await readPage(client, names, { after: from, limit });
+        const page = await readPage(client, names, { after: seqOf(from), limit });
         if (page === undefined) throw new RequestRefused('no such session');
         return context.json(page, 200);
       }
-      const place = placeOf(context.req.valid('header')) ?? from;
+      const following = { after: placeOf(context.req.valid('header')) ?? from, children: all };
       return streamed(context, setting, (signal) =>
         live
-          ? itemFrames(client.stream(names, { after: place, signal }))
-          : storedFrames(client.follow(names, { after: place, signal })),
+          ? itemFrames(client.stream(names, { ...following, signal }))
+          : eventFrames(client.follow(names, { ...following, signal })),
       );
     },
   );
 }
 
-export function placeOf(headers: z.output<typeof RESUME_HEADER>): number | undefined {
+export function placeOf(headers: z.output<typeof RESUME_HEADER>): number | string | undefined {
   const place = headers['last-event-id'];
-  return typeof place === 'number' ? place : undefined;
+  return place === '' ? undefined : place;
+}
+
+/** Pages have the session's own events only. */
+function seqOf(place: number | string): number {
+  return typeof place === 'number' ? place : Number(place.split(';', 1)[0]);
 }
 
 export function streamed(

@@ -15,7 +15,7 @@ import { SESSION, SESSION_PATH, sessionNames, TURN, TURN_PATH } from '../schemas
 import { ENDED_TURN, RECEIPT, RUNNING_TURN, SEND_MESSAGE, TURN_BODY } from '../schemas/turns.ts';
 import { demand, subjectOf } from '../screen.ts';
 import { turnFrames } from '../stream-frames.ts';
-import { after, partial, placeOf, RESUME_HEADER, STREAM, streamed } from './event-routes.ts';
+import { after, children, partial, placeOf, RESUME_HEADER, STREAM, streamed } from './event-routes.ts';
 import { guarded } from './guarded.ts';
 
 const tags = ['Turns'];
@@ -91,7 +91,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'followTurn',
       summary: 'Follow a turn to its end',
       ...guarded(setting, 'read'),
-      request: { params: TURN_PATH, query: z.object({ after, partial }), headers: RESUME_HEADER },
+      request: { params: TURN_PATH, query: z.object({ after, partial, children }), headers: RESUME_HEADER },
       responses: {
         200: {
           description:
@@ -106,7 +106,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       const query = context.req.valid('query');
       const place = placeOf(context.req.valid('header')) ?? query.after;
       return streamed(context, setting, (signal) =>
-        turnFrames(turn, { partial: query.partial, after: place, signal }),
+        turnFrames(turn, { partial: query.partial, children: query.children, after: place, signal }),
       );
     },
   );

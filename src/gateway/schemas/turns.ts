@@ -52,19 +52,21 @@ export const TURN_RESULT = z
   })
   .openapi('TurnResult') as unknown as z.ZodType<TurnResult>;
 
+const STATUS = z.enum([
+  'running',
+  'waiting_approval',
+  'waiting_credential',
+  'waiting_input',
+  'waiting_job',
+  'completed',
+  'failed',
+  'interrupted',
+]);
+
 export const TURN_STATUS = z
   .looseObject({
     v: z.int(),
-    status: z.enum([
-      'running',
-      'waiting_approval',
-      'waiting_credential',
-      'waiting_input',
-      'waiting_job',
-      'completed',
-      'failed',
-      'interrupted',
-    ]),
+    status: STATUS,
     agent: z.string().optional(),
     step: z.int(),
     invocationId: z.string(),
@@ -104,6 +106,22 @@ export const TURN_STATUS = z
       )
       .optional()
       .openapi({ description: 'Jobs that calls of the turn wait for.' }),
+    children: z
+      .array(
+        z.looseObject({
+          runKey: z.string(),
+          agent: z.string(),
+          path: z
+            .array(z.string())
+            .openapi({ description: 'Names of the agents from the root to this one.' }),
+          workflowId: z.string(),
+          status: STATUS,
+          tool: z.string().optional().openapi({ description: 'The tool whose call waits.' }),
+          since: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
+        }),
+      )
+      .optional()
+      .openapi({ description: 'Agents that run as children, at any depth.' }),
     queued: z.int().openapi({ description: 'Messages that wait for this one’s end.' }),
     usage: USAGE,
   })
@@ -155,7 +173,12 @@ export const SEND_MESSAGE = bodyOf({
     .enum(['enqueue', 'interrupt', 'reject'], { error: expected("'enqueue', 'interrupt' or 'reject'") })
     .optional()
     .openapi({ default: 'enqueue', description: 'What it does while the session answers another message.' }),
-  agent: text('Defaults to the session’s last acting agent.').nullish(),
+  agent: text(
+    'Who answers: any agent, sub-agents included. Defaults to whoever of the tree has to go on.',
+  ).nullish(),
+  rootAgent: text(
+    'Root of the tree that answers where no `agent` is named. Defaults to the app’s.',
+  ).nullish(),
   stateDelta: record('State that the message’s event carries.')
     .nullish()
     .openapi({ type: ['object', 'null'] }),
