@@ -21,7 +21,7 @@ async function ask(agent: BaseAgent, message = 'go', state: Record<string, unkno
   return { ...environment, names, turn, result };
 }
 
-test('an agent that a tool stands for is asked in a session of its own, which begins with the state of its caller, and what it changes comes back [agentTool.session]', async () => {
+test('an agent that a tool stands for is asked in a session of its own, which begins with the state of its caller, and what it changes comes back [agentTool.run] [agentTool.state]', async () => {
   const noting = tool({
     name: 'note',
     description: 'd',

@@ -8,6 +8,7 @@ import { approvalSuite } from './approvals.ts';
 import { auditSuite } from './audit.ts';
 import { callbackEventSuite } from './callback-events.ts';
 import { callSuite } from './calls.ts';
+import { childSuite } from './children.ts';
 import { concurrencySuite } from './concurrency.ts';
 import { contentSuite } from './content.ts';
 import { credentialSuite } from './credentials.ts';
@@ -93,6 +94,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('model of jobs', () => jobModelSuite(store));
     describe('model limits', () => modelLimitSuite(store));
     describe('turn slots', () => turnSlotSuite(store));
+    describe('children', () => childSuite(store));
     describe('races', () => raceSuite(store));
     describe('concurrency', () => concurrencySuite(store));
   });

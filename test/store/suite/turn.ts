@@ -117,10 +117,16 @@ export class Turn {
       seq: this.seq,
       knownSeq,
       mayGiveWay,
+      ...this.above(step),
     });
     this.session = opened.session;
     this.seq = opened.seq;
     return opened;
+  }
+
+  /** Who has run it, where it is no root. */
+  above(_step: number): Partial<OpenStep> {
+    return {};
   }
 
   async opened(step: number, input: Parameters<Turn['open']>[1] = {}): Promise<Opened> {
