@@ -154,7 +154,7 @@ class Preparation {
   ): NewRequest {
     const { agent, input } = this.#step;
     const workflowId = input.workflowId ?? activityInfo().workflowExecution?.workflowId ?? '';
-    const call = { callKey, callId, agent, tool, args, workflowId };
+    const call = { callKey, callId, agent, tool, args, workflowId, acting: input };
     return newRequest(call, 1, { kind: 'confirmation', ...question });
   }
 

@@ -2,6 +2,7 @@ import type { AppSettings } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { shownGate } from '../src/flows/plan-calls.ts';
 import { discretionOf, isResultWithheld, shownArguments } from '../src/plugins/withheld.ts';
+import type { ActingAgent } from '../src/protocol/agent-run.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../src/protocol/gate.ts';
 import { asStored } from '../src/store/json-text.ts';
@@ -12,6 +13,8 @@ import { defaultHint, gateDigestOf, termsOf } from '../src/tools/tool-gate.ts';
 
 /** A call that asks a person. */
 export interface AskingCall {
+  /** Where its agent stands in the tree of the turn. */
+  acting: Pick<ActingAgent, 'path' | 'rootWorkflowId'>;
   callKey: string;
   callId: string;
   agent: BaseAgent;
@@ -26,7 +29,7 @@ export interface AskingCall {
 
 /** @param n from 1 within the call. */
 export function newRequest(call: AskingCall, n: number, asked: Asked): NewRequest {
-  const { callKey, callId, agent, tool, workflowId } = call;
+  const { callKey, callId, agent, tool, workflowId, acting } = call;
   // What is shown, attested and run is what the store gives back.
   const args = asStored(call.args);
   return {
@@ -36,9 +39,9 @@ export function newRequest(call: AskingCall, n: number, asked: Asked): NewReques
     kind: asked.kind,
     tool: tool.name,
     agent: agent.name,
-    path: pathOf(agent),
+    path: pathOf(agent, acting.path),
     workflowId,
-    rootWorkflowId: workflowId,
+    rootWorkflowId: acting.rootWorkflowId ?? workflowId,
     ...questionOf(tool, asked),
     args,
     argsDigest: digestOfArguments(tool, args),
@@ -105,10 +108,11 @@ function termsFor({ tool, terms = termsOf(tool) }: AskingCall, asked: Asked): Ap
   return expiresIn === undefined ? {} : { expiresIn };
 }
 
-function pathOf(agent: BaseAgent): string[] {
+/** @param run of the run that it acts in: from the turn's root, also through the tools whose agents it is below. */
+function pathOf(agent: BaseAgent, run: readonly string[] = []): string[] {
   const path: string[] = [];
   for (let each: BaseAgent | undefined = agent; each !== undefined; each = each.parentAgent) {
     path.unshift(each.name);
   }
-  return path;
+  return [...run.slice(0, Math.max(run.lastIndexOf(path[0] ?? ''), 0)), ...path];
 }

@@ -52,7 +52,8 @@ export async function suspendCall(
   const workflowId = activityInfo().workflowExecution?.workflowId ?? '';
   const json = toJsonValue(args) as Record<string, unknown>;
   const { terms } = answers;
-  const request = newRequest({ callKey, callId, agent, tool, args: json, workflowId, terms }, n, asked);
+  const asking = { callKey, callId, agent, tool, args: json, workflowId, terms, acting: input };
+  const request = newRequest(asking, n, asked);
   if (prepared && !input.prepared && callbacks.has('beforeToolCallback')) {
     await store.recordOnce({ session, callKey, key: PREPARED, value: true });
   }

@@ -14,6 +14,8 @@ export interface AskingCall extends Pick<PlannedCall, 'callKey' | 'callId' | 'to
   session: string;
   agent: string;
   invocationId: string;
+  /** Names of the agents from the root to the one that asks. */
+  path: readonly string[];
 }
 
 /** How a request has ended, for the call that waits. */
@@ -166,7 +168,7 @@ export function waitingRequest({ call, gate, since, until, votes }: PendingReque
     callKey: call.callKey,
     callId: call.callId,
     tool: call.tool,
-    path: [call.agent],
+    path: [...call.path],
     hint: gate.hint,
     since,
     ...(until === undefined ? {} : { until }),

@@ -136,9 +136,10 @@ function ranOf(name: string, runKey: string, { status, escalated, error }: Ended
   };
 }
 
-/** Names of the agents from the root to the one that acts. */
-export function pathOf({ acting, agent }: InvocationState): readonly string[] {
-  return acting?.path ?? (agent === undefined ? [] : [agent]);
+/** Names of the agents from the root to the one that acts, which may have been handed the turn by the one that it began with. */
+export function pathOf({ acting, agent, handedOnBy }: InvocationState): readonly string[] {
+  const path = acting?.path ?? handedOnBy?.slice(0, 1) ?? [];
+  return agent === undefined || path.at(-1) === agent ? path : [...path, agent];
 }
 
 function isLost({ forced }: Ran): boolean {

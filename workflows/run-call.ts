@@ -67,7 +67,7 @@ export async function runCall(
   schedule: ToolSchedule,
   surroundings: CallSurroundings,
 ): Promise<RanCall> {
-  const { context, turn, requests } = surroundings;
+  const { context, turn, requests, path } = surroundings;
   const priority = turnPriority(turn, turn.priority);
   const { callKey, callId, tool, summary, runs } = call;
   let { gate, args } = call;
@@ -78,7 +78,7 @@ export async function runCall(
   for (let run = 1; ; run += 1) {
     if (gate !== undefined) {
       const { session, agent, invocationId } = context;
-      const asking = { callKey, callId, tool, session, agent, invocationId };
+      const asking = { callKey, callId, tool, session, agent, invocationId, path };
       answer = await requests.ask(summary === undefined ? asking : { ...asking, summary }, gate);
       const isYes = answer.status === 'approved' || answer.status === 'answered';
       if (!isYes && gate.inside !== true) {

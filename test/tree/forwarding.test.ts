@@ -85,9 +85,14 @@ const of = (requests: readonly ApprovalRow[], agent: string): ApprovalRow => {
 
 test('what is said to the root of a request three agents below goes there, by signal and by update [tree.requests]', async () => {
   const { agent, paid } = asking();
-  const { pending, root, update, turn } = await open(agent);
+  const { pending, root, update, turn, names } = await open(agent);
   const requests = await pending(2);
   const [left, right] = [of(requests, 'left'), of(requests, 'right')];
+  expect(left).toMatchObject({
+    path: ['root', 'both', 'left_steps', 'left'],
+    rootWorkflowId: turn.workflowId,
+    sessionId: names.sessionId,
+  });
   expect(await update('confirm', { requestId: left.requestId, confirmed: true })).toEqual({
     v: 1,
     requestId: left.requestId,
@@ -178,7 +183,7 @@ test('cancels a call of an agent below, which is told so [tree.cancel]', async (
 
 test('answers in messages, as ADK sends them, go to whoever has asked; all else stays with the root [tree.requests]', async () => {
   const { agent, paid } = asking();
-  const { pending, update, turn, names, client, temporal } = await open(agent);
+  const { pending, update, turn, temporal } = await open(agent);
   const requests = await pending(2);
   const [left, right] = [of(requests, 'left'), of(requests, 'right')];
   const reply = ({ requestId: id }: ApprovalRow) => ({
@@ -196,7 +201,8 @@ test('answers in messages, as ADK sends them, go to whoever has asked; all else 
     type: 'InvalidMessage',
     message: expect.stringContaining(`send it to the root's session, whose workflow is ${turn.workflowId}`),
   });
-  expect(await client.approvals.list(names)).toHaveLength(1);
+  await pending(1);
+  await expect.poll(async () => (await child.query<TurnStatus>('status')).waiting.length).toBe(1);
   const own = await child.executeUpdate<MessageReceipt, [object]>('sendMessage', {
     args: [{ messageId: 'm3', message: { role: 'user', parts: [reply(right)] } }],
   });
