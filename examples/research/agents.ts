@@ -76,7 +76,7 @@ const writer = new LlmAgent({
   name: 'writer',
   model,
   description: 'Publishes the report.',
-  instruction: `Put a heading in front of the draft, and publish it by publish_report. People decide whether it is published.
+  instruction: `Publish the draft by publish_report, its lines as they are, with a title. People decide whether it is published.
 Say in a sentence where it stands; where it was rejected say why, and don't try again.
 The draft:
 {draft}`,

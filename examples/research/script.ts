@@ -70,8 +70,9 @@ const AGENTS: Record<string, (asked: Asked) => string | Call[]> = {
 
   writer({ instruction, responses: [published] }) {
     if (published === undefined) {
-      const report = `# Should the buses of Aldersund stay free?\n\n${draftIn(instruction)}`;
-      return [{ name: 'publish_report', args: { slug: 'free-buses', text: report } }];
+      const title = 'Should the buses of Aldersund stay free?';
+      const lines = draftIn(instruction).split('\n');
+      return [{ name: 'publish_report', args: { slug: 'free-buses', title, lines } }];
     }
     const { published: file, error, reason } = published.response;
     if (file !== undefined) return `The report is published: ${file}`;
