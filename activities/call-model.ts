@@ -28,7 +28,7 @@ import { type OpenedUnder, openStep } from './open-step.ts';
 import { requesterOf } from './requester.ts';
 import { RestingModels } from './resting-models.ts';
 import { stepInput } from './step-input.ts';
-import type { OpenStep } from './step-parts.ts';
+import { leftOfRun, type OpenStep } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
 import { awaitTurnSlot, freeTurnSlot } from './turn-quota.ts';
 
@@ -236,6 +236,7 @@ class CallModel {
         : timeLeft(settingsOf(deployment, identity.app), {
             age: opened.age,
             sessionTime: opened.sessionUsage.time,
+            ...(opened.kind === 'open' ? { run: leftOfRun(this.#input, opened)?.time } : {}),
           });
     return {
       ...(searchAttributes ? { searchAttributes: true } : {}),
@@ -269,12 +270,14 @@ class CallModel {
   #asked(opened: OpenStep, { name: agent, root }: AgentRef, model = ''): AskedStep {
     const { invocationId, runKey, step, branch, within } = this.#input;
     const { session, usage, names } = opened;
+    const budget = leftOfRun(this.#input, opened);
     const { prices } = this.#settings(opened);
     return {
       ...{ app: names.app, session, invocationId, runKey, step, agent, model, usage, prices },
       ...(root === undefined ? {} : { root }),
       ...(within === undefined ? {} : { within }),
       ...(branch === undefined ? {} : { branch }),
+      ...(budget === undefined ? {} : { budget }),
     };
   }
 

@@ -1,5 +1,11 @@
 import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
-import { exceededBudget, exceededIterations, exceededLlmCalls, missingPrice } from '../src/flows/budgets.ts';
+import {
+  exceededBudget,
+  exceededIterations,
+  exceededLlmCalls,
+  exceededRunBudget,
+  missingPrice,
+} from '../src/flows/budgets.ts';
 import {
   draftFromError,
   draftOfEnd,
@@ -153,7 +159,9 @@ function callsBefore({ input: { invocationId, runKey, step }, transcript }: Step
 /** Why the model must not be asked again. */
 function usedUp(step: StepParts): TurnError | undefined {
   const { asked, input, opened, runConfig, settings } = step;
-  const spent = exceededBudget(settings, withLost(opened));
+  const spent =
+    exceededBudget(settings, withLost(opened)) ??
+    exceededRunBudget(input.budget, { usage: opened.usage, age: opened.ownAge ?? opened.age });
   if (!isModelStep(step)) return spent;
   const asks = Math.max(input.step - 1, answered(opened.treeUsage ?? opened.usage));
   return (

@@ -2,12 +2,13 @@ import { type AppSettings, runConfigOf } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import { timeLeft } from '../src/flows/budgets.ts';
+import { budgetLeft, timeLeft } from '../src/flows/budgets.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { StepContext, type StepScene } from '../src/flows/step-context.ts';
 import type { AskedStep } from '../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../src/flows/transcript.ts';
 import type { PluginManager } from '../src/plugins/plugin-manager.ts';
+import type { RunBudget } from '../src/protocol/agent-run.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { TurnRunConfig } from '../src/protocol/turn.ts';
 import type { OpenedStep } from '../src/store/store.ts';
@@ -66,6 +67,14 @@ export function isModelStep(step: StepParts): step is ModelStepParts {
   return isLlmAgent(step.agent);
 }
 
+/** What is left of the budget of a called agent's run; undefined without one. */
+export function leftOfRun(
+  { budget }: Pick<CallModelInput, 'budget'>,
+  opened: OpenStep,
+): RunBudget | undefined {
+  return budgetLeft(budget, { usage: opened.usage, age: opened.ownAge ?? opened.age });
+}
+
 export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): StepParts<Agent> {
   const { dependencies, input, current, opened, agent, settings, transcript } = given;
   const { age, names, sessionUsage } = opened;
@@ -84,7 +93,11 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
     abortSignal: current.signal,
     transcript: transcriptView(transcript, invocationId),
   };
-  const time = new StepTime(current, agent, timeLeft(settings, { age, sessionTime: sessionUsage.time }));
+  const time = new StepTime(
+    current,
+    agent,
+    timeLeft(settings, { age, sessionTime: sessionUsage.time, run: leftOfRun(input, opened)?.time }),
+  );
   return {
     ...given,
     plugins,

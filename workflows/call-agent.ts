@@ -102,7 +102,7 @@ async function inTime({ timeout, name }: AgentToolPlan, begin: () => Attempts): 
 
 function startOf(
   { callKey, callId, tool, args }: PlannedCall,
-  { name, root, within, branch }: AgentToolPlan,
+  { name, root, within, branch, budget }: AgentToolPlan,
   runKey: string,
   { context, rootWorkflowId, path, fence }: CallSurroundings,
 ): ChildStart {
@@ -113,6 +113,7 @@ function startOf(
     agent: { name, ...(root === undefined ? {} : { root }), ...(within === undefined ? {} : { within }) },
     path: [...path, name],
     ...(branch === undefined ? {} : { branch }),
+    ...(budget === undefined ? {} : { budget }),
     invocationId,
     fence,
     seq: 0,

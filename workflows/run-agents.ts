@@ -110,6 +110,7 @@ async function runPlanned(
     agent: { name, ...(root === undefined ? {} : { root }), ...(within === undefined ? {} : { within }) },
     path: [...pathOf(state), name],
     ...(branch === undefined ? {} : { branch }),
+    ...(state.acting?.budget === undefined ? {} : { budget: state.acting.budget }),
     invocationId: state.invocationId,
     fence: { startedAt: state.chainStartedAt, invocation: state.number },
     ...(state.session === undefined ? {} : { session: state.session }),

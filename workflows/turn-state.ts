@@ -139,7 +139,8 @@ export function childChain({
   runConfig,
   traceparent,
 }: AgentTurnStart & { child: ChildStart }): ChainState {
-  const { agent, branch, call, fence, invocationId, path, rootWorkflowId, runKey, seq, session } = child;
+  const { agent, branch, budget, call, fence, invocationId, path, rootWorkflowId, runKey, seq, session } =
+    child;
   const startedAt = fence.startedAt;
   const state: InvocationState = {
     messageId: runKey,
@@ -162,6 +163,7 @@ export function childChain({
       ...(agent.root === undefined ? {} : { root: agent.root }),
       ...(agent.within === undefined ? {} : { within: agent.within }),
       ...(branch === undefined ? {} : { branch }),
+      ...(budget === undefined ? {} : { budget }),
     },
     ...(runConfig === undefined ? {} : { runConfig }),
     ...(traceparent === undefined ? {} : { traceparent }),

@@ -1,12 +1,15 @@
 import type { AppSettings } from '../agents/app-settings.ts';
 import type { ResolvedBudgetLimits } from '../agents/budget-limits.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { RunBudget } from '../protocol/agent-run.ts';
 import type { TurnError, TurnRunConfig } from '../protocol/turn.ts';
 import { formatDuration } from '../schema/duration.ts';
 import type { SessionUsage, StepUsage } from '../store/store.ts';
 import { priceOf } from './prices.ts';
 
 const DEFAULT_MAX_LLM_CALLS = 500;
+
+type BudgetOwner = 'turn' | 'session' | 'agent';
 
 export interface Spent {
   /** What earlier steps of the invocation used. */
@@ -26,6 +29,47 @@ export function exceededBudget(
     exceededLimit('turn', budgets.turn, usage, age) ??
     exceededLimit('session', budgets.session, sessionUsage, sessionUsage.time + age)
   );
+}
+
+/**
+ * The budget of a called agent's run that is used up.
+ *
+ * @param age of the run, milliseconds.
+ */
+export function exceededRunBudget(
+  budget: RunBudget | undefined,
+  { usage, age }: Pick<Spent, 'usage' | 'age'>,
+): TurnError | undefined {
+  return budget === undefined ? undefined : exceededLimit('agent', budget, usage, age);
+}
+
+/** What is left of the run of a called agent for one that it calls, which its own tool limits too. */
+export function budgetOfCall(
+  own: ResolvedBudgetLimits | undefined,
+  left: RunBudget | undefined,
+): RunBudget | undefined {
+  if (own === undefined || left === undefined) return own ?? left;
+  const least = (field: keyof RunBudget) => {
+    const most = [own[field], left[field]].filter((limit) => limit !== undefined);
+    return most.length === 0 ? {} : { [field]: Math.min(...most) };
+  };
+  return { ...least('modelCalls'), ...least('tokens'), ...least('cost'), ...least('time') };
+}
+
+/** What is left of a run's budget; undefined where it has none. */
+export function budgetLeft(
+  budget: RunBudget | undefined,
+  { usage, age }: Pick<Spent, 'usage' | 'age'>,
+): RunBudget | undefined {
+  if (budget === undefined) return undefined;
+  const { modelCalls, tokens, cost, time } = budget;
+  const left = (limit: number, used: number) => Math.max(0, limit - used);
+  return {
+    ...(modelCalls === undefined ? {} : { modelCalls: left(modelCalls, usage.modelCalls) }),
+    ...(tokens === undefined ? {} : { tokens: left(tokens, usage.totalTokens) }),
+    ...(cost === undefined ? {} : { cost: left(cost, usage.cost ?? 0) }),
+    ...(time === undefined ? {} : { time: left(time, age) }),
+  };
 }
 
 /** The limit of ADK's `RunConfig.maxLlmCalls`, where the model steps so far have used it up. */
@@ -55,15 +99,16 @@ export function exceededIterations(
 /**
  * Milliseconds until a time budget is used up, 0 where one is; `undefined` without such a budget.
  *
- * @param spent `sessionTime`: wall time of the session's ended invocations.
+ * @param spent `sessionTime`: wall time of the session's ended invocations. `run`: milliseconds that a called agent's run has left.
  */
 export function timeLeft(
   { budgets: { turn, session } }: AppSettings,
-  { age, sessionTime }: { age: number; sessionTime: number },
+  { age, sessionTime, run }: { age: number; sessionTime: number; run?: number | undefined },
 ): number | undefined {
   const left = [
     ...(turn.time === undefined ? [] : [turn.time - age]),
     ...(session.time === undefined ? [] : [session.time - sessionTime - age]),
+    ...(run === undefined ? [] : [run]),
   ];
   return left.length === 0 ? undefined : Math.max(0, Math.ceil(Math.min(...left)));
 }
@@ -90,7 +135,7 @@ export function missingPriceText(agent: string, model: string): string {
 }
 
 function exceededLimit(
-  of: 'turn' | 'session',
+  of: BudgetOwner,
   limits: ResolvedBudgetLimits,
   usage: StepUsage,
   time: number,
@@ -113,7 +158,7 @@ function exceededLimit(
   return undefined;
 }
 
-function exceeded(of: 'turn' | 'session', limit: string, used: string): TurnError {
+function exceeded(of: BudgetOwner, limit: string, used: string): TurnError {
   return {
     code: 'HOLDFAST_BUDGET_EXCEEDED',
     message: `the ${of}'s budget of ${limit} is used up: ${used} used`,

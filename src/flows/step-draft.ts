@@ -1,6 +1,6 @@
 import type { ResolvedPriceTable } from '../agents/price-table.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
-import type { AgentPlan, AgentRef } from '../protocol/agent-run.ts';
+import type { AgentPlan, AgentRef, RunBudget } from '../protocol/agent-run.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -31,6 +31,8 @@ export interface AskedStep {
   /** Of the events that say nothing else. */
   branch?: string;
   model: string;
+  /** Of the run of a called agent: what is left of it before this step. */
+  budget?: RunBudget;
   /** What earlier steps of the invocation used. */
   usage: StepUsage;
   prices: ResolvedPriceTable;

@@ -19,6 +19,14 @@ export interface AgentRef {
   within?: readonly ToolOfAgent[];
 }
 
+/** What the run of a called agent may use up, with all below it; what is left out is not limited. `time` in milliseconds. */
+export interface RunBudget {
+  modelCalls?: number;
+  tokens?: number;
+  cost?: number;
+  time?: number;
+}
+
 /** Which agent acts, and where in the tree of a turn: beside its name, absent where that is all. */
 export interface ActingAgent {
   root?: string;
@@ -29,6 +37,8 @@ export interface ActingAgent {
   path?: readonly string[];
   /** Absent: the workflow itself is the root. */
   rootWorkflowId?: string;
+  /** Of the call whose agent it is, or is below. */
+  budget?: RunBudget;
 }
 
 /** An agent that a workflow agent has run, or that a call runs. */
@@ -84,6 +94,8 @@ export interface AgentToolPlan extends PlannedAgent {
   timeout?: number;
   /** How often the child is run before its failure is the call's. Defaults to 1. */
   attempts?: number;
+  /** Of each run: at most what is left of its caller's. */
+  budget?: RunBudget;
   /** The tool's own activity has to run first: it is gated. Otherwise its callbacks were asked when the call was planned. */
   begins?: true;
 }
@@ -107,6 +119,7 @@ export interface ChildStart {
   seq: number;
   /** An agent's tool is called. */
   call?: CallOfAgent;
+  budget?: RunBudget;
 }
 
 /** What a run of a child gives back beside its turn's result. */

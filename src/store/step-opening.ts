@@ -124,7 +124,9 @@ export type OpenedStep =
       inbox: WaitingMessage[];
       /** Milliseconds since the invocation began; of a child, its root's. */
       age: number;
-      /** What the session used before this step, this invocation included. */
+      /** Milliseconds since the invocation of the session began; of a child. */
+      ownAge?: number;
+      /** What the session used before this step, this invocation included; of a child, its root's. */
       sessionUsage: SessionUsage;
       /** Models that are not to be asked for so long, milliseconds by limit key; absent where there are none. */
       limits?: Readonly<Record<string, number>>;

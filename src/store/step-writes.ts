@@ -85,6 +85,8 @@ interface ChildAnswer {
   /** Of the root's turn. */
   usage: UsageColumns;
   age: number;
+  /** Of the root's session, where that is another one. */
+  sessionUsage: SessionUsageColumns | null;
   root: { session: string; names: SessionNames } | null;
 }
 
@@ -127,17 +129,27 @@ function isChild({ child, parent, plannedBy }: OpenStep): boolean {
 }
 
 function childOpeningOf(
-  { answer, temp, began, usage, age, root }: ChildAnswer,
+  { answer, temp, began, usage, age, root, sessionUsage }: ChildAnswer,
   limits: OpenRow['limits'],
 ): StepOpening {
   const opening = openingOf(answer, limits);
   const { opened } = opening;
   if (opened.kind !== 'open' && opened.kind !== 'recorded') return opening;
-  const above = root === null ? {} : { root };
+  const above = {
+    ...(root === null ? {} : { root }),
+    ...(sessionUsage === null ? {} : { sessionUsage: sessionUsageOf(sessionUsage) }),
+  };
   const inTree =
     opened.kind === 'recorded'
-      ? { ...opened, age }
-      : { ...opened, age, ...above, treeUsage: usageOf(usage), state: { ...opened.state, ...temp } };
+      ? { ...opened, age, ...above }
+      : {
+          ...opened,
+          age,
+          ownAge: opened.age,
+          ...above,
+          treeUsage: usageOf(usage),
+          state: { ...opened.state, ...temp },
+        };
   return { ...opening, opened: inTree, ...(began && root !== null ? { above: root.session } : {}) };
 }
 

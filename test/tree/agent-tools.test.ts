@@ -55,3 +55,32 @@ test('an agent that a tool stands for is asked in a session of its own, which be
   const listed = await client.sessions.list({ app: names.app, userId: names.userId });
   expect(listed.sessions.map(({ sessionId }) => sessionId)).toEqual([names.sessionId]);
 });
+
+test('the run of a tool’s agent uses no more than its budget, nor than what is left of its caller’s, and the caller is told [agentTool.run] [tree.budget]', async () => {
+  const deep = new Speaking('deep', [calling({ name: 'again' })], {
+    tools: [tool({ name: 'again', description: 'd', execute: () => ({ ok: true }) })],
+  });
+  const helper = new Speaking('helper', [calling({ name: 'deep', args: { request: 'dig' } }), 'it gave up'], {
+    tools: [new AgentTool({ agent: deep.agent, budget: { modelCalls: 50 } })],
+  });
+  const root = new Speaking('root', [calling({ name: 'helper', args: { request: 'ask' } }), 'done'], {
+    tools: [new AgentTool({ agent: helper.agent, budget: { modelCalls: 4 } })],
+  });
+  const { result } = await ask(root.agent);
+  expect(result).toMatchObject({ status: 'completed', text: 'done', usage: { modelCalls: 6 } });
+  // One of the four is its caller's, which has none left for its own answer.
+  expect(deep.shown).toHaveLength(3);
+  expect(helper.shown).toHaveLength(1);
+  expect(root.shown[1]?.at(-1)?.parts).toMatchObject([
+    {
+      functionResponse: {
+        name: 'helper',
+        response: {
+          error: expect.stringMatching(
+            /^error from sub-agent "helper" \(code: "HOLDFAST_BUDGET_EXCEEDED", message: "the agent's budget of 4 model calls is used up: 4 used"\)$/,
+          ),
+        },
+      },
+    },
+  ]);
+});

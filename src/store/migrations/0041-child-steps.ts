@@ -115,6 +115,9 @@ begin
     'usage', json_build_array(top.model_calls, top.prompt_tokens, top.output_tokens, top.total_tokens, top.cost,
       top.unknown_calls),
     'age', holdfast.ms_between_1(top.created_at, clock_timestamp()),
+    'sessionUsage', case when s.root_session is not null then (
+      select json_build_array(n.model_calls, n.prompt_tokens, n.output_tokens, n.total_tokens, n.cost, n.unknown_calls, n.busy_ms)
+      from holdfast.sessions n where n.id = s.root_session) end,
     'root', case when s.root_session is not null then (
       select json_build_object('session', n.id,
         'names', json_build_object('app', n.app, 'userId', n.user_id, 'sessionId', n.name))
