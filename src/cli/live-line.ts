@@ -1,5 +1,5 @@
-import type { StreamItem } from '../client/stream-item.ts';
-import type { StoredEvent } from '../store/store.ts';
+import type { FollowedEvent, StreamItem } from '../client/stream-item.ts';
+import { speakerOf } from './speaker.ts';
 
 type Of<Type> = Extract<StreamItem, { type: Type }>;
 
@@ -27,6 +27,8 @@ export class LiveLine {
 
   text({ runKey, step, index, agent, text, thought }: Of<'text'>): void {
     const key = `${runKey}.${step}`;
+    // Agents may write at the same time: one line at a time is for people, and the others' events have it all.
+    if (this.#isOthers(runKey)) return;
     if (this.#step.key !== key) this.#begin(key);
     // Text with a gap would read as if it were whole; its event has it all.
     if (index !== this.#step.next) this.#step.isWhole = false;
@@ -44,13 +46,20 @@ export class LiveLine {
   }
 
   /** Writes the rest of an event's text where its beginning stands there; false where nothing of it does. */
-  complete({ runKey, step, event }: StoredEvent, text: string): boolean {
+  complete({ runKey, step, event, holdfast }: FollowedEvent, text: string): boolean {
     const { key, shown } = this.#step;
     if (key !== `${runKey}.${step}`) return false;
     const isBegun = shown !== '' && text.startsWith(shown);
-    if (isBegun && text.length > shown.length) this.#write(event.author ?? '', text.slice(shown.length));
+    const speaker = speakerOf(holdfast === undefined ? {} : { holdfast }, event.author ?? '');
+    if (isBegun && text.length > shown.length) this.#write(speaker, text.slice(shown.length));
     this.#begin('');
     return isBegun;
+  }
+
+  /** Whether another run's line has begun, whose event has not come. */
+  #isOthers(runKey: string): boolean {
+    const { key, shown } = this.#step;
+    return shown !== '' && key.slice(0, key.lastIndexOf('.')) !== runKey;
   }
 
   /** Ends the line that has begun, for something else to be written. */

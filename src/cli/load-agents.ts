@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { agentsOfTree } from '../agents/agents-of-tree.ts';
 import type { App } from '../agents/app.ts';
 import { type BaseAgent, isBaseAgent, notARoot } from '../agents/base-agent.ts';
 import { nearestName } from '../schema/nearest-name.ts';
@@ -80,7 +81,7 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   };
 }
 
-/** @throws CliError naming near names for an unknown agent. */
+/** One of those that the file exports, or that is below them. @throws CliError naming near names for an unknown agent. */
 export function chooseAgent(
   file: string,
   { agents, rootAgent }: AgentsFile,
@@ -94,12 +95,15 @@ export function chooseAgent(
       2,
     );
   }
-  const agent = agents.find((candidate) => candidate.name === name);
+  const roots = [...(rootAgent === undefined ? [] : [rootAgent]), ...agents];
+  const below = roots.flatMap(agentsOfTree);
+  const agent = [...agents, ...below].find((candidate) => candidate.name === name);
   if (agent !== undefined) return agent;
-  const near = nearestName(name, names);
+  const all = [...new Set([...names, ...below.map((each) => each.name)])];
+  const near = nearestName(name, all);
   throw new CliError(
     `${file} has no agent ${JSON.stringify(name)}${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`} ` +
-      `It has ${names.join(', ')}.`,
+      `It has ${all.join(', ')}.`,
     2,
   );
 }

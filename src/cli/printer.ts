@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
-import type { StreamItem } from '../client/stream-item.ts';
+import type { FollowedEvent, StreamItem } from '../client/stream-item.ts';
 import type { Content } from '../events/content.ts';
 import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
-import type { SessionNames, StoredEvent } from '../store/store.ts';
+import type { SessionNames } from '../store/store.ts';
 import { ChunkLines } from './chunk-lines.ts';
 import { drawOver, widthOf } from './draw-over.ts';
 import { askedLine, askedRequests } from './gates/asked-requests.ts';
@@ -11,18 +11,19 @@ import { showJobCommand } from './jobs/next-job-commands.ts';
 import { LiveLine } from './live-line.ts';
 import { codeLines, messageAuthor, printable, responseLine } from './sessions/shown-values.ts';
 import { shellWord } from './shell-word.ts';
+import { speakerOf, withPath } from './speaker.ts';
 
 /** Where a command's output goes: events for programs or for people, all else on standard error. */
 export interface Printer {
   /** Progress and remarks. */
   note(line: string): void;
   started(turn: SessionNames & { messageId: string; link: string | undefined }): void;
-  event(stored: StoredEvent): void;
+  event(followed: FollowedEvent): void;
   /** Text of an answer that is being written; its event comes later. */
   text(item: Extract<StreamItem, { type: 'text' }>): void;
   textDropped(item: Extract<StreamItem, { type: 'text dropped' }>): void;
-  callStarted(call: { tool: string; callKey: string; attempt: number }): void;
-  callSettled(call: { tool: string; callKey: string; failed: boolean }): void;
+  callStarted(call: Omit<Extract<StreamItem, { type: 'call started' }>, 'type' | 'runKey'>): void;
+  callSettled(call: Omit<Extract<StreamItem, { type: 'call settled' }>, 'type' | 'runKey'>): void;
   /** What a streaming tool has yielded; its result comes with the event of its responses. */
   toolChunk(item: Extract<StreamItem, { type: 'tool chunk' }>): void;
   toolChunksDropped(item: Extract<StreamItem, { type: 'tool chunks dropped' }>): void;
@@ -43,7 +44,10 @@ function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
 
 const LONGEST_VALUE = 160;
 
-/** JSON Lines on standard output: one ADK event per line, and chunks of tools and news of jobs, which have a `type`. */
+/**
+ * JSON Lines on standard output: one ADK event per line, and chunks of tools and news of jobs, which have a `type`. What is of agents
+ * that calls run has `holdfast`, which says whose it is.
+ */
 export function jsonPrinter(
   out: NodeJS.WriteStream = process.stdout,
   err: NodeJS.WriteStream = process.stderr,
@@ -55,11 +59,12 @@ export function jsonPrinter(
       note(`session ${sessionId}, message ${messageId}`);
       if (link !== undefined) note(`Temporal UI: ${link}`);
     },
-    event: ({ event }) => out.write(`${JSON.stringify(event)}\n`),
+    event: ({ event, holdfast }) =>
+      out.write(`${JSON.stringify(holdfast === undefined ? event : { ...event, holdfast })}\n`),
     text: () => undefined,
     textDropped: () => undefined,
-    callStarted: (call) => note(startedLine(call)),
-    callSettled: (call) => note(settledLine(call)),
+    callStarted: (call) => note(startedLine(withPath(call))),
+    callSettled: (call) => note(settledLine(withPath(call))),
     toolChunk: (item) => out.write(`${JSON.stringify(item)}\n`),
     toolChunksDropped: (item) => out.write(`${JSON.stringify(item)}\n`),
     job: (item) => out.write(`${JSON.stringify(item)}\n`),
@@ -126,7 +131,9 @@ export function terminalPrinter(
     },
     event: (stored) => {
       const { kind, event } = stored;
-      const author = event.author ?? '';
+      // The call has just shown what its agent is asked.
+      if (kind === 'message' && stored.holdfast !== undefined) return;
+      const author = speakerOf(stored, event.author ?? '');
       chunks.interrupt();
       const isWritten = kind === 'model' && live.complete(stored, textOf(event.content));
       live.interrupt();
@@ -143,23 +150,23 @@ export function terminalPrinter(
     text: (item) => {
       if (!out.isTTY) return;
       chunks.interrupt();
-      live.text(item);
+      live.text(withPath(item));
     },
     textDropped: (item) => live.dropped(item),
-    callStarted: (call) => note(`  ${startedLine(call)}`),
+    callStarted: (call) => note(`  ${startedLine(withPath(call))}`),
     callSettled: (call) => {
       chunks.settled(call.callKey);
-      note(`  ${settledLine(call)}`);
+      note(`  ${settledLine(withPath(call))}`);
     },
     toolChunk: (item) => {
       live.interrupt();
-      chunks.chunk(item);
+      chunks.chunk(withPath(item));
     },
     toolChunksDropped: (item) => {
       live.interrupt();
       chunks.dropped(item);
     },
-    job: (item) => jobs.item(item),
+    job: (item) => jobs.item(withPath(item)),
     endLine: () => {
       live.interrupt();
       chunks.interrupt();

@@ -54,7 +54,8 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
     userId: options.user,
     sessionId: options.session ?? `s-${randomUUID().slice(0, 8)}`,
     messageId: options.messageId ?? randomUUID(),
-    agent: agent.name,
+    ...(options.agent === undefined ? {} : { agent: agent.name }),
+    rootAgent: agent.rootAgent.name,
     ...given,
     // JSON has whole events only.
     ...(options.json || !process.stdout.isTTY ? {} : { runConfig: { streamingMode: 'sse' as const } }),

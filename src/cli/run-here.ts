@@ -27,7 +27,7 @@ export async function runHere(
       ownership,
       file,
       loaded,
-      rootAgent: turn.agent,
+      rootAgent: turn.rootAgent,
       env: process.env,
       logger: log ?? lineLogger(printer.note),
       grace: SHUTDOWN_GRACE,

@@ -35,9 +35,9 @@ export async function runThrough(
         `(${about.agents.join(', ') || 'no agents'}): end that process, or use another folder (--folder)`,
     );
   }
-  if (!about.agents.includes(turn.agent)) {
+  if (!about.agents.includes(turn.rootAgent)) {
     throw new CliError(
-      `${owner} serves this file without the agent ${turn.agent} (it has ${about.agents.join(', ') || 'none yet'}): ` +
+      `${owner} serves this file without the agent ${turn.rootAgent} (it has ${about.agents.join(', ') || 'none yet'}): ` +
         'see what it says of the file, or end it and try again',
     );
   }

@@ -10,7 +10,7 @@ import { printParkedJobs } from './jobs-going-on.ts';
 import { printItem } from './print-item.ts';
 import type { Printer } from './printer.ts';
 
-export type TurnOfCommand = OutgoingMessage & { agent: string; messageId: string };
+export type TurnOfCommand = OutgoingMessage & { rootAgent: string; messageId: string };
 
 /** How far a turn was printed; kept where it is followed in another way from there on. */
 export interface Printed {

@@ -9,7 +9,10 @@ export const run: AddCommand = (holdfast, exit) => {
     .option('--message <text>', 'what the user says')
     .option('--content <JSON>', 'in its place a Content: { "parts": [{ "text": "…" }, { "inlineData": … }] }')
     .option('--state <JSON>', 'an object: state that the message sets')
-    .option('--agent <name>', 'agent that answers (default: rootAgent)')
+    .option(
+      '--agent <name>',
+      'agent that answers, one below another, too (default: whoever of rootAgent goes on)',
+    )
     .option('--session <id>', 'session to go on with (default: a new one)')
     .option('--user <id>', 'user of the session', 'user')
     .option('--app <name>', "app of the session (default: the file's name)")

@@ -4,6 +4,7 @@ import { callKeyOf } from '../../protocol/identity.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import { spanText } from '../approvals/span-text.ts';
+import { childLines } from '../child-lines.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
 import { progressWords } from '../jobs/job-text.ts';
@@ -270,7 +271,7 @@ function changeAgent(chat: Chat, argument: string): true {
 async function showStatus(chat: Chat): Promise<true> {
   const status = await chat.client.status(chat.names);
   if (status === undefined) return answered(chat, ['  no turn runs']);
-  const { agent = 'agent', step, running, waiting, jobs, queued, usage } = status;
+  const { agent = 'agent', step, running, waiting, jobs, children = [], queued, usage } = status;
   return answered(chat, [
     `  ${status.status}: ${agent}, step ${step}, ${usage.modelCalls} model calls, ${usage.totalTokens} tokens`,
     ...running.map(
@@ -283,6 +284,7 @@ async function showStatus(chat: Chat): Promise<true> {
       ({ jobId, tool, since, progress }) =>
         `  ${tool} waits for ${jobId} since ${spanText(Date.now() - since)}${progress === undefined ? '' : `: ${progressWords(progress)}`}`,
     ),
+    ...childLines(children).map((line) => `  ${line}`),
     ...(queued > 0 ? [`  ${queued} messages wait`] : []),
   ]);
 }

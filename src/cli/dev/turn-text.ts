@@ -5,6 +5,7 @@ import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { JobLines } from '../job-lines.ts';
 import { LiveLine } from '../live-line.ts';
 import { codeLines, cutJson, printable, responseLine } from '../sessions/shown-values.ts';
+import { speakerOf, withPath } from '../speaker.ts';
 import type { Screen } from './screen.ts';
 
 type Of<Type> = Extract<StreamItem, { type: Type }>;
@@ -41,7 +42,8 @@ export class TurnText {
     });
   }
 
-  item(item: StreamItem): void {
+  item(given: StreamItem): void {
+    const item = given.type === 'event' ? given : withPath(given);
     if (item.type === 'tool chunk' || item.type === 'tool chunks dropped') {
       this.#live.interrupt();
       if (item.type === 'tool chunk') this.#chunks.chunk(item);
@@ -59,26 +61,28 @@ export class TurnText {
 
   #event(stored: Of<'event'>): void {
     const { kind, event } = stored;
-    const author = event.author ?? '';
+    const author = speakerOf(stored, event.author ?? '');
     if (kind === 'message') {
       this.#responses(event.content?.parts ?? []);
       return;
     }
     if (kind === 'request') {
-      for (const asked of askedRequests(stored)) this.#line(`  ? ${askedLine(asked)}`, 'yellow');
+      const by = stored.holdfast === undefined ? '' : `${author} `;
+      for (const asked of askedRequests(stored)) this.#line(`  ? ${by}${askedLine(asked)}`, 'yellow');
       return;
     }
     if (kind === 'rewind') this.#note('  ↶ the session was rewound');
     const parts = event.content?.parts ?? [];
+    const by = stored.holdfast === undefined ? '' : `${author}  `;
     if (kind === 'model' || kind === 'callback') this.#answer(stored, author, parts);
     for (const part of parts) {
       const { functionCall, functionResponse } = part;
       for (const line of codeLines(part)) this.#line(`  ${line}`, 'dim');
       if (functionCall !== undefined) {
         this.#planned = Date.now();
-        this.#line(`  → ${functionCall.name}(${cutJson(functionCall.args ?? {})})`, 'cyan');
+        this.#line(`  ${by}→ ${functionCall.name}(${cutJson(functionCall.args ?? {})})`, 'cyan');
       }
-      if (functionResponse !== undefined) this.#line(`  ${responseLine(functionResponse)}`, 'dim');
+      if (functionResponse !== undefined) this.#line(`  ${by}${responseLine(functionResponse)}`, 'dim');
     }
     if (event.errorCode !== undefined)
       this.#line(`${author}  ${event.errorCode}: ${event.errorMessage ?? ''}`, 'red');

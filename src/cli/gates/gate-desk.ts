@@ -7,6 +7,7 @@ import type { TurnStatus } from '../../protocol/turn.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import type { SessionNames } from '../../store/session-names.ts';
 import { nextCommands } from '../approvals/next-commands.ts';
+import { childLines, waitingChildren } from '../child-lines.ts';
 import { describeError } from '../cli-error.ts';
 import { ownerHasEnded } from '../environment/owner-has-ended.ts';
 import { askPerson, type Person } from './ask-person.ts';
@@ -154,9 +155,11 @@ export class GateDesk {
 
   async #watch(): Promise<void> {
     while (!this.#isClosed) {
-      const status = (await this.#status())?.status;
-      if (status?.startsWith('waiting_'))
+      const { status, children = [] } = (await this.#status()) ?? {};
+      if (status?.startsWith('waiting_')) {
+        for (const line of childLines(waitingChildren(children))) this.#options.note(line);
         return this.#left.resolve(status === 'waiting_job' ? 'waits for a job' : 'waits for people');
+      }
       await setTimeout(POLL, undefined, { ref: false });
     }
   }
