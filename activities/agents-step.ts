@@ -1,4 +1,5 @@
 import type { BaseAgent } from '../src/agents/base-agent.ts';
+import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import { isLoopAgent } from '../src/agents/loop-agent.ts';
 import { isParallelAgent } from '../src/agents/parallel-agent.ts';
 import { isSequentialAgent } from '../src/agents/sequential-agent.ts';
@@ -20,8 +21,6 @@ const DEEPEST = 16;
  */
 export async function draftFromAgents(step: StepParts, before: NewEvent[]): Promise<StepDraft> {
   const { agent, asked, input } = step;
-  const tooDeep = depthError(step);
-  if (tooDeep !== undefined) return draftFromError(asked, tooDeep, { events: before });
   const plan = planOf(step, agent);
   if (plan === undefined) return await draftFromCustomAgent(step, before);
   const ran = input.enters === true ? undefined : input.ran;
@@ -31,8 +30,10 @@ export async function draftFromAgents(step: StepParts, before: NewEvent[]): Prom
   return endOfAgents(step, before);
 }
 
-function depthError({ agent, input: { path = [] } }: StepParts): TurnError | undefined {
-  if (path.length < DEEPEST) return undefined;
+/** Of an agent that is further below its root than any may be, or that would run others there. */
+export function depthError({ agent, input: { path = [] } }: StepParts): TurnError | undefined {
+  const deepest = isLlmAgent(agent) ? DEEPEST : DEEPEST - 1;
+  if (path.length <= deepest) return undefined;
   return {
     code: 'HOLDFAST_TREE_TOO_DEEP',
     message: `agent ${JSON.stringify(agent.name)} is the ${path.length}th of its path, and at most ${DEEPEST} run below one another`,

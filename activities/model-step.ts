@@ -19,7 +19,7 @@ import type { PluginFailed } from '../src/plugins/plugin-failed.ts';
 import { runKeyOfCallKey, stepKeyOf } from '../src/protocol/identity.ts';
 import type { TurnError } from '../src/protocol/turn.ts';
 import type { NewEvent, StepUsage } from '../src/store/store.ts';
-import { draftFromAgents } from './agents-step.ts';
+import { depthError, draftFromAgents } from './agents-step.ts';
 import { outputOf } from './answer-output.ts';
 import { draftFromModel } from './model-answer.ts';
 import {
@@ -88,7 +88,7 @@ async function draftOf(step: StepParts): Promise<StepDraft> {
   // It was settled by an attempt that nobody heard of. Whoever the turn is handed on to has a word all the same.
   const { skipSummarization, transferToAgent } = last?.event.actions ?? {};
   if (isSettled && skipSummarization && !transferToAgent) return draftOfEnd(asked, events);
-  const refusal = usedUp(step);
+  const refusal = depthError(step) ?? usedUp(step);
   if (refusal !== undefined) return draftFromError(asked, refusal, { events });
   const draft = isModelStep(step) ? await draftFromModel(step, events) : await draftFromAgents(step, events);
   return endedByUser(step, draft);

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
+import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
@@ -151,18 +151,25 @@ describe('an agent as a tool [agentTool.run]', () => {
     expect(librarian.shown.map((contents) => textsOf(contents)[0]).toSorted()).toEqual(['a', 'b']);
   });
 
-  test('ends at a depth, with an answer that says so', async () => {
-    const tools: AgentTool[] = [];
-    // An agent that is its own tool: one that has itself among its tools can only be made so.
-    const again = new Speaking(
+  test('that has itself for a tool ends at a depth, with an answer that says so', async () => {
+    class Itself extends BaseToolset {
+      override async getTools() {
+        return [new AgentTool({ agent: again.agent })];
+      }
+      override async close() {}
+    }
+    const again: Speaking = new Speaking(
       'again',
       [({ contents }) => (JSON.stringify(contents).includes('functionResponse') ? 'enough' : ask('again'))],
-      { tools },
+      { tools: [new Itself()] },
     );
-    tools.push(new AgentTool({ agent: again.agent }));
-    const root = new LlmAgent({ name: 'unused', model: 'gemini-2.5-flash' });
-    expect(root.tools).toEqual([]);
-    expect(again.agent.tools.length).toBeLessThanOrEqual(1);
+    const ran = await run(again);
+    expect(ran.result).toMatchObject({ status: 'completed', text: 'enough' });
+    expect(again.shown.length).toBeLessThanOrEqual(32);
+    const deepest = again.shown
+      .map((contents) => JSON.stringify(contents))
+      .find((text) => text.includes('error'));
+    expect(deepest).toMatch(/at most 16/);
   });
 });
 
