@@ -136,6 +136,44 @@ describe('an agent below that an operator terminates', () => {
   });
 });
 
+describe('a root that an operator terminates', () => {
+  test('takes all below it along, and the next message finds a session that goes on [tree.cancel]', async () => {
+    const always = ['left', 'right'].map(paying);
+    for (const speaker of always) {
+      speaker.replies = [
+        ({ contents }) =>
+          contents.at(-1)?.parts?.some(({ functionResponse }) => functionResponse !== undefined)
+            ? 'paid'
+            : calling({ name: 'pay' }),
+      ];
+    }
+    const both = new ParallelAgent({ name: 'both', subAgents: always.map(({ agent }) => agent) });
+    await open(new SequentialAgent({ name: 'root', subAgents: [both, saying('next').agent] }));
+    await scene.send();
+    const before = await scene.pending(2);
+    await scene.root.terminate('a test');
+    // At once, while those below have yet to hear of it.
+    const turn = await scene.send('again');
+    const isNew = ({ requestId }: { requestId: string }) =>
+      !before.some((one) => one.requestId === requestId);
+    const list = async () => (await scene.environment.client.approvals.list(scene.names)).filter(isNew);
+    await expect.poll(async () => (await list()).length).toBe(2);
+    for (const { requestId } of await list())
+      await scene.root.signal('confirm', { requestId, confirmed: true });
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'next is fine' });
+    await expect
+      .poll(async () => (await scene.below()).map(({ status }) => status).toSorted())
+      .toEqual([...Array(3).fill('CANCELLED'), ...Array(4).fill('COMPLETED')]);
+    expect(await scene.environment.client.approvals.list(scene.names)).toEqual([]);
+    expect(paid).toHaveLength(2);
+    const ids = (await scene.events()).flatMap(({ event }) =>
+      (event.content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.id ?? []),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toHaveLength(4);
+  });
+});
+
 describe('a reset', () => {
   const tree = () => {
     const first = saying('first');
@@ -190,4 +228,27 @@ describe('a reset', () => {
       expect(speakers.map(({ shown }) => shown.length)).toEqual([1, 2, 2, 1]);
     },
   );
+
+  test('of a turn that has ended, root or below, to each of its tasks: nothing is done again [flow.resume] [steer.reset]', async () => {
+    const { root, speakers } = tree();
+    await open(root);
+    const turn = await scene.send();
+    for (const { requestId } of await scene.pending(2))
+      await scene.root.signal('confirm', { requestId, confirmed: true });
+    const result = await turn.result();
+    const events = await scene.events();
+    const shown = speakers.map((speaker) => speaker.shown.length);
+    const ids = [scene.rootId, ...new Set((await scene.below()).map(({ workflowId }) => workflowId))];
+    for (const workflowId of ids) {
+      const before = await scene.handle(workflowId).result();
+      for (const which of ['first', 'last'] as const) {
+        const runId = await scene.reset(workflowId, which);
+        expect(await scene.handle(workflowId, runId).result(), `${workflowId} ${which}`).toEqual(before);
+      }
+    }
+    expect(await scene.root.result()).toEqual(result);
+    expect(await scene.events()).toEqual(events);
+    expect(speakers.map((speaker) => speaker.shown.length)).toEqual(shown);
+    expect(paid).toHaveLength(2);
+  });
 });
