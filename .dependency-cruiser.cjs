@@ -37,6 +37,7 @@ module.exports = {
       from: { path: '^src/workflow/' },
       to: {
         pathNot: '^(src/(workflow|protocol|events)/|node_modules/@temporalio/(workflow|common)/)',
+        dependencyTypesNot: ['type-only'],
       },
     },
     {

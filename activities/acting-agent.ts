@@ -6,6 +6,7 @@ import type { Transcript } from '../src/flows/transcript.ts';
 import type { ActingAgent, AgentRef } from '../src/protocol/agent-run.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { OpenedStep } from '../src/store/store.ts';
+import { isConfirmAgent } from './confirm-agent.ts';
 import { type Deployment, rootAgentOf } from './deployment.ts';
 import { agentOf, treeOf } from './find-agent.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
@@ -90,6 +91,7 @@ export function actorsOf(
 }
 
 function rootOf(deployment: Deployment, name: string, tree: string): string {
+  if (isConfirmAgent(name)) return name;
   const first = deployment.roots.get(tree);
   if (first?.findAgent(name) !== undefined) return tree;
   return agentOf(deployment, { name }).rootAgent.name;

@@ -3,6 +3,7 @@ import { type BuiltRequest, buildRequest, type RequestSite } from '../src/flows/
 import type { LlmRequest } from '../src/models/llm-request.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import { ModelError } from '../src/models/model-errors.ts';
+import type { OwnCall } from '../src/protocol/turn.ts';
 import type { DraftEvent } from '../src/store/store.ts';
 import type { ModelCallbacks } from './model-callbacks.ts';
 import type { StepTime } from './step-time.ts';
@@ -14,6 +15,8 @@ export interface ModelQuestion {
   stream: boolean;
   /** Told of partial responses as they come, as callbacks have left them; never after the attempt has ended. */
   onPartial?: ((response: LlmResponse) => void) | undefined;
+  /** In the place of the model, and of whoever would see the request. */
+  ownCall?: OwnCall | undefined;
   /** Runs what asks the model, unless it must not be asked now. */
   asking: (request: LlmRequest, ask: () => Promise<LlmResponse>) => Promise<LlmResponse>;
 }
@@ -65,13 +68,14 @@ export class ModelExchange {
 
   /** @throws AnswerLost, OutOfTime, and what building the request, callbacks and the model throw. */
   async answer(): Promise<ModelAnswer> {
-    const { site, callbacks, time } = this.#question;
+    const { site, callbacks, ownCall, time } = this.#question;
     time.renew();
     const built = await time.race(buildRequest(site), (problem) => unbuilt(site.agent.name, problem));
     this.#built = built;
     const { events, request } = built;
     const { invocation } = site.init;
     if (invocation?.endInvocation) return { events, built };
+    if (ownCall !== undefined) return { response: responseOf(ownCall), events, built };
     const short = await callbacks.before(request);
     if (invocation?.endInvocation && short === undefined) return { events, built };
     if (callbacks.seeRequests && short === undefined) built.settle();
@@ -149,6 +153,10 @@ export class ModelExchange {
       throw new AnswerLost(error, response);
     }
   }
+}
+
+function responseOf({ tool: name, args }: OwnCall): LlmResponse {
+  return { content: { role: 'model', parts: [{ functionCall: { name, args } }] } };
 }
 
 function answerOf(

@@ -23,12 +23,13 @@ import {
   KEEP_MESSAGES,
   NOTIFY,
   READ_ANSWER,
+  READ_DECISION,
   RECORD_ENTRIES,
   RECORD_JOB,
   SETTLE_STEP,
   VERIFY_DECISION,
 } from '../src/protocol/names.ts';
-import type { AwaitTurnInput, ReadAnswer, ReadAnswerInput } from '../src/protocol/own-workflow.ts';
+import type { AwaitTurnInput, ReadAnswer, ReadAnswerInput, ReadDecision, ReadDecisionInput } from '../src/protocol/own-workflow.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import type {
   CallModelInput,
@@ -55,6 +56,7 @@ import { keepMessages } from './keep-messages.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { notify } from './notify.ts';
 import { readAnswer } from './read-answer.ts';
+import { readDecision } from './read-decision.ts';
 import { recordEntries } from './record-entries.ts';
 import { recordJob } from './record-job.ts';
 import { runTool } from './run-tool.ts';
@@ -74,6 +76,7 @@ export interface HoldfastActivities {
   [DELIVER_JOB]: (input: DeliverJobInput) => Promise<DeliveredJob>;
   [AWAIT_TURN]: (input: AwaitTurnInput) => Promise<TurnResult>;
   [READ_ANSWER]: (input: ReadAnswerInput) => Promise<ReadAnswer>;
+  [READ_DECISION]: (input: ReadDecisionInput) => Promise<ReadDecision>;
   /** Every other activity type is a tool's name. */
   default: (input: ToolCallInput) => Promise<ToolCallResult | JobEnded | EndedDetachedJob>;
 }
@@ -95,6 +98,7 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     [DELIVER_JOB]: deliverJob(dependencies),
     [AWAIT_TURN]: awaitTurn(dependencies),
     [READ_ANSWER]: readAnswer(dependencies),
+    [READ_DECISION]: readDecision(dependencies),
     default: reaching(runTool(dependencies)),
   };
 }

@@ -8,6 +8,7 @@ import { agentOfTool } from '../src/tools/agent-of-tool.ts';
 import { type BaseTool, isBaseTool } from '../src/tools/base-tool.ts';
 import { isBaseToolset } from '../src/tools/base-toolset.ts';
 import { makeTurnTool } from '../src/tools/turn-registry.ts';
+import { confirmAgent, isConfirmAgent } from './confirm-agent.ts';
 import { type Deployment, settingsOf } from './deployment.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 
@@ -23,7 +24,7 @@ const behindToolsets = new WeakMap<BaseAgent, Map<string, BaseAgent | ToolsetFai
  * @throws NotDeployedHere
  */
 export function treeOf({ roots }: Deployment, root: string): BaseAgent {
-  const tree = roots.get(root);
+  const tree = isConfirmAgent(root) ? confirmAgent : roots.get(root);
   if (tree === undefined) throw new NotDeployedHere('agent', root, namesIn([...roots.values()]));
   return tree;
 }
@@ -35,6 +36,7 @@ export function treeOf({ roots }: Deployment, root: string): BaseAgent {
  * @throws NotDeployedHere, ToolsetFailed, ToolFactoryFailed
  */
 export function agentOf(deployment: Deployment, { name, root, within = [] }: AgentRef): BaseAgent {
+  if (isConfirmAgent(name) && within.length === 0) return confirmAgent;
   return findIn(treesBehind(deployment, root, within), name);
 }
 

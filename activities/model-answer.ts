@@ -34,7 +34,7 @@ export async function draftFromModel(step: ModelStepParts, before: NewEvent[]): 
   const exchange = exchangeOf(step, callbacks);
   try {
     // Whoever sees requests may answer them in the model's place.
-    if (!callbacks.seeRequests) checkRest(step.resting, limitKeyOf(step.agent.canonicalModel));
+    if (!callbacks.seeRequests && step.input.ownCall === undefined) checkRest(step.resting, limitKeyOf(step.agent.canonicalModel));
     return await draftFromAnswer(step, before, await exchange.answer(), { isAsked: exchange.asked });
   } catch (error) {
     if (step.current.signal.aborted) throw step.current.aborted();
@@ -55,6 +55,7 @@ function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExcha
     callbacks,
     time,
     stream,
+    ownCall: step.input.ownCall,
     onPartial: followed ? (response) => live.add(agent.name, response) : undefined,
     async asking(request, ask) {
       const key = limitKeyOf(agent.canonicalModel, request.model);

@@ -70,7 +70,7 @@ export async function responseOf(given: GivenStep): Promise<StepResponse> {
 
 async function draftOf(step: StepParts): Promise<StepDraft> {
   const { asked, agent, opened, plugins, transcript } = step;
-  const refused = refusedInput(step);
+  const refused = refusedInput(step) ?? misplacedCall(step);
   if (refused !== undefined) return { ...draftFromError(asked, refused), cut: 'run' };
   let begun: Beginning = NO_BEGINNING;
   try {
@@ -99,6 +99,13 @@ function endedByUser({ context }: StepParts, draft: StepDraft): StepDraft {
   if (!context.invocation.endInvocation) return draft;
   const { plan, agents: _agents, ...rest } = draft;
   return plan === undefined ? { ...rest, cut: 'agent' } : { ...draft, plan: { ...plan, ends: true } };
+}
+
+/** Only those that ask a model have tools. */
+function misplacedCall(step: StepParts): TurnError | undefined {
+  if (step.input.ownCall === undefined || isModelStep(step)) return undefined;
+  const message = `the agent ${step.agent.name} has no tools: name one that has ${step.input.ownCall.tool}`;
+  return { code: 'HOLDFAST_NO_TOOLS', message };
 }
 
 /** Input that plugins could not be asked about, and responses of a message that answer nothing. */
@@ -162,7 +169,7 @@ function usedUp(step: StepParts): TurnError | undefined {
   const spent =
     exceededBudget(settings, withLost(opened)) ??
     exceededRunBudget(input.budget, { usage: opened.usage, age: opened.ownAge ?? opened.age });
-  if (!isModelStep(step)) return spent;
+  if (!isModelStep(step) || input.ownCall !== undefined) return spent;
   const asks = Math.max(input.step - 1, answered(opened.treeUsage ?? opened.usage));
   return (
     exceededLlmCalls(runConfig, asks) ??

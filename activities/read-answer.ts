@@ -34,11 +34,11 @@ async function read(
     left -= bytes;
     return value;
   };
-  const text = key === undefined ? undefined : whatFits(await store.readReference(names, key));
+  const value = key === undefined ? undefined : whatFits(await store.readReference(names, key));
   const content = withContent ? whatFits(await lastContent()) : undefined;
   return {
     v: PROTOCOL_VERSION,
-    ...(typeof text === 'string' ? { text } : {}),
+    ...(value === undefined ? {} : { value }),
     ...(content === undefined ? {} : { content }),
   };
 

@@ -170,7 +170,12 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
   return {
     outcome:
       ended.error === undefined
-        ? { status: 'completed', ...answerOf(place, text, output), usage: ending.usage }
+        ? {
+            status: 'completed',
+            ...answerOf(place, text, output),
+            ...(ending.output === undefined ? {} : { output: ending.output }),
+            usage: ending.usage,
+          }
         : { status: 'failed', error: concealed(heard, ended.error), usage: ending.usage },
     ...(ending.cutOff === undefined ? {} : { cutOff: ending.cutOff }),
     ...(seen.responses === undefined ? {} : { responses: seen.responses }),

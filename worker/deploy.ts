@@ -1,3 +1,4 @@
+import { isConfirmAgent } from '../activities/confirm-agent.ts';
 import type { Deployment } from '../activities/deployment.ts';
 import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
 import { type App, appOwner, isApp } from '../src/agents/app.ts';
@@ -57,6 +58,9 @@ export function deploy(options: {
 }
 
 function add(roots: Map<string, BaseAgent>, agent: BaseAgent, field: string): void {
+  if (isConfirmAgent(agent.name)) {
+    throw invalid(field, `the name ${JSON.stringify(agent.name)} is Holdfast's own: choose another one`);
+  }
   const namesake = roots.get(agent.name);
   if (namesake !== undefined && namesake !== agent) {
     throw invalid(field, `two agents are named ${JSON.stringify(agent.name)}`);

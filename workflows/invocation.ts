@@ -19,7 +19,7 @@ import { runCalls } from './run-calls.ts';
 import type { ParentTurn } from './run-child.ts';
 import type { TurnOfCalls } from './start-tool-job.ts';
 import type { EarlyEnd, Steering } from './steering.ts';
-import { askModel, budgetError, endEarly, endTurn, resultOf, settleStep } from './steps.ts';
+import { askModel, budgetError, endEarly, endTurn, isOwn, resultOf, settleStep } from './steps.ts';
 import type { InvocationState } from './turn-state.ts';
 
 const CANCELLED: EarlyEnd = {
@@ -154,12 +154,14 @@ async function runSteps(
     if (ran.escalated) state.escalated = true;
 
     const { transferToAgent } = ran;
-    const isOver = ran.skipSummarization && transferToAgent === undefined;
+    const isOwnCall = isOwn(start, state);
+    const isOver = isOwnCall || (ran.skipSummarization && transferToAgent === undefined);
     const overBudget = isOver ? undefined : budgetError(start, state);
     if (isOver || overBudget) {
       return await endTurn(start, state, ran.unsettled, {
         status: overBudget ? 'failed' : 'completed',
         ...(overBudget ? { error: overBudget } : {}),
+        ...(isOwnCall && ran.response !== undefined ? { output: ran.response } : {}),
         usage: state.usage,
       });
     }

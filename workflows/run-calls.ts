@@ -1,4 +1,5 @@
 import { CancellationScope } from '@temporalio/workflow';
+import type { Carried } from '../src/protocol/carried.ts';
 import type { PlannedCall, StepOutcome, ToolSchedule, UnsettledCall } from '../src/protocol/step.ts';
 import type { CallContext } from './call-input.ts';
 import { CallLane } from './call-lane.ts';
@@ -15,6 +16,8 @@ export interface RanCalls {
   /** To whom the turn is handed on. */
   transferToAgent?: string;
   escalated?: true;
+  /** Of the call that was settled last. */
+  response?: Carried<Record<string, unknown>>;
 }
 
 type CallsOfStep = Pick<Extract<StepOutcome, { kind: 'calls' }>, 'calls' | 'schedules' | 'maxParallelCalls'>;
@@ -64,6 +67,7 @@ export async function runCalls(
           if ('error' in result) return unsettled(result.error);
           if (result.skipSummarization) ran.skipSummarization = true;
           if (result.escalate) ran.escalated = true;
+          if (result.response !== undefined) ran.response = result.response;
           if (result.transferToAgent) transfers.set(callKey, result.transferToAgent);
         },
         (error) => {

@@ -33,6 +33,7 @@ export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTu
   }
   checkMessageFields(start, invalidStart);
   checkRetry(start);
+  checkOwnCall(start);
   checkRootAgent(start);
   if (start.message !== undefined) checkContent(start.message, invalidStart);
   checkStartLimits(start, invalidStart);
@@ -43,6 +44,12 @@ export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTu
 /** A start without a message is one that a signal brought a message with. */
 export function missingMessage(): ApplicationFailure {
   return invalidStart('message', 'expected text or a Content { role, parts }, got nothing');
+}
+
+function checkOwnCall({ ownCall }: AgentTurnStart): void {
+  if (ownCall === undefined) return;
+  if (isObject(ownCall) && typeof ownCall.tool === 'string' && isObject(ownCall.args)) return;
+  throw invalidStart('ownCall', `expected { tool, args } or nothing, got ${shapeOf(ownCall)}`);
 }
 
 function checkRetry({ retryOf }: AgentTurnStart): void {

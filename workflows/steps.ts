@@ -55,6 +55,7 @@ export async function askModel(
       : {}),
     ...(state.ran === undefined ? {} : { ran: state.ran }),
     ...(runConfig ? { runConfig } : {}),
+    ...(isOwn(start, state) && start.ownCall !== undefined ? { ownCall: start.ownCall } : {}),
   };
   const outcome = await scheduleActivity<StepOutcome | StepBehind>(
     CALL_MODEL,
@@ -119,6 +120,11 @@ function beginningOf(start: AgentTurnStart, { number, messageId, cameAt }: Invoc
 /** That of a queued message is looked at when the store keeps it. */
 function attestationOf({ attestation }: AgentTurnStart, { number }: InvocationState) {
   return number === 1 && attestation !== undefined ? { attestation } : {};
+}
+
+/** Whether the turn is the call of its start arguments: those of messages that came meanwhile are not. */
+export function isOwn({ ownCall }: AgentTurnStart, { number }: InvocationState): boolean {
+  return ownCall !== undefined && number === 1;
 }
 
 /** Of the message; a chain's first one travels in the start arguments. */

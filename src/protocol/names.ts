@@ -20,6 +20,14 @@ export const DELIVER_JOB = 'holdfast.deliverJob';
 export const AWAIT_TURN = 'holdfast.awaitTurn';
 /** Reads what the result of a turn only refers to: for workflows of other bundles. */
 export const READ_ANSWER = 'holdfast.readAnswer';
+/** Reads what people have decided: for workflows of other bundles. */
+export const READ_DECISION = 'holdfast.readDecision';
+
+/** Agent of each worker that asks what users' own workflows ask, and its tool. */
+export const CONFIRM_AGENT = 'holdfast_confirm';
+export const CONFIRM_TOOL = 'confirm';
+/** Key of the state by which such a turn knows what to ask. */
+export const CONFIRM_QUESTION = 'temp:holdfast_question';
 
 /** Activity types, and so tool names, that start like this belong to Holdfast. */
 export const RESERVED_PREFIX = 'holdfast.';

@@ -1,4 +1,5 @@
 import type { Content } from '../events/content.ts';
+import type { RequestStatus, Voter } from './gate.ts';
 import type { MessagePolicy } from './message.ts';
 import type { AgentTurnStart, TurnResult } from './turn.ts';
 
@@ -18,15 +19,36 @@ export interface ReadAnswerInput {
   sessionId: string;
   invocationId: string;
   events: TurnResult['events'];
-  /** Of the reference in the place of the text. */
+  /** Of the reference in the place of a text, or of a call's response. */
   key?: string;
   /** The content of the last event is wanted, too. */
   content?: true;
 }
 
+/** Input of `holdfast.readDecision`. */
+export interface ReadDecisionInput {
+  v: number;
+  app: string;
+  userId: string;
+  sessionId: string;
+  requestId: string;
+}
+
+/** What became of a request; no status where nobody was asked. */
+export interface ReadDecision {
+  v: number;
+  status?: RequestStatus;
+  /** Whose decisions count. */
+  by: Voter[];
+  reason?: string;
+  payload?: unknown;
+  args?: Record<string, unknown>;
+}
+
 /** What doesn't fit into 64 KiB of JSON together is left out, the content first. */
 export interface ReadAnswer {
   v: number;
-  text?: string;
+  /** What the reference is for. */
+  value?: unknown;
   content?: Content;
 }

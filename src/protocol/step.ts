@@ -10,7 +10,7 @@ import type {
 import type { Carried } from './carried.ts';
 import type { Gate, RequestEntry } from './gate.ts';
 import type { AwaitedJob, JobErrand } from './job.ts';
-import type { InvocationOutcome, TurnRunConfig, TurnUsage } from './turn.ts';
+import type { InvocationOutcome, OwnCall, TurnRunConfig, TurnUsage } from './turn.ts';
 
 /** Which invocation of which chain of runs writes: each new invocation raises it, and older ones can't append. */
 export interface ChainFence {
@@ -74,6 +74,8 @@ export interface CallModelInput extends StepPosition, ActingAgent {
   attestation?: string;
   /** The workflow that waits where the step asks a person. */
   workflowId?: string;
+  /** In the place of what the model would answer. */
+  ownCall?: OwnCall;
 }
 
 /** How the workflow runs the calls of one tool: milliseconds, from the tool's durable options. */
@@ -263,6 +265,8 @@ export interface StepEnding {
   error?: { code: string; message: string };
   /** What open calls are answered with. Defaults to a text that says that their turn has ended. */
   cutOff?: string;
+  /** Of a turn that is one call of its own. */
+  output?: Carried;
   usage: TurnUsage;
 }
 

@@ -58,6 +58,14 @@ export interface AgentTurnStart {
   priority?: number;
   /** Set by the workflow that runs this one as a child; never by clients. */
   child?: ChildStart;
+  /** The turn is this call of its agent, whose model is not asked. Set by users' own workflows; never by clients. */
+  ownCall?: OwnCall;
+}
+
+/** A call that no model has asked for. */
+export interface OwnCall {
+  tool: string;
+  args: Record<string, unknown>;
 }
 
 export interface TurnUsage {
@@ -91,7 +99,7 @@ export interface InvocationOutcome {
   text?: string | Reference;
   /**
    * Of an agent with an output schema: the answer's value, which its `text` is the JSON of. A reference goes with the text's;
-   * clients with a store, and those of a gateway, get the value.
+   * clients with a store, and those of a gateway, get the value. Of a turn that is one call of its own: the response.
    */
   output?: Carried;
   error?: TurnError;

@@ -5,7 +5,7 @@ import { READ_ANSWER } from '../protocol/names.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../protocol/own-workflow.ts';
 import type { TurnResult, TurnUsage } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import { AgentTurnFailed, AgentTurnInterrupted } from './agent-turn-errors.ts';
+import { assertCompleted } from './agent-turn-errors.ts';
 import { turnActivityOptions } from './turn-activity-options.ts';
 
 /** What {@link runAgent} gives back. */
@@ -38,17 +38,14 @@ export interface AnsweredTurn {
 
 /** @throws AgentTurnFailed, AgentTurnInterrupted where there is none. */
 export async function answerOf<Output>(turn: AnsweredTurn, result: TurnResult): Promise<AgentAnswer<Output>> {
-  const { invocationId, status, events, usage, error } = result;
-  if (status !== 'completed') {
-    const ended = { invocationId, status, usage, events, ...(error === undefined ? {} : { error }) };
-    throw status === 'failed' ? new AgentTurnFailed(ended) : new AgentTurnInterrupted(ended);
-  }
-  const answer = { status, invocationId, messageId: turn.messageId, events, usage };
+  assertCompleted(result);
+  const { invocationId, events, usage } = result;
+  const answer = { status: 'completed' as const, invocationId, messageId: turn.messageId, events, usage };
   const { text = '', output } = result;
   const reference = typeof text === 'string' ? undefined : text;
   const read =
     reference !== undefined || turn.content ? await readAnswer(turn, result, reference) : undefined;
-  const told = typeof text === 'string' ? text : read?.text;
+  const told = typeof text === 'string' ? text : textIn(read);
   const value = valueIn(output, told);
   return {
     ...answer,
@@ -59,8 +56,8 @@ export async function answerOf<Output>(turn: AnsweredTurn, result: TurnResult): 
   };
 }
 
-async function readAnswer(
-  { app, userId, sessionId, taskQueue, content }: AnsweredTurn,
+export async function readAnswer(
+  { app, userId, sessionId, taskQueue, content }: Omit<AnsweredTurn, 'messageId'>,
   { invocationId, events }: TurnResult,
   reference: Reference | undefined,
 ): Promise<ReadAnswer> {
@@ -72,6 +69,10 @@ async function readAnswer(
   };
   const options = turnActivityOptions({ app, userId, taskQueue }, `answer of ${sessionId}`);
   return await scheduleActivity<ReadAnswer>(READ_ANSWER, [input], options);
+}
+
+function textIn(read: ReadAnswer | undefined): string | undefined {
+  return typeof read?.value === 'string' ? read.value : undefined;
 }
 
 /** The content under the key of a reference is the text; the value is what it is the JSON of. */

@@ -49,6 +49,13 @@ export class MessageRejected extends ApplicationFailure {
   }
 }
 
+/** @throws AgentTurnFailed, AgentTurnInterrupted */
+export function assertCompleted({ invocationId, status, events, usage, error }: TurnResult): void {
+  if (status === 'completed') return;
+  const ended = { invocationId, status, usage, events, ...(error === undefined ? {} : { error }) };
+  throw status === 'failed' ? new AgentTurnFailed(ended) : new AgentTurnInterrupted(ended);
+}
+
 /** A failure's message is not encoded where its details are. */
 function messageOf({ invocationId, error }: EndedTurn, otherwise: string): string {
   if (error === undefined) return `${otherwise}: ${invocationId}`;

@@ -9,5 +9,7 @@ export {
   type EndedTurn,
   MessageRejected,
 } from './agent-turn-errors.ts';
+export { type Confirmation, confirm, type Question } from './confirm.ts';
+export { type EndedJob, JobFailed, job, type ToolJob } from './job.ts';
 export type { AgentTurn } from './outgoing-turn.ts';
 export { runAgent } from './run-agent.ts';

@@ -6,7 +6,7 @@ import { jsonBytes } from '../protocol/json-bytes.ts';
 import type { MessagePolicy } from '../protocol/message.ts';
 import { isTooDeep, MOST_LEVELS, nameProblem } from '../protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
-import type { AgentTurnStart, TurnRunConfig } from '../protocol/turn.ts';
+import type { AgentTurnStart, OwnCall, TurnRunConfig } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
 /** What {@link runAgent} takes. */
@@ -77,7 +77,7 @@ export interface OutgoingTurn {
  *
  * @throws ApplicationFailure of type `InvalidTurn`, not to be retried.
  */
-export function outgoingTurn(given: AgentTurn): OutgoingTurn {
+export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn {
   const { app, userId, sessionId, message, messageId = uuid4() } = given;
   for (const [field, value] of Object.entries({ app, userId, sessionId, messageId })) checkName(field, value);
   const { agent, stateDelta, runConfig, attestation, priority, traceparent } = given;
@@ -85,7 +85,7 @@ export function outgoingTurn(given: AgentTurn): OutgoingTurn {
   if (isTooDeep([message, stateDelta])) {
     throw invalid('message', `objects and lists in more than ${MOST_LEVELS} levels, with its stateDelta`);
   }
-  const bytes = jsonBytes([message, stateDelta]);
+  const bytes = jsonBytes([message, stateDelta, ownCall?.args]);
   if (bytes > PAYLOAD_LIMIT) {
     const problem = `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal`;
     throw invalid('message', `${problem}: put the content where a tool of the agent reads it`);
@@ -102,6 +102,7 @@ export function outgoingTurn(given: AgentTurn): OutgoingTurn {
       ...(attestation === undefined ? {} : { attestation }),
       ...(priority === undefined ? {} : { priority }),
       ...(traceparent === undefined ? {} : { traceparent }),
+      ...(ownCall === undefined ? {} : { ownCall }),
     },
   };
 }

@@ -11,8 +11,15 @@ import {
   type AgentTurn,
   AgentTurnFailed,
   AgentTurnInterrupted,
+  type Confirmation,
+  confirm,
+  type EndedJob,
+  JobFailed,
+  job,
   MessageRejected,
+  type Question,
   runAgent,
+  type ToolJob,
 } from '../../src/workflow/index.ts';
 
 /** Workflows as users write them, in a bundle of their own. */
@@ -90,4 +97,34 @@ export async function failsMeanwhile(turn: AgentTurn): Promise<void> {
 export async function asksAmongOthers(turn: AgentTurn): Promise<string> {
   const { text } = await runAgent({ ...turn, parentClosePolicy: 'ABANDON' });
   return text;
+}
+
+export async function asksPeople(question: Question): Promise<Confirmation> {
+  return await confirm(question);
+}
+
+/** Takes its question back when it is told to stop. */
+export async function asksInVain(question: Question): Promise<string> {
+  const scope = new CancellationScope();
+  setHandler(stop, () => scope.cancel());
+  try {
+    await scope.run(() => confirm(question));
+    return 'answered';
+  } catch (error) {
+    if (isCancellation(error)) return 'taken back';
+    throw error;
+  }
+}
+
+export async function runsJob(given: ToolJob): Promise<EndedJob> {
+  return await job(given);
+}
+
+export async function tellsJobFailure(given: ToolJob): Promise<unknown> {
+  try {
+    return await job(given);
+  } catch (error) {
+    if (error instanceof JobFailed) return { response: error.response, message: error.message };
+    throw error;
+  }
 }

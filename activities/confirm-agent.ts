@@ -1,0 +1,39 @@
+import { LlmAgent } from '../src/agents/llm-agent.ts';
+import { BaseLlm } from '../src/models/base-llm.ts';
+import { CONFIRM_AGENT, CONFIRM_QUESTION, CONFIRM_TOOL } from '../src/protocol/names.ts';
+import { isRecord } from '../src/schema/kind-of.ts';
+import { FunctionTool } from '../src/tools/function-tool.ts';
+import type { ConfirmationQuestion } from '../src/tools/gate-options.ts';
+
+/** Its turns are one call each: nobody asks it. */
+class NoModel extends BaseLlm {
+  constructor() {
+    super({ model: 'none' });
+  }
+
+  override generateContentAsync(): AsyncGenerator<never, void> {
+    throw new Error(`${CONFIRM_AGENT} has no model: it only asks people what workflows ask`);
+  }
+}
+
+/** What is approved is up to the workflow that asks: nothing runs here. */
+const confirm = new FunctionTool({
+  name: CONFIRM_TOOL,
+  description: 'Asks people whether a workflow may go on.',
+  parameters: { type: 'object' },
+  requireConfirmation: (_args, { state }) => questionIn(state.get(CONFIRM_QUESTION)),
+  execute: () => ({ confirmed: true }),
+});
+
+/** In every worker: asks people what users' own workflows ask, in turns of one call each. */
+export const confirmAgent = new LlmAgent({ name: CONFIRM_AGENT, model: new NoModel(), tools: [confirm] });
+
+export function isConfirmAgent(name: string): boolean {
+  return name === CONFIRM_AGENT;
+}
+
+/** The gate checks it as any other. */
+function questionIn(given: unknown): ConfirmationQuestion {
+  if (!isRecord(given)) throw new Error('its workflow has not said what to ask');
+  return given;
+}

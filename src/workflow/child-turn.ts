@@ -1,0 +1,109 @@
+import {
+  ApplicationFailure,
+  CancelledFailure,
+  TerminatedFailure,
+  TimeoutFailure,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowFailure,
+  type ChildWorkflowHandle,
+  isCancellation,
+  startChild,
+  type Workflow,
+} from '@temporalio/workflow';
+import { fairnessKeyOf } from '../protocol/identity.ts';
+import { AGENT_TURN, INTERRUPT } from '../protocol/names.ts';
+import type { TurnResult } from '../protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import { AgentTurnFailed, AgentTurnInterrupted } from './agent-turn-errors.ts';
+import type { AgentTurn, OutgoingTurn } from './outgoing-turn.ts';
+import { untilTold } from './told-ends.ts';
+
+type ChildOptions = Pick<AgentTurn, 'taskQueue' | 'agent' | 'priority' | 'parentClosePolicy'>;
+type TurnWorkflow = (start: OutgoingTurn['start']) => Promise<TurnResult>;
+
+/**
+ * Runs a turn as a child of this workflow. Undefined where the session answers another message.
+ *
+ * @throws AgentTurnInterrupted, AgentTurnFailed where its run was ended from outside.
+ */
+export async function runChild(
+  turn: OutgoingTurn,
+  { taskQueue, agent, priority, parentClosePolicy = 'REQUEST_CANCEL' }: ChildOptions,
+): Promise<TurnResult | undefined> {
+  const { workflowId, invocationId, start } = turn;
+  const { app, userId, sessionId, messageId } = start;
+  const begin = () =>
+    startChild<TurnWorkflow & Workflow>(AGENT_TURN, {
+      workflowId,
+      ...(taskQueue === undefined ? {} : { taskQueue }),
+      args: [start],
+      memo: { invocationId, messageId },
+      parentClosePolicy,
+      cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+      staticSummary: `${agent ?? app} · ${sessionId}`.slice(0, 60).toWellFormed(),
+      priority: {
+        fairnessKey: fairnessKeyOf(app, userId),
+        ...(priority === undefined ? {} : { priorityKey: priority }),
+      },
+    });
+  try {
+    if (parentClosePolicy === 'REQUEST_CANCEL') return await (await begin()).result();
+    return await untilTold(invocationId, (told) => ofItsOwn(begin, told, invocationId));
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
+    if (CancellationScope.current().consideredCancelled && isCancellation(error)) throw error;
+    if (error instanceof ChildWorkflowFailure) return endOf(error, invocationId);
+    throw error;
+  }
+}
+
+/** The run may go on with messages of others: it is neither cancelled nor waited for with the turn. */
+async function ofItsOwn(
+  begin: () => Promise<ChildWorkflowHandle<TurnWorkflow & Workflow>>,
+  told: Promise<TurnResult>,
+  invocationId: string,
+): Promise<TurnResult> {
+  const scope = CancellationScope.current();
+  if (scope.consideredCancelled) throw new CancelledFailure('CANCELLED');
+  return await CancellationScope.nonCancellable(async () => {
+    const child = await begin();
+    const closed = child.result();
+    // Of what it goes on with nobody here wants to know.
+    closed.catch(() => undefined);
+    const ended = Promise.race([closed, told]);
+    try {
+      return await Promise.race([ended, scope.cancelRequested]);
+    } catch (error) {
+      if (!scope.consideredCancelled) throw error;
+      const interrupt = { v: PROTOCOL_VERSION, invocationId, reason: 'its workflow was cancelled' };
+      // A run that has closed by now hears nothing, and has ended.
+      await Promise.allSettled([child.signal(INTERRUPT, interrupt), ended]);
+      throw error;
+    }
+  });
+}
+
+/** A turn's failure is its result; a run that was ended from outside had none to give. */
+function endOf({ cause }: ChildWorkflowFailure, invocationId: string): TurnResult {
+  const interrupted = (code: string, message: string) =>
+    new AgentTurnInterrupted({ invocationId, status: 'interrupted', error: { code, message } });
+  if (cause instanceof CancelledFailure) throw interrupted('CANCELLED', 'the run of the turn was cancelled');
+  if (cause instanceof TerminatedFailure)
+    throw interrupted('TERMINATED', 'the run of the turn was terminated');
+  if (cause instanceof TimeoutFailure) throw interrupted('TIMED_OUT', 'the run of the turn has timed out');
+  if (!(cause instanceof ApplicationFailure)) {
+    const message = cause?.message ?? 'the turn failed';
+    throw new AgentTurnFailed({ invocationId, status: 'failed', error: { code: 'UNKNOWN', message } });
+  }
+  const result: unknown = cause.type === 'TurnFailed' ? cause.details?.[0] : undefined;
+  if (isResult(result)) return result;
+  // What was asked for was refused: the failure says which field, and what to do.
+  throw cause;
+}
+
+function isResult(value: unknown): value is TurnResult {
+  return typeof value === 'object' && value !== null && 'invocationId' in value && 'status' in value;
+}

@@ -1,0 +1,76 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { scheduleActivity } from '@temporalio/workflow';
+import { requestIdOf, type Voter } from '../protocol/gate.ts';
+import { callKeyOf } from '../protocol/identity.ts';
+import { CONFIRM_AGENT, CONFIRM_QUESTION, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';
+import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.ts';
+import { PROTOCOL_VERSION } from '../protocol/version.ts';
+import type { ApprovalOptions } from '../tools/approval-options.ts';
+import { type OwnCallPlace, runOwnCall } from './own-call.ts';
+import { turnActivityOptions } from './turn-activity-options.ts';
+
+/** What {@link confirm} takes. */
+export interface Question extends OwnCallPlace {
+  /** What people read. */
+  hint: string;
+  /** JSON that goes with it; the answer has it, unless the decision brings another one. */
+  payload?: unknown;
+  /** What is approved, as the decision is bound to it: shown to people, who may change it with `approval.allowEdit`. @default none */
+  args?: Record<string, unknown>;
+  /** Who may decide, how many, and for how long it waits: as the `approval` of a tool. @default anybody, for ever */
+  approval?: ApprovalOptions;
+}
+
+/** What people have said. */
+export interface Confirmation {
+  confirmed: boolean;
+  status: 'approved' | 'rejected' | 'expired';
+  /** Whose decisions count: with `verified: false` only Temporal knows who has sent them. */
+  by: Voter[];
+  reason?: string;
+  /** That of the decision, else of the question. */
+  payload?: unknown;
+  /** As they were approved. */
+  args: Record<string, unknown>;
+  requestId: string;
+  sessionId: string;
+}
+
+/**
+ * Asks people, and waits for what they decide: in the lists of approvals, by signal, client, gateway or command line, as a gated
+ * call of an agent. A rejection is an answer. Cancelling the scope that this is called in takes the question back.
+ *
+ * @throws ApplicationFailure of type `ConfirmFailed` where nobody could be asked: its `approval` is wrong, for one.
+ * @throws AgentTurnFailed, AgentTurnInterrupted where somebody has ended the question's turn.
+ * @throws CancelledFailure, or what contains one, where the scope was cancelled.
+ * @example
+ * const { confirmed } = await confirm({ app: 'shop', userId: 'ada', hint: 'Publish the report?', approval: { expiresIn: '2 days' } });
+ */
+export async function confirm(given: Question): Promise<Confirmation> {
+  const { app, userId, hint, payload, args = {}, approval } = given;
+  if (typeof hint !== 'string' || hint.trim() === '') {
+    throw ApplicationFailure.nonRetryable('confirm: hint: expected what people are to read', 'InvalidTurn');
+  }
+  const question = { hint, ...(payload === undefined ? {} : { payload }), ...(approval === undefined ? {} : { approval }) };
+  const turn = { agent: CONFIRM_AGENT, message: hint, stateDelta: { [CONFIRM_QUESTION]: question } };
+  const { sessionId, taskQueue, result } = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args });
+  const requestId = requestIdOf(callKeyOf(result.invocationId, 1, 0), 1);
+  const input: ReadDecisionInput = { v: PROTOCOL_VERSION, app, userId, sessionId, requestId };
+  const options = turnActivityOptions({ app, userId, taskQueue }, 'what was decided');
+  const decision = await scheduleActivity<ReadDecision>(READ_DECISION, [input], options);
+  const { v: _v, status, args: approved = args, ...said } = decision;
+  if (status !== 'approved' && status !== 'rejected' && status !== 'expired') {
+    throw ApplicationFailure.nonRetryable(problemIn(result.output), 'ConfirmFailed');
+  }
+  return { confirmed: status === 'approved', status, ...said, args: approved, requestId, sessionId };
+}
+
+/** The response of a call that nobody was asked about says why. */
+function problemIn(output: unknown): string {
+  const value: unknown = isRecord(output) && 'value' in output ? output.value : undefined;
+  return isRecord(value) && typeof value.error === 'string' ? value.error : 'nobody could be asked';
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

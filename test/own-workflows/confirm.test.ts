@@ -1,0 +1,109 @@
+import { afterEach, expect, test } from 'vitest';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { Speaking } from '../tree/speaking.ts';
+import { OwnWorker, replayed } from './own-worker.ts';
+
+let environment: TurnEnvironment | undefined;
+let own: OwnWorker | undefined;
+afterEach(async () => {
+  await own?.stop();
+  await environment?.close();
+  own = undefined;
+  environment = undefined;
+});
+
+async function open() {
+  const speaking = new Speaking('root', ['hello']);
+  const opened = await openTurnEnvironment({ agents: [speaking.agent] });
+  environment = opened;
+  own = new OwnWorker(opened);
+  await own.start();
+  const user = { app: 'test', userId: 'ada' };
+  const pending = async () => {
+    await expect.poll(async () => (await opened.client.approvals.list(user)).length).toBe(1);
+    const [request] = await opened.client.approvals.list(user);
+    if (request === undefined) throw new Error('a request is pending');
+    return request;
+  };
+  return { ...opened, own, speaking, user, pending };
+}
+
+test('a workflow asks people, who find it in their list, over a restart of both workers [flow.workflow]', async () => {
+  const { own, user, pending, client, restartWorker, speaking, store } = await open();
+  const question = {
+    ...user,
+    hint: 'Publish the report?',
+    payload: { pages: 3 },
+    args: { title: 'June' },
+    approval: { allowEdit: true },
+  };
+  const handle = await own.begin('asksPeople', question);
+  const request = await pending();
+  expect(request).toMatchObject({ tool: 'confirm', hint: 'Publish the report?', args: { title: 'June' } });
+  expect(request.payload).toEqual({ pages: 3 });
+  await own.stop();
+  await restartWorker();
+  const { sessionId, requestId } = request;
+  const decision = { confirmed: true, args: { title: 'July' }, reason: 'looks good' };
+  await client.approvals.confirm({ ...user, sessionId, requestId }, decision);
+  await own.start();
+  expect(await handle.result()).toEqual({
+    confirmed: true,
+    status: 'approved',
+    by: [expect.objectContaining({ principal: 'unverified', verified: false })],
+    reason: 'looks good',
+    payload: { pages: 3 },
+    args: { title: 'July' },
+    requestId,
+    sessionId,
+  });
+  expect(speaking.shown).toHaveLength(0);
+  const [message] = await store.readEvents({ ...user, sessionId });
+  expect(message?.event.content?.parts).toEqual([{ text: 'Publish the report?' }]);
+  await replayed(handle);
+});
+
+test('a rejection by a plain signal and an expiry are answers, and what can’t be asked is told [flow.workflow]', async () => {
+  const { own, user, pending, temporal } = await open();
+  const rejected = await own.begin('asksPeople', { ...user, hint: 'Really?' });
+  const request = await pending();
+  await temporal.workflow
+    .getHandle(request.workflowId)
+    .signal('confirm', { confirmed: false, reason: 'no', payload: { of: 'the decision' } });
+  expect(await rejected.result()).toMatchObject({ confirmed: false, status: 'rejected', reason: 'no' });
+  const late = await own.begin('asksPeople', { ...user, hint: 'Now?', approval: { expiresIn: '1s' } });
+  expect(await late.result()).toMatchObject({ confirmed: false, status: 'expired', by: [] });
+  const wrong = await own.begin('asksPeople', { ...user, hint: 'Who?', approval: { quorum: 0 } });
+  await expect(wrong.result()).rejects.toMatchObject({
+    cause: { type: 'ConfirmFailed', message: expect.stringContaining('quorum') },
+  });
+  const mute = await own.begin('asksPeople', { ...user, hint: ' ' });
+  await expect(mute.result()).rejects.toMatchObject({ cause: { type: 'InvalidTurn' } });
+  for (const handle of [rejected, late, wrong]) await replayed(handle);
+});
+
+test('approvers are checked: a decision without an attestation doesn’t count for them [flow.workflow]', async () => {
+  const { own, user, pending, client, temporal } = await open();
+  const question = { ...user, hint: 'Pay?', approval: { approvers: ['mira'] } };
+  const handle = await own.begin('asksInVain', question);
+  const { sessionId, requestId, workflowId } = await pending();
+  const decided = client.approvals.confirm({ ...user, sessionId, requestId }, { confirmed: true });
+  await expect(decided).rejects.toMatchObject({ code: 'HOLDFAST_DECISION_REFUSED' });
+  await handle.signal('stop');
+  expect(await handle.result()).toBe('taken back');
+  expect(await client.approvals.list(user)).toEqual([]);
+  expect((await temporal.workflow.getHandle(workflowId).describe()).status.name).toBe('CANCELLED');
+  await replayed(handle);
+});
+
+test('a question stands in the session that it is asked in, and its next turn is the agent’s [flow.workflow]', async () => {
+  const { own, user, pending, client, speaking } = await open();
+  const names = { ...user, sessionId: 's1' };
+  const handle = await own.begin('asksPeople', { ...names, hint: 'Go on?' });
+  const { requestId } = await pending();
+  await client.approvals.confirm({ ...names, requestId }, { confirmed: true });
+  expect(await handle.result()).toMatchObject({ confirmed: true, sessionId: 's1' });
+  const turn = await client.sendMessage({ ...names, message: 'What was decided?' });
+  expect(await turn.result()).toMatchObject({ text: 'hello' });
+  expect(JSON.stringify(speaking.shown[0])).toContain('Go on?');
+});

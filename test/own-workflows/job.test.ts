@@ -1,0 +1,121 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterEach, expect, test } from 'vitest';
+import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { Speaking } from '../tree/speaking.ts';
+import { OwnWorker, replayed } from './own-worker.ts';
+
+let environment: TurnEnvironment | undefined;
+let own: OwnWorker | undefined;
+afterEach(async () => {
+  await own?.stop();
+  await environment?.close();
+  own = undefined;
+  environment = undefined;
+});
+
+async function open() {
+  const tokens: string[] = [];
+  const cancelled: string[] = [];
+  const train = new LongRunningFunctionTool({
+    name: 'train',
+    description: 'd',
+    parameters: { type: 'object', properties: { dataset: { type: 'string' } }, required: ['dataset'] },
+    execute: (_args, { job }) => {
+      tokens.push(job.token);
+    },
+    cancel: ({ id }) => {
+      cancelled.push(id);
+    },
+  });
+  const adds = tool({
+    name: 'adds',
+    description: 'd',
+    parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+    execute: ({ n }, { state }) => {
+      state.set('sum', Number(state.get('sum') ?? 0) + Number(n));
+      return { sum: state.get('sum') };
+    },
+  });
+  const large = tool({ name: 'large', description: 'd', execute: () => ({ text: 'x'.repeat(20_000) }) });
+  const secret = tool({
+    name: 'secret',
+    description: 'd',
+    sensitive: true,
+    execute: () => ({ pin: '0815' }),
+  });
+  const speaking = new Speaking('root', ['hello'], { tools: [train, adds, large, secret] });
+  const opened = await openTurnEnvironment({
+    agents: [speaking.agent],
+    workerOptions: { credentialKeys: { k: randomBytes(32).toString('base64') } },
+  });
+  environment = opened;
+  own = new OwnWorker(opened);
+  await own.start();
+  const user = { app: 'test', userId: 'ada' };
+  return { ...opened, own, speaking, user, tokens, cancelled };
+}
+
+test('a job parks until a callback ends it, over a restart of both workers [flow.workflow]', async () => {
+  const { own, user, client, tokens, restartWorker, speaking } = await open();
+  const handle = await own.begin('runsJob', { ...user, tool: 'train', args: { dataset: 'birds' } });
+  await expect.poll(async () => (await client.jobs.list(user)).length).toBe(1);
+  const [job] = await client.jobs.list(user);
+  expect(job).toMatchObject({ tool: 'train', status: 'running' });
+  await expect.poll(() => tokens.length).toBe(1);
+  await own.stop();
+  await restartWorker();
+  await client.jobs.complete(job?.jobId ?? '', { result: { accuracy: 0.97 } });
+  await own.start();
+  expect(await handle.result()).toMatchObject({ result: { accuracy: 0.97 }, sessionId: job?.sessionId });
+  expect(tokens).toHaveLength(1);
+  expect(speaking.shown).toHaveLength(0);
+  expect(JSON.stringify(await handle.fetchHistory())).not.toContain(tokens[0]);
+  await replayed(handle);
+});
+
+test('a job that fails, and one whose arguments its tool doesn’t take, are told [flow.workflow]', async () => {
+  const { own, user, client } = await open();
+  const failing = await own.begin('tellsJobFailure', { ...user, tool: 'train', args: { dataset: 'birds' } });
+  await expect.poll(async () => (await client.jobs.list(user)).length).toBe(1);
+  const [job] = await client.jobs.list(user);
+  await client.jobs.fail(job?.jobId ?? '', { error: 'no birds' });
+  expect(await failing.result()).toEqual({ message: 'train: no birds', response: { error: 'no birds' } });
+  const wrong = await own.begin('tellsJobFailure', { ...user, tool: 'train' });
+  expect(await wrong.result()).toMatchObject({ message: expect.stringContaining('dataset') });
+  const unknown = await own.begin('tellsJobFailure', { ...user, tool: 'nothing' });
+  expect(await unknown.result()).toMatchObject({ message: expect.stringContaining("'nothing'") });
+  for (const handle of [failing, wrong, unknown]) await replayed(handle);
+});
+
+test('a job is cancelled with its workflow [flow.workflow]', async () => {
+  const { own, user, client, cancelled } = await open();
+  const handle = await own.begin('runsJob', { ...user, tool: 'train', args: { dataset: 'birds' } });
+  await expect.poll(async () => (await client.jobs.list(user)).length).toBe(1);
+  const [job] = await client.jobs.list(user);
+  await handle.cancel();
+  await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+  expect((await client.jobs.get(job?.jobId ?? '')).status).toBe('cancelled');
+  await expect.poll(() => cancelled).toEqual([job?.jobId]);
+});
+
+test('any tool runs in a session, with its state, one after another; large results come whole, secret ones don’t [flow.workflow]', async () => {
+  const { own, user, client, store, speaking } = await open();
+  const names = { ...user, sessionId: randomUUID() };
+  const both = await Promise.all(
+    [1, 2].map((n) => own.begin('runsJob', { ...names, tool: 'adds', args: { n } })),
+  );
+  const sums = await Promise.all(both.map(async (handle) => (await handle.result()).result.sum));
+  expect(sums.toSorted()).toEqual([expect.toBeOneOf([1, 2]), 3]);
+  const turn = await client.sendMessage({ ...names, message: 'hi' });
+  expect(await turn.result()).toMatchObject({ text: 'hello' });
+  expect(JSON.stringify(speaking.shown)).toContain('"sum":3');
+  const large = await own.begin('runsJob', { ...names, tool: 'large' });
+  expect((await large.result()).result.text).toHaveLength(20_000);
+  const secret = await own.begin('runsJob', { ...names, tool: 'secret' });
+  expect(await secret.result()).toMatchObject({ reference: { gist: '(sensitive)' } });
+  expect(JSON.stringify(await secret.fetchHistory())).not.toContain('0815');
+  expect(JSON.stringify(await store.readEvents(names))).toContain('0815');
+  for (const handle of [...both, large, secret]) await replayed(handle);
+});
