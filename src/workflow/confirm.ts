@@ -6,7 +6,7 @@ import { CONFIRM_AGENT, CONFIRM_QUESTION, CONFIRM_TOOL, READ_DECISION } from '..
 import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { ApprovalOptions } from '../tools/approval-options.ts';
-import { type OwnCallPlace, runOwnCall } from './own-call.ts';
+import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 import { turnActivityOptions } from './turn-activity-options.ts';
 
 /** What {@link confirm} takes. */
@@ -53,24 +53,17 @@ export async function confirm(given: Question): Promise<Confirmation> {
   }
   const question = { hint, ...(payload === undefined ? {} : { payload }), ...(approval === undefined ? {} : { approval }) };
   const turn = { agent: CONFIRM_AGENT, message: hint, stateDelta: { [CONFIRM_QUESTION]: question } };
-  const { sessionId, taskQueue, result } = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args });
+  const ran = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args });
+  const { sessionId, taskQueue, result } = ran;
   const requestId = requestIdOf(callKeyOf(result.invocationId, 1, 0), 1);
   const input: ReadDecisionInput = { v: PROTOCOL_VERSION, app, userId, sessionId, requestId };
   const options = turnActivityOptions({ app, userId, taskQueue }, 'what was decided');
   const decision = await scheduleActivity<ReadDecision>(READ_DECISION, [input], options);
   const { v: _v, status, args: approved = args, ...said } = decision;
   if (status !== 'approved' && status !== 'rejected' && status !== 'expired') {
-    throw ApplicationFailure.nonRetryable(problemIn(result.output), 'ConfirmFailed');
+    const { response: { error } = {} } = await responseOf(given, ran);
+    const problem = typeof error === 'string' ? error : 'nobody could be asked';
+    throw ApplicationFailure.nonRetryable(`confirm: ${problem}`, 'ConfirmFailed');
   }
   return { confirmed: status === 'approved', status, ...said, args: approved, requestId, sessionId };
-}
-
-/** The response of a call that nobody was asked about says why. */
-function problemIn(output: unknown): string {
-  const value: unknown = isRecord(output) && 'value' in output ? output.value : undefined;
-  return isRecord(value) && typeof value.error === 'string' ? value.error : 'nobody could be asked';
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

@@ -1,8 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { Reference } from '../protocol/carried.ts';
-import { readAnswer } from './agent-answer.ts';
 import type { AgentTurn } from './outgoing-turn.ts';
-import { type OwnCallPlace, type RanCall, runOwnCall } from './own-call.ts';
+import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 
 /** What {@link job} takes. */
 export interface ToolJob extends OwnCallPlace, Pick<AgentTurn, 'stateDelta'> {
@@ -58,32 +57,8 @@ export async function job<Result = Record<string, unknown>>(given: ToolJob): Pro
   const ran = await runOwnCall(given, turn, { tool, args });
   const { sessionId, result } = ran;
   const ended = { sessionId, invocationId: result.invocationId };
-  const { output } = result;
-  if (output !== undefined && 'ref' in output && isWithheld(output.ref)) return { ...ended, reference: output.ref };
-  const response = output !== undefined && 'value' in output ? output.value : await readResponse(given, ran);
-  if (isRecord(response)) {
-    if (Object.hasOwn(response, 'error')) throw new JobFailed(tool, response);
-    return { ...ended, result: response as Result };
-  }
-  return output !== undefined && 'ref' in output ? { ...ended, reference: output.ref } : ended;
-}
-
-/** What a tool keeps to itself has no digest: that of a short secret could be guessed by trying. */
-function isWithheld({ digest }: Reference): boolean {
-  return digest === '';
-}
-
-/** One that no activity has given back is in the transcript only. */
-async function readResponse(
-  { app, userId }: ToolJob,
-  { sessionId, taskQueue, result }: RanCall,
-): Promise<unknown> {
-  const { output } = result;
-  const place = { app, userId, sessionId, taskQueue, content: output === undefined };
-  const read = await readAnswer(place, result, output !== undefined && 'ref' in output ? output.ref : undefined);
-  return output === undefined ? read.content?.parts?.[0]?.functionResponse?.response : read.value;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  const { response, reference } = await responseOf(given, ran);
+  if (response === undefined) return { ...ended, ...(reference === undefined ? {} : { reference }) };
+  if (Object.hasOwn(response, 'error')) throw new JobFailed(tool, response);
+  return { ...ended, result: response as Result };
 }

@@ -1,6 +1,8 @@
-import { sleep, uuid4, workflowInfo } from '@temporalio/workflow';
+import { sleep, uuid4 } from '@temporalio/workflow';
+import type { Reference } from '../protocol/carried.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { OwnCall, TurnResult } from '../protocol/turn.ts';
+import { readAnswer } from './agent-answer.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
 import { runChild } from './child-turn.ts';
 import { type AgentTurn, outgoingTurn } from './outgoing-turn.ts';
@@ -18,7 +20,7 @@ export interface OwnCallPlace
   /**
    * The session in whose transcript it stands; where that answers a message, it waits for its turn.
    *
-   * @default one of its own, named after this workflow
+   * @default one of its own
    */
   sessionId?: string;
 }
@@ -37,7 +39,7 @@ export async function runOwnCall(
   ownCall: OwnCall,
 ): Promise<RanCall> {
   const { taskQueue = DEFAULT_TASK_QUEUE } = place;
-  const sessionId = place.sessionId ?? `${workflowInfo().workflowId}/${uuid4()}`;
+  const sessionId = place.sessionId ?? uuid4();
   const outgoing = outgoingTurn({ ...place, ...turn, sessionId }, ownCall);
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     const result = await runChild(outgoing, { ...place, ...turn, taskQueue });
@@ -47,4 +49,30 @@ export async function runOwnCall(
     }
     await sleep(pause, { summary: `${sessionId} answers a message`.slice(0, 60).toWellFormed() });
   }
+}
+
+/** What the call has come to; of what may not travel, what stands in its place. */
+export async function responseOf(
+  { app, userId }: OwnCallPlace,
+  { sessionId, taskQueue, result }: RanCall,
+): Promise<{ response?: Record<string, unknown>; reference?: Reference }> {
+  const { output } = result;
+  if (output !== undefined && 'value' in output) return { response: output.value as Record<string, unknown> };
+  const reference = output?.ref;
+  if (reference !== undefined && isWithheld(reference)) return { reference };
+  // One that no activity has given back is in the transcript only.
+  const place = { app, userId, sessionId, taskQueue, content: reference === undefined };
+  const { value, content } = await readAnswer(place, result, reference);
+  const response = value ?? content?.parts?.[0]?.functionResponse?.response;
+  if (isRecord(response)) return { response };
+  return reference === undefined ? {} : { reference };
+}
+
+/** What a tool keeps to itself has no digest: that of a short secret could be guessed by trying. */
+function isWithheld({ digest }: Reference): boolean {
+  return digest === '';
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

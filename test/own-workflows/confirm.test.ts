@@ -23,6 +23,10 @@ async function open() {
     await expect.poll(async () => (await opened.client.approvals.list(user)).length).toBe(1);
     const [request] = await opened.client.approvals.list(user);
     if (request === undefined) throw new Error('a request is pending');
+    const { sessionId } = request;
+    await expect
+      .poll(async () => (await opened.client.status({ ...user, sessionId }))?.status)
+      .toBe('waiting_approval');
     return request;
   };
   return { ...opened, own, speaking, user, pending };

@@ -55,7 +55,7 @@ export class OwnWorker {
 }
 
 /** @throws where the history doesn't replay on the workflows as they are. */
-export async function replayed(handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
+export async function replayed(handle: Pick<WorkflowHandle, 'fetchHistory' | 'workflowId'>): Promise<void> {
   const history: History = await handle.fetchHistory();
-  await Worker.runReplayHistory({ workflowBundle: { code: await ownBundle() } }, history);
+  await Worker.runReplayHistory({ workflowBundle: { code: await ownBundle() } }, history, handle.workflowId);
 }
