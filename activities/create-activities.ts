@@ -29,7 +29,13 @@ import {
   SETTLE_STEP,
   VERIFY_DECISION,
 } from '../src/protocol/names.ts';
-import type { AwaitTurnInput, ReadAnswer, ReadAnswerInput, ReadDecision, ReadDecisionInput } from '../src/protocol/own-workflow.ts';
+import type {
+  AwaitTurnInput,
+  ReadAnswer,
+  ReadAnswerInput,
+  ReadDecision,
+  ReadDecisionInput,
+} from '../src/protocol/own-workflow.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import type {
   CallModelInput,

@@ -34,7 +34,8 @@ export async function draftFromModel(step: ModelStepParts, before: NewEvent[]): 
   const exchange = exchangeOf(step, callbacks);
   try {
     // Whoever sees requests may answer them in the model's place.
-    if (!callbacks.seeRequests && step.input.ownCall === undefined) checkRest(step.resting, limitKeyOf(step.agent.canonicalModel));
+    if (!callbacks.seeRequests && step.input.ownCall === undefined)
+      checkRest(step.resting, limitKeyOf(step.agent.canonicalModel));
     return await draftFromAnswer(step, before, await exchange.answer(), { isAsked: exchange.asked });
   } catch (error) {
     if (step.current.signal.aborted) throw step.current.aborted();

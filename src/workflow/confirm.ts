@@ -51,7 +51,11 @@ export async function confirm(given: Question): Promise<Confirmation> {
   if (typeof hint !== 'string' || hint.trim() === '') {
     throw ApplicationFailure.nonRetryable('confirm: hint: expected what people are to read', 'InvalidTurn');
   }
-  const question = { hint, ...(payload === undefined ? {} : { payload }), ...(approval === undefined ? {} : { approval }) };
+  const question = {
+    hint,
+    ...(payload === undefined ? {} : { payload }),
+    ...(approval === undefined ? {} : { approval }),
+  };
   const turn = { agent: CONFIRM_AGENT, message: hint, stateDelta: { [CONFIRM_QUESTION]: question } };
   const ran = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args });
   const { sessionId, taskQueue, result } = ran;

@@ -31,7 +31,9 @@ export class JobFailed extends ApplicationFailure {
 
   constructor(tool: string, response: Record<string, unknown>) {
     const { error } = response;
-    super(`${tool}: ${typeof error === 'string' ? error : JSON.stringify(error)}`, 'JobFailed', true, [response]);
+    super(`${tool}: ${typeof error === 'string' ? error : JSON.stringify(error)}`, 'JobFailed', true, [
+      response,
+    ]);
     this.response = response;
   }
 }
