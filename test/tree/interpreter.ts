@@ -45,6 +45,14 @@ interface Ended {
   escalated: boolean;
 }
 
+/** Where ADK differs on purpose. */
+export interface Rules {
+  /** Whoever escalates ends all loops that it stands in. */
+  escalatesThroughLoops?: boolean;
+  /** A call that ends an agent is its answer, which is empty. */
+  keepsNothing?: boolean;
+}
+
 /**
  * The rules of trees of agents, in memory and one step after another: who acts, what each one sees, what becomes of the state. Of
  * all that makes them durable it knows nothing. Rules: sections 1.3 and 3 of the reference for ADK.
@@ -53,13 +61,17 @@ export class Interpreter {
   readonly shown: Shown[] = [];
   /** How often a sub-agent was run. */
   runs = 0;
+  /** How often a turn was not handed on, because the rules don't name the agent. */
+  refusals = 0;
   readonly #root: TreePlan;
+  readonly #rules: Rules;
   readonly #transcript: Room = { above: undefined, entries: [] };
   readonly #state = new Map<string, unknown>();
   readonly #said = new Map<string, number>();
 
-  constructor(root: TreePlan) {
+  constructor(root: TreePlan, rules: Rules = {}) {
     this.#root = root;
+    this.#rules = rules;
   }
 
   /** One turn. */
@@ -110,10 +122,11 @@ export class Interpreter {
         return { escalated: ended.some(({ escalated }) => escalated) };
       }
       case 'loop': {
+        const { escalatesThroughLoops = false } = this.#rules;
         for (let round = 1; round <= agent.rounds; round += 1) {
           for (const child of agent.children) {
             // Whoever escalates ends the loop that it stands in, and no other.
-            if (this.#runBelow(child, place).escalated) return { escalated: false };
+            if (this.#runBelow(child, place).escalated) return { escalated: escalatesThroughLoops };
           }
         }
         return { escalated: false };
@@ -176,12 +189,14 @@ export class Interpreter {
           return { name: call.call, response: { written: call.value } };
         }
         to = targets.find((target) => target.name === call.to);
+        if (to === undefined) this.refusals += 1;
         return {
           name: call.call,
           response: to === undefined ? { error: '' } : { result: 'Transfer queued' },
         };
       });
       room.entries.push({ author: name, branch, parts: responses });
+      if (isOver && keeps && this.#rules.keepsNothing) this.#state.set(keptBy(name), '');
       if (to !== undefined) {
         if (to.kind !== 'talker') {
           const ended = this.#run(to, place);

@@ -7,7 +7,10 @@ export interface ShownToModel extends Omit<Shown, 'sees'> {
   sees: readonly string[];
 }
 
-export function shownToModel(agent: string, { contents, config }: LlmRequest): ShownToModel {
+export function shownToModel(
+  agent: string,
+  { contents, config }: Pick<LlmRequest, 'contents' | 'config'>,
+): ShownToModel {
   const told = String(config?.systemInstruction ?? '');
   return {
     agent,
@@ -86,4 +89,23 @@ function authorsOf(seen: Seen): string[] {
 
 function authorOf(part: string): string {
   return /^\[(\w+)\]/.exec(part)?.[1] ?? 'own';
+}
+
+/** What the models of an agent were shown, beside what they are expected to be, in the same order. */
+export function sideBySide(
+  actual: readonly ShownToModel[],
+  expected: readonly Shown[],
+): { shown: unknown[]; expected: unknown[] } {
+  const pairs = expected.map(({ sees, ...rest }, at) => {
+    const { sees: seen = [], ...given } = actual[at] ?? {};
+    const both = inOneOrder(seen, sees);
+    return {
+      shown: { ...given, sees: both.seen },
+      expected: { ...rest, sees: both.expected },
+    };
+  });
+  return {
+    shown: [...pairs.map(({ shown }) => shown), ...actual.slice(expected.length)],
+    expected: pairs.map((pair) => pair.expected),
+  };
 }
