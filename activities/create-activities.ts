@@ -101,7 +101,7 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     [CLOSE_CALL]: reaching(closeCall(dependencies)),
     [DELETE_EXPIRED_SESSIONS]: deleteExpiredSessions(dependencies),
     [RECORD_JOB]: recordJob(dependencies),
-    [DELIVER_JOB]: deliverJob(dependencies),
+    [DELIVER_JOB]: reaching(deliverJob(dependencies)),
     [AWAIT_TURN]: awaitTurn(dependencies),
     [READ_ANSWER]: readAnswer(dependencies),
     [READ_DECISION]: readDecision(dependencies),

@@ -1,5 +1,5 @@
 import type { DeliveredJob, DeliverJobInput } from '../src/protocol/job.ts';
-import { jobMessageId } from '../src/protocol/job.ts';
+import { jobMessageId, textOfJobBelow } from '../src/protocol/job.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { JobOutcome, JobRow } from '../src/store/store.ts';
 import { attempt } from './attempt.ts';
@@ -24,7 +24,7 @@ export function deliverJob(
 
 async function deliver(
   dependencies: ActivityDependencies,
-  { session, jobId, callKey, app, userId, sessionId }: DeliverJobInput,
+  { session, jobId, callKey, app, userId, sessionId, ...caller }: DeliverJobInput,
 ): Promise<DeliveredJob> {
   const { store, sendMessage } = dependencies;
   const delivery = await store.jobDelivery({ session, jobId });
@@ -32,23 +32,34 @@ async function deliver(
   const row = await store.findJob(jobId);
   if (row?.outcome === undefined) return { v: PROTOCOL_VERSION, delivered: false, reason: 'deleted' };
   const { callId: id, tool: name, agent, outcome, status } = row;
+  const messageId = jobMessageId(callKey);
+  if ((await store.findSession({ app, userId, sessionId }))?.session !== session) {
+    const response = isOpen(dependencies, row, caller) ? outcome.response : undefined;
+    const message = { role: 'user', parts: [{ text: textOfJobBelow(row, response) }] };
+    await sendMessage({ app, userId, sessionId, messageId, message });
+    return { v: PROTOCOL_VERSION, delivered: true };
+  }
   const known = await store.findCall({ session, callKey });
   // The store puts the outcome in the place of whatever is said of a job that has ended.
-  const told: OutcomeNotes & Pick<JobOutcome, 'response'> = isOpen(dependencies, row)
+  const told: OutcomeNotes & Pick<JobOutcome, 'response'> = isOpen(dependencies, row, caller)
     ? { response: outcome.response, ...outcomeNotesIn(known?.once ?? {}, outcome.response) }
     : { response: { status } };
   const { response, parts = [] } = told;
   await sendMessage({
-    ...{ app, userId, sessionId, agent, messageId: jobMessageId(callKey) },
+    ...{ app, userId, sessionId, agent, messageId },
     message: { role: 'user', parts: [{ functionResponse: { id, name, response } }, ...parts] },
   });
   return { v: PROTOCOL_VERSION, delivered: true };
 }
 
 /** Whether the tool's results may stand in a history; not where it isn't known. */
-function isOpen(dependencies: ActivityDependencies, row: JobRow): boolean {
+function isOpen(
+  dependencies: ActivityDependencies,
+  row: JobRow,
+  place: Pick<DeliverJobInput, 'root' | 'within'>,
+): boolean {
   try {
-    return ownToolOfJob(dependencies, row, row)?.durable.sensitive === false;
+    return ownToolOfJob(dependencies, { ...place, agent: row.agent }, row)?.durable.sensitive === false;
   } catch (error) {
     if (error instanceof NotDeployedHere) return false;
     throw error;

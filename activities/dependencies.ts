@@ -12,7 +12,8 @@ import type { Telemetry } from './telemetry/telemetry.ts';
 export interface OwnMessage extends SessionNames {
   messageId: string;
   message: Content;
-  agent: string;
+  /** Of the call that it answers. */
+  agent?: string;
 }
 
 export interface ActivityDependencies extends Logging {

@@ -11,20 +11,32 @@ export interface CallContext
   handedOn?: number;
 }
 
+/** What activities find the agent by, and whose child it is. */
+export function placeInTree({
+  root,
+  within,
+  branch,
+  path,
+  rootWorkflowId,
+}: ActingAgent): Omit<ActingAgent, 'budget'> {
+  return {
+    ...(root === undefined ? {} : { root }),
+    ...(within === undefined ? {} : { within }),
+    ...(branch === undefined ? {} : { branch }),
+    ...(path === undefined ? {} : { path }),
+    ...(rootWorkflowId === undefined ? {} : { rootWorkflowId }),
+  };
+}
+
 export function inputOf(call: PlannedCall, context: CallContext): ToolCallInput {
-  const { session, runKey, agent, traceparent, root, within, branch, path, rootWorkflowId, handedOn } =
-    context;
+  const { session, runKey, agent, traceparent, handedOn } = context;
   return {
     v: PROTOCOL_VERSION,
     session,
     runKey,
     agent,
     ...(traceparent === undefined ? {} : { traceparent }),
-    ...(root === undefined ? {} : { root }),
-    ...(within === undefined ? {} : { within }),
-    ...(branch === undefined ? {} : { branch }),
-    ...(path === undefined ? {} : { path }),
-    ...(rootWorkflowId === undefined ? {} : { rootWorkflowId }),
+    ...placeInTree(context),
     ...(handedOn === undefined ? {} : { handedOn }),
     callKey: call.callKey,
     callId: call.callId,

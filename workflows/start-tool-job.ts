@@ -6,6 +6,7 @@ import { TOOL_JOB } from '../src/protocol/names.ts';
 import { SEARCH_ATTRIBUTES } from '../src/protocol/search-attributes.ts';
 import type { PlannedCall, ToolSchedule } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { placeInTree } from './call-input.ts';
 import type { CallSurroundings } from './run-call.ts';
 
 /** Whose calls they are. */
@@ -16,16 +17,21 @@ export async function startToolJob(
   { callKey, callId, tool, args, summary }: PlannedCall,
   schedule: ToolSchedule,
   job: AwaitedJob,
-  { context, turn, jobs }: Pick<CallSurroundings, 'context' | 'turn' | 'jobs'>,
+  {
+    context,
+    turn,
+    jobs,
+    rootWorkflowId,
+  }: Pick<CallSurroundings, 'context' | 'turn' | 'jobs' | 'rootWorkflowId'>,
 ): Promise<void> {
   const { session, agent, runKey, invocationId } = context;
-  const turnWorkflowId = workflowInfo().workflowId;
   const start: ToolJobStart = {
     v: PROTOCOL_VERSION,
     ...turn,
     session,
-    turnWorkflowId,
+    turnWorkflowId: rootWorkflowId,
     agent,
+    ...placeInTree(context),
     runKey,
     invocationId,
     callKey,
@@ -41,7 +47,7 @@ export async function startToolJob(
   await CancellationScope.nonCancellable(async () => {
     try {
       await startChild(TOOL_JOB, {
-        workflowId: jobWorkflowIdOf(turnWorkflowId, callKey),
+        workflowId: jobWorkflowIdOf(rootWorkflowId, callKey),
         args: [start],
         parentClosePolicy: 'ABANDON',
         cancellationType: 'ABANDON',

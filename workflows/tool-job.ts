@@ -18,7 +18,7 @@ import type {
 import { DELIVER_JOB, STATUS_QUERY } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { deliverJobOptions } from './activity-options.ts';
-import { inputOf } from './call-input.ts';
+import { inputOf, placeInTree } from './call-input.ts';
 import { jobLines } from './describe-job.ts';
 import { checkedJobStart } from './job-arguments.ts';
 import { jobFailure } from './job-book.ts';
@@ -98,10 +98,11 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
 
 /** Also while the run is being cancelled: the session is told that, too. */
 async function deliver(start: ToolJobStart): Promise<DeliveredJob> {
-  const { app, userId, sessionId, session, turnWorkflowId, callKey, tool, job } = start;
+  const { app, userId, sessionId, session, turnWorkflowId, agent, callKey, tool, job } = start;
   const input: DeliverJobInput = {
     v: PROTOCOL_VERSION,
-    ...{ app, userId, sessionId, session, turnWorkflowId, callKey },
+    ...{ app, userId, sessionId, session, turnWorkflowId, agent, callKey },
+    ...placeInTree(start),
     jobId: job.jobId,
   };
   const options = deliverJobOptions(`${tool} · told to its session`, turnPriority(start, start.priority));

@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { jobWorkflowIdOf, workflowIdOf } from '../protocol/identity.ts';
-import { jobMessageId, type ToolJobStart } from '../protocol/job.ts';
+import { jobMessageId, type ToolJobStart, textOfJobBelow } from '../protocol/job.ts';
 import { TOOL_JOB } from '../protocol/names.ts';
 import type { JobRow, Store } from '../store/store.ts';
 import type { ClientContext } from './client-context.ts';
@@ -22,7 +22,7 @@ export async function deliverDetached(context: ClientContext, store: Store, job:
   // It looks by itself before it waits.
   if (known?.status.name === 'RUNNING') return;
   if (known !== undefined) await startAgain(context.temporal, known, job);
-  else if ((await store.jobDelivery(job)) === 'due') await tellSession(context, job);
+  else if ((await store.jobDelivery(job)) === 'due') await tellSession(context, store, job);
 }
 
 async function describe(
@@ -57,14 +57,21 @@ async function startAgain(temporal: Client, known: WorkflowExecutionDescription,
 }
 
 /** As `holdfast.deliverJob` does. */
-async function tellSession(context: ClientContext, job: JobRow): Promise<void> {
+async function tellSession(context: ClientContext, store: Store, job: JobRow): Promise<void> {
   const { app, userId, sessionId, callKey, callId, tool, agent, status } = job;
   const session = { app, userId, sessionId };
   // The store puts the outcome in its place, which may be none of a history's business.
   const response = { status };
   const parts = [{ functionResponse: { id: callId, name: tool, response } }];
   const names = turnNamesOf(session, jobMessageId(callKey), 'jobs');
-  const turn = await outgoingTurn(context, names, { ...session, agent, message: { role: 'user', parts } });
+  const isBelow = (await store.findSession(session))?.session !== job.session;
+  const turn = await outgoingTurn(
+    context,
+    names,
+    isBelow
+      ? { ...session, message: textOfJobBelow(job) }
+      : { ...session, agent, message: { role: 'user', parts } },
+  );
   // Its own workers may be others than those that this client's messages go to.
   const { taskQueue } = (await latestRun(context.temporal, names.workflowId)) ?? context;
   await deliverUploaded({ ...context, taskQueue }, turn);

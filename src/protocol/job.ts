@@ -153,13 +153,15 @@ export interface JobReceipt {
 }
 
 /** Input of `holdfast.deliverJob`: tells a session what its detached job came to. */
-export interface DeliverJobInput {
+export interface DeliverJobInput extends ActingAgent {
   v: number;
   app: string;
   userId: string;
   sessionId: string;
   session: string;
   turnWorkflowId: string;
+  /** Absent in what older releases sent. */
+  agent?: string;
   callKey: string;
   jobId: string;
 }
@@ -169,6 +171,19 @@ export interface DeliveredJob {
   delivered: boolean;
   /** Why not. */
   reason?: 'told' | 'open' | 'hidden' | 'deleted';
+}
+
+/**
+ * What the session of a root is told of a job that an agent of a tool's has begun there, below it: the call is none of its transcript.
+ *
+ * @param response left out where it may not stand in a history.
+ */
+export function textOfJobBelow(
+  { tool, agent, status }: { tool: string; agent: string; status: JobStatus },
+  response?: Record<string, unknown>,
+): string {
+  const come = response === undefined ? '' : `: ${JSON.stringify(response)}`;
+  return `The job that agent ${JSON.stringify(agent)} began by calling ${JSON.stringify(tool)} has ended (${status})${come}`;
 }
 
 /** Message id under which a session is told what a detached job came to. */

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, test } from 'vitest';
+import { AgentTool } from '../../src/tools/agent-tool.ts';
+import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { calling, Speaking, textsOf } from './speaking.ts';
+
+const WAIT = { timeout: 30_000 };
+
+let environment: TurnEnvironment | undefined;
+afterEach(async () => {
+  await environment?.close();
+  environment = undefined;
+});
+
+async function ordering(kind: 'parks' | 'goes on') {
+  const ids: string[] = [];
+  const order = new LongRunningFunctionTool({
+    name: 'order',
+    description: 'd',
+    execute: (_args: unknown, { job }) => {
+      ids.push(job.id);
+      return kind === 'parks' ? undefined : { ordered: true };
+    },
+  });
+  const buyer = new Speaking('buyer', [calling({ name: 'order' }), 'ordered'], { tools: [order] });
+  const root = new Speaking(
+    'root',
+    [calling({ name: 'buyer', args: { request: 'buy' } }), 'done', 'thanks'],
+    {
+      tools: [new AgentTool({ agent: buyer.agent })],
+    },
+  );
+  environment = await openTurnEnvironment({ agents: [root.agent] });
+  const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  const turn = await environment.client.sendMessage({ ...names, message: 'go' });
+  return { ...environment, names, turn, buyer, root, ids };
+}
+
+test('a job of a called agent is listed under the root, and whoever ends it lets that agent go on [tree.requests] [agentTool.run]', async () => {
+  const { client, names, turn, buyer, root } = await ordering('parks');
+  await expect.poll(async () => (await client.jobs.list(names)).length, WAIT).toBe(1);
+  const [job] = await client.jobs.list(names);
+  expect(job).toMatchObject({ ...names, tool: 'order', agent: 'buyer', status: 'running' });
+  const handle = environment?.temporal.workflow.getHandle(turn.workflowId);
+  await expect
+    .poll(async () => (await handle?.query<{ status: string }>('status'))?.status, WAIT)
+    .toBe('waiting_job');
+  await client.jobs.complete(job?.jobId ?? '', { result: { sent: true } });
+  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+  expect(buyer.shown[1]?.at(-1)?.parts).toMatchObject([{ functionResponse: { response: { sent: true } } }]);
+  expect(root.shown).toHaveLength(2);
+});
+
+test('what a job comes to that a called agent has left going on is told to the root’s session [tree.requests] [agentTool.run]', async () => {
+  const { client, names, turn, root, ids } = await ordering('goes on');
+  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+  const [jobId = ''] = ids;
+  expect(await client.jobs.get(jobId)).toMatchObject({ ...names, mode: 'detached' });
+  await client.jobs.complete(jobId, { result: { sent: true } });
+  await expect.poll(() => root.shown.length, WAIT).toBe(3);
+  expect(textsOf(root.shown[2]).at(-1)).toBe(
+    'The job that agent "buyer" began by calling "order" has ended (completed): {"sent":true}',
+  );
+});
