@@ -16,6 +16,7 @@ import type { Receipt } from './message-receipt.ts';
 import { openRun } from './open-run.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
 import { isSameReply, RESERVED_NAMES, type ReplyPart, replyParts } from './reply-parts.ts';
+import { rootInvocationOf } from './root-invocation.ts';
 import type { Confirmed } from './steering.ts';
 import type { TurnNames } from './turn-names.ts';
 import { waitingTurn } from './waiting-turn.ts';
@@ -58,7 +59,8 @@ export async function sendReplies(context: ClientContext, outgoing: OutgoingTurn
   const { policy: _policy, ...sent } = message;
   const payload = { ...sent, message: withReservedNames(message.message, replies) };
   const receipt = await deliverReplies(context, names, payload, replies);
-  const turn = await waitingTurn(context, names, invocationOf(names, replies, receipt));
+  const of = await rootInvocationOf(context, names, invocationOf(names, replies, receipt));
+  const turn = await waitingTurn(context, names, of);
   return { turn, receipt };
 }
 
@@ -99,7 +101,7 @@ async function deliverReplies(
     });
     if (asked.kind === 'answer') return await taken(context, names, replies, asked.value);
     if (asked.kind === 'refused') {
-      return await ended(names, replies, (to, said) => afterRefusal(context, to, said, asked));
+      return await ended(context, names, replies, (to, said) => afterRefusal(context, to, said, asked));
     }
     const run = await openRun(context.temporal, workflowId);
     if (run === undefined) break;
@@ -112,7 +114,7 @@ async function deliverReplies(
     }
     return { status: 'accepted', confirmed: false, reason: await aboutWorkers(context, run.taskQueue) };
   }
-  return await ended(names, replies, (to, said) => afterEnd(context, to, said));
+  return await ended(context, names, replies, (to, said) => afterEnd(context, to, said));
 }
 
 /** @throws DecisionRefused where nothing of it counts. */
@@ -130,7 +132,7 @@ async function taken(
     // What has ended says more of itself than the turn does.
     const row = reply?.row && (await context.store?.findApproval(reply.row.requestId));
     if (reply !== undefined && row !== undefined && row.status !== 'pending') {
-      return await ended(names, [reply], (to, said) => afterEnd(context, to, said));
+      return await ended(context, names, [reply], (to, said) => afterEnd(context, to, said));
     }
     throw new DecisionRefused(`${METHOD}: ${first.requestId}: ${first.reason ?? 'it does not count'}`, first);
   }
@@ -140,10 +142,12 @@ async function taken(
 
 /** Every reply must have been given before; else the first that was not says why it does not count. */
 async function ended(
-  { workflowId, messageId, invocationId }: TurnNames,
+  context: ClientContext,
+  names: TurnNames,
   replies: readonly Reply[],
   explain: (to: Addressee, said: Explained) => Promise<Confirmed<DecisionReceipt>>,
 ): Promise<Receipt> {
+  const { workflowId, messageId, invocationId } = names;
   const receipts: DecisionReceipt[] = [];
   for (const { part, row } of replies) {
     const named = part.id === undefined ? {} : { requestId: part.id };
@@ -152,7 +156,8 @@ async function ended(
     const told = await explain(to, { method: METHOD, isSame });
     if (told.confirmed) receipts.push(told);
   }
-  const of = replies[0]?.row?.invocationId ?? invocationId;
+  const row = replies[0]?.row;
+  const of = row === undefined ? invocationId : await rootInvocationOf(context, names, row.invocationId);
   const v = PROTOCOL_VERSION;
   return { v, messageId, invocationId: of, status: 'finished', replies: receipts, confirmed: true };
 }

@@ -14,6 +14,7 @@ import type { Receipt } from './message-receipt.ts';
 import { openRun } from './open-run.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
 import { isResponsesOnly } from './reply-parts.ts';
+import { rootInvocationOf } from './root-invocation.ts';
 import { tellOfEnd } from './tell-job.ts';
 import type { TurnNames } from './turn-names.ts';
 import { waitingTurn } from './waiting-turn.ts';
@@ -88,7 +89,8 @@ async function sentUnheard(
   if (waiting === undefined) return undefined;
   const { taskQueue } = await deliver(context, outgoing);
   const reason = await aboutWorkers(context, taskQueue);
-  const turn = await waitingTurn(context, names, waiting.job.invocationId);
+  const of = await rootInvocationOf(context, names, waiting.job.invocationId);
+  const turn = await waitingTurn(context, names, of);
   return { turn, receipt: { status: 'accepted', confirmed: false, reason } };
 }
 
@@ -120,7 +122,7 @@ export async function recordLargeResponses(
   if (carriesState) throw stateRefused();
   const jobs: JobReceipt[] = [];
   for (const { job, said } of waiting) jobs.push(await record(context, store, job, said));
-  const { invocationId } = first.job;
+  const invocationId = await rootInvocationOf(context, names, first.job.invocationId);
   const receipt = {
     v: PROTOCOL_VERSION,
     messageId: names.messageId,

@@ -61,6 +61,8 @@ export function testRequests({
   sessionOf,
   timeout = PATIENCE,
 }: Setting): TestRequests {
+  /** Requests that were answered here, with the votes that they had before. */
+  const replied = new Map<string, number>();
   const waiting = async (turn: TurnHandle): Promise<ApprovalRow[]> => {
     const session = sessionOf(turn);
     if (session === undefined) {
@@ -74,11 +76,12 @@ export function testRequests({
     });
     ended.catch(() => undefined);
     try {
-      await Promise.race([ended, whenAtRest(client, { session, invocationId }, stop.signal)]);
+      await Promise.race([ended, whenAtRest(client, { session, invocationId, replied }, stop.signal)]);
     } finally {
       stop.abort();
     }
-    return await client.approvals.list(session);
+    const pending = await client.approvals.list(session);
+    return pending.filter(({ requestId, votes }) => replied.get(requestId) !== votes.length);
   };
   const named = async (request: TestRequest): Promise<WhichRequest> => {
     if (typeof request === 'string') return { requestId: request };
@@ -94,26 +97,40 @@ export function testRequests({
     if (found === undefined) throw new Error('there is no such request');
     return found;
   };
+  /** The answer to a request, which agents below the root may take a moment to take up. */
+  const answering = async (
+    request: TestRequest,
+    answer: (which: WhichRequest) => Promise<Confirmed<DecisionReceipt>>,
+  ): Promise<DecisionReceipt> => {
+    const which = await named(request);
+    const before = (await client.approvals.get(which))?.votes.length ?? 0;
+    const receipt = answered(await answer(which));
+    replied.set(receipt.requestId, before);
+    return receipt;
+  };
   return {
     waiting,
     async approve(request, options) {
-      const which = await named(request);
-      return answered(await client.approvals.confirm(which, { timeout, ...options, confirmed: true }));
+      return await answering(request, (which) =>
+        client.approvals.confirm(which, { timeout, ...options, confirmed: true }),
+      );
     },
     async reject(request, options) {
-      const which = await named(request);
-      return answered(await client.approvals.confirm(which, { timeout, ...options, confirmed: false }));
+      return await answering(request, (which) =>
+        client.approvals.confirm(which, { timeout, ...options, confirmed: false }),
+      );
     },
     async provideInput(request, response) {
-      const which = await named(request);
-      return answered(await client.approvals.provideInput(which, { timeout, response }));
+      return await answering(request, (which) => client.approvals.provideInput(which, { timeout, response }));
     },
     async provideCredential(request, credential) {
       const { app, userId, requestId, authConfig } = await row(request);
       if (authConfig === undefined) throw new Error(`${requestId} asks for no credential`);
       const { credentialKey } = authConfig;
       const { credentialRef } = await client.credentials.put({ app, userId, credentialKey, credential });
-      return answered(await client.approvals.provideCredential({ requestId }, { timeout, credentialRef }));
+      return await answering(requestId, (which) =>
+        client.approvals.provideCredential(which, { timeout, credentialRef }),
+      );
     },
     async expire(request) {
       const { requestId } = await row(request);

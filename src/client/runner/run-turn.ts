@@ -6,6 +6,7 @@ import { SessionNotFound } from '../../store/store-errors.ts';
 import { FollowerTooSlow, InvalidTurn } from '../client-errors.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
 import { replyParts } from '../reply-parts.ts';
+import type { FollowedEvent } from '../stream-item.ts';
 import { whenAtRest } from '../turn-at-rest.ts';
 import type { TurnHandle } from '../turn-handle.ts';
 import { Rest } from './rest.ts';
@@ -46,6 +47,7 @@ export async function* runTurn(
     if (found === undefined) throw new SessionNotFound(`Session not found: ${session.sessionId}`);
     if (message === undefined) return;
     if (!message.parts?.length) throw new InvalidTurn('No parts in the newMessage.');
+    const replied = await repliedIn(api, session, message);
     turn = await api.sendMessage({
       ...session,
       message,
@@ -59,13 +61,15 @@ export async function* runTurn(
     const mayBeBehind = turn.disposition === 'sent';
     const answered = answers ? await answeredBy(turn, message) : new Set<string>();
     const { invocationId } = turn;
-    rest = new Rest(api, { session, invocationId, answered, mayBeBehind, orForJobs: true });
+    rest = new Rest(api, { session, invocationId, answered, replied, mayBeBehind, orForJobs: true });
     if (answers || mayBeBehind) rest.watch();
     const ends = [signal, lost, rest.reached].filter((each) => each !== undefined);
     let saysError = false;
     let last = answers ? found.seq : undefined;
     for await (const told of eventsOf(turn, runConfig, AbortSignal.any(ends), last)) {
       if (signal?.aborted) break;
+      // What agents of calls had asked before is told again as long as it is asked.
+      if (told.isBelow && answers && !(await isStillAsked(api, told.event, replied))) continue;
       last = told.seq ?? last;
       rest.passed(told);
       if (told.event === undefined) continue;
@@ -129,6 +133,38 @@ async function answeredBy(turn: TurnHandle, message: Content): Promise<ReadonlyS
   return new Set(ids);
 }
 
+/** What a message answers, by the ids that it names, with the votes that there are before. */
+async function repliedIn(
+  api: HoldfastApi,
+  session: SessionNames,
+  { parts = [] }: Content,
+): Promise<ReadonlyMap<string, number>> {
+  const ids = parts.flatMap(({ functionResponse: { id, willContinue } = {} }) =>
+    id === undefined || willContinue ? [] : [id],
+  );
+  if (ids.length === 0) return new Map();
+  const requests = await api.approvals.list(session);
+  return new Map(
+    ids.map((id) => [
+      id,
+      requests.find(({ requestId, callId }) => requestId === id || callId === id)?.votes.length ?? 0,
+    ]),
+  );
+}
+
+async function isStillAsked(
+  api: HoldfastApi,
+  event: Event | undefined,
+  replied: ReadonlyMap<string, number>,
+): Promise<boolean> {
+  for (const { functionCall } of event?.content?.parts ?? []) {
+    const requestId = functionCall?.id;
+    if (requestId === undefined || replied.has(requestId)) continue;
+    if ((await api.approvals.get({ requestId }))?.status === 'pending') return true;
+  }
+  return false;
+}
+
 /** What came while the turn came to rest. */
 async function* eventsAfter(
   api: HoldfastApi,
@@ -171,6 +207,8 @@ interface ToldEvent {
   event?: Event;
   seq?: number;
   kind?: EventKind;
+  /** Of the agent of a call: a request, as people have to answer it. */
+  isBelow?: true;
 }
 
 async function* eventsOf(
@@ -180,19 +218,18 @@ async function* eventsOf(
   first: number | undefined,
 ): AsyncGenerator<ToldEvent, void, undefined> {
   let after: number | string | undefined = first;
-  // What the agents of tools say is none of the events of ADK's runners.
-  const options = () => ({ ...(after === undefined ? {} : { after }), children: false, signal });
+  const options = () => ({ ...(after === undefined ? {} : { after }), signal });
   if (streamingMode !== 'sse') {
-    for await (const stored of turn.events(options())) yield toldEvent(stored);
+    for await (const stored of turn.events(options())) yield* toldEvents(stored);
     return;
   }
   for (;;) {
     try {
       for await (const item of turn.stream(options())) {
-        if (item.type === 'text') yield { event: partialEvent(turn, item) };
+        if (item.type === 'text' && item.holdfast === undefined) yield { event: partialEvent(turn, item) };
         if (item.type !== 'event') continue;
-        after = item.seq;
-        yield toldEvent(item);
+        after = item.place ?? item.seq;
+        yield* toldEvents(item);
       }
       return;
     } catch (error) {
@@ -203,9 +240,11 @@ async function* eventsOf(
   }
 }
 
-function toldEvent(stored: StoredEvent): ToldEvent {
-  const { seq, kind, event } = stored;
-  return isAgents(stored) ? { seq, kind, event } : { seq, kind };
+/** What the agents of calls say is none of the events of ADK's runners; but what they ask waits for whoever reads these. */
+function toldEvents(followed: FollowedEvent): ToldEvent[] {
+  const { seq, kind, event, holdfast } = followed;
+  if (holdfast !== undefined) return kind === 'request' ? [{ kind, event, isBelow: true }] : [];
+  return [isAgents(followed) ? { seq, kind, event } : { seq, kind }];
 }
 
 function isAgents({ kind }: StoredEvent): boolean {

@@ -1,0 +1,27 @@
+import { runKeyOfCallKey } from '../protocol/identity.ts';
+import type { ClientContext } from './client-context.ts';
+import { latestRun } from './open-run.ts';
+import type { TurnNames } from './turn-names.ts';
+
+/**
+ * The turn of a session that an invocation belongs to: itself, or, of an agent that a call runs in a session of its own, that of the
+ * call, however deep.
+ */
+export async function rootInvocationOf(
+  { store, temporal }: ClientContext,
+  { session, workflowId }: Pick<TurnNames, 'session' | 'workflowId'>,
+  invocationId: string,
+): Promise<string> {
+  if (store === undefined || (await store.findInvocation(session, invocationId)) !== undefined) {
+    return invocationId;
+  }
+  const callers = new Map(
+    (await store.listChildren(session)).map(({ runKey, callKey }) => [runKey, runKeyOfCallKey(callKey)]),
+  );
+  let runKey = invocationId;
+  for (let caller = callers.get(runKey); caller !== undefined; caller = callers.get(runKey)) runKey = caller;
+  if (runKey === invocationId || (await store.findInvocation(session, runKey)) !== undefined) return runKey;
+  // The call is of an agent that runs in the session itself: of the turn that is under way.
+  const run = await latestRun(temporal, workflowId);
+  return typeof run?.memo?.invocationId === 'string' ? run.memo.invocationId : runKey;
+}
