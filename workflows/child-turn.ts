@@ -4,17 +4,15 @@ import {
   CancelledFailure,
   condition,
   continueAsNew,
-  getExternalWorkflowHandle,
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { ChildStart, ChildState } from '../src/protocol/agent-run.ts';
-import { CHILD_STATE } from '../src/protocol/names.ts';
+import type { ChildState } from '../src/protocol/agent-run.ts';
 import type { RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { agentTurn } from './agent-turn.ts';
 import { type ChildTurnStart, checkedChild } from './child-arguments.ts';
-import { Children, isWaiting } from './children.ts';
+import { Children } from './children.ts';
 import { handleDecisions } from './decision-handlers.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
 import { Forwarding } from './forwarding.ts';
@@ -28,6 +26,7 @@ import { Requests } from './requests.ts';
 import { labelRun } from './search-attributes.ts';
 import { Steering } from './steering.ts';
 import { turnFailure } from './steps.ts';
+import { tellParent } from './tell-parent.ts';
 import { handleOrders, handleStatus, hearOrders } from './turn-handlers.ts';
 import {
   type ChainState,
@@ -136,7 +135,7 @@ export async function childTurn(given: ChildTurnStart, carried?: ChainState): Pr
       while (!isSettled()) await condition(isSettled);
     });
   void keepLabelled(chain, () => (status === 'running' ? work() : 'running'));
-  void tellParent(child, state, () => waitingTool(requests, jobs, children));
+  void tellParent(child, { state, requests, jobs, children });
   jobs.begin(current.jobs);
   const ended = await runInvocation(start, current, {
     running,
@@ -175,47 +174,4 @@ export async function childTurn(given: ChildTurnStart, carried?: ChainState): Pr
   describe();
   if (result.status === 'failed') throw turnFailure(result);
   return result;
-}
-
-/** Tells the workflow that waits for this one whenever it begins to wait for people or jobs, and when it goes on. */
-async function tellParent(
-  { runKey, path }: ChildStart,
-  state: () => TurnStatus['status'],
-  waits: () => Partial<Pick<ChildState, 'path' | 'tool'>>,
-): Promise<void> {
-  const { parent } = workflowInfo();
-  if (parent === undefined) return;
-  let told: TurnStatus['status'] = 'running';
-  await CancellationScope.nonCancellable(async () => {
-    for (;;) {
-      await condition(() => state() !== told && (isWaiting(state()) || state() === 'running'));
-      const status = state();
-      told = status;
-      const given: ChildState = {
-        runKey,
-        path,
-        status,
-        since: Date.now(),
-        ...(isWaiting(status) ? waits() : {}),
-      };
-      try {
-        await getExternalWorkflowHandle(parent.workflowId, parent.runId).signal(CHILD_STATE, given);
-      } catch {
-        // Whoever waited has ended, or has gone on in another run, which sees the child's end.
-      }
-    }
-  });
-}
-
-/** What a turn waits for first. */
-function waitingTool(
-  requests: Pick<Requests, 'pending'>,
-  jobs: Pick<Jobs, 'waiting'>,
-  children: Pick<Children, 'running'>,
-): { path?: readonly string[]; tool?: string } {
-  const tool = requests.pending[0]?.call.tool ?? jobs.waiting[0]?.tool;
-  if (tool !== undefined) return { tool };
-  const child = children.running.find(({ status }) => isWaiting(status));
-  if (child === undefined) return {};
-  return { path: child.path, ...(child.tool === undefined ? {} : { tool: child.tool }) };
 }

@@ -1,4 +1,4 @@
-import type { ChildState, RunningChild } from '../src/protocol/agent-run.ts';
+import type { AgentWait, ChildState, RunningChild } from '../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../src/protocol/identity.ts';
 import type { TurnState } from '../src/protocol/turn.ts';
 
@@ -15,6 +15,9 @@ interface KnownChild extends RunningChild {
   callKey?: string;
 }
 
+/** Of one child, and of all that are known together: who reads them reads no more. */
+export const MOST_WAITS = 16;
+
 /** The agents that run as children of this workflow: what they do, as far as they have said so. */
 export class Children {
   readonly #rootWorkflowId: string;
@@ -30,9 +33,14 @@ export class Children {
     return [...this.#running.values()].map(({ callKey: _callKey, ...child }) => child);
   }
 
-  /** Those that are known to wait for people, whatever is below them. */
-  get waitingForPeople(): RunningChild[] {
-    return this.running.filter(({ status }) => isWaiting(status) && status !== 'waiting_job');
+  /** What is known of those that wait below this workflow, at any depth. */
+  get waits(): AgentWait[] {
+    return [...this.#running.values()].flatMap(({ waits = [] }) => waits);
+  }
+
+  /** How many more of them there are. */
+  get more(): number {
+    return [...this.#running.values()].reduce((sum, { more = 0 }) => sum + more, 0);
   }
 
   has(runKey: string): boolean {
@@ -66,13 +74,17 @@ export class Children {
   told(given: ChildState): void {
     const child = typeof given === 'object' && given !== null ? this.#running.get(given.runKey) : undefined;
     if (child === undefined || !isState(given.status)) return;
-    const { tool: _tool, ...rest } = child;
+    const { tool: _tool, waits: _waits, more: _more, ...rest } = child;
+    const waits = waitsIn(given.waits);
+    const more = Number.isSafeInteger(given.more) ? Number(given.more) : 0;
+    const own = waits.find(({ runKey }) => runKey === child.runKey);
     this.#running.set(given.runKey, {
       ...rest,
       status: given.status,
       since: Number(given.since) || Date.now(),
-      ...(Array.isArray(given.path) ? { path: given.path.map(String) } : {}),
-      ...(typeof given.tool === 'string' ? { tool: given.tool } : {}),
+      ...(own === undefined ? {} : { tool: own.tool }),
+      ...(waits.length === 0 ? {} : { waits }),
+      ...(more > 0 ? { more } : {}),
     });
     this.#changed();
   }
@@ -85,10 +97,23 @@ const WAITING: readonly TurnState[] = [
   'waiting_job',
 ];
 
-export function isWaiting(state: TurnState): boolean {
+export function isWaiting(state: TurnState): state is AgentWait['status'] {
   return WAITING.includes(state);
 }
 
 function isState(given: unknown): given is TurnState {
   return given === 'running' || WAITING.some((state) => state === given);
+}
+
+/** Anybody may send a signal: what is shown of it has the shape of what is shown. */
+function waitsIn(given: ChildState['waits']): AgentWait[] {
+  if (!Array.isArray(given)) return [];
+  return given.slice(0, MOST_WAITS).flatMap((wait: Partial<AgentWait> | null) => {
+    if (typeof wait !== 'object' || wait === null) return [];
+    const { runKey, workflowId, path, status, tool, requestId, since } = wait;
+    if (typeof runKey !== 'string' || typeof workflowId !== 'string' || typeof tool !== 'string') return [];
+    if (!Array.isArray(path) || status === undefined || !isWaiting(status)) return [];
+    const told = { runKey, workflowId, path: path.map(String), status, tool, since: Number(since) || 0 };
+    return typeof requestId === 'string' ? { ...told, requestId } : told;
+  });
 }

@@ -6,6 +6,7 @@ import { code, counted, placeOf, plain, sinceText, timeText } from './details-te
 import type { Mailbox } from './mailbox.ts';
 import type { PendingRequest } from './request-book.ts';
 import type { InvocationState } from './turn-state.ts';
+import { WAITS } from './waiting-status.ts';
 
 const MOST_CALLS = 8;
 
@@ -51,7 +52,7 @@ export function currentStep(state: InvocationState, { running, pending, jobs }: 
 
 function doingTexts({ model }: InvocationState, { running, pending, jobs, children = [] }: Work): string[] {
   const texts = pending.length > 0 ? [requestsText(pending)] : [];
-  if (children.length > 0) texts.push(childrenText(children));
+  if (children.length > 0) texts.push(...waitsText(children), childrenText(children));
   if (jobs.length > 0) texts.push(jobsText(jobs));
   if (running.length > 0) texts.unshift(runningText(running));
   return texts.length > 0 ? texts : [`asking ${model === undefined ? 'the model' : code(model)}`];
@@ -62,6 +63,10 @@ const WHAT_TO_DO = {
   input: 'answer',
   credential: 'provide-credential',
 } as const;
+
+const KIND_OF: Partial<Record<string, keyof typeof WHAT_TO_DO>> = Object.fromEntries(
+  WAITS.map(([kind, state]) => [state, kind]),
+);
 
 function requestsText(pending: readonly PendingRequest[]): string {
   const shown = pending.slice(0, MOST_CALLS).map((request) => {
@@ -94,14 +99,37 @@ function runningText(running: readonly RunningCall[]): string {
   return ['running', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
 }
 
+/** Those that wait come first, and what they wait for. */
 function childrenText(children: readonly RunningChild[]): string {
-  const shown = children.slice(0, MOST_CALLS).map(({ path, status, tool, since, workflowId }) => {
-    const does = status === 'running' ? 'runs' : status.replace('waiting_', 'waits for ');
-    const what = tool === undefined ? does : `${does} of ${code(tool)}`;
-    return [`- ${plain(path.join(' / '))}: ${what}${sinceText(since)}`, code(workflowId)].join('  \n  ');
-  });
+  const order = (child: RunningChild) => (child.waits === undefined ? 1 : 0);
+  const shown = children
+    .toSorted((one, other) => order(one) - order(other))
+    .slice(0, MOST_CALLS)
+    .map(({ path, status, since, workflowId }) => {
+      const does = status === 'running' ? 'runs' : waitsFor(status);
+      return [`- ${plain(path.join(' / '))}: ${does}${sinceText(since)}`, code(workflowId)].join('  \n  ');
+    });
   const more = children.length - shown.length;
   return ['agents', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+}
+
+function waitsText(children: readonly RunningChild[]): string[] {
+  const waits = children.flatMap((child) => child.waits ?? []);
+  if (waits.length === 0) return [];
+  const shown = waits.slice(0, MOST_CALLS).map(({ path, tool, status, requestId, since }) => {
+    const what = `- ${plain(path.join(' / '))}: ${waitsFor(status)} of ${code(tool)}${sinceText(since)}`;
+    const todo = requestId === undefined ? undefined : WHAT_TO_DO[KIND_OF[status] ?? 'confirmation'];
+    return [what, ...(todo === undefined ? [] : [code(`holdfast approvals ${todo} ${requestId}`)])].join(
+      '  \n  ',
+    );
+  });
+  const untold = children.reduce((sum, { more = 0 }) => sum + more, 0);
+  const more = waits.length - shown.length + untold;
+  return [['below', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')];
+}
+
+function waitsFor(status: string): string {
+  return status.replace('waiting_', 'waits for ');
 }
 
 function spentText({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {

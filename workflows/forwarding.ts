@@ -5,13 +5,13 @@ import { childWorkflowIdOf, OWN_CALL_ID_PREFIX, runKeyOfCallKey } from '../src/p
 import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { Children } from './children.ts';
-import { decisionFailure } from './request-book.ts';
+import { decisionFailure, listed } from './request-book.ts';
 import type { Requests } from './requests.ts';
 
 /** The turn that gets what is meant for others of its tree. */
 export interface Forwarder {
   rootWorkflowId: string;
-  children: Pick<Children, 'running' | 'waitingForPeople'>;
+  children: Pick<Children, 'running' | 'waits'>;
   requests: Pick<Requests, 'knowledgeOf'>;
   /** Of the run that the workflow itself is at. */
   ownRunKey(): string | undefined;
@@ -60,15 +60,15 @@ export class Forwarding {
     if (callId !== undefined && known !== 'nothing') return undefined;
     const named = this.callOf({ callId });
     if (named !== undefined) return named;
-    const waiting = children.waitingForPeople;
+    const waiting = children.waits.filter(({ requestId }) => requestId !== undefined);
     const [only, another] = waiting;
     if (only === undefined) return undefined;
     if (another === undefined && known !== 'pending') return only.runKey;
-    const paths = waiting.map(({ path }) => path.join(' / ')).slice(0, 8);
+    const ids = waiting.flatMap(({ requestId }) => requestId ?? []);
     throw decisionFailure(
       'AmbiguousRequest',
-      `requestId: several agents wait, name a request by its id; also waiting: ${paths.join(', ')}`,
-      { field: 'requestId', requestIds: [] },
+      `requestId: several agents wait, name a request by its id; those below wait for: ${listed(ids)}`,
+      { field: 'requestId', requestIds: ids },
     );
   }
 
@@ -86,10 +86,11 @@ export class Forwarding {
     return callKey !== undefined && this.askedBy({ requestId: id }) !== undefined;
   }
 
-  /** Whether the id of a function response is that of a call of an agent which this turn runs. */
+  /** Whether the id of a function response is that of a call of an agent which is known to run below this one. */
   isCallOfChild(callId: string): boolean {
     const runKey = this.callOf({ callId });
-    return this.#forwarder.children.running.some((child) => child.runKey === runKey);
+    const { running, waits } = this.#forwarder.children;
+    return [...running, ...waits].some((known) => known.runKey === runKey);
   }
 
   /** @throws ApplicationFailure of type `InvalidDecision` where it can't be sent on. */

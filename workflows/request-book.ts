@@ -187,7 +187,8 @@ export function decisionFailure(
   return failure;
 }
 
-function listed(ids: readonly string[]): string {
+/** The first ones, and how many more there are. */
+export function listed(ids: readonly string[]): string {
   if (ids.length === 0) return 'none';
   const more = ids.length - MOST_NAMED;
   return ids.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');

@@ -1,5 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { CancellationScope, condition, upsertSearchAttributes } from '@temporalio/workflow';
+import type { AgentWait } from '../src/protocol/agent-run.ts';
 import type { GateKind } from '../src/protocol/gate.ts';
 import type { WaitingJob } from '../src/protocol/job.ts';
 import type { RunningCall, TurnState } from '../src/protocol/turn.ts';
@@ -8,7 +9,8 @@ import type { PendingRequest } from './request-book.ts';
 
 const STATUS = defineSearchAttributeKey('HoldfastStatus', 'KEYWORD');
 
-const WAITS: readonly [GateKind, TurnState][] = [
+/** Of several the first one counts. */
+export const WAITS: readonly [GateKind, AgentWait['status']][] = [
   ['confirmation', 'waiting_approval'],
   ['credential', 'waiting_credential'],
   ['input', 'waiting_input'],

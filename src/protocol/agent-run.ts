@@ -1,6 +1,6 @@
 import type { Carried } from './carried.ts';
 import type { ChainFence } from './step.ts';
-import type { InvocationOutcome, TurnState } from './turn.ts';
+import type { InvocationOutcome, InvocationStatus, TurnState } from './turn.ts';
 
 /** A tool of an agent's, whose own agent is meant. */
 export interface ToolOfAgent {
@@ -127,24 +127,40 @@ export interface ChildEnd {
   escalated?: true;
 }
 
-/**
- * Payload of {@link CHILD_STATE}, from a child to its root: it waits, or goes on. Only what people must know; requests and jobs are
- * listed from the store.
- */
-export interface ChildState {
+/** A request, or a job, that an agent of a tree waits for. */
+export interface AgentWait {
   runKey: string;
+  workflowId: string;
+  /** Names of the agents from the root to the one that waits. */
   path: readonly string[];
-  status: TurnState;
-  /** The tool whose call waits. */
-  tool?: string;
+  /** For people, or for a job. */
+  status: Exclude<TurnState, InvocationStatus>;
+  tool: string;
+  /** Absent where it is a job. */
+  requestId?: string;
   /** Milliseconds since the epoch. */
   since: number;
 }
 
-/** A child as the query `status` of its root tells. */
+/** Payload of {@link CHILD_STATE}, from a child to the workflow that runs it: it waits, or goes on, or what waits below it has changed. */
+export interface ChildState {
+  runKey: string;
+  path: readonly string[];
+  status: TurnState;
+  /** Milliseconds since the epoch. */
+  since: number;
+  /** What it and the agents below it wait for, the first ones. */
+  waits?: readonly AgentWait[];
+  /** How many waits are not told. */
+  more?: number;
+}
+
+/** A child as the query `status` of the workflow that runs it tells. */
 export interface RunningChild extends ChildState {
   agent: string;
   workflowId: string;
+  /** The tool whose call it waits for itself. */
+  tool?: string;
 }
 
 /** Errand of a tool's activity behind its agent's run: callbacks, output, settling. */

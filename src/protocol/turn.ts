@@ -153,7 +153,7 @@ export interface TurnStatus {
   waiting: WaitingRequest[];
   /** Jobs that calls of the turn wait for. */
   jobs: WaitingJob[];
-  /** Agents that run as children, at any depth, as far as they are still at it. */
+  /** Agents that run as its children; what they and those below them wait for is in their `waits`. */
   children?: RunningChild[];
   /** Messages that wait for this one's end. */
   queued: number;

@@ -1,0 +1,75 @@
+import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import type { AgentWait, ChildStart, ChildState } from '../src/protocol/agent-run.ts';
+import { childWorkflowIdOf } from '../src/protocol/identity.ts';
+import { CHILD_STATE } from '../src/protocol/names.ts';
+import type { TurnState } from '../src/protocol/turn.ts';
+import { type Children, isWaiting, MOST_WAITS } from './children.ts';
+import type { Jobs } from './jobs.ts';
+import type { Requests } from './requests.ts';
+import { WAITS } from './waiting-status.ts';
+
+/** What a child does, and waits for. */
+export interface ToldWork {
+  state(): TurnState;
+  requests: Pick<Requests, 'pending'>;
+  jobs: Pick<Jobs, 'waiting'>;
+  children: Pick<Children, 'waits' | 'more'>;
+}
+
+/** Tells the workflow that waits for this one whenever it begins to wait for people or jobs, when it goes on, and what waits below it. */
+export async function tellParent(child: ChildStart, work: ToldWork): Promise<void> {
+  const { parent } = workflowInfo();
+  if (parent === undefined) return;
+  const { runKey, path } = child;
+  let told = 'running';
+  await CancellationScope.nonCancellable(async () => {
+    for (;;) {
+      await condition(() => isToTell(work.state()) && keyOf(child, work) !== told);
+      told = keyOf(child, work);
+      const waits = waitsOf(child, work);
+      const more = work.children.more + Math.max(waits.length - MOST_WAITS, 0);
+      const given: ChildState = {
+        runKey,
+        path,
+        status: work.state(),
+        since: Date.now(),
+        ...(waits.length === 0 ? {} : { waits: waits.slice(0, MOST_WAITS) }),
+        ...(more === 0 ? {} : { more }),
+      };
+      try {
+        await getExternalWorkflowHandle(parent.workflowId, parent.runId).signal(CHILD_STATE, given);
+      } catch {
+        // Whoever waited has ended, or has gone on in another run, which sees the child's end.
+      }
+    }
+  });
+}
+
+function isToTell(state: TurnState): boolean {
+  return state === 'running' || isWaiting(state);
+}
+
+/** Equal where nothing is new that people want to know. */
+function keyOf(child: ChildStart, work: ToldWork): string {
+  const waits = waitsOf(child, work).map(({ runKey, requestId, tool }) => requestId ?? `${runKey} ${tool}`);
+  return [
+    work.state(),
+    ...waits.slice(0, MOST_WAITS),
+    ...(work.children.more > 0 ? [work.children.more] : []),
+  ].join(' ');
+}
+
+function waitsOf(
+  { runKey, path, rootWorkflowId }: ChildStart,
+  { requests, jobs, children }: ToldWork,
+): AgentWait[] {
+  const own = { runKey, workflowId: childWorkflowIdOf(rootWorkflowId, runKey), path };
+  return [
+    ...requests.pending.map(({ call, gate, since }) => {
+      const status = WAITS.find(([kind]) => kind === gate.kind)?.[1] ?? 'waiting_approval';
+      return { ...own, path: call.path, status, tool: call.tool, requestId: gate.requestId, since };
+    }),
+    ...jobs.waiting.map(({ tool, since }) => ({ ...own, status: 'waiting_job' as const, tool, since })),
+    ...children.waits,
+  ];
+}
