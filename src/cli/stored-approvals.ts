@@ -1,4 +1,5 @@
 import type { Approvals, WhichAudit } from '../client/approvals.ts';
+import { auditedSessions, readAudits, verifyAudits } from '../client/audit-of-tree.ts';
 import { findRequest, namedRequest } from '../client/find-request.ts';
 import { shownRequest } from '../client/shown-request.ts';
 import type { Store } from '../store/store.ts';
@@ -22,7 +23,11 @@ export function storedApprovals(store: Store): Pick<Approvals, 'list' | 'get' | 
       const row = await findRequest(store, namedRequest(which, method), method);
       return row && shownRequest(row);
     },
-    audit: async (which) => await store.readAudit(await sessionOf(which)),
-    verifyAudit: async (which) => await store.verifyAudit(await sessionOf(which)),
+    audit: async (which) =>
+      await readAudits(await auditedSessions(store, which, await sessionOf(which)), (id) =>
+        store.readAudit(id),
+      ),
+    verifyAudit: async (which) =>
+      await verifyAudits(store, await auditedSessions(store, which, await sessionOf(which))),
   };
 }

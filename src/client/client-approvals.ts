@@ -11,6 +11,7 @@ import type {
   WhichAudit,
   WhichRequest,
 } from './approvals.ts';
+import { auditedSessions, readAudits, verifyAudits } from './audit-of-tree.ts';
 import { checkList } from './check-approval-list.ts';
 import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
 import { type ClientContext, storeOf } from './client-context.ts';
@@ -99,8 +100,14 @@ export class ClientApprovals implements Approvals {
     const method = 'approvals.audit';
     const store = this.#store(method);
     const session = await sessionIdOf(store, which, method);
-    const rows = await store.readAudit(session);
+    const sessions = await auditedSessions(store, which, session);
+    const rows = await readAudits(sessions, (id) => this.#shownAudit(store, id));
     if (rows.length === 0) throw noAudit(method, which);
+    return rows;
+  }
+
+  async #shownAudit(store: Store, session: string): Promise<AuditRow[]> {
+    const rows = await store.readAudit(session);
     return await Promise.all(
       rows.map(async (row) => {
         const { requestId } = row.facts;
@@ -114,7 +121,8 @@ export class ClientApprovals implements Approvals {
   async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
     const method = 'approvals.verifyAudit';
     const store = this.#store(method);
-    const audited = await store.verifyAudit(await sessionIdOf(store, which, method));
+    const session = await sessionIdOf(store, which, method);
+    const audited = await verifyAudits(store, await auditedSessions(store, which, session));
     if (audited.rows === 0 && audited.ok) throw noAudit(method, which);
     return audited;
   }

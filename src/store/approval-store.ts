@@ -140,8 +140,8 @@ export interface AuditedRequest {
   ok: boolean;
   /** Rows that were looked at. */
   rows: number;
-  /** What doesn't hold, each with the number of its row. */
-  problems: { n: number; problem: string }[];
+  /** What doesn't hold, each with the number of its row, and the name of a session below the one that was asked for. */
+  problems: { n: number; problem: string; sessionId?: string }[];
 }
 
 /** A secret that is kept encrypted; see `src/credentials`. */

@@ -186,6 +186,8 @@ export interface SessionStore {
 
 /** What was done to a session, and asked in it; kept after its deletion, then without any content. Rows of a session are chained by their hashes. */
 export interface AuditRow {
+  /** Of the session of an agent that a tool has run, below the one that was asked for: its name. It has a chain of its own. */
+  sessionId?: string;
   /** From 1, gapless within a session. */
   n: number;
   at: number;

@@ -84,3 +84,50 @@ test('the run of a tool’s agent uses no more than its budget, nor than what is
     },
   ]);
 });
+
+test('what people have said to a called agent is in the audit of the root, in a chain of its own [agentTool.gates] [tree.requests]', async () => {
+  const paid: unknown[] = [];
+  const pay = tool({
+    name: 'pay',
+    description: 'd',
+    requireConfirmation: true,
+    execute: () => {
+      paid.push(1);
+      return { paid: true };
+    },
+  });
+  const helper = new Speaking('helper', [calling({ name: 'pay' }), 'paid'], { tools: [pay] });
+  const root = new Speaking('root', [calling({ name: 'helper', args: { request: 'pay' } }), 'done'], {
+    tools: [new AgentTool({ agent: helper.agent })],
+  });
+  environment = await openTurnEnvironment({ agents: [root.agent] });
+  const { client, store } = environment;
+  const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  const turn = await client.sendMessage({ ...names, message: 'go' });
+  await expect.poll(async () => (await client.approvals.list(names)).length, { timeout: 30_000 }).toBe(1);
+  const [request] = await client.approvals.list(names);
+  expect(request).toMatchObject({ ...names, agent: 'helper', path: ['root', 'helper'] });
+  await client.approvals.confirm({ requestId: request?.requestId ?? '' }, { confirmed: true });
+  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+  expect(paid).toHaveLength(1);
+  const [child] = await store.listChildren(names);
+  const rows = await client.approvals.audit(names);
+  expect(rows.map(({ kind, sessionId }) => [kind, sessionId])).toEqual([
+    ['requested', child?.runKey],
+    ['approved', child?.runKey],
+  ]);
+  expect(await client.approvals.verifyAudit(names)).toEqual({ ok: true, rows: 2, problems: [] });
+  await store.db
+    .updateTable('holdfast.audit')
+    .set({ hash: 'forged' })
+    .where('session_id', '=', child?.session ?? '')
+    .where('n', '=', 1)
+    .execute();
+  expect(await client.approvals.verifyAudit(names)).toMatchObject({
+    ok: false,
+    problems: [
+      { n: 1, sessionId: child?.runKey },
+      { n: 2, sessionId: child?.runKey },
+    ],
+  });
+});

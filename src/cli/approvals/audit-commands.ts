@@ -27,7 +27,10 @@ export async function verifyAudit(
           ? `the audit of ${visibleExcerpt(shown, 300)} holds: ${count}, each bound to the one before`
           : `the audit of ${visibleExcerpt(shown, 300)} does not hold: ${count}`,
       );
-      for (const { n, problem } of problems) output.line(`  row ${n}: ${visibleExcerpt(problem, 300)}`);
+      for (const { n, problem, sessionId } of problems) {
+        const where = sessionId === undefined ? '' : ` of ${visibleExcerpt(sessionId, 60)}`;
+        output.line(`  row ${n}${where}: ${visibleExcerpt(problem, 300)}`);
+      }
     }
     return ok ? 0 : 1;
   } finally {
@@ -55,8 +58,12 @@ export async function showAudit(
 }
 
 /** What it is, and below it the facts that its hash is over. */
-function rowLines({ n, at, kind, facts, hash }: AuditRow, { paint }: Pick<CommandOutput, 'paint'>): string[] {
-  const head = `${String(n).padStart(4)}  ${clockTime(at)}  ${kind}`;
+function rowLines(
+  { n, at, kind, facts, hash, sessionId }: AuditRow,
+  { paint }: Pick<CommandOutput, 'paint'>,
+): string[] {
+  const below = sessionId === undefined ? '' : `  (below: ${visibleExcerpt(sessionId, 60)})`;
+  const head = `${String(n).padStart(4)}  ${clockTime(at)}  ${kind}${below}`;
   const told = Object.entries(facts).map(
     ([name, value]) => `        ${visibleExcerpt(name, 40)}: ${visibleExcerpt(String(value), 200)}`,
   );

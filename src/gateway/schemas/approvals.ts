@@ -134,6 +134,13 @@ export const DECISION = z
   })
   .openapi('Decision') as unknown as z.ZodType<Confirmed<DecisionReceipt>>;
 
+const below = z
+  .string()
+  .optional()
+  .openapi({
+    description: 'Of the session that an agent’s tool has made below: its id. It has a chain of its own.',
+  });
+
 export const AUDIT = z
   .object({
     rows: z.array(
@@ -143,6 +150,7 @@ export const AUDIT = z
         kind: z.string(),
         facts: z.record(z.string(), z.unknown()),
         hash: z.string().openapi({ description: 'SHA-256 over the row before and this one.' }),
+        sessionId: below,
       }),
     ),
   })
@@ -152,6 +160,6 @@ export const AUDITED = z
   .object({
     ok: z.boolean(),
     rows: z.int(),
-    problems: z.array(z.object({ n: z.int(), problem: z.string() })),
+    problems: z.array(z.object({ n: z.int(), problem: z.string(), sessionId: below })),
   })
   .openapi('AuditVerification');
