@@ -12,18 +12,24 @@ export interface EndedTurn {
   events?: TurnResult['events'];
 }
 
-interface Ending {
+interface Failure {
   type: string;
   message: string;
-  turn: EndedTurn;
+  details?: unknown[];
 }
 
-/** Not to be retried: one message id is one turn, for ever. Escaping, it fails the workflow, its turn in the details. */
-class EndedWithoutAnswer extends ApplicationFailure {
+/** Not to be retried: what it is about is recorded. Escaping, it fails the workflow. */
+export class RecordedFailure extends ApplicationFailure {
+  constructor({ type, message, details }: Failure) {
+    super(message, type, true, details);
+  }
+}
+
+class EndedWithoutAnswer extends RecordedFailure {
   readonly turn: EndedTurn;
 
-  constructor({ type, message, turn }: Ending) {
-    super(message, type, true, [turn]);
+  constructor({ turn, ...failure }: Failure & { turn: EndedTurn }) {
+    super({ ...failure, details: [turn] });
     this.turn = turn;
   }
 }
@@ -43,9 +49,9 @@ export class AgentTurnInterrupted extends EndedWithoutAnswer {
 }
 
 /** The session has not taken the message: it answers another one, and the policy is `reject`, or its queue is full. */
-export class MessageRejected extends ApplicationFailure {
+export class MessageRejected extends RecordedFailure {
   constructor(message: string) {
-    super(message, 'HOLDFAST_MESSAGE_REJECTED', true);
+    super({ type: 'HOLDFAST_MESSAGE_REJECTED', message });
   }
 }
 

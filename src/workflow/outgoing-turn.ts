@@ -79,6 +79,13 @@ export interface OutgoingTurn {
  */
 export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn {
   const { app, userId, sessionId, message, messageId = uuid4() } = given;
+  const invalid = (field: string, problem: string) =>
+    invalidTurn(ownCall === undefined ? 'runAgent' : ownCall.tool, field, problem);
+  const checkName = (field: string, value: unknown) => {
+    if (typeof value !== 'string' || value === '') throw invalid(field, 'expected a non-empty string');
+    const problem = nameProblem(value);
+    if (problem !== undefined) throw invalid(field, problem);
+  };
   for (const [field, value] of Object.entries({ app, userId, sessionId, messageId })) checkName(field, value);
   const { agent, stateDelta, runConfig, attestation, priority, traceparent } = given;
   if (agent !== undefined) checkName('agent', agent);
@@ -107,12 +114,6 @@ export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn 
   };
 }
 
-function checkName(field: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') throw invalid(field, 'expected a non-empty string');
-  const problem = nameProblem(value);
-  if (problem !== undefined) throw invalid(field, problem);
-}
-
-function invalid(field: string, problem: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`runAgent: ${field}: ${problem}`, 'InvalidTurn', { field });
+function invalidTurn(of: string, field: string, problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`${of}: ${field}: ${problem}`, 'InvalidTurn', { field });
 }

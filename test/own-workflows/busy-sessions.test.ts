@@ -35,7 +35,7 @@ async function busy() {
   return { ...opened, own, held, speaking, names, turn, queued, texts };
 }
 
-test('a message to a session that answers another one waits for its turn, over a restart of both workers [flow.workflow]', async () => {
+test('a message to a session that answers another one waits for its turn, over a restart of both workers [flow.workflow.busy]', async () => {
   const { own, held, names, turn, queued, restartWorker, texts } = await busy();
   const handle = await own.begin('asks', { ...names, message: 'the workflow’s' });
   await expect.poll(queued).toBe(1);
@@ -54,7 +54,7 @@ test('a message to a session that answers another one waits for its turn, over a
   await replayed(handle);
 });
 
-test('by its policy a message is refused, or ends what the session answers [flow.workflow]', async () => {
+test('by its policy a message is refused, or ends what the session answers [flow.workflow.busy]', async () => {
   const { own, names, turn } = await busy();
   const refused = await own.begin('tellsFailure', { ...names, message: 'no', policy: 'reject' });
   expect(await refused.result()).toMatchObject({ error: 'rejected', type: 'HOLDFAST_MESSAGE_REJECTED' });
@@ -65,7 +65,7 @@ test('by its policy a message is refused, or ends what the session answers [flow
   await replayed(urgent);
 });
 
-test('a message that waits is withdrawn with its workflow: its turn ends as it begins [flow.workflow]', async () => {
+test('a message that waits is withdrawn with its workflow: its turn ends as it begins [flow.workflow.busy]', async () => {
   const { own, held, speaking, names, turn, queued, client, texts } = await busy();
   const handle = await own.begin('givesUp', { ...names, message: 'never mind' });
   await expect.poll(queued).toBe(1);
@@ -81,7 +81,7 @@ test('a message that waits is withdrawn with its workflow: its turn ends as it b
   await replayed(handle);
 });
 
-test('a turn of a busy session is ended with its workflow once it runs, and the session goes on [flow.workflow]', async () => {
+test('a turn of a busy session is ended with its workflow once it runs, and the session goes on [flow.workflow.busy]', async () => {
   const { own, held, speaking, names, turn, queued, client } = await busy();
   speaking.replies = [calling({ name: 'hold' }), 'first', calling({ name: 'hold' }), 'third'];
   const handle = await own.begin('asks', { ...names, message: 'the workflow’s' });
@@ -96,7 +96,7 @@ test('a turn of a busy session is ended with its workflow once it runs, and the 
   expect(await later.result()).toMatchObject({ text: 'third' });
 });
 
-test('messages of others are answered before a workflow goes on, or after its own turn [flow.workflow]', async () => {
+test('messages of others are answered before a workflow goes on, or after its own turn [flow.workflow.busy]', async () => {
   const { own, held, speaking, names, turn, client, queued } = await busy();
   held.letGo();
   await turn.result();

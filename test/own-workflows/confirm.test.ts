@@ -86,7 +86,7 @@ test('a rejection by a plain signal and an expiry are answers, and what can’t 
   for (const handle of [rejected, late, wrong]) await replayed(handle);
 });
 
-test('approvers are checked: a decision without an attestation doesn’t count for them [flow.workflow]', async () => {
+test('approvers are checked: a decision without an attestation doesn’t count for them [flow.workflow.cancel]', async () => {
   const { own, user, pending, client, temporal } = await open();
   const question = { ...user, hint: 'Pay?', approval: { approvers: ['mira'] } };
   const handle = await own.begin('asksInVain', question);

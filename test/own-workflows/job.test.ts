@@ -63,7 +63,8 @@ test('a job parks until a callback ends it, over a restart of both workers [flow
   await expect.poll(async () => (await client.jobs.list(user)).length).toBe(1);
   const [job] = await client.jobs.list(user);
   expect(job).toMatchObject({ tool: 'train', status: 'running' });
-  await expect.poll(() => tokens.length).toBe(1);
+  const names = { ...user, sessionId: job?.sessionId ?? '' };
+  await expect.poll(async () => (await client.status(names))?.status).toBe('waiting_job');
   await own.stop();
   await restartWorker();
   await client.jobs.complete(job?.jobId ?? '', { result: { accuracy: 0.97 } });
@@ -89,7 +90,7 @@ test('a job that fails, and one whose arguments its tool doesn’t take, are tol
   for (const handle of [failing, wrong, unknown]) await replayed(handle);
 });
 
-test('a job is cancelled with its workflow [flow.workflow]', async () => {
+test('a job is cancelled with its workflow [flow.workflow.cancel]', async () => {
   const { own, user, client, cancelled } = await open();
   const handle = await own.begin('runsJob', { ...user, tool: 'train', args: { dataset: 'birds' } });
   await expect.poll(async () => (await client.jobs.list(user)).length).toBe(1);

@@ -141,7 +141,7 @@ test('a turn waits for an approval, with both workers gone meanwhile [flow.workf
   await replayed(handle);
 });
 
-test('cancelling the workflow, or the scope of the call, ends the turn [flow.workflow]', async () => {
+test('cancelling the workflow, or the scope of the call, ends the turn [flow.workflow.cancel]', async () => {
   const held = new Held();
   const speaking = new Speaking('root', [calling({ name: 'hold' })], { tools: [held.tool] });
   const { own, names, client, temporal } = await open(speaking.agent);

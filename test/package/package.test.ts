@@ -106,6 +106,36 @@ export async function main(options: WorkerOptions, client: HoldfastClient, conte
 }
 `;
 
+const WORKFLOWS = `import { type AgentAnswer, AgentTurnFailed, confirm, job, runAgent } from 'holdfast/workflow';
+
+export async function audit(userId: string): Promise<string> {
+  const user = { app: 'desk', userId };
+  try {
+    const { output }: AgentAnswer<{ open: number }> = await runAgent({ ...user, sessionId: 's', message: 'How many?' });
+    const { confirmed } = await confirm({ ...user, hint: \`Remind \${output?.open}?\`, approval: { quorum: 2 } });
+    const { result } = await job<{ sent: number }>({ ...user, tool: 'remind' });
+    // @ts-expect-error: there is no such policy.
+    await runAgent({ ...user, sessionId: 's', message: 'hi', policy: 'wait' });
+    return confirmed ? String(result?.sent) : 'nobody';
+  } catch (error) {
+    if (error instanceof AgentTurnFailed) return String(error.turn.error?.code);
+    throw error;
+  }
+}
+`;
+
+/** Prints how large bundles of workflows are, their source maps left out. */
+const BUNDLE = `import { bundleWorkflowCode } from '@temporalio/worker';
+import { fileURLToPath } from 'node:url';
+const silent = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error };
+const size = async (name) => {
+  const workflowsPath = fileURLToPath(new URL(name, import.meta.url));
+  const { code } = await bundleWorkflowCode({ workflowsPath, logger: silent });
+  return code.split('//# sourceMappingURL')[0].length;
+};
+console.log(JSON.stringify({ own: await size('./workflows.ts'), bare: await size('./bare.ts') }));
+`;
+
 /** Prints the packages that importing an entry point loads, by import and by require alike. */
 const LOADED = `import { registerHooks } from 'node:module';
 const packages = new Set();
@@ -138,6 +168,7 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
     writeFileSync(join(work, 'agents.ts'), AGENTS);
     writeFileSync(join(work, 'consumer.ts'), CONSUMER);
     writeFileSync(join(work, 'loaded.mjs'), LOADED);
+    writeFileSync(join(work, 'workflows.ts'), WORKFLOWS);
   }, 300_000);
   afterAll(async () => {
     await run(process.execPath, [join(root, 'bin/holdfast.js'), 'stop'], work);
@@ -260,6 +291,16 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
     expect(packages).toEqual(own);
   });
 
+  test('a workflow of a user’s bundles with holdfast/workflow, and little of it [flow.workflow.bundle]', async () => {
+    writeFileSync(join(work, 'bare.ts'), 'export async function bare(): Promise<void> {}\n');
+    writeFileSync(join(work, 'bundle.mjs'), BUNDLE);
+    const { code, stdout, stderr } = await run(process.execPath, ['bundle.mjs'], work);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { own, bare } = JSON.parse(stdout);
+    expect(own - bare).toBeGreaterThan(0);
+    expect(own - bare).toBeLessThan(256 * 1024);
+  });
+
   test('holdfast/worker does load it: the check can fail [package.light]', async () => {
     expect(await loaded('holdfast/worker')).toEqual(
       expect.arrayContaining(['holdfast', '@temporalio/worker']),
@@ -271,7 +312,11 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     const types = ['--typeRoots', join(root, 'node_modules', '@types')];
     const compile = (...more: string[]) =>
-      run(process.execPath, [compiler, ...options, ...types, ...more, 'consumer.ts', 'agents.ts'], work);
+      run(
+        process.execPath,
+        [compiler, ...options, ...types, ...more, 'consumer.ts', 'agents.ts', 'workflows.ts'],
+        work,
+      );
     expect(await compile('--skipLibCheck')).toMatchObject({ code: 0, stdout: '' });
     const { stdout } = await compile('--exactOptionalPropertyTypes');
     expect(stdout.split('\n').filter((line) => /^node_modules\/holdfast\/|^\w+\.ts/.test(line))).toEqual([]);

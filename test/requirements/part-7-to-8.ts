@@ -31,6 +31,18 @@ export const PART_7: Rows = {
   'flow.temp': ['adk-python: #4564', '`temp:` state crosses the steps of an invocation.'],
   'flow.custom': ['adk-js: BaseAgent', 'Own agents decide what runs next, durably.'],
   'flow.workflow': ['holdfast', 'Own workflows run agents, ask people and start jobs.'],
+  'flow.workflow.busy': [
+    'holdfast',
+    'A message of an own workflow waits for its turn in a busy session, and is withdrawn with its scope.',
+  ],
+  'flow.workflow.cancel': [
+    'holdfast',
+    'A turn, a question and a job end with the scope that waits for them.',
+  ],
+  'flow.workflow.bundle': [
+    'holdfast',
+    'What own workflows import bundles for the sandbox, small, and replays.',
+  ],
   'transfer.to': [
     'adk-go: transfer_to_agent',
     'The acting agent changes to children, parent or peers as allowed.',
