@@ -51,12 +51,12 @@ interface Attempts {
 /** The runs of the agent, one after another until one has an answer. */
 function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurroundings): Attempts {
   const { runKey: parentRunKey } = surroundings.context;
-  const most = runs.attempts ?? 1;
-  const all: Attempts = { runKey: runKeyOfCall(parentRunKey, call.callKey), ended: run(1) };
+  const { attempts: most = 1, name: agent } = runs;
+  const all: Attempts = { runKey: runKeyOfCall(parentRunKey, call.callKey, { agent }), ended: run(1) };
   return all;
 
   async function run(attempt: number): Promise<EndedChild> {
-    const runKey = runKeyOfCall(parentRunKey, call.callKey, attempt);
+    const runKey = runKeyOfCall(parentRunKey, call.callKey, { agent, attempt });
     if (attempt > 1) all.runKey = runKey;
     const ended = await runChild(surroundings.parent, {
       start: startOf(call, runs, runKey, surroundings),

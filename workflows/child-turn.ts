@@ -8,6 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ChildState } from '../src/protocol/agent-run.ts';
+import { sessionOfInvocation } from '../src/protocol/identity.ts';
 import type { RunningCall, TurnResult, TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { agentTurn } from './agent-turn.ts';
@@ -80,15 +81,13 @@ export async function childTurn(given: ChildTurnStart, carried?: ChainState): Pr
     jobs: jobs.waiting,
     children: children.running,
   });
+  const session = sessionOfInvocation(
+    { app, userId, rootWorkflowId: child.rootWorkflowId },
+    current.invocationId,
+  );
   const describe = () =>
     setCurrentDetails(
-      describeTurn(
-        info.workflowId,
-        state(),
-        current,
-        { waiting: 0, state: { ...chain.mailbox, notes } },
-        doing(),
-      ),
+      describeTurn(session, state(), current, { waiting: 0, state: { ...chain.mailbox, notes } }, doing()),
     );
   const noted = (handle: () => unknown) => {
     try {

@@ -18,9 +18,13 @@ export interface Work {
   children?: readonly RunningChild[];
 }
 
-/** How the turn looks to an operator: the Markdown of its current details. */
+/**
+ * How the turn looks to an operator: the Markdown of its current details.
+ *
+ * @param sessionName `<app>/<user>/<session>`, as in workflow ids.
+ */
 export function describeTurn(
-  workflowId: string,
+  sessionName: string,
   status: TurnStatus['status'],
   state: InvocationState | undefined,
   mailbox: Pick<Mailbox, 'waiting' | 'state'>,
@@ -39,7 +43,7 @@ export function describeTurn(
   paragraphs.push(...mailbox.state.notes.map(plain));
   paragraphs.push(
     transcript === undefined
-      ? `transcript: ${code(`holdfast sessions show ${workflowId}`)}`
+      ? `transcript: ${code(`holdfast sessions show ${sessionName}`)}`
       : `[transcript](${transcript})`,
   );
   return paragraphs.join('\n\n');

@@ -1,7 +1,12 @@
 import { CancellationScope, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { MOST_GIVEN_BYTES } from '../src/protocol/decision-limits.ts';
 import { callKeyOfRequest, type DecisionReceipt, type RequestName } from '../src/protocol/gate.ts';
-import { childWorkflowIdOf, OWN_CALL_ID_PREFIX, runKeyOfCallKey } from '../src/protocol/identity.ts';
+import {
+  childWorkflowIdOf,
+  isRunKey,
+  OWN_CALL_ID_PREFIX,
+  runKeyOfCallKey,
+} from '../src/protocol/identity.ts';
 import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { Children } from './children.ts';
@@ -22,8 +27,6 @@ export interface CallName {
   callKey?: unknown;
   callId?: unknown;
 }
-
-const RUN_KEY = /^e-[\w-]{22}$/;
 
 /** Beside what a decision holds, names and words. */
 const MOST_BYTES = MOST_GIVEN_BYTES + 64 * 1024;
@@ -141,6 +144,6 @@ export class Forwarding {
   #otherRunOf(callKey: string | undefined): string | undefined {
     if (callKey === undefined) return undefined;
     const runKey = runKeyOfCallKey(callKey);
-    return RUN_KEY.test(runKey) && runKey !== this.#forwarder.ownRunKey() ? runKey : undefined;
+    return isRunKey(runKey) && runKey !== this.#forwarder.ownRunKey() ? runKey : undefined;
   }
 }

@@ -78,7 +78,7 @@ async function runBesideOthers(run: PlanningRun, plan: AgentPlan): Promise<Ran[]
       } catch (error) {
         if (!hasFailed || !isCancellation(error)) throw error;
         const { name } = agent;
-        const runKey = keyOf(run, { index, iteration: 1 });
+        const runKey = keyOf(run, name, { index, iteration: 1 });
         ran.push({ name, runKey, status: 'interrupted' });
       }
     }
@@ -102,7 +102,7 @@ async function runPlanned(
   place: { index: number; iteration: number },
 ): Promise<Ran> {
   const { state, rootWorkflowId, turn } = run;
-  const runKey = keyOf(run, place);
+  const runKey = keyOf(run, name, place);
   const start: ChildStart = {
     rootWorkflowId,
     runKey,
@@ -118,11 +118,12 @@ async function runPlanned(
   };
   const ended = await runChild(turn, { start, ...(taskQueue === undefined ? {} : { taskQueue }) });
   state.seq = Math.max(state.seq, ended.seq);
+  if (ended.usage !== undefined && ended.usage.modelCalls > state.usage.modelCalls) state.usage = ended.usage;
   return ranOf(name, runKey, ended);
 }
 
-function keyOf({ state }: PlanningRun, { index, iteration }: { index: number; iteration: number }): string {
-  return runKeyOfAgent(state.runKey ?? state.invocationId, { step: state.step, index, iteration });
+function keyOf({ state }: PlanningRun, agent: string, place: { index: number; iteration: number }): string {
+  return runKeyOfAgent(state.runKey ?? state.invocationId, { agent, step: state.step, ...place });
 }
 
 function ranOf(name: string, runKey: string, { status, escalated, error }: EndedChild): Ran {

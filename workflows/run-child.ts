@@ -18,7 +18,13 @@ import type { ChildStart } from '../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../src/protocol/identity.ts';
 import { AGENT_TURN } from '../src/protocol/names.ts';
 import { SEARCH_ATTRIBUTES } from '../src/protocol/search-attributes.ts';
-import type { AgentTurnStart, InvocationOutcome, TurnError, TurnResult } from '../src/protocol/turn.ts';
+import type {
+  AgentTurnStart,
+  InvocationOutcome,
+  TurnError,
+  TurnResult,
+  TurnUsage,
+} from '../src/protocol/turn.ts';
 import type { Children } from './children.ts';
 import { turnPriority } from './turn-priority.ts';
 
@@ -45,6 +51,8 @@ export interface EndedChild {
   seq: number;
   escalated?: true;
   error?: TurnError;
+  /** Of its invocation so far, where it has told. */
+  usage?: TurnUsage;
 }
 
 /**
@@ -87,10 +95,11 @@ export async function runChild(
   }
 }
 
-function endOf({ status, error, events, escalated }: TurnResult): EndedChild {
+function endOf({ status, error, events, escalated, usage }: TurnResult): EndedChild {
   return {
     status,
     seq: events.to,
+    usage,
     ...(escalated ? { escalated: true } : {}),
     ...(error === undefined ? {} : { error }),
   };

@@ -4,6 +4,9 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 const LONGEST_PART = 64;
 const KEPT_OF_A_LONG_PART = 40;
 const DIGEST_CHARACTERS = 22;
+const LONGEST_NAME_IN_KEY = 32;
+const TURN_OF_SESSION = /^e-[\w-]{22}$/;
+const RUN_KEY = /^[\w-]{1,32}-[\w-]{22}$/;
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /** The first 22 characters of the base64url SHA-256 of `text`: 132 bits. */
@@ -64,17 +67,39 @@ export function retryIdOf(invocationId: string, generation: number): string {
 /**
  * Run key of the agent that a call runs. `attempt` counts the runs of that call, from 1.
  */
-export function runKeyOfCall(parentRunKey: string, callKey: string, attempt = 1): string {
-  const parts = attempt === 1 ? [parentRunKey, callKey] : [parentRunKey, callKey, attempt];
-  return `e-${shortDigest(JSON.stringify(parts))}`;
+export function runKeyOfCall(
+  parentRunKey: string,
+  callKey: string,
+  { agent, attempt = 1 }: { agent: string; attempt?: number },
+): string {
+  return childRunKey(agent, attempt === 1 ? [parentRunKey, callKey] : [parentRunKey, callKey, attempt]);
 }
 
 /** Run key of an agent that a workflow agent runs: by the step that has planned it, its place in the plan, and the round of a loop. */
 export function runKeyOfAgent(
   parentRunKey: string,
-  { step, index, iteration = 1 }: { step: number; index: number; iteration?: number },
+  { agent, step, index, iteration = 1 }: { agent: string; step: number; index: number; iteration?: number },
 ): string {
-  return `e-${shortDigest(JSON.stringify([parentRunKey, 'agent', step, iteration, index]))}`;
+  return childRunKey(agent, [parentRunKey, 'agent', step, iteration, index]);
+}
+
+/** Begins with the agent's name: lists of workflows show little else. One that is named `e` is no turn of a session. */
+function childRunKey(agent: string, place: readonly (string | number)[]): string {
+  const name = agent.replaceAll(/[^\w-]/gu, '_').slice(0, LONGEST_NAME_IN_KEY);
+  return `${name === 'e' ? 'e_' : name}-${shortDigest(JSON.stringify(place))}`;
+}
+
+/** Workflow id that the session of an invocation has, or would have: an agent that a call runs has one of its own. */
+export function sessionOfInvocation(
+  { app, userId, rootWorkflowId }: { app: string; userId: string; rootWorkflowId: string },
+  invocationId: string,
+): string {
+  return TURN_OF_SESSION.test(invocationId) ? rootWorkflowId : workflowIdOf(app, userId, invocationId);
+}
+
+/** Whether it could be that of a run: it is made part of a workflow's id. */
+export function isRunKey(text: string): boolean {
+  return RUN_KEY.test(text);
 }
 
 /** Id of the workflow of any agent below a turn's root, whatever its depth. */

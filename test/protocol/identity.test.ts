@@ -3,8 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   callKeyOf,
+  childWorkflowIdOf,
   invocationIdOf,
+  isRunKey,
   ownCallId,
+  runKeyOfAgent,
+  runKeyOfCall,
+  sessionOfInvocation,
   shortDigest,
   stepKeyOf,
   workflowIdOf,
@@ -114,6 +119,43 @@ describe('invocation ids', () => {
     expect(invocationIdOf('a', 'b', 'c', 'd')).not.toBe(invocationIdOf('a', 'b', 'cd', ''));
     expect(invocationIdOf('a","b', 'c', 'd', 'e')).not.toBe(invocationIdOf('a', 'b","c', 'd', 'e'));
     expect(invocationIdOf('a', 'b', 'c', '\ud800')).not.toBe(invocationIdOf('a', 'b', 'c', '\ud801'));
+  });
+});
+
+describe('run keys of agents below a root', () => {
+  const place = { step: 1, index: 0 };
+
+  test('tell which agent runs, and differ by place, round and attempt [tree.requests]', () => {
+    const keys = [
+      runKeyOfAgent('e-1', { agent: 'critic', ...place }),
+      runKeyOfAgent('e-1', { agent: 'critic', ...place, iteration: 2 }),
+      runKeyOfAgent('e-1', { agent: 'critic', ...place, index: 1 }),
+      runKeyOfAgent('e-2', { agent: 'critic', ...place }),
+      runKeyOfCall('e-1', 'e-1.1.0', { agent: 'critic' }),
+      runKeyOfCall('e-1', 'e-1.1.0', { agent: 'critic', attempt: 2 }),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+    for (const key of keys) expect(key).toMatch(/^critic-[\w-]{22}$/);
+  });
+
+  test('are parts of workflow ids, whatever the agent is called [tree.requests]', () => {
+    for (const agent of ['e', 'é.ü/ß', 'a'.repeat(128), 'with-hyphen', '$']) {
+      const key = runKeyOfAgent('e-1', { agent, ...place });
+      expect(isRunKey(key)).toBe(true);
+      const root = workflowIdOf('a'.repeat(long), 'b'.repeat(long), 'c'.repeat(long));
+      expect(childWorkflowIdOf(root, key).length).toBeLessThanOrEqual(LONGEST_WORKFLOW_ID);
+    }
+    for (const other of ['', 'e', 'e-1', 'job', 'a/b-1234567890123456789012'])
+      expect(isRunKey(other)).toBe(false);
+  });
+
+  test('are sessions where a call runs the agent, and turns of the root’s where none does [tree.requests]', () => {
+    const tree = { app: 'shop', userId: 'ada', rootWorkflowId: 'shop/ada/s1' };
+    expect(sessionOfInvocation(tree, invocationIdOf('shop', 'ada', 's1', 'm1'))).toBe('shop/ada/s1');
+    for (const agent of ['helper', 'e']) {
+      const key = runKeyOfCall('e-1', 'e-1.1.0', { agent });
+      expect(sessionOfInvocation(tree, key)).toBe(`shop/ada/${key}`);
+    }
   });
 });
 

@@ -35,7 +35,9 @@ describe('agents one after another', () => {
     ]);
     const { invocationId } = result;
     expect(events.map(({ event }) => event.invocationId)).toEqual(Array(3).fill(invocationId));
-    const keys = [0, 1].map((index) => runKeyOfAgent(invocationId, { step: 1, index }));
+    const keys = ['first', 'second'].map((agent, index) =>
+      runKeyOfAgent(invocationId, { agent, step: 1, index }),
+    );
     expect(events.slice(1).map(({ runKey }) => runKey)).toEqual(keys);
     const child = environment?.temporal.workflow.getHandle(`${workflowId}/${keys[0]}`);
     expect((await child?.describe())?.status.name).toBe('COMPLETED');

@@ -11,7 +11,7 @@ export class CalledTurn extends AskingTurn {
 
   constructor(caller: Turn, index = 0, { attempt = 1, step = 1 } = {}) {
     const callKey = callKeyOf(caller.invocationId, step, index);
-    const runKey = runKeyOfCall(caller.invocationId, callKey, attempt);
+    const runKey = runKeyOfCall(caller.invocationId, callKey, { agent: 'helper', attempt });
     super(caller.store, {
       names: { ...caller.names, sessionId: runKey },
       messageId: runKey,
@@ -32,7 +32,7 @@ export class CalledTurn extends AskingTurn {
 /** An agent that a turn runs in its own session. */
 export function runInSession(planner: Turn, index: number) {
   const { store, session, invocationId, fence } = planner;
-  const runKey = runKeyOfAgent(invocationId, { step: 1, index });
+  const runKey = runKeyOfAgent(invocationId, { agent: 'helper', step: 1, index });
   return {
     runKey,
     open: (given = fence) =>
