@@ -53,25 +53,45 @@ export interface Rules {
   keepsNothing?: boolean;
 }
 
+/** What has happened, in a tree and in those of agents that are tools. */
+export interface Tally {
+  shown: Shown[];
+  /** How often each agent's model was asked. */
+  said: Map<string, number>;
+  /** How often another agent was run. */
+  runs: number;
+  /** How often a turn was not handed on, because the rules don't name the agent. */
+  refusals: number;
+  /** It depends on who was the last of those that have gone on at the same time. */
+  isOpen: boolean;
+}
+
 /**
  * The rules of trees of agents, in memory and one step after another: who acts, what each one sees, what becomes of the state. Of
  * all that makes them durable it knows nothing. Rules: sections 1.3 and 3 of the reference for ADK.
  */
 export class Interpreter {
-  readonly shown: Shown[] = [];
-  /** How often a sub-agent was run. */
-  runs = 0;
-  /** How often a turn was not handed on, because the rules don't name the agent. */
-  refusals = 0;
   readonly #root: TreePlan;
   readonly #rules: Rules;
   readonly #transcript: Room = { above: undefined, entries: [] };
-  readonly #state = new Map<string, unknown>();
-  readonly #said = new Map<string, number>();
+  readonly #state: Map<string, unknown>;
+  readonly #tally: Tally;
 
-  constructor(root: TreePlan, rules: Rules = {}) {
+  constructor(root: TreePlan, rules: Rules = {}, caller?: { state: Map<string, unknown>; tally: Tally }) {
     this.#root = root;
     this.#rules = rules;
+    this.#state = new Map(caller?.state);
+    this.#tally = caller?.tally ?? {
+      shown: [],
+      said: new Map(),
+      runs: 0,
+      refusals: 0,
+      isOpen: false,
+    };
+  }
+
+  get tally(): Tally {
+    return this.#tally;
   }
 
   /** One turn. */
@@ -149,7 +169,7 @@ export class Interpreter {
   }
 
   #runBelow(agent: TreePlan, place: Place): Ended {
-    this.runs += 1;
+    this.#tally.runs += 1;
     return this.#run(agent, place);
   }
 
@@ -160,9 +180,9 @@ export class Interpreter {
     for (;;) {
       const { name, keeps } = acting;
       const targets = this.#targetsOf(acting);
-      this.shown.push(this.#shownTo(acting, place, targets));
-      const at = this.#said.get(name) ?? 0;
-      this.#said.set(name, at + 1);
+      this.#tally.shown.push(this.#shownTo(acting, place, targets));
+      const at = this.#tally.said.get(name) ?? 0;
+      this.#tally.said.set(name, at + 1);
       const line = acting.script[at] ?? { say: 'done' };
       if ('say' in line) {
         const text = `${line.say} from ${name}, ${at}`;
@@ -174,10 +194,12 @@ export class Interpreter {
       room.entries.push({
         author: name,
         branch,
-        parts: calls.map((call) => ({ name: call.call, args: argsOf(call) })),
+        parts: calls.map((call) => ({ name: nameOf(call), args: argsOf(call) })),
       });
       let to: TreePlan | undefined;
       let isOver = false;
+      /** What is written by calls is there once all of them have ended. */
+      const written = new Map<string, unknown>();
       const responses = calls.map((call): Part => {
         if (call.call === 'exit_loop') {
           escalated = true;
@@ -185,17 +207,19 @@ export class Interpreter {
           return { name: call.call, response: { result: '' } };
         }
         if (call.call === 'write') {
-          this.#state.set(writtenBy(name, call.scope), call.value);
+          written.set(writtenBy(name, call.scope), call.value);
           return { name: call.call, response: { written: call.value } };
         }
+        if (call.call === 'ask') return { name: call.helper, response: this.#ask(acting, call, written) };
         to = targets.find((target) => target.name === call.to);
-        if (to === undefined) this.refusals += 1;
+        if (to === undefined) this.#tally.refusals += 1;
         return {
           name: call.call,
           response: to === undefined ? { error: '' } : { result: 'Transfer queued' },
         };
       });
       room.entries.push({ author: name, branch, parts: responses });
+      for (const [key, value] of written) this.#state.set(key, value);
       if (isOver && keeps && this.#rules.keepsNothing) this.#state.set(keptBy(name), '');
       if (to !== undefined) {
         if (to.kind !== 'talker') {
@@ -207,6 +231,34 @@ export class Interpreter {
         return { escalated };
       }
     }
+  }
+
+  /** Runs an agent that is a tool in a session of its own, which begins with the state of its caller. */
+  #ask(
+    { helpers }: TalkerPlan,
+    { helper, request }: Extract<CallPlan, { call: 'ask' }>,
+    written: Map<string, unknown>,
+  ): object {
+    const root = helpers.find(({ name }) => name === helper);
+    if (root === undefined) throw new Error(`no helper ${helper}`);
+    this.#tally.runs += 1;
+    const before = new Map(this.#state);
+    const session = new Interpreter(root, this.#rules, { state: before, tally: this.#tally });
+    session.send(request);
+    for (const [key, value] of session.#state) if (before.get(key) !== value) written.set(key, value);
+    return session.#answer;
+  }
+
+  /** The last of what was said, where it is a text. */
+  get #answer(): object {
+    let last = this.#transcript.entries.at(-1);
+    while (last !== undefined && 'lanes' in last) {
+      const lanes = last.lanes.filter((lane) => lane.length > 0);
+      if (lanes.length > 1) this.#tally.isOpen = true;
+      last = lanes[0]?.at(-1);
+    }
+    const text = last?.parts.find((part) => 'text' in part)?.text;
+    return text === undefined ? {} : { result: text };
   }
 
   #shownTo(agent: TalkerPlan, { room, branch }: Place, targets: readonly TreePlan[]): Shown {
@@ -233,9 +285,22 @@ export function instructionOf({ reads }: TalkerPlan, state?: ReadonlyMap<string,
   return `KNOWN<${known.join('|')}>`;
 }
 
+/** Of the tool. */
+export function nameOf(call: CallPlan): string {
+  return call.call === 'ask' ? call.helper : call.call;
+}
+
 export function argsOf(call: CallPlan): Record<string, unknown> {
-  if (call.call === 'write') return { scope: call.scope, value: call.value };
-  return call.call === 'exit_loop' ? {} : { agentName: call.to };
+  switch (call.call) {
+    case 'write':
+      return { scope: call.scope, value: call.value };
+    case 'exit_loop':
+      return {};
+    case 'transfer_to_agent':
+      return { agentName: call.to };
+    case 'ask':
+      return { request: call.request };
+  }
 }
 
 function flat(entries: readonly Entry[]): Said[] {

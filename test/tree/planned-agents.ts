@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type * as holdfast from '../../src/index.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { OwnModel, saying } from '../setup/own-model.ts';
-import { argsOf, instructionOf, keptBy, writtenBy } from './interpreter.ts';
+import { argsOf, instructionOf, keptBy, nameOf, writtenBy } from './interpreter.ts';
 import { type ShownToModel, shownToModel } from './shown-to-model.ts';
 import { calling } from './speaking.ts';
 import type { Scope, TalkerPlan, TreePlan } from './tree-plan.ts';
@@ -38,7 +38,7 @@ export class PlannedAgents {
 
   #talker(plan: TalkerPlan, subAgents: holdfast.BaseAgent[]): holdfast.LlmAgent {
     const { name } = plan;
-    const { LlmAgent, FunctionTool, EXIT_LOOP } = this.#library;
+    const { LlmAgent, FunctionTool, AgentTool, EXIT_LOOP } = this.#library;
     let said = 0;
     const model = new OwnModel(async ({ contents, config }) => {
       this.shown.push(shownToModel(name, structuredClone({ contents, config: withoutTools(config) })));
@@ -59,7 +59,11 @@ export class PlannedAgents {
       model,
       subAgents,
       instruction: instructionOf(plan),
-      tools: [write, EXIT_LOOP],
+      tools: [
+        write,
+        EXIT_LOOP,
+        ...plan.helpers.map((helper) => new AgentTool({ agent: this.agentOf(helper) })),
+      ],
       includeContents: plan.include,
       disallowTransferToParent: !plan.toParent,
       disallowTransferToPeers: !plan.toPeers,
@@ -76,5 +80,5 @@ function withoutTools(config: holdfast.LlmRequest['config']): holdfast.LlmReques
 function lineOf({ script, name }: TalkerPlan, at: number): LlmResponse {
   const line = script[at] ?? { say: 'done' };
   if ('say' in line) return saying(`${line.say} from ${name}, ${at}`);
-  return calling(...line.calls.map((call) => ({ name: call.call, args: argsOf(call) })));
+  return calling(...line.calls.map((call) => ({ name: nameOf(call), args: argsOf(call) })));
 }
