@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { WorkflowFailedError } from '@temporalio/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
-import type { FollowedEvent } from '../../src/client/stream-item.ts';
+import type { FollowedEvent, StreamItem } from '../../src/client/stream-item.ts';
 import { createGateway, localAccess, serveGateway } from '../../src/gateway/index.ts';
 import type { SessionNames } from '../../src/store/store.ts';
+import { call, text as geminiText } from '../../src/testing/gemini-reply.ts';
+import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { CuttingProxy } from '../gateway/cutting-proxy.ts';
 import { ABOUT, collecting, TOKEN } from '../gateway/gateway-stub.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking } from './speaking.ts';
@@ -20,26 +26,30 @@ afterEach(async () => {
   environment = undefined;
 });
 
-async function open(agent: BaseAgent) {
-  const opened = await openTurnEnvironment({ agents: [agent] });
+async function open(agent: BaseAgent, script?: GeminiScript) {
+  const opened = await openTurnEnvironment({ agents: [agent], ...(script === undefined ? {} : { script }) });
   environment = opened;
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
   return { ...opened, names };
 }
 
 /** The environment's client behind a gateway, and the gateway's address. */
-async function throughGateway({ client }: TurnEnvironment): Promise<{ gateway: GatewayClient; url: string }> {
+async function throughGateway(
+  { client }: TurnEnvironment,
+  hosts?: string[],
+): Promise<{ gateway: GatewayClient; url: string; port: number }> {
   const serving = await serveGateway({
     gateway: createGateway({
       client,
       about: () => ABOUT,
       ready: async () => ({ temporal: true, store: true }),
-      access: localAccess({ token: TOKEN }),
+      access: localAccess({ token: TOKEN, ...(hosts === undefined ? {} : { hosts }) }),
       logger: collecting([]),
     }),
   });
   closings.push(serving.close);
-  return { gateway: new GatewayClient({ url: serving.url, token: TOKEN }), url: serving.url };
+  const { url, port } = serving;
+  return { gateway: new GatewayClient({ url, token: TOKEN }), url, port };
 }
 
 const asking = (name: string) => calling({ name, args: { request: 'please' } });
@@ -240,5 +250,137 @@ describe('a follower of the root', () => {
       'root: ← writer',
       'root: done',
     ]);
+  });
+
+  test('has every event once where its connection is cut again and again [tree.events]', async () => {
+    const { root, writer, reader } = deepTree();
+    const opened = await open(root.agent);
+    const { client, names } = opened;
+    const proxy = await CuttingProxy.open();
+    closings.push(() => proxy.close());
+    const { port } = await throughGateway(opened, [`127.0.0.1:${proxy.port}`]);
+    proxy.target = port;
+    proxy.allowance = () => 1_200 + Math.floor(Math.random() * 2_500);
+    const gateway = new GatewayClient({ url: `http://127.0.0.1:${proxy.port}`, token: TOKEN });
+    const stop = new AbortController();
+    const events: string[] = [];
+    const following = (async () => {
+      for await (const item of gateway.stream(names, { signal: stop.signal })) {
+        if (item.type === 'event') events.push(lineOf(item));
+      }
+    })();
+    for (let turns = 1; turns <= 3; turns++) {
+      for (const each of [root, writer, reader]) each.shown.splice(0);
+      await (await client.sendMessage({ ...names, message: 'go' })).result();
+      await expect
+        .poll(() => events, { timeout: 50_000 })
+        .toEqual(Array.from({ length: turns }, () => DEEP).flat());
+    }
+    stop.abort();
+    await following;
+    expect(proxy.cuts).toBeGreaterThan(3);
+  });
+
+  test('is told live what agents write, call and stream, marked where they are below a call [tree.events]', async () => {
+    const source = tool({ name: 'source', description: 'd', execute: () => ({ found: 'it' }) });
+    const model = 'gemini-2.5-flash';
+    const reader = new LlmAgent({ name: 'reader', model, instruction: 'I am reader.', tools: [source] });
+    const writer = new LlmAgent({
+      name: 'writer',
+      model,
+      instruction: 'I am writer.',
+      tools: [new AgentTool({ agent: reader })],
+    });
+    const root = new SequentialAgent({ name: 'root', subAgents: [writer] });
+    const script: GeminiScript = ({ systemInstruction }, { functionResponses }) => {
+      const isReader = JSON.stringify(systemInstruction).includes('I am reader.');
+      if (functionResponses.length > 0) return geminiText(isReader ? 'it reads so' : 'it is written');
+      return isReader ? call('source') : call('reader', { request: 'r' });
+    };
+    const { client, names } = await open(root, script);
+    const turn = await client.sendMessage({ ...names, message: 'go', runConfig: { streamingMode: 'sse' } });
+    const items = await all(turn.stream());
+    const textOf = (by: string) =>
+      items.flatMap((item) => (item.type === 'text' && item.agent === by ? [item.text] : [])).join('');
+    expect(textOf('reader')).toBe('it reads so');
+    expect(textOf('writer')).toBe('it is written');
+    const marks = items.flatMap((item) =>
+      item.type === 'text' || item.type === 'call started' || item.type === 'call settled'
+        ? [[item.type === 'text' ? item.agent : item.tool, item.holdfast?.path.join(' / ')].join()]
+        : [],
+    );
+    expect(new Set(marks)).toEqual(
+      new Set(['source,root / writer / reader', 'reader,root / writer / reader', 'writer,', 'reader,']),
+    );
+    // No text of a step comes behind its event, and nothing of an agent behind the response to its call.
+    const places = (isSuch: (item: StreamItem) => boolean) =>
+      items.flatMap((item, index) => (isSuch(item) ? [index] : []));
+    const ofReader = places(({ holdfast }) => holdfast !== undefined);
+    const [response = 0] = places(
+      (item) => item.type === 'event' && item.holdfast === undefined && lineOf(item).includes('← reader'),
+    );
+    expect(Math.max(...ofReader)).toBeLessThan(response);
+    const [settled = 0] = places((item) => item.type === 'call settled' && item.tool === 'reader');
+    const events = places((item) => item.type === 'event' && item.holdfast !== undefined);
+    expect(Math.max(...events)).toBeLessThan(settled);
+    expect(items.some(({ type }) => (type as string) === 'child')).toBe(false);
+  });
+
+  test('goes on where a session is deleted with all below it, and begins anew with the next one [tree.events]', async () => {
+    const { root, writer, reader } = deepTree();
+    const { client, names } = await open(root.agent);
+    const stop = new AbortController();
+    const lines: string[] = [];
+    const following = (async () => {
+      for await (const followed of client.follow(names, { signal: stop.signal }))
+        lines.push(lineOf(followed));
+    })();
+    const send = async () => {
+      for (const each of [root, writer, reader]) each.shown.splice(0);
+      // The same message again: the agents' sessions have the same names.
+      await (await client.sendMessage({ ...names, message: 'go', messageId: 'm1' })).result();
+    };
+    await send();
+    await expect.poll(() => lines).toEqual(DEEP);
+    await client.sessions.delete(names);
+    await send();
+    await expect.poll(() => lines).toEqual([...DEEP, ...DEEP]);
+    stop.abort();
+    await following;
+  });
+
+  test('is given what an agent had said whose turn was terminated, and its stream ends [tree.events]', async () => {
+    const pay = tool({ name: 'pay', description: 'd', requireConfirmation: true, execute: () => ({}) });
+    const payer = new Speaking('payer', [calling({ name: 'pay' })], { tools: [pay] });
+    const root = new Speaking('root', [asking('payer'), 'done'], {
+      tools: [new AgentTool({ agent: payer.agent })],
+    });
+    const { client, names, temporal } = await open(root.agent);
+    const turn = await client.sendMessage({ ...names, message: 'go' });
+    const given: FollowedEvent[] = [];
+    const following = (async () => {
+      for await (const followed of turn.events()) given.push(followed);
+    })();
+    await expect.poll(async () => (await client.approvals.list(names)).length).toBe(1);
+    await expect.poll(() => given.length).toBe(5);
+    await temporal.workflow.getHandle(turn.workflowId).terminate('gone');
+    await expect(following).rejects.toThrow(WorkflowFailedError);
+    root.replies = ['again'];
+    const next = await client.sendMessage({ ...names, message: 'and now?' });
+    expect(await next.result()).toMatchObject({ status: 'completed' });
+    const last = given.at(-1);
+    const stop = new AbortController();
+    const rest: string[] = [];
+    for await (const followed of client.follow(names, { after: last?.place, signal: stop.signal })) {
+      rest.push(lineOf(followed));
+      if (rest.at(-1) === 'root: again') break;
+    }
+    expect(new Set(rest)).toHaveProperty('size', rest.length);
+    const whole: string[] = [];
+    for await (const followed of client.follow(names)) {
+      whole.push(lineOf(followed));
+      if (whole.at(-1) === 'root: again') break;
+    }
+    expect([...given.map(lineOf), ...rest].toSorted()).toEqual(whole.toSorted());
   });
 });
