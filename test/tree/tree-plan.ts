@@ -111,12 +111,16 @@ function shapeOf(depth: number): fc.Arbitrary<Shape> {
 const shape = shapeOf(DEPTH);
 
 /** Trees of a seed, the root of each named after it: roots are unique in a worker, other names only in their tree. */
-export function treesOf(seed: number, count: number, fits: (plan: TreePlan) => boolean): TreePlan[] {
+export function treesOf(
+  seed: number,
+  count: number,
+  fits: (plan: TreePlan, index: number) => boolean,
+): TreePlan[] {
   const plans: TreePlan[] = [];
   for (let at = 0; plans.length < count; at += 1) {
     const [sample] = fc.sample(shape, { seed: seed + at, numRuns: 1 });
     const plan = named(sample as Shape, `root_${plans.length}`);
-    if (fits(plan)) plans.push(plan);
+    if (fits(plan, plans.length)) plans.push(plan);
   }
   return plans;
 }
