@@ -21,7 +21,7 @@ import { AgentTurnFailed, AgentTurnInterrupted } from './agent-turn-errors.ts';
 import type { AgentTurn, OutgoingTurn } from './outgoing-turn.ts';
 import { untilTold } from './told-ends.ts';
 
-type ChildOptions = Pick<AgentTurn, 'taskQueue' | 'agent' | 'priority' | 'parentClosePolicy'>;
+export type ChildOptions = Pick<AgentTurn, 'taskQueue' | 'agent' | 'priority' | 'parentClosePolicy'>;
 type TurnWorkflow = (start: OutgoingTurn['start']) => Promise<TurnResult>;
 
 /**

@@ -7,6 +7,7 @@ import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.t
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { ApprovalOptions } from '../tools/approval-options.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
+import { whileAsking } from './own-questions.ts';
 import { turnActivityOptions } from './turn-activity-options.ts';
 
 /** What {@link confirm} takes. */
@@ -57,7 +58,7 @@ export async function confirm(given: Question): Promise<Confirmation> {
     ...(approval === undefined ? {} : { approval }),
   };
   const turn = { agent: CONFIRM_AGENT, message: hint, stateDelta: { [CONFIRM_QUESTION]: question } };
-  const ran = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args });
+  const ran = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args }, whileAsking);
   const { sessionId, taskQueue, result } = ran;
   const requestId = requestIdOf(callKeyOf(result.invocationId, 1, 0), 1);
   const input: ReadDecisionInput = { v: PROTOCOL_VERSION, app, userId, sessionId, requestId };

@@ -12,4 +12,5 @@ export {
 export { type Confirmation, confirm, type Question } from './confirm.ts';
 export { type EndedJob, JobFailed, job, type ToolJob } from './job.ts';
 export type { AgentTurn } from './outgoing-turn.ts';
+export { handleConfirm } from './own-questions.ts';
 export { runAgent } from './run-agent.ts';

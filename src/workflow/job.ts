@@ -9,7 +9,7 @@ export interface ToolJob extends OwnCallPlace, Pick<AgentTurn, 'stateDelta'> {
   tool: string;
   /** At most 64 KiB of JSON. @default none */
   args?: Record<string, unknown>;
-  /** Whose tool it is. @default the session's last acting agent, then the app's root agent */
+  /** Whose tool it is. @default whoever of the app's tree has to go on */
   agent?: string;
   /** What the session's transcript says of it. @default the tool's name */
   message?: string;

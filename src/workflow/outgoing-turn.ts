@@ -16,8 +16,18 @@ export interface AgentTurn {
   sessionId: string;
   /** A string means one user text part. With `stateDelta` at most 64 KiB of JSON: put what is larger where a tool reads it. */
   message: string | Content;
-  /** @default the session's last acting agent, then the app's root agent */
+  /**
+   * Who answers: any agent that the workers serve, sub-agents included.
+   *
+   * @default whoever of the tree has to go on
+   */
   agent?: string;
+  /**
+   * Root agent of the tree that answers where no `agent` is named.
+   *
+   * @default the app's
+   */
+  rootAgent?: string;
   /** State that the message's event carries. */
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
@@ -87,8 +97,9 @@ export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn 
     if (problem !== undefined) throw invalid(field, problem);
   };
   for (const [field, value] of Object.entries({ app, userId, sessionId, messageId })) checkName(field, value);
-  const { agent, stateDelta, runConfig, attestation, priority, traceparent } = given;
+  const { agent, rootAgent, stateDelta, runConfig, attestation, priority, traceparent } = given;
   if (agent !== undefined) checkName('agent', agent);
+  if (rootAgent !== undefined) checkName('rootAgent', rootAgent);
   if (isTooDeep([message, stateDelta])) {
     throw invalid('message', `objects and lists in more than ${MOST_LEVELS} levels, with its stateDelta`);
   }
@@ -104,6 +115,7 @@ export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn 
       v: PROTOCOL_VERSION,
       ...{ app, userId, sessionId, messageId, message },
       ...(agent === undefined ? {} : { agent }),
+      ...(rootAgent === undefined ? {} : { rootAgent }),
       ...(stateDelta === undefined ? {} : { stateDelta }),
       ...(runConfig === undefined ? {} : { runConfig }),
       ...(attestation === undefined ? {} : { attestation }),

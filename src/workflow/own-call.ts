@@ -4,8 +4,8 @@ import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { OwnCall, TurnResult } from '../protocol/turn.ts';
 import { readAnswer } from './agent-answer.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
-import { runChild } from './child-turn.ts';
-import { type AgentTurn, outgoingTurn } from './outgoing-turn.ts';
+import { type ChildOptions, runChild } from './child-turn.ts';
+import { type AgentTurn, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
 
 /** Between two looks whether the session's turn has ended, milliseconds. */
 const FIRST_PAUSE = 1_000;
@@ -32,22 +32,29 @@ export interface RanCall {
   result: TurnResult;
 }
 
+type AroundTurn = (turn: OutgoingTurn, work: () => Promise<TurnResult>) => Promise<TurnResult>;
+
 /** @throws AgentTurnFailed, AgentTurnInterrupted, and ApplicationFailure of type `InvalidTurn`. */
 export async function runOwnCall(
   place: OwnCallPlace,
   turn: Pick<AgentTurn, 'agent' | 'message' | 'stateDelta'>,
   ownCall: OwnCall,
+  around: AroundTurn = (_turn, work) => work(),
 ): Promise<RanCall> {
   const { taskQueue = DEFAULT_TASK_QUEUE } = place;
   const sessionId = place.sessionId ?? uuid4();
   const outgoing = outgoingTurn({ ...place, ...turn, sessionId }, ownCall);
+  const result = await around(outgoing, () => runOnceIdle(outgoing, { ...place, ...turn, taskQueue }));
+  assertCompleted(result);
+  return { sessionId, taskQueue, result };
+}
+
+async function runOnceIdle(turn: OutgoingTurn, options: ChildOptions): Promise<TurnResult> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
-    const result = await runChild(outgoing, { ...place, ...turn, taskQueue });
-    if (result !== undefined) {
-      assertCompleted(result);
-      return { sessionId, taskQueue, result };
-    }
-    await sleep(pause, { summary: `${sessionId} answers a message`.slice(0, 60).toWellFormed() });
+    const result = await runChild(turn, options);
+    if (result !== undefined) return result;
+    const summary = `${turn.start.sessionId} answers a message`.slice(0, 60).toWellFormed();
+    await sleep(pause, { summary });
   }
 }
 

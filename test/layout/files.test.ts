@@ -49,6 +49,7 @@ test('only the public entry points and the bundle re-export [layout.files]', () 
       'src/gateway/index.ts',
       'src/index.ts',
       'src/testing/index.ts',
+      'src/workflow/index.ts',
       'worker/index.ts',
       'workflows/index.ts',
     ].sort(),

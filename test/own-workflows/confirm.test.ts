@@ -111,3 +111,29 @@ test('a question stands in the session that it is asked in, and its next turn is
   expect(await turn.result()).toMatchObject({ text: 'hello' });
   expect(JSON.stringify(speaking.shown[0])).toContain('Go on?');
 });
+
+test('a workflow that says so takes decisions itself, and gives them to the question that is meant [flow.workflow]', async () => {
+  const { own, user, pending, client } = await open();
+  const handle = await own.begin('asksPeople', { ...user, hint: 'Really?' });
+  const request = await pending();
+  await expect(
+    handle.executeUpdate('confirm', { args: [{ requestId: 'rq-other.1.0.1', confirmed: true }] }),
+  ).rejects.toMatchObject({ cause: { type: 'NotPending' } });
+  await handle.signal('confirm', { requestId: 'rq-other.1.0.1', confirmed: false });
+  expect(await handle.executeUpdate('confirm', { args: [{ confirmed: true }] })).toMatchObject({
+    status: 'forwarded',
+    workflowId: request.workflowId,
+  });
+  expect(await handle.result()).toMatchObject({ confirmed: true });
+  const both = await own.begin('asksTwice', { ...user, hint: 'Both?' });
+  await expect.poll(async () => (await client.approvals.list(user)).length).toBe(2);
+  await expect(both.executeUpdate('confirm', { args: [{ confirmed: true }] })).rejects.toMatchObject({
+    cause: { type: 'AmbiguousRequest' },
+  });
+  for (const { requestId } of await client.approvals.list(user)) {
+    await both.signal('confirm', { requestId, confirmed: true });
+  }
+  expect(await both.result()).toEqual([true, true]);
+  await replayed(handle);
+  await replayed(both);
+});

@@ -14,6 +14,7 @@ import {
   type Confirmation,
   confirm,
   type EndedJob,
+  handleConfirm,
   JobFailed,
   job,
   MessageRejected,
@@ -100,7 +101,15 @@ export async function asksAmongOthers(turn: AgentTurn): Promise<string> {
 }
 
 export async function asksPeople(question: Question): Promise<Confirmation> {
+  handleConfirm();
   return await confirm(question);
+}
+
+/** Two questions at once. */
+export async function asksTwice(question: Question): Promise<boolean[]> {
+  handleConfirm();
+  const answers = await Promise.all([confirm(question), confirm(question)]);
+  return answers.map(({ confirmed }) => confirmed);
 }
 
 /** Takes its question back when it is told to stop. */
