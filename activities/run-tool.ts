@@ -46,6 +46,7 @@ import { rejection } from './rejection.ts';
 import { settleCall } from './settle-call.ts';
 import { type CallToSuspend, suspendCall } from './suspend-call.ts';
 import { CallReport } from './telemetry/call-report.ts';
+import { errorType } from './telemetry/error-type.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
 import { AsksTooOften, ToolChanged } from './tool-failure.ts';
 
@@ -181,6 +182,9 @@ class ToolCall {
       time: tool.durable.timeout,
       current: this.#current,
     });
+    const { status, error } = end;
+    const failed = status === 'completed' ? undefined : { type: errorType(error?.code ?? status) };
+    if (ran.beganAt !== undefined) this.#report?.ranAgent(ran.beganAt, failed);
     return await this.#settle(tool, outcome);
   }
 

@@ -10,6 +10,7 @@ const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_
  */
 export const histogramBuckets: Record<string, number[]> = {
   holdfast_turn_seconds: SECONDS,
+  holdfast_child_run_seconds: SECONDS,
   holdfast_message_wait_seconds: SECONDS,
   holdfast_model_seconds: SECONDS,
   holdfast_call_seconds: SECONDS,

@@ -25,7 +25,8 @@ export async function callAgent(
 ): Promise<RanCall> {
   const { context, turn } = surroundings;
   const { callKey, tool, summary } = call;
-  const errand = await inTime(runs, () => attempts(call, runs, surroundings));
+  const beganAt = Date.now();
+  const errand = { ...(await inTime(runs, () => attempts(call, runs, surroundings))), beganAt };
   const input: ToolCallInput = {
     ...inputOf(call, context),
     ...(schedule.exclusive ? { exclusive: true } : {}),
@@ -106,7 +107,7 @@ function startOf(
   runKey: string,
   { context, rootWorkflowId, path, fence }: CallSurroundings,
 ): ChildStart {
-  const { session, runKey: parentRunKey, invocationId } = context;
+  const { session, runKey: parentRunKey, invocationId, tracedBelow } = context;
   return {
     rootWorkflowId,
     runKey,
@@ -115,6 +116,7 @@ function startOf(
     ...(branch === undefined ? {} : { branch }),
     ...(budget === undefined ? {} : { budget }),
     invocationId,
+    tracedBelow: { root: tracedBelow?.root ?? invocationId, by: callKey, at: Date.now() },
     fence,
     seq: 0,
     call: { session, runKey: parentRunKey, callKey, callId, tool, args },

@@ -18,6 +18,7 @@ export function placeInTree({
   branch,
   path,
   rootWorkflowId,
+  tracedBelow,
 }: ActingAgent): Omit<ActingAgent, 'budget'> {
   return {
     ...(root === undefined ? {} : { root }),
@@ -25,6 +26,7 @@ export function placeInTree({
     ...(branch === undefined ? {} : { branch }),
     ...(path === undefined ? {} : { path }),
     ...(rootWorkflowId === undefined ? {} : { rootWorkflowId }),
+    ...(tracedBelow === undefined ? {} : { tracedBelow }),
   };
 }
 

@@ -1,5 +1,11 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { AgentPlan, ChildStart, PlannedAgent, RanAgent } from '../src/protocol/agent-run.ts';
+import type {
+  AgentPlan,
+  ChildStart,
+  PlannedAgent,
+  RanAgent,
+  TracedBelow,
+} from '../src/protocol/agent-run.ts';
 import { runKeyOfAgent } from '../src/protocol/identity.ts';
 import { type EndedChild, type ParentTurn, runChild } from './run-child.ts';
 import type { InvocationState, PlanProgress } from './turn-state.ts';
@@ -112,6 +118,7 @@ async function runPlanned(
     ...(branch === undefined ? {} : { branch }),
     ...(state.acting?.budget === undefined ? {} : { budget: state.acting.budget }),
     invocationId: state.invocationId,
+    tracedBelow: belowOf(state),
     fence: { startedAt: state.chainStartedAt, invocation: state.number },
     ...(state.session === undefined ? {} : { session: state.session }),
     seq: state.seq,
@@ -142,6 +149,10 @@ function ranOf(name: string, runKey: string, { status, escalated, error }: Ended
 export function pathOf({ acting, agent, handedOnBy }: InvocationState): readonly string[] {
   const path = acting?.path ?? handedOnBy?.slice(0, 1) ?? [];
   return agent === undefined || path.at(-1) === agent ? path : [...path, agent];
+}
+
+function belowOf({ acting, invocationId, runKey }: InvocationState): TracedBelow {
+  return { root: acting?.tracedBelow?.root ?? invocationId, by: runKey ?? invocationId, at: Date.now() };
 }
 
 function isLost({ forced }: Ran): boolean {

@@ -164,6 +164,7 @@ export function childChain({
       ...(agent.within === undefined ? {} : { within: agent.within }),
       ...(branch === undefined ? {} : { branch }),
       ...(budget === undefined ? {} : { budget }),
+      ...(child.tracedBelow === undefined ? {} : { tracedBelow: child.tracedBelow }),
     },
     ...(runConfig === undefined ? {} : { runConfig }),
     ...(traceparent === undefined ? {} : { traceparent }),

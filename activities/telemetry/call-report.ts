@@ -3,6 +3,7 @@ import type { BegunCall } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { contentText, toolSpan } from './spans.ts';
 import type { Telemetry } from './telemetry.ts';
+import type { TracedSpan } from './tracing.ts';
 import type { CallFacts } from './turn-metrics.ts';
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
@@ -33,17 +34,21 @@ export class CallReport {
       }
     };
     if (tracing === undefined) return await attempt();
-    const { runKey, traceparent, callKey, callId, agent } = this.#input;
-    const { names, invocationId, attempt: number } = this.#begun;
-    const tool = this.#tool.name;
-    const span = toolSpan({ agent, names, invocationId, tool, callKey, callId, attempt: number });
+    const span = this.#span();
     const contents = tracing.contents && this.#tool.durable.sensitive === false;
     if (contents) span.attributes['gen_ai.tool.call.arguments'] = contentText(args);
-    return await tracing.within({ runKey, traceparent }, span, async (end) => {
+    return await tracing.within(this.#input, span, async (end) => {
       const result = await attempt();
       if (contents) end({ attributes: { 'gen_ai.tool.call.result': contentText(result) } });
       return result;
     });
+  }
+
+  /** Its agent has run from then until now. */
+  ranAgent(began: number, error: { type: string } | undefined): void {
+    const { callKey } = this.#input;
+    const end = error === undefined ? {} : { error };
+    this.#telemetry.tracing?.call(this.#input, this.#span(), { callKey, began }, end);
   }
 
   failed(code: string): void {
@@ -52,6 +57,12 @@ export class CallReport {
 
   settled(failed: boolean): void {
     this.#telemetry.metrics.callSettled(this.#facts(), failed);
+  }
+
+  #span(): TracedSpan {
+    const { callKey, callId, agent } = this.#input;
+    const { names, invocationId, attempt } = this.#begun;
+    return toolSpan({ agent, names, invocationId, tool: this.#tool.name, callKey, callId, attempt });
   }
 
   #facts(): CallFacts {

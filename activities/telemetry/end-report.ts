@@ -6,13 +6,13 @@ import type { Telemetry } from './telemetry.ts';
 /** Tells of a turn that ends without another model call. */
 export function reportEnd(
   { metrics, tracing }: Telemetry,
-  { ended, agent, invocationId, runKey, traceparent }: SettleStepInput,
+  { ended, agent, invocationId, runKey, traceparent, tracedBelow, rootWorkflowId }: SettleStepInput,
   outcome: InvocationOutcome | undefined,
 ): void {
   if (ended === undefined || outcome === undefined) return;
   const { app, beganAt = Date.now() } = ended;
-  metrics.turnEnded({ app, agent }, outcome, Date.now() - beganAt);
+  metrics.runEnded({ app, agent, isChild: rootWorkflowId !== undefined }, outcome, Date.now() - beganAt);
   if (tracing === undefined) return;
   const { name, end } = turnSpan({ agent, invocationId, names: ended }, outcome);
-  tracing.turn({ runKey, traceparent }, name, beganAt, end);
+  tracing.turn({ runKey, traceparent, tracedBelow }, name, beganAt, end);
 }

@@ -25,7 +25,8 @@ export class StepReport {
 
   /** A step that is about to be worked on. */
   opened({ age }: OpenStep): void {
-    this.#turnBegan = Date.now() - age;
+    // The age of what is below a root is the root's: by that its time is used up.
+    this.#turnBegan = this.#input.tracedBelow?.at ?? Date.now() - age;
   }
 
   /** Asks the model within a span of its own. */
@@ -79,7 +80,7 @@ export class StepReport {
       metrics.turnBegan({ app }, this.#turnBegan - cameAt);
     }
     if (ending === undefined) return;
-    metrics.turnEnded({ app, agent }, ending, Date.now() - this.#turnBegan);
+    metrics.runEnded({ app, agent, isChild: this.#isChild }, ending, Date.now() - this.#turnBegan);
     if (tracing === undefined) return;
     const { name, end } = turnSpan(this.#facts(agent, opened), ending);
     tracing.turn(this.#turn(), name, this.#turnBegan, end);
@@ -89,7 +90,11 @@ export class StepReport {
   refused(outcome: InvocationOutcome): void {
     const { identity, agent = '' } = this.#input;
     if (identity === undefined) return;
-    this.#telemetry.metrics.turnEnded({ app: identity.app, agent }, outcome, 0);
+    this.#telemetry.metrics.runEnded({ app: identity.app, agent, isChild: this.#isChild }, outcome, 0);
+  }
+
+  get #isChild(): boolean {
+    return this.#input.rootWorkflowId !== undefined;
   }
 
   #facts(agent: string, { names }: OpenStep): AgentFacts {
@@ -97,7 +102,7 @@ export class StepReport {
   }
 
   #turn() {
-    const { runKey, traceparent } = this.#input;
-    return { runKey, traceparent };
+    const { runKey, traceparent, tracedBelow } = this.#input;
+    return { runKey, traceparent, tracedBelow };
   }
 }

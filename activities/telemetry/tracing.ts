@@ -18,8 +18,9 @@ import {
   type SpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base';
+import type { TracedBelow } from '../../src/protocol/agent-run.ts';
 import { errorTypeOf } from './error-type.ts';
-import { turnTrace } from './turn-trace.ts';
+import { spanIdOf, type TurnTrace, turnTrace } from './turn-trace.ts';
 import { unfailing } from './unfailing-processor.ts';
 
 /** Options of tracing; see {@link https://opentelemetry.io/docs/specs/semconv/gen-ai/}. */
@@ -46,6 +47,7 @@ export interface TracingOptions {
 export interface TracedTurn {
   runKey: string;
   traceparent?: string | undefined;
+  tracedBelow?: TracedBelow | undefined;
 }
 
 export interface TracedSpan {
@@ -83,7 +85,7 @@ export class Tracing {
     { name, kind, attributes }: TracedSpan,
     work: (end: (facts: SpanEnd) => void) => Promise<T>,
   ): Promise<T> {
-    const parent = trace.setSpanContext(ROOT_CONTEXT, turnTrace(turn.runKey, turn.traceparent).turn);
+    const parent = trace.setSpanContext(ROOT_CONTEXT, traceOf(turn).turn);
     const span = this.#tracer().startSpan(name, { kind: KINDS[kind], attributes }, parent);
     const told: SpanEnd = {};
     try {
@@ -100,12 +102,28 @@ export class Tracing {
 
   /** Writes the span of a turn that has ended. */
   turn(turn: TracedTurn, name: string, began: TimeInput, { attributes = {}, error }: SpanEnd): void {
-    const { turn: own, sender } = turnTrace(turn.runKey, turn.traceparent);
+    const { turn: own, sender } = traceOf(turn);
     const parent: Context = sender === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, sender);
     const span = this.#ids.choose(own, () =>
       this.#tracer().startSpan(name, { kind: SpanKind.INTERNAL, attributes, startTime: began }, parent),
     );
     finish(span, error === undefined ? {} : { error });
+  }
+
+  /** Writes the span of a call whose agent has run, below which that one's own is. */
+  call(
+    turn: TracedTurn,
+    { name, kind, attributes }: TracedSpan,
+    { callKey, began }: { callKey: string; began: TimeInput },
+    end: SpanEnd,
+  ): void {
+    const above = traceOf(turn).turn;
+    const parent = trace.setSpanContext(ROOT_CONTEXT, above);
+    const own = { traceId: above.traceId, spanId: spanIdOf(callKey) };
+    const span = this.#ids.choose(own, () =>
+      this.#tracer().startSpan(name, { kind: KINDS[kind], attributes, startTime: began }, parent),
+    );
+    finish(span, end);
   }
 
   /** Exports what is left. */
@@ -116,6 +134,10 @@ export class Tracing {
   #tracer() {
     return this.#provider.getTracer('holdfast');
   }
+}
+
+function traceOf({ runKey, traceparent, tracedBelow }: TracedTurn): TurnTrace {
+  return turnTrace(runKey, traceparent, tracedBelow);
 }
 
 const KINDS = { client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };

@@ -42,6 +42,8 @@ export class TurnMetrics {
   readonly #values = new LabelValues();
   readonly #turns;
   readonly #turnTime;
+  readonly #children;
+  readonly #childTime;
   readonly #waits;
   readonly #steps;
   readonly #modelTime;
@@ -57,6 +59,11 @@ export class TurnMetrics {
     this.#meter = meter;
     this.#turns = this.#counter('holdfast_turns', 'turn', 'turns that have ended');
     this.#turnTime = this.#seconds('holdfast_turn_seconds', 'from the first step of a turn to its end');
+    this.#children = this.#counter('holdfast_child_runs', 'run', 'agents below a turn that have ended');
+    this.#childTime = this.#seconds(
+      'holdfast_child_run_seconds',
+      'from the begin of an agent below a turn to its end',
+    );
     this.#waits = this.#seconds(
       'holdfast_message_wait_seconds',
       'from the arrival of a message to the first step of its turn',
@@ -89,13 +96,16 @@ export class TurnMetrics {
     this.#limitWaits.add(1, { app, agent, kind, name });
   }
 
-  turnEnded(
-    { app, agent }: { app: string; agent: string },
+  /** Of a turn, or of an agent below its root, which is no turn of its own. */
+  runEnded(
+    { app, agent, isChild }: { app: string; agent: string; isChild: boolean },
     { status, error }: Pick<InvocationOutcome, 'status' | 'error'>,
     ms: number,
   ): void {
-    this.#turns.add(1, { app, agent, status, code: error === undefined ? '' : errorType(error.code) });
-    this.#turnTime.record(Math.max(ms, 0) / MILLISECOND, { app, agent, status });
+    const code = error === undefined ? '' : errorType(error.code);
+    const [runs, time] = isChild ? [this.#children, this.#childTime] : [this.#turns, this.#turnTime];
+    runs.add(1, { app, agent, status, code });
+    time.record(Math.max(ms, 0) / MILLISECOND, { app, agent, status });
   }
 
   turnBegan({ app }: { app: string }, waitedMs: number): void {

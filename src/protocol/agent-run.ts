@@ -39,6 +39,18 @@ export interface ActingAgent {
   rootWorkflowId?: string;
   /** Of the call whose agent it is, or is below. */
   budget?: RunBudget;
+  /** Absent for the root. */
+  tracedBelow?: TracedBelow;
+}
+
+/** Where the run of an agent stands in the trace of its turn. */
+export interface TracedBelow {
+  /** Run key of the turn's root. */
+  root: string;
+  /** Run key of the agent that has planned it, or key of the call whose agent it is. */
+  by: string;
+  /** When it was begun, milliseconds since the epoch. */
+  at: number;
 }
 
 /** An agent that a workflow agent has run, or that a call runs. */
@@ -113,6 +125,7 @@ export interface ChildStart {
   branch?: string;
   /** Of the turn that it belongs to. */
   invocationId: string;
+  tracedBelow?: TracedBelow;
   fence: ChainFence;
   /** Of its session: where an agent's tool is called, of a session of its own, which the first step makes. */
   session?: string;
@@ -169,4 +182,6 @@ export interface AgentErrand {
   runKey: string;
   status: InvocationOutcome['status'] | 'terminated' | 'timed out';
   error?: { code: string; message: string };
+  /** When the first of its runs began, milliseconds since the epoch. */
+  beganAt?: number;
 }

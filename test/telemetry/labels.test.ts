@@ -17,7 +17,7 @@ test('names and codes that anybody makes up are no end of time series [metrics.p
   const metrics = new TurnMetrics(meter);
   for (let number = 0; number < 1_000; number++) {
     const error = { code: number % 2 === 0 ? 'SAFETY' : `key sk-${number}`, message: '' };
-    metrics.turnEnded({ app: `app-${number}`, agent: 'a' }, { status: 'failed', error }, 1);
+    metrics.runEnded({ app: `app-${number}`, agent: 'a', isChild: false }, { status: 'failed', error }, 1);
   }
   expect(seen.code).toEqual(new Set(['SAFETY', '_OTHER']));
   expect(seen.app.size).toBe(201);

@@ -23,3 +23,16 @@ test('a sender’s trace is taken up; a malformed one counts as none [traces.gen
     expect(turnTrace('e-1', malformed)).toEqual(turnTrace('e-1', undefined));
   }
 });
+
+test('a run below the root is in the root’s trace, below what has begun it [traces.genai]', () => {
+  for (const traceparent of [undefined, TRACEPARENT]) {
+    const root = turnTrace('e-1', traceparent);
+    const below = turnTrace('e-2', traceparent, { root: 'e-1', by: 'e-1' });
+    expect(below.turn.traceId).toBe(root.turn.traceId);
+    expect(below.sender?.spanId).toBe(root.turn.spanId);
+    expect(below.turn.spanId).not.toBe(root.turn.spanId);
+    const called = turnTrace('e-3', traceparent, { root: 'e-1', by: 'e-2.1.0' });
+    expect(called.turn.traceId).toBe(root.turn.traceId);
+    expect(called.sender?.spanId).not.toBe(below.turn.spanId);
+  }
+});
