@@ -1,12 +1,10 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { WorkflowFailedError } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { InvalidTurn, MessageRejected, MessageTooLarge } from '../src/client/client-errors.ts';
 import { HoldfastClient } from '../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../src/client/outgoing-turn.ts';
 import type { TurnHandle } from '../src/client/turn-handle.ts';
-import type { Interrupt } from '../src/protocol/message.ts';
-import { INTERRUPT } from '../src/protocol/names.ts';
 import type { AwaitTurnInput } from '../src/protocol/own-workflow.ts';
 import type { TurnResult } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
@@ -19,12 +17,10 @@ import { reportUnexpected } from './logging.ts';
 const LOOK = 10_000;
 /** Until the next one, at most. Milliseconds. */
 const LONGEST_PAUSE = 30_000;
-/** How long the end of a turn that was interrupted is waited for, milliseconds. */
-const ENDING = 20_000;
 
 /**
  * `holdfast.awaitTurn`: gives a message to a session that answers another one, as a client does, and waits for its turn's end. A turn
- * that takes long is looked at by one attempt after another, which adds nothing to a history.
+ * that takes long is looked at by one attempt after another, which adds nothing to a history. Whoever cancels it ends the turn.
  */
 export function awaitTurn(
   dependencies: ActivityDependencies,
@@ -48,10 +44,6 @@ async function awaited(
   try {
     return await resultOf(turn, AbortSignal.any([current.signal, time.signal]));
   } catch (error) {
-    if (current.isCancelled()) {
-      await interrupted(dependencies, input, turn);
-      throw current.aborted();
-    }
     if (current.signal.aborted) throw current.aborted();
     if (!time.signal.aborted) throw refusalIn(error);
     const delay = Math.min(1_000 * activityInfo().attempt, LONGEST_PAUSE);
@@ -93,36 +85,6 @@ async function resultOf(turn: TurnHandle, signal: AbortSignal): Promise<TurnResu
       events: { from: 0, to: 0 },
       usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     };
-  }
-}
-
-/** Also where the message waits: its turn ends then as soon as it begins. */
-async function interrupted(
-  dependencies: ActivityDependencies,
-  { turn: { app, userId, sessionId } }: AwaitTurnInput,
-  { invocationId, workflowId, result }: TurnHandle,
-): Promise<void> {
-  const reason = 'its workflow was cancelled';
-  const client = clientHere(dependencies);
-  const receipt = await client.interrupt({ app, userId, sessionId }, { invocationId, reason });
-  if (!receipt.confirmed) return;
-  if (receipt.invocationId === undefined) {
-    const order: Interrupt = { v: PROTOCOL_VERSION, invocationId, reason, queued: true };
-    // Nobody hears it where no run is open: then nothing of the turn is.
-    const { client: temporal } = Context.current();
-    return await unlessClosed(temporal.workflow.getHandle(workflowId).signal(INTERRUPT, order));
-  }
-  const time = afterTime(ENDING);
-  // However it ends: nobody wants its result any more.
-  await Promise.allSettled([result({ signal: time.signal })]);
-  time.clear();
-}
-
-async function unlessClosed(signal: Promise<void>): Promise<void> {
-  try {
-    await signal;
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }
 

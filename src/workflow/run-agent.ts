@@ -1,6 +1,13 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { ActivityFailure, scheduleActivity } from '@temporalio/workflow';
-import { AWAIT_TURN, DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
+import {
+  ActivityFailure,
+  CancellationScope,
+  getExternalWorkflowHandle,
+  isCancellation,
+  scheduleActivity,
+} from '@temporalio/workflow';
+import type { Interrupt } from '../protocol/message.ts';
+import { AWAIT_TURN, DEFAULT_TASK_QUEUE, INTERRUPT } from '../protocol/names.ts';
 import type { AwaitTurnInput } from '../protocol/own-workflow.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -18,7 +25,7 @@ import { turnActivityOptions } from './turn-activity-options.ts';
  * @throws AgentTurnFailed, AgentTurnInterrupted where there is no answer.
  * @throws MessageRejected by the policy `reject`, while the session answers another message.
  * @throws ApplicationFailure of type `InvalidTurn`, naming the field.
- * @throws CancelledFailure, or what contains one, where the scope was cancelled; the turn has ended then.
+ * @throws CancelledFailure, or what contains one, where the scope was cancelled; the turn has ended then, or ends as soon as it begins.
  * @example
  * const { text } = await runAgent({ app: 'shop', userId: 'ada', sessionId: 'audit', message: 'Which invoices are open?' });
  */
@@ -30,11 +37,8 @@ export async function runAgent<Output = unknown>(given: AgentTurn): Promise<Agen
   return await answerOf<Output>({ app, userId, sessionId, messageId, taskQueue, content }, result);
 }
 
-async function joinQueue(
-  { start }: OutgoingTurn,
-  { policy }: AgentTurn,
-  taskQueue: string,
-): Promise<TurnResult> {
+async function joinQueue(turn: OutgoingTurn, { policy }: AgentTurn, taskQueue: string): Promise<TurnResult> {
+  const { start } = turn;
   const input: AwaitTurnInput = {
     v: PROTOCOL_VERSION,
     turn: start,
@@ -44,8 +48,24 @@ async function joinQueue(
   try {
     return await scheduleActivity<TurnResult>(AWAIT_TURN, [input], options);
   } catch (error) {
+    if (CancellationScope.current().consideredCancelled && isCancellation(error)) {
+      await CancellationScope.nonCancellable(() => withdraw(turn));
+      throw error;
+    }
     if (!(error instanceof ActivityFailure) || !(error.cause instanceof ApplicationFailure)) throw error;
     const { type, message } = error.cause;
     throw type === 'HOLDFAST_MESSAGE_REJECTED' ? new MessageRejected(message) : error.cause;
   }
+}
+
+/** Ends the turn, as soon as it begins where its message waits. An activity that is between two attempts hears of no cancellation. */
+async function withdraw({ workflowId, invocationId }: OutgoingTurn): Promise<void> {
+  const order: Interrupt = {
+    v: PROTOCOL_VERSION,
+    invocationId,
+    reason: 'its workflow was cancelled',
+    queued: true,
+  };
+  // It only fails where the run has closed: then nothing of the turn is left to end.
+  await Promise.allSettled([getExternalWorkflowHandle(workflowId).signal(INTERRUPT, order)]);
 }

@@ -69,6 +69,9 @@ test('a message that waits is withdrawn with its workflow: its turn ends as it b
   const { own, held, speaking, names, turn, queued, client, texts } = await busy();
   const handle = await own.begin('givesUp', { ...names, message: 'never mind' });
   await expect.poll(queued).toBe(1);
+  // Between two looks nothing of the activity runs that could hear of it.
+  const attempts = async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt;
+  await expect.poll(attempts).toBe(2);
   await handle.signal('stop');
   expect(await handle.result()).toMatchObject({ error: 'cancelled' });
   expect((await client.status(names))?.queued).toBe(1);
