@@ -53,7 +53,7 @@ export interface Recipient {
 interface Arriving {
   keep: MessageToKeep;
   policy: MessagePolicy;
-  arrival: Pick<QueuedMessage, 'traceparent' | 'cameAt' | 'priority'>;
+  arrival: Pick<QueuedMessage, 'traceparent' | 'cameAt' | 'priority' | 'rootAgent'>;
   /** What became of it, once the store has it. */
   receipt?: MessageReceipt;
 }
@@ -216,11 +216,12 @@ export class Mailbox {
     const problem = this.#fullness(bytes);
     if (problem !== undefined) return receipt('queue full', { reason: problem });
     // It is carried from run to run: what isn't measured must be short.
-    const { traceparent, priority } = message;
+    const { traceparent, priority, rootAgent } = message;
     const arrival = {
       ...(isTraceparent(traceparent) ? { traceparent } : {}),
       cameAt: Date.now(),
       ...(priority === undefined ? {} : { priority }),
+      ...(isName(rootAgent) ? { rootAgent } : {}),
     };
     const keep = this.#toKeep(message, invocationId, digest, bytes);
     const arrived: Arriving = { keep, policy, arrival };
@@ -395,4 +396,9 @@ function refusalKey({ messageId, message, stored, stateDelta, policy = 'enqueue'
 
 function shown(messageId: string): string {
   return messageId.length <= 40 ? messageId : `${messageId.slice(0, 40).toWellFormed()}…`;
+}
+
+/** Of a root agent: anything else counts as absent. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && nameProblem(value) === undefined;
 }

@@ -7,6 +7,8 @@ export interface QueuedMessage extends WaitingMessage {
   cameAt?: number;
   /** Temporal's priority key of the activities of its turn. */
   priority?: number;
+  /** Root of the tree that answers where the message names no agent. */
+  rootAgent?: string;
 }
 
 /** What the store doesn't keep of a message that was sent again. */
@@ -14,10 +16,12 @@ export function arrivalOf({
   traceparent,
   cameAt,
   priority,
+  rootAgent,
 }: Partial<QueuedMessage> = {}): Partial<QueuedMessage> {
   return {
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(cameAt === undefined ? {} : { cameAt }),
     ...(priority === undefined ? {} : { priority }),
+    ...(rootAgent === undefined ? {} : { rootAgent }),
   };
 }

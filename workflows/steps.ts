@@ -104,8 +104,11 @@ type Beginning = Required<Pick<CallModelInput, 'identity'>> &
   Pick<CallModelInput, 'message' | 'messageDigest' | 'stateDelta' | 'cameAt' | 'rootAgent'>;
 
 /** Who an invocation belongs to, and its message where that isn't in the store, as a queued one and that of a retry are. */
-function beginningOf(start: AgentTurnStart, { number, messageId, cameAt }: InvocationState): Beginning {
-  const { app, userId, sessionId, message, stateDelta, stored, rootAgent } = start;
+function beginningOf(
+  start: AgentTurnStart,
+  { number, messageId, cameAt, rootAgent }: InvocationState,
+): Beginning {
+  const { app, userId, sessionId, message, stateDelta, stored } = start;
   const own = number === 1;
   return {
     identity: { app, userId, sessionId, messageId },
@@ -113,7 +116,7 @@ function beginningOf(start: AgentTurnStart, { number, messageId, cameAt }: Invoc
     ...(own && message !== undefined ? { message } : {}),
     ...(own && stored !== undefined ? { messageDigest: stored.digest } : {}),
     ...(own && stateDelta ? { stateDelta } : {}),
-    ...(own && rootAgent !== undefined ? { rootAgent } : {}),
+    ...(rootAgent === undefined ? {} : { rootAgent }),
   };
 }
 

@@ -48,6 +48,8 @@ export interface InvocationState {
   deadline?: number;
   /** Of the message: Temporal's priority key of its activities. */
   priority?: number;
+  /** Root of the tree that answers where the message names no agent. */
+  rootAgent?: string;
   /** Jobs that its calls have waited for. */
   jobs?: EndedJobs;
   /** Of a child; that of a root is its invocation's id. */
@@ -128,6 +130,7 @@ export function initialChain(start: AgentTurnStart, info: WorkflowInfo): ChainSt
     traceparent: start.traceparent,
     cameAt: startedAt,
     priority: start.priority,
+    rootAgent: start.rootAgent,
   });
   return chain;
 }
@@ -193,13 +196,14 @@ export function restoredChain(carried: ChainState | CarriedTurn): ChainState {
 }
 
 type Beginning = Pick<InvocationState, 'messageId' | 'invocationId'> & {
-  [Field in 'agent' | 'runConfig' | 'digest' | 'traceparent' | 'cameAt' | 'priority']?:
+  [Field in 'agent' | 'runConfig' | 'digest' | 'traceparent' | 'cameAt' | 'priority' | 'rootAgent']?:
     | InvocationState[Field]
     | undefined;
 };
 
 export function beginInvocation(chain: ChainState, beginning: Beginning | QueuedMessage): InvocationState {
-  const { messageId, invocationId, agent, runConfig, digest, traceparent, cameAt, priority } = beginning;
+  const { messageId, invocationId, agent, runConfig, digest, traceparent, cameAt, priority, rootAgent } =
+    beginning;
   chain.invocations += 1;
   chain.current = {
     messageId,
@@ -220,6 +224,7 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
     ...(isTraceparent(traceparent) ? { traceparent } : {}),
     ...(cameAt === undefined ? {} : { cameAt }),
     ...(priority === undefined ? {} : { priority }),
+    ...(rootAgent === undefined ? {} : { rootAgent }),
     beganAt: Date.now(),
   };
   return chain.current;

@@ -28,6 +28,8 @@ export interface SendMessage {
   /** Defaults to `enqueue`. */
   policy?: MessagePolicy;
   agent?: string;
+  /** As in the start arguments. */
+  rootAgent?: string;
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
   /** As in the start arguments. */

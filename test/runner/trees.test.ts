@@ -106,4 +106,45 @@ describe('a runner of a tree', () => {
     // ADK's rule: who has answered goes on, with no hop through the root.
     expect(saidBy(await run('more'))).toEqual(['payer: pay', 'payer: ← pay', 'payer: paid']);
   });
+
+  test('has its own tree answer, also a message that waits behind another turn [transfer.next]', async () => {
+    const release = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const slow = tool({
+      name: 'slow',
+      description: 'd',
+      execute: async () => {
+        begun.resolve();
+        await release.promise;
+        return { done: true };
+      },
+    });
+    const first = new LlmAgent({ name: 'first', model, tools: [slow] });
+    const second = new LlmAgent({ name: 'second', model });
+    env = await createTestEnvironment({
+      agents: [first, second],
+      script: ({ tools }, { functionResponses }) =>
+        tools !== undefined && functionResponses.length === 0 ? call('slow') : text('said'),
+    });
+    const [one, other] = [first, second].map(
+      (agent) => new Runner({ appName: 'test', agent, client: env.client }),
+    );
+    const { sessionId } = await env.client.sessions.create({ app: 'test', userId: 'ada' });
+    const run = async (runner: Runner | undefined) => {
+      const events: Event[] = [];
+      const newMessage = { role: 'user', parts: [{ text: 'go' }] };
+      for await (const event of runner?.runAsync({ userId: 'ada', sessionId, newMessage }) ?? [])
+        events.push(event);
+      return saidBy(events);
+    };
+    const running = run(one);
+    await begun.promise;
+    const waiting = run(other);
+    await expect
+      .poll(async () => (await env.client.status({ app: 'test', userId: 'ada', sessionId }))?.queued)
+      .toBe(1);
+    release.resolve();
+    expect(await running).toEqual(['first: slow', 'first: ← slow', 'first: said']);
+    expect(await waiting).toEqual(['second: said']);
+  });
 });
