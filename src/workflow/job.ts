@@ -37,6 +37,8 @@ export class JobFailed extends RecordedFailure {
   }
 }
 
+const NOT_RUN = 'it has not run: a plugin or a callback has ended its turn before';
+
 /**
  * Runs one tool of an agent, without its model, and waits for what it comes to: for weeks where it is a long-running tool, whose job
  * is ended by a callback, a poll, a person. All that holds for a call of a model holds for it: gates, retries, `once`, hooks.
@@ -59,7 +61,8 @@ export async function job<Result = Record<string, unknown>>(given: ToolJob): Pro
   const { sessionId, result } = ran;
   const ended = { sessionId, invocationId: result.invocationId };
   const { response, reference } = await responseOf(given, ran);
-  if (response === undefined) return { ...ended, ...(reference === undefined ? {} : { reference }) };
+  if (reference !== undefined) return { ...ended, reference };
+  if (response === undefined) throw new JobFailed(tool, { error: NOT_RUN });
   if (Object.hasOwn(response, 'error')) throw new JobFailed(tool, response);
   return { ...ended, result: response as Result };
 }

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
+import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -46,8 +47,17 @@ async function open() {
     execute: () => ({ pin: '0815' }),
   });
   const speaking = new Speaking('root', ['hello'], { tools: [train, adds, large, secret] });
+  const heard = new Speaking('heard', ['hello'], {
+    tools: [adds],
+    afterAgentCallback: () => ({ role: 'model', parts: [{ text: 'the last word' }] }),
+  });
+  const silenced = new Speaking('silenced', ['hello'], {
+    tools: [adds],
+    beforeAgentCallback: () => ({ role: 'model', parts: [{ text: 'not now' }] }),
+  });
+  const group = new SequentialAgent({ name: 'group', subAgents: [new Speaking('member', ['hi']).agent] });
   const opened = await openTurnEnvironment({
-    agents: [speaking.agent],
+    agents: [speaking.agent, heard.agent, silenced.agent, group],
     workerOptions: { credentialKeys: { k: randomBytes(32).toString('base64') } },
   });
   environment = opened;
@@ -120,4 +130,21 @@ test('any tool runs in a session, with its state, one after another; large resul
   expect(JSON.stringify(await secret.fetchHistory())).not.toContain('0815');
   expect(JSON.stringify(await store.readEvents(names))).toContain('0815');
   for (const handle of [...both, large, secret]) await replayed(handle);
+});
+
+test('callbacks around a turn have their say, and the job its result; an agent without tools is named [flow.workflow]', async () => {
+  const { own, user, store } = await open();
+  const call = { ...user, tool: 'adds', args: { n: 2 } };
+  const heard = await own.begin('runsJob', { ...call, agent: 'heard' });
+  const { result, sessionId } = await heard.result();
+  expect(result).toEqual({ sum: 2 });
+  const events = await store.readEvents({ ...user, sessionId });
+  expect(events.at(-1)?.event.content?.parts).toEqual([{ text: 'the last word' }]);
+  const silenced = await own.begin('tellsJobFailure', { ...call, agent: 'silenced' });
+  expect(await silenced.result()).toMatchObject({ message: expect.stringContaining('it has not run') });
+  const group = await own.begin('runsJob', { ...call, agent: 'group' });
+  await expect(group.result()).rejects.toMatchObject({
+    cause: { type: 'AgentTurnFailed', message: expect.stringContaining('HOLDFAST_NO_TOOLS') },
+  });
+  for (const handle of [heard, silenced, group]) await replayed(handle);
 });
