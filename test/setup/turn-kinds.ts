@@ -13,6 +13,7 @@ import { GATE_TURN_KINDS, gateKindApps } from './gate-turn-kinds.ts';
 import { HOOK_TURN_KINDS, hookKindApps } from './hook-turn-kinds.ts';
 import { JOB_TURN_KINDS, jobKindApps } from './job-turn-kinds.ts';
 import { stepCalls } from './scripts.ts';
+import { TREE_TURN_KINDS, treeKindApps } from './tree-turn-kinds.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 
 const add = tool({
@@ -99,6 +100,7 @@ export const turnKindApps = ([rootAgent]: ReturnType<typeof turnKindAgents>) =>
         ...hookKindApps(),
         ...gateKindApps(),
         ...jobKindApps(),
+        ...treeKindApps(),
       ];
 
 export interface TurnKind {
@@ -386,4 +388,5 @@ export const TURN_KINDS: Record<string, TurnKind> = {
   ...HOOK_TURN_KINDS,
   ...GATE_TURN_KINDS,
   ...JOB_TURN_KINDS,
+  ...TREE_TURN_KINDS,
 };
