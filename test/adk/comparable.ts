@@ -101,3 +101,15 @@ function isEmpty(value: unknown): boolean {
     (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
   );
 }
+
+/** What agents have said and were asked at the same time, by agent. */
+export function byAuthor(came: Came): Came {
+  const json = (value: unknown) => JSON.stringify(value);
+  return {
+    ...came,
+    requests: came.requests.toSorted((one, other) => (json(one) < json(other) ? -1 : 1)),
+    events: came.events.map((events) =>
+      events.toSorted((one, other) => ((one.author ?? '') < (other.author ?? '') ? -1 : 1)),
+    ),
+  };
+}

@@ -7,7 +7,7 @@ import { agentNameOf, type Scenario, turnOf } from './scenario.ts';
 import { ScriptedLlm } from './scripted-llm.ts';
 
 interface Actor {
-  agent: holdfast.LlmAgent;
+  agent: holdfast.BaseAgent;
   model: ScriptedLlm;
   notes: unknown[];
 }

@@ -10,7 +10,7 @@ export type Library = typeof holdfast;
 export type Note = (...what: unknown[]) => void;
 
 export interface Acting {
-  agent: holdfast.LlmAgent;
+  agent: holdfast.BaseAgent;
   plugins?: holdfast.BasePlugin[];
 }
 
@@ -39,6 +39,8 @@ export interface Scenario {
   runConfig?: RunConfig;
   /** Each turn in a session of its own that is deleted behind it. */
   ephemeral?: true;
+  /** Agents speak at the same time: nobody knows in which order. */
+  unordered?: true;
   differs?: Difference;
 }
 

@@ -1,5 +1,6 @@
 import type { Scenario } from './scenario.ts';
 import { AGENT_CALLBACKS } from './scenarios/agent-callbacks.ts';
+import { AGENT_TOOLS } from './scenarios/agent-tools.ts';
 import { BASICS } from './scenarios/basics.ts';
 import { CONFIRMATIONS } from './scenarios/confirmations.ts';
 import { ENDINGS } from './scenarios/endings.ts';
@@ -16,8 +17,10 @@ import { REQUESTS } from './scenarios/requests.ts';
 import { RESULTS } from './scenarios/results.ts';
 import { STATE } from './scenarios/state.ts';
 import { TOOL_CALLBACKS } from './scenarios/tool-callbacks.ts';
+import { TRANSFERS } from './scenarios/transfers.ts';
+import { TREES } from './scenarios/trees.ts';
 
-/** Scenarios of one agent, which both packages play. */
+/** Scenarios that both packages play. */
 export const SCENARIOS: readonly Scenario[] = [
   ...BASICS,
   ...STATE,
@@ -36,4 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...ENDINGS,
   ...CONFIRMATIONS,
   ...INPUTS,
+  ...TREES,
+  ...TRANSFERS,
+  ...AGENT_TOOLS,
 ];

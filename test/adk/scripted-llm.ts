@@ -14,8 +14,11 @@ export interface SeenRequest {
   hasResponseSchema: boolean;
 }
 
-/** Responses of one model call, or what it throws; or what makes them of the request. */
-export type ScriptedCall = LlmResponse[] | Error | ((request: LlmRequest) => LlmResponse[]);
+/** Responses of one model call, or what it throws; or what makes them of the request, and of those before it. */
+export type ScriptedCall =
+  | LlmResponse[]
+  | Error
+  | ((request: LlmRequest, earlier: readonly SeenRequest[]) => LlmResponse[]);
 
 /** Answers from a script and remembers what it was asked. Both packages take it, since models share one symbol. */
 export class ScriptedLlm extends BaseLlm {
@@ -32,10 +35,11 @@ export class ScriptedLlm extends BaseLlm {
     stream = false,
   ): AsyncGenerator<LlmResponse, void> {
     const call = this.#script[this.requests.length];
+    const earlier = [...this.requests];
     this.requests.push(seen(request, stream));
     if (call === undefined) throw new Error(`the script has no answer to request ${this.requests.length}`);
     if (call instanceof Error) throw call;
-    const responses = typeof call === 'function' ? call(request) : call;
+    const responses = typeof call === 'function' ? call(request, earlier) : call;
     for (const response of responses) yield structuredClone(response);
   }
 }
@@ -56,6 +60,19 @@ function seen({ model, contents, config = {} }: LlmRequest, isStream: boolean): 
     natives: offered.filter((tool) => !('functionDeclarations' in tool)),
     hasResponseSchema: responseSchema !== undefined || responseJsonSchema !== undefined,
   });
+}
+
+/** What each agent says, one after another: for those that speak at the same time. */
+export function byAgent(lines: Readonly<Record<string, readonly LlmResponse[]>>): ScriptedCall[] {
+  const agentOf = (config: { systemInstruction?: unknown } = {}) =>
+    /internal name is "([^"]+)"/.exec(String(config.systemInstruction))?.[1] ?? '';
+  const next: ScriptedCall = ({ config }, earlier) => {
+    const agent = agentOf(config);
+    const response = lines[agent]?.[earlier.filter((each) => agentOf(each.config) === agent).length];
+    if (response === undefined) throw new Error(`the script has no more words for ${agent}`);
+    return [response];
+  };
+  return Object.values(lines).flatMap((words) => words.map(() => next));
 }
 
 export const text = (words: string, more: Partial<LlmResponse> = {}): LlmResponse => ({
