@@ -1,7 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
+import { App } from '../../src/agents/app.ts';
+import { createApproverKey } from '../../src/approvals/approver-key.ts';
+import { signDecision } from '../../src/approvals/decision-attestation.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { Speaking } from '../tree/speaking.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
+
+/** A budget of cost needs the price of each model that is asked; nobody asks one here. */
+const prices = { 'own-model': { input: 1, output: 1 } };
 
 let environment: TurnEnvironment | undefined;
 let own: OwnWorker | undefined;
@@ -136,4 +142,51 @@ test('a workflow that says so takes decisions itself, and gives them to the ques
   expect(await both.result()).toEqual([true, true]);
   await replayed(handle);
   await replayed(both);
+});
+
+test('two approvers whom the app knows approve of what a workflow asks [flow.workflow]', async () => {
+  const people = await Promise.all(['mira', 'jon'].map((name) => createApproverKey(name)));
+  const rootAgent = new Speaking('root', ['hello']).agent;
+  const durable = {
+    approval: { issuers: people.map(({ issuer }) => issuer) },
+    budgets: { turn: { cost: 1 } },
+    prices,
+  };
+  const opened = await openTurnEnvironment({ apps: [new App({ name: 'desk', rootAgent, durable })] });
+  environment = opened;
+  own = new OwnWorker(opened);
+  await own.start();
+  const user = { app: 'desk', userId: 'ada' };
+  const approval = { approvers: ['mira', 'jon'], quorum: 2 };
+  const handle = await own.begin('asksPeople', { ...user, hint: 'Pay?', args: { cents: 100 }, approval });
+  await expect.poll(async () => (await opened.client.approvals.list(user)).length).toBe(1);
+  const [request] = await opened.client.approvals.list(user);
+  const { session = '', requestId = '', argsDigest = '', sessionId = '' } = request ?? {};
+  await expect
+    .poll(async () => (await opened.client.status({ ...user, sessionId }))?.status)
+    .toBe('waiting_approval');
+  for (const { key } of people) {
+    const { issuer, approver, privateKey } = key;
+    const claims = {
+      issuer,
+      approver,
+      session,
+      requestId,
+      argsDigest,
+      decision: 'approve',
+      channel: 'cli',
+    } as const;
+    const attestation = await signDecision(claims, privateKey);
+    await opened.client.approvals.confirm(
+      { ...user, sessionId, requestId },
+      { confirmed: true, attestation },
+    );
+  }
+  const { confirmed, by, args } = await handle.result();
+  expect({ confirmed, args }).toEqual({ confirmed: true, args: { cents: 100 } });
+  expect(by).toMatchObject([
+    { principal: 'mira', verified: true },
+    { principal: 'jon', verified: true },
+  ]);
+  await replayed(handle);
 });
