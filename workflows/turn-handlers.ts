@@ -5,6 +5,7 @@ import { CANCEL_CALL, CHILD_STATE, INTERRUPT, STATUS_QUERY } from '../src/protoc
 import type { TurnStatus } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { Forwarding } from './forwarding.ts';
+import { callKeyOfId } from './job-book.ts';
 import { checkedInterrupt, refusal } from './message-arguments.ts';
 import type { Orders } from './orders.ts';
 import { reasonText, type Steering } from './steering.ts';
@@ -120,9 +121,9 @@ async function cancelCallOf(
   { forwarding }: SteeredTurn,
   given: CancelCall,
 ): Promise<CancelReceipt> {
-  const { callKey = '' } = given;
+  const callKey = given.callKey ?? callKeyOfId(given.callId ?? '') ?? '';
   const workflowId = await forwarding.send(runKey, CANCEL_CALL, given);
   if (workflowId !== undefined) return { v: PROTOCOL_VERSION, callKey, status: 'forwarded', workflowId };
   const problem = 'no agent runs that could have this call';
-  throw refusal('cancelCall', 'UnknownCall', callKey === '' ? 'callId' : 'callKey', problem);
+  throw refusal('cancelCall', 'UnknownCall', given.callKey === undefined ? 'callId' : 'callKey', problem);
 }
