@@ -110,13 +110,13 @@ const invocationOf = ({ app, userId, sessionId }: SessionNames) =>
 const rootOf = ({ app, userId, sessionId }: SessionNames) => workflowIdOf(app, userId, sessionId);
 
 /** The agent that a workflow agent runs first. */
-const planned = (names: SessionNames) =>
-  childWorkflowIdOf(rootOf(names), runKeyOfAgent(invocationOf(names), { step: 1, index: 0 }));
+const planned = (agent: string) => (names: SessionNames) =>
+  childWorkflowIdOf(rootOf(names), runKeyOfAgent(invocationOf(names), { agent, step: 1, index: 0 }));
 
 /** The agent of the first call. */
-const called = (names: SessionNames) => {
+const called = (agent: string) => (names: SessionNames) => {
   const invocation = invocationOf(names);
-  return childWorkflowIdOf(rootOf(names), runKeyOfCall(invocation, callKeyOf(invocation, 1, 0)));
+  return childWorkflowIdOf(rootOf(names), runKeyOfCall(invocation, callKeyOf(invocation, 1, 0), { agent }));
 };
 
 type Act = (environment: TurnEnvironment, names: SessionNames) => Promise<void>;
@@ -172,7 +172,7 @@ const oftenNew = { serverConfig: ['limit.historyCount.suggestContinueAsNew=20'] 
 /** Turns of many agents. */
 export const TREE_TURN_KINDS: Record<string, TurnKind> = {
   'agents-one-after-another': running('sequence'),
-  'agents-one-after-another-child': running('sequence', undefined, { recordedWorkflow: planned }),
+  'agents-one-after-another-child': running('sequence', undefined, { recordedWorkflow: planned('looks') }),
   'agents-continue-as-new': running('sequence', undefined, { ...oftenNew, recorded: 'first' }),
   'agents-continued-as-new': running('sequence', undefined, oftenNew),
   'agents-at-once': running('parallel'),
@@ -181,15 +181,15 @@ export const TREE_TURN_KINDS: Record<string, TurnKind> = {
   'agents-of-a-custom-agent': running('custom'),
   'agent-that-transfers': running('transfer'),
   'agent-asked-by-a-tool': running('agent-tool'),
-  'agent-asked-by-a-tool-child': running('agent-tool', undefined, { recordedWorkflow: called }),
+  'agent-asked-by-a-tool-child': running('agent-tool', undefined, { recordedWorkflow: called('looks') }),
   'agent-asked-by-a-gated-tool': running('gated-agent-tool', async (environment, names) => {
     await approve(environment, names);
     const requestId = await nextRequest(environment, names, 'pays');
     await environment.client.approvals.confirm({ requestId }, { confirmed: true });
   }),
   'approved-below-the-root': running('pays', approve),
-  'approved-below-the-root-child': running('pays', approve, { recordedWorkflow: planned }),
+  'approved-below-the-root-child': running('pays', approve, { recordedWorkflow: planned('pays') }),
   'approved-at-the-root': running('pays', approveAtRoot),
   'cancelled-with-agents-below': running('pays', cancel),
-  'cancelled-with-agents-below-child': running('pays', cancel, { recordedWorkflow: planned }),
+  'cancelled-with-agents-below-child': running('pays', cancel, { recordedWorkflow: planned('pays') }),
 };
