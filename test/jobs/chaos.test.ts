@@ -16,7 +16,7 @@ const sessions = Number(process.env.HOLDFAST_JOBS_SESSIONS ?? 6);
 const AT_ONCE = 8;
 
 /** It only ends what would never end. */
-const LONGEST = 180_000 + sessions * 10_000;
+const LONGEST = 480_000 + sessions * 20_000;
 
 interface Scene {
   played: PlayedJobs;
