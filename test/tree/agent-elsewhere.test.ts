@@ -1,0 +1,133 @@
+import type { Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { afterEach, expect, test } from 'vitest';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { AgentTool, type AgentToolConfig } from '../../src/tools/agent-tool.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { createWorker } from '../../worker/index.ts';
+import { TreeScene } from './scene.ts';
+import { calling, Speaking, textsOf } from './speaking.ts';
+
+const QUEUE = 'library';
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+/** A worker of its own for agents that live elsewhere. */
+async function serve(scene: TreeScene, agent: BaseAgent): Promise<void> {
+  const { address } = (scene.environment.temporal.connection as Connection).options;
+  const connection = await NativeConnection.connect({ address });
+  const silent = () => undefined;
+  const worker = await createWorker({
+    agents: [agent],
+    store: scene.environment.store,
+    connection,
+    taskQueue: QUEUE,
+    searchAttributes: true,
+    shutdownGraceTime: 0,
+    logger: { debug: silent, info: silent, warn: silent, error: silent },
+  });
+  const ended = worker.run();
+  open.push(async () => {
+    worker.shutdown();
+    await ended;
+    await connection.close();
+  });
+}
+
+/** An editor that asks a librarian who lives elsewhere; what it is here must never be asked. */
+async function library(
+  librarian: Speaking,
+  more: Partial<AgentToolConfig> = {},
+): Promise<{ scene: TreeScene; editor: Speaking; stub: Speaking }> {
+  const stub = new Speaking(librarian.agent.name, ['I am not here.'], { description: 'finds books' });
+  const editor = new Speaking(
+    'editor',
+    [calling({ name: librarian.agent.name, args: { request: 'where?' } }), 'Done.'],
+    { tools: [new AgentTool({ agent: stub.agent, taskQueue: QUEUE, ...more })] },
+  );
+  const scene = await TreeScene.open(editor.agent);
+  open.push(() => scene.close());
+  await serve(scene, librarian.agent);
+  return { scene, editor, stub };
+}
+
+test('an agent that is a tool runs where it lives, with what it has there, and within the budget of its call [agentTool.run] [tree.budget]', async () => {
+  const own = tool({
+    name: 'own',
+    description: 'd',
+    execute: (_args, { state }) => ({ plan: state.get('plan') }),
+  });
+  const librarian = new Speaking('librarian', [calling({ name: 'own' }), 'in the cellar'], {
+    tools: [own],
+    outputKey: 'found',
+  });
+  const { scene, editor, stub } = await library(librarian);
+  const { client } = scene.environment;
+  const turn = await client.sendMessage({ ...scene.names, message: 'go', stateDelta: { plan: 'gold' } });
+  expect(await turn.result()).toMatchObject({ status: 'completed', usage: { modelCalls: 4 } });
+  expect(await scene.responses()).toEqual([{ name: 'librarian', response: { result: 'in the cellar' } }]);
+  expect(textsOf(librarian.shown[0])).toEqual(['where?']);
+  expect(JSON.stringify(librarian.shown[1])).toContain('gold');
+  expect([editor, stub].map(({ shown }) => shown.length)).toEqual([2, 0]);
+  expect((await scene.environment.store.getSession(scene.names))?.state).toMatchObject({
+    found: 'in the cellar',
+  });
+  const [child] = await scene.below();
+  const { taskQueue } = await scene.handle(child?.workflowId ?? '').describe();
+  expect(taskQueue).toBe(QUEUE);
+});
+
+test('what a call gives it of a budget counts where it lives [tree.budget]', async () => {
+  const own = tool({ name: 'own', description: 'd', execute: () => ({}) });
+  const librarian = new Speaking('librarian', [calling({ name: 'own' })], { tools: [own] });
+  const { scene } = await library(librarian, { budget: { modelCalls: 2 } });
+  expect(await scene.say('go')).toMatchObject({ status: 'completed', text: 'Done.' });
+  expect(librarian.shown).toHaveLength(2);
+  expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_BUDGET_EXCEEDED');
+});
+
+test('a request of an agent that lives elsewhere is listed and answered below its root [agentTool.gates] [tree.requests]', async () => {
+  const pay = tool({
+    name: 'pay',
+    description: 'd',
+    requireConfirmation: true,
+    execute: () => ({ paid: true }),
+  });
+  const librarian = new Speaking('librarian', [calling({ name: 'pay' }), 'paid'], { tools: [pay] });
+  const { scene } = await library(librarian);
+  const turn = await scene.send();
+  const [request] = await scene.pending(1);
+  expect(request).toMatchObject({ tool: 'pay', path: ['editor', 'librarian'] });
+  const { requestId = '' } = request ?? {};
+  await scene.environment.client.approvals.confirm({ ...scene.names, requestId }, { confirmed: true });
+  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'Done.' });
+  expect(await scene.responses()).toEqual([{ name: 'librarian', response: { result: 'paid' } }]);
+});
+
+test('an agent without a worker is given up when the time of its call is up [agentTool.errors]', async () => {
+  const stub = new Speaking('librarian', ['never']);
+  const editor = new Speaking(
+    'editor',
+    [calling({ name: 'librarian', args: { request: 'where?' } }), 'Then not.'],
+    { tools: [new AgentTool({ agent: stub.agent, taskQueue: QUEUE, timeout: '1 second' })] },
+  );
+  const scene = await TreeScene.open(editor.agent);
+  open.push(() => scene.close());
+  const turn = await scene.send();
+  // Its workflow is asked to end, and nobody is there who could.
+  await expect.poll(async () => (await scene.below()).length).toBe(1);
+  const late = new Speaking('librarian', ['too late']);
+  await expect
+    .poll(async () => {
+      const { events = [] } = await scene.root.fetchHistory();
+      return (events ?? []).some((event) => event.timerFiredEventAttributes);
+    })
+    .toBe(true);
+  await serve(scene, late.agent);
+  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'Then not.' });
+  expect(late.shown).toEqual([]);
+  expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_AGENT_TIMED_OUT');
+});
