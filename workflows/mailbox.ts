@@ -23,7 +23,7 @@ import { isTraceparent } from '../src/protocol/traceparent.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { keepMessagesOptions } from './activity-options.ts';
 import { isObject } from './message-arguments.ts';
-import { arrivalOf, type QueuedMessage } from './queued-message.ts';
+import { arrivalOf, type QueuedMessage, shown } from './queued-message.ts';
 import { turnPriority } from './turn-priority.ts';
 
 /** What a chain carries of its messages. */
@@ -93,9 +93,8 @@ export class Mailbox {
 
   /** Whether the message of this invocation waits. */
   has(invocationId: string): boolean {
-    return [...this.state.queue, ...this.#arriving.map(({ keep }) => keep)].some(
-      (message) => message.invocationId === invocationId,
-    );
+    const waiting = [...this.state.queue, ...this.#arriving.map(({ keep }) => keep)];
+    return waiting.some((message) => message.invocationId === invocationId);
   }
 
   /** Nothing is on its way to the store. */
@@ -392,10 +391,6 @@ export class Mailbox {
 
 function refusalKey({ messageId, message, stored, stateDelta, policy = 'enqueue' }: SendMessage): string {
   return JSON.stringify([messageId, stored?.digest ?? messageDigest(message ?? '', stateDelta), policy]);
-}
-
-function shown(messageId: string): string {
-  return messageId.length <= 40 ? messageId : `${messageId.slice(0, 40).toWellFormed()}…`;
 }
 
 /** Of a root agent: anything else counts as absent. */

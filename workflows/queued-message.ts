@@ -25,3 +25,8 @@ export function arrivalOf({
     ...(rootAgent === undefined ? {} : { rootAgent }),
   };
 }
+
+/** A message's id, for people. */
+export function shown(messageId: string): string {
+  return messageId.length <= 40 ? messageId : `${messageId.slice(0, 40).toWellFormed()}…`;
+}
