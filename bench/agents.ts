@@ -9,7 +9,8 @@ import { median, quantile, table } from './statistics.ts';
 
 /**
  * Turns with children against bare workflows with as many children, which make the same activities, empty; in `bare+write` each
- * does one insert into the same store. Ratios are medians of pairs that ran one after another.
+ * does one insert into the same store. Ratios are medians of pairs that ran one after another; CPU is that of this process: workers,
+ * client and store, without the server.
  */
 const KINDS = ['bare', 'bare+write', 'holdfast'] as const;
 type Kind = (typeof KINDS)[number];
@@ -68,16 +69,28 @@ try {
 }
 
 async function reportTimes(): Promise<void> {
-  const rows = [['turn', ...KINDS.flatMap((kind) => [`${kind} p50`, 'p99']), 'ours/bare', 'ours/write']];
+  const rows = [
+    [
+      'turn',
+      ...KINDS.flatMap((kind) => [`${kind} p50`, 'p99']),
+      'ours/bare',
+      'ours/write',
+      'CPU write',
+      'CPU ours',
+    ],
+  ];
   const reached: string[][] = [['', 'allowed', 'measured', '']];
   for (const shape of SHAPES) {
     for (const kind of KINDS) await runOne(setting, kind, shape);
     const times: Record<Kind, number[]> = { bare: [], 'bare+write': [], holdfast: [] };
+    const spent: Record<Kind, number[]> = { bare: [], 'bare+write': [], holdfast: [] };
     for (let round = 0; round < shape.rounds; round++) {
       for (const kind of round % 2 === 0 ? KINDS : KINDS.toReversed()) {
-        const started = performance.now();
+        const [started, usedBefore] = [performance.now(), process.cpuUsage()];
         await runOne(setting, kind, shape);
         times[kind].push(performance.now() - started);
+        const { user, system } = process.cpuUsage(usedBefore);
+        spent[kind].push((user + system) / 1_000);
       }
     }
     const ratio = (to: Kind) =>
@@ -89,6 +102,8 @@ async function reportTimes(): Promise<void> {
       ),
       ratio('bare').toFixed(2),
       ratio('bare+write').toFixed(2),
+      median(spent['bare+write']).toFixed(0),
+      median(spent.holdfast).toFixed(0),
     ]);
     if (shape.reach === undefined) continue;
     const measured = ratio('bare+write');
