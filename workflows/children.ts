@@ -23,6 +23,8 @@ export class Children {
   readonly #rootWorkflowId: string;
   readonly #changed: () => void;
   readonly #running = new Map<string, KnownChild>();
+  /** Asked for with each activation, and long where many run at once. */
+  #shown: RunningChild[] | undefined;
 
   constructor(rootWorkflowId: string, changed: () => void) {
     this.#rootWorkflowId = rootWorkflowId;
@@ -30,7 +32,8 @@ export class Children {
   }
 
   get running(): RunningChild[] {
-    return [...this.#running.values()].map(({ callKey: _callKey, ...child }) => child);
+    this.#shown ??= [...this.#running.values()].map(({ callKey: _callKey, ...child }) => child);
+    return this.#shown;
   }
 
   /** What is known of those that wait below this workflow, at any depth. */
@@ -62,12 +65,12 @@ export class Children {
       since: Date.now(),
       ...(callKey === undefined ? {} : { callKey }),
     });
-    this.#changed();
+    this.#hasChanged();
   }
 
   ended(runKey: string): void {
     this.#running.delete(runKey);
-    this.#changed();
+    this.#hasChanged();
   }
 
   /** What a child says of itself. */
@@ -86,6 +89,11 @@ export class Children {
       ...(waits.length === 0 ? {} : { waits }),
       ...(more > 0 ? { more } : {}),
     });
+    this.#hasChanged();
+  }
+
+  #hasChanged(): void {
+    this.#shown = undefined;
     this.#changed();
   }
 }
