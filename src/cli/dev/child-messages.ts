@@ -5,6 +5,8 @@ import type { StoreNotice } from '../../store/store.ts';
 export interface LoadedAgents {
   app: string;
   agents: { name: string /** Of one that asks a model itself. */; model?: string }[];
+  /** Names of sub-agents, which can be asked by name, too. */
+  below?: string[];
   /** Answers where neither turn nor session names an agent. */
   rootAgent: string;
   /** Gemini's place is taken by a local stand-in. */

@@ -55,7 +55,10 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
     // What is being opened ends with the process.
     if (services === undefined) return 130;
     const { backend, client, gateway, workerPid, taskQueue, loaded } = services;
-    const agents = () => loaded().agents.map(({ name }) => name);
+    const agents = () => {
+      const { agents: roots, below = [] } = loaded();
+      return [...roots.map(({ name }) => name), ...below];
+    };
     stopServer = backend.temporal.stop;
     if (options.agent !== undefined && !agents().includes(options.agent))
       throw new CliError(`--agent: ${file} has no agent ${options.agent}; it has ${agents().join(', ')}`, 2);

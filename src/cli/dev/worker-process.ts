@@ -1,4 +1,4 @@
-import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { agentsOfTree, llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import { isLlmAgent } from '../../agents/is-llm-agent.ts';
 import { openStore } from '../../store/open-store.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
@@ -30,6 +30,8 @@ async function workerProcess(file: string): Promise<number> {
   for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
   const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, () => undefined);
   const rootAgent = loaded.rootAgent?.name ?? loaded.agents[0]?.name ?? '';
+  const names = new Set(loaded.agents.map(({ name }) => name));
+  const below = loaded.agents.flatMap(agentsOfTree).filter(({ name }) => !names.has(name));
   tell({
     type: 'loaded',
     loaded: {
@@ -41,6 +43,7 @@ async function workerProcess(file: string): Promise<number> {
           name: agent.name,
           ...(isLlmAgent(agent) ? { model: agent.canonicalModel.model } : {}),
         })),
+      ...(below.length === 0 ? {} : { below: [...new Set(below.map(({ name }) => name))] }),
       rootAgent,
       standIn: gemini !== undefined,
     } satisfies LoadedAgents,

@@ -134,12 +134,9 @@ export const DECISION = z
   })
   .openapi('Decision') as unknown as z.ZodType<Confirmed<DecisionReceipt>>;
 
-const below = z
-  .string()
-  .optional()
-  .openapi({
-    description: 'Of the session that an agent’s tool has made below: its id. It has a chain of its own.',
-  });
+const below = z.string().optional().openapi({
+  description: 'Of the session that an agent’s tool has made below: its id. It has a chain of its own.',
+});
 
 export const AUDIT = z
   .object({
