@@ -11,6 +11,10 @@ export class OpenSteps {
     return this.#open.size === 0;
   }
 
+  get keys(): string[] {
+    return [...this.#open];
+  }
+
   passed(stored: StoredEvent): void {
     const step = stepKeyOf(stored.runKey, stored.step);
     if (stored.kind === 'responses') this.#open.delete(step);

@@ -15,11 +15,15 @@ export async function rootInvocationOf(
   if (store === undefined || (await store.findInvocation(session, invocationId)) !== undefined) {
     return invocationId;
   }
-  const callers = new Map(
-    (await store.listChildren(session)).map(({ runKey, callKey }) => [runKey, runKeyOfCallKey(callKey)]),
-  );
+  const callerOf = async (called: string) => {
+    const { children } = await store.findChildren(session, { steps: [], runKeys: [called] });
+    const child = children.find((each) => each.runKey === called);
+    return child && runKeyOfCallKey(child.callKey);
+  };
   let runKey = invocationId;
-  for (let caller = callers.get(runKey); caller !== undefined; caller = callers.get(runKey)) runKey = caller;
+  for (let caller = await callerOf(runKey); caller !== undefined; caller = await callerOf(runKey)) {
+    runKey = caller;
+  }
   if (runKey === invocationId || (await store.findInvocation(session, runKey)) !== undefined) return runKey;
   // The call is of an agent that runs in the session itself: of the turn that is under way.
   const run = await latestRun(temporal, workflowId);

@@ -1,5 +1,5 @@
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { ChildSession } from '../store/child-store.ts';
+import type { ChildSession, FoundChildren } from '../store/child-store.ts';
 import type { SessionNames, Store } from '../store/store.ts';
 import { FollowerTooSlow } from './client-errors.ts';
 import { openStepsAt, stepOfCall } from './open-steps.ts';
@@ -277,21 +277,31 @@ class StreamTree {
     const known = this.#branches.map((branch): [StreamBranch, number] => [branch, branch.known]);
     const interval = this.#store.listens ? LOOK_INTERVAL_OF_LISTENERS : LOOK_INTERVAL;
     this.#lookAt = performance.now() + interval;
-    const { app, userId, sessionId } = this.#names;
+    let areAll: boolean;
     try {
-      this.#listed = await sharedRead(
-        this.#store,
-        `children ${JSON.stringify([app, userId, sessionId])}`,
-        () => this.#store.listChildren(this.#names),
-      );
+      ({ children: this.#listed, areAll } = await this.#list());
     } catch (error) {
       if (!isOutage(error)) throw error;
       this.#noLookBefore = performance.now() + LOOK_INTERVAL;
       return;
     }
     this.#looked = look;
-    for (const [branch, seq] of known) branch.listedTo = seq;
+    // Where they are not all, those of the steps to come are still to be asked for.
+    for (const [branch, seq] of known) branch.listedTo = areAll ? seq : 0;
     this.#mayBegin = true;
+  }
+
+  /** Those whose calls are open, and those that are read: a session may have had agents without number. */
+  async #list(): Promise<FoundChildren> {
+    const which = {
+      steps: this.#branches.flatMap(({ session, steps }) =>
+        session === undefined ? [] : steps.keys.map((step) => ({ session, step })),
+      ),
+      runKeys: [...new Set([...this.#children.keys(), ...this.#from.keys()])],
+    };
+    const { app, userId, sessionId } = this.#names;
+    const key = `children ${JSON.stringify([app, userId, sessionId, which])}`;
+    return await sharedRead(this.#store, key, () => this.#store.findChildren(this.#names, which));
   }
 
   /** Until something arrives, a look is due, or the signal is aborted. */

@@ -17,6 +17,21 @@ export interface ChildSession {
   parent: string;
 }
 
+/** Which of the agents below a root are looked for. */
+export interface WhichChildren {
+  /** Those whose calls belong to these steps: a session's id, and the step's key. */
+  steps: readonly { session: string; step: string }[];
+  /** Those of these run keys. */
+  runKeys: readonly string[];
+}
+
+export interface FoundChildren {
+  /** In the order in which they began. */
+  children: ChildSession[];
+  /** Whether they are all that there are below the root. */
+  areAll: boolean;
+}
+
 /** What the agent of a call has come to. */
 export interface ChildOutcome {
   session: string;
@@ -42,4 +57,10 @@ export interface ChildStore {
    * @param names of the root.
    */
   listChildren(names: SessionNames): Promise<ChildSession[]>;
+  /**
+   * Some of the sessions that `listChildren` lists; of a root that has few, all of them.
+   *
+   * @param names of the root.
+   */
+  findChildren(names: SessionNames, which: WhichChildren): Promise<FoundChildren>;
 }

@@ -1,10 +1,45 @@
 import type { Content } from '../events/content.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
-import type { ChildOutcome, ChildSession } from './child-store.ts';
+import type { ChildOutcome, ChildSession, FoundChildren, WhichChildren } from './child-store.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
 import type { SessionNames } from './session-names.ts';
+
+/** A root with more is not read whole by whoever wants to know of some. */
+const FEW = 200;
+
+/** Look-ups by key: a join may read the whole tables. */
+const FIND = `with root as (
+  select r.id from holdfast.sessions r where r.name_key = $1
+), few as (
+  select c.id from root r join holdfast.sessions c on c.root_session = r.id limit $2 + 1
+), many as (
+  select count(*) > $2 as are from few
+), found as (
+  select f.id from few f, many m where not m.are
+  union
+  select c.id from many m
+  cross join unnest($3::text[], $4::text[]) a(session, step)
+  cross join lateral (
+    select t.id, t.root_session from holdfast.sessions t
+    where t.caller_session = a.session and t.call_key >= a.step || '.' and t.call_key < a.step || '/' offset 0
+  ) c
+  join root r on r.id = c.root_session
+  where m.are
+  union
+  select c.id from many m
+  cross join (select t.id, t.root_session from holdfast.sessions t where t.name_key = any($5::text[]) offset 0) c
+  join root r on r.id = c.root_session
+  where m.are
+)
+select m.are as many, c.id, c.name, c.last_seq, c.agent_path, c.call_key, c.caller_session, n.status
+from many m
+left join (found f
+  join holdfast.sessions c on c.id = f.id
+  join holdfast.runs n on n.session_id = c.id and n.run_key = c.name
+) on true
+order by c.created_at, c.id`;
 
 const END = 'select holdfast.end_child_1($1, $2) as answer';
 
@@ -44,7 +79,39 @@ export async function listChildren(database: Database, names: SessionNames): Pro
       .orderBy('c.id')
       .compile(),
   );
-  return rows.map((row) => ({
+  return rows.map(childSession);
+}
+
+export async function findChildren(
+  database: Database,
+  names: SessionNames,
+  { steps, runKeys }: WhichChildren,
+): Promise<FoundChildren> {
+  const rows = await database.query<{ many: boolean } & (ChildRow | { id: null })>(FIND, [
+    sessionKeys(names).name,
+    FEW,
+    steps.map(({ session }) => session),
+    steps.map(({ step }) => storableText(step)),
+    runKeys.map((sessionId) => sessionKeys({ ...names, sessionId }).name),
+  ]);
+  return {
+    children: rows.flatMap((row) => (row.id === null ? [] : childSession(row))),
+    areAll: rows[0]?.many !== true,
+  };
+}
+
+interface ChildRow {
+  id: string;
+  name: string;
+  last_seq: string;
+  status: ChildSession['status'];
+  agent_path: string[] | null;
+  call_key: string | null;
+  caller_session: string | null;
+}
+
+function childSession(row: ChildRow): ChildSession {
+  return {
     session: row.id,
     runKey: row.name,
     seq: Number(row.last_seq),
@@ -52,5 +119,5 @@ export async function listChildren(database: Database, names: SessionNames): Pro
     path: row.agent_path ?? [],
     callKey: row.call_key ?? '',
     parent: row.caller_session ?? '',
-  }));
+  };
 }

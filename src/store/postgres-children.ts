@@ -1,5 +1,5 @@
-import type { ChildOutcome, ChildSession, ChildStore } from './child-store.ts';
-import { endChild, listChildren } from './children.ts';
+import type { ChildOutcome, ChildSession, ChildStore, FoundChildren, WhichChildren } from './child-store.ts';
+import { endChild, findChildren, listChildren } from './children.ts';
 import type { Database } from './database.ts';
 import type { Notices } from './notices.ts';
 import { PostgresJobs } from './postgres-jobs.ts';
@@ -23,6 +23,10 @@ export class PostgresChildren extends PostgresJobs implements ChildStore {
 
   listChildren(names: SessionNames): Promise<ChildSession[]> {
     return listChildren(this.#database, names);
+  }
+
+  findChildren(names: SessionNames, which: WhichChildren): Promise<FoundChildren> {
+    return findChildren(this.#database, names, which);
   }
 
   /** Tells those who follow the root. */

@@ -61,7 +61,7 @@ describe('holdfast run of a tree of agents', () => {
     expect(marks.filter((mark) => mark !== undefined)).toHaveLength(5);
     expect(marks).toContainEqual({
       path: ['desk', 'payer'],
-      sessionId: expect.stringMatching(/^e-/),
+      sessionId: expect.stringMatching(/^payer-/),
       seq: 5,
     });
   });

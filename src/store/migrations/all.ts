@@ -26,6 +26,7 @@ import { limits } from './0030-limits.ts';
 import { turnSlots } from './0031-turn-slots.ts';
 import { children } from './0040-children.ts';
 import { childSteps } from './0041-child-steps.ts';
+import { calledAgents } from './0042-called-agents.ts';
 
 export interface Migration {
   version: number;
@@ -63,4 +64,5 @@ export const migrations: readonly Migration[] = [
   { version: 31, name: 'turn slots', sql: turnSlots },
   { version: 40, name: 'children', sql: children },
   { version: 41, name: 'child steps', sql: childSteps },
+  { version: 42, name: 'called agents', sql: calledAgents },
 ];

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createEventActions } from '../../../src/events/event-actions.ts';
+import { stepKeyOf } from '../../../src/protocol/identity.ts';
 import type { InvocationOutcome } from '../../../src/protocol/turn.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { StoreNotice } from '../../../src/store/store.ts';
@@ -271,6 +272,41 @@ export function childSuite(store: () => PostgresStore): void {
         .execute();
       expect(left).toEqual([]);
     }
+  });
+
+  test('of a root with few agents all are found, of one with many those that are asked for [tree.events]', async () => {
+    const root = await calling(1);
+    const other = await calling(1);
+    const few = new CalledTurn(root);
+    await few.opened(1);
+    const stranger = new CalledTurn(other);
+    await stranger.opened(1);
+    const none = { steps: [], runKeys: [] };
+    expect(await store().findChildren(root.names, none)).toEqual({
+      children: await store().listChildren(root.names),
+      areAll: true,
+    });
+    for (let attempt = 2; attempt <= 201; attempt++) await new CalledTurn(root, 0, { attempt }).opened(1);
+    await root.settle(1, 0, { result: 'done' });
+    await root.opened(2);
+    await root.commit(2, 2);
+    const late = new CalledTurn(root, 1, { step: 2 });
+    await late.opened(1);
+    const deep = new CalledTurn(late);
+    await late.commit(1, 1);
+    await deep.opened(1);
+    expect(await store().findChildren(root.names, none)).toEqual({ children: [], areAll: false });
+    const found = await store().findChildren(root.names, {
+      steps: [
+        { session: root.session, step: stepKeyOf(root.invocationId, 2) },
+        { session: late.session, step: stepKeyOf(late.invocationId, 1) },
+        { session: other.session, step: stepKeyOf(other.invocationId, 1) },
+      ],
+      runKeys: [few.invocationId, late.invocationId, stranger.invocationId, root.names.sessionId],
+    });
+    expect(found.areAll).toBe(false);
+    expect(found.children.map(({ session }) => session)).toEqual([few.session, late.session, deep.session]);
+    expect(await store().listChildren(root.names)).toEqual(expect.arrayContaining(found.children));
   });
 
   test('followers of the root are told of it, once [tree.events]', async () => {
