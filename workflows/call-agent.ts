@@ -16,6 +16,9 @@ import type { CallSurroundings } from './run-call.ts';
 import { type EndedChild, runChild } from './run-child.ts';
 import { turnPriority } from './turn-priority.ts';
 
+/** How long an agent that is out of time may take to end, milliseconds. */
+const PATIENCE = 10_000;
+
 /** Runs the agent of a call as a child, as often as it may be, then settles the call by what that has come to. */
 export async function callAgent(
   call: PlannedCall,
@@ -68,34 +71,42 @@ function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurr
   }
 }
 
-/** What they come to within the time that the call has. */
+/** What they come to within the time that the call has. One that doesn't end once it is cancelled, for want of a worker, is left. */
 async function inTime({ timeout, name }: AgentToolPlan, begin: () => Attempts): Promise<AgentErrand> {
   let begun: Attempts | undefined;
   const scope = new CancellationScope({ cancellable: true });
   const timer = new CancellationScope({ cancellable: true });
-  let isLate = false;
-  if (timeout !== undefined) {
-    void timer
-      .run(() => sleep(timeout, { summary: `time of ${name}` }))
-      .then(
-        () => {
-          isLate = true;
-          scope.cancel();
-        },
-        (error) => {
-          if (!isCancellation(error)) throw error;
-        },
-      );
-  }
-  try {
-    const { status, error } = await scope.run(() => {
-      begun = begin();
-      return begun.ended;
+  const given = new Promise<'left'>((resolve) => {
+    if (timeout === undefined) return;
+    const late = async () => {
+      await sleep(timeout, { summary: `time of ${name}` });
+      isLate = true;
+      scope.cancel();
+      await sleep(PATIENCE, { summary: `${name} ends` });
+      resolve('left');
+    };
+    timer.run(late).catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
     });
-    return { runKey: begun?.runKey ?? '', status, ...(error === undefined ? {} : { error }) };
+  });
+  let isLate = false;
+  const working = scope.run(() => {
+    begun = begin();
+    return begun.ended;
+  });
+  const runKey = () => begun?.runKey ?? '';
+  try {
+    const ended = await Promise.race([working, given]);
+    if (ended === 'left') {
+      // It is cancelled, and what it has begun is ended where the call is settled.
+      working.catch(() => undefined);
+      return { runKey: runKey(), status: 'timed out' };
+    }
+    const { status, error } = ended;
+    return { runKey: runKey(), status, ...(error === undefined ? {} : { error }) };
   } catch (error) {
     if (!isLate || CancellationScope.current().consideredCancelled || !isCancellation(error)) throw error;
-    return { runKey: begun?.runKey ?? '', status: 'timed out' };
+    return { runKey: runKey(), status: 'timed out' };
   } finally {
     timer.cancel();
   }

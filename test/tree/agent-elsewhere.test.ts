@@ -119,15 +119,16 @@ test('an agent without a worker is given up when the time of its call is up [age
   const turn = await scene.send();
   // Its workflow is asked to end, and nobody is there who could.
   await expect.poll(async () => (await scene.below()).length).toBe(1);
-  const late = new Speaking('librarian', ['too late']);
-  await expect
-    .poll(async () => {
-      const { events = [] } = await scene.root.fetchHistory();
-      return (events ?? []).some((event) => event.timerFiredEventAttributes);
-    })
-    .toBe(true);
-  await serve(scene, late.agent);
   expect(await turn.result()).toMatchObject({ status: 'completed', text: 'Then not.' });
-  expect(late.shown).toEqual([]);
   expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_AGENT_TIMED_OUT');
+  const [child] = await scene.environment.store.listChildren(scene.names);
+  expect(child?.status ?? 'never begun').toBe('never begun');
+  // A worker that comes then asks no model.
+  const late = new Speaking('librarian', ['too late']);
+  expect(await scene.below()).toMatchObject([{ status: 'RUNNING' }]);
+  await serve(scene, late.agent);
+  await expect
+    .poll(async () => (await scene.below()).filter(({ status }) => status === 'RUNNING'), { timeout: 30_000 })
+    .toEqual([]);
+  expect(late.shown).toEqual([]);
 });
