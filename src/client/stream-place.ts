@@ -8,8 +8,8 @@ export interface StreamPlace {
   children: ReadonlyMap<string, number>;
 }
 
-/** `12;e-x:4`: the seq, and of each agent that is under way its run key and seq. */
-const PLACE = /^\d{1,15}(;[\w-]{1,64}:\d{1,15})*$/;
+/** `12;writer-x:4`: the seq, and of each agent that is under way its run key and seq. */
+const PLACE = /^\d{1,15}(;[\w-]{1,200}:\d{1,15})*$/;
 
 export const PLACE_PATTERN = PLACE.source;
 
