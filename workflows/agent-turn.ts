@@ -55,6 +55,8 @@ const A_MESSAGE = 'a message to the session: { messageId, message, policy?, agen
 const NOTHING_WAITS = 'an answer to a request came with the first message: no request is pending then';
 /** Whether orders reach messages that wait. */
 const WITHDRAW = 'withdraw';
+/** Whether a workflow that has started the run is told. */
+const TELL_STARTER = 'tell-starter';
 const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
 
 /**
@@ -280,7 +282,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
 /** The workflow that has started the run need not wait for the turns of others, which follow. */
 async function tellStarter(result: TurnResult): Promise<void> {
   const { parent } = workflowInfo();
-  if (parent === undefined) return;
+  if (parent === undefined || !patched(TELL_STARTER)) return;
   try {
     const { workflowId, runId } = parent;
     await CancellationScope.nonCancellable(() =>

@@ -28,8 +28,9 @@ import type {
 import type { Children } from './children.ts';
 import { turnPriority } from './turn-priority.ts';
 
-/** Between two looks whether a run of this child that is still there has gone, milliseconds. */
-const PATIENCE = 1_000;
+/** Between two looks whether a run of this child that is still there has gone, milliseconds: its worker may be away for days. */
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 60_000;
 
 /** The turn that a child belongs to. */
 export interface ParentTurn
@@ -67,7 +68,7 @@ export async function runChild(
   const { runKey, agent, path, rootWorkflowId } = start;
   children.began({ runKey, agent: agent.name, path, ...(callKey === undefined ? {} : { callKey }) });
   try {
-    for (;;) {
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       try {
         const result = await executeChild<(given: AgentTurnStart) => Promise<TurnResult>>(AGENT_TURN, {
           workflowId: childWorkflowIdOf(rootWorkflowId, runKey),
@@ -83,7 +84,7 @@ export async function runChild(
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
         // A turn that was reset finds the one that it had started before, which is on its way out.
-        await sleep(PATIENCE, { summary: `an earlier run of ${agent.name} ends` });
+        await sleep(pause, { summary: `an earlier run of ${agent.name} ends` });
       }
     }
   } catch (error) {

@@ -7,9 +7,19 @@ import { call, endingHead } from './step-writes.ts';
 import type { SettledStep, SettleStep } from './store.ts';
 import { eventColumns } from './stored-event.ts';
 
-/** Calls and their actions, $9 and $16, are those of a session, $1. */
 const END_LOST = 'select holdfast.end_lost_runs_1($1, $2, $3, $4)';
 
+/**
+ * An agent of a call that was cut off before its first step was recorded knows of no session, and can't end it itself. Those of a
+ * newer chain go on.
+ */
+const END_CALLED = `select holdfast.end_called_1(t.session_id) from (
+    select * from holdfast.runs a where a.caller_session = $1 order by a.session_id offset 0
+  ) t join holdfast.sessions s on s.id = t.session_id
+  where t.status = 'running' and t.caller_run = $2 and (t.fence_started_at, t.fence_invocation) <= ($3, $4)
+    and ($5::text[] is null or s.call_key = any ($5))`;
+
+/** Calls and their actions, $9 and $16, are those of a session, $1. */
 const SETTLE = call('holdfast.settle_step_3', 29).replace('$16', 'holdfast.unsettled_actions_1($1, $9, $16)');
 
 type SettledCalls = [callKey: string, tool: string, failed: boolean][];
@@ -38,6 +48,11 @@ export async function settleStep(
   if (lost.length > 0) {
     const runs = lost.map(({ runKey }) => storableText(runKey));
     await database.query(END_LOST, [step.session, runs, fence.startedAt, fence.invocation]);
+  }
+  if (unsettled.length > 0 || ending !== undefined) {
+    // Of a turn that goes on, an attempt that comes late may meet agents of later calls.
+    const calls = ending === undefined ? unsettled.map(({ callKey }) => callKey) : null;
+    await database.query(END_CALLED, [step.session, step.runKey, fence.startedAt, fence.invocation, calls]);
   }
   const outcomes = unsettled.map(outcomeOf);
   const responses = ending?.responses && eventColumns(ending.responses, step.agent);

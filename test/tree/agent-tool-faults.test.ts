@@ -102,6 +102,36 @@ describe('an agent that a call runs', () => {
     expect(await scene.say('again')).toMatchObject({ status: 'completed', text: 'as before' });
   });
 
+  test.each(['cancelCall', 'interrupt'])(
+    'has ended where %s cuts its call off while its model is asked the first time [tree.cancel]',
+    async (order) => {
+      const asked = Promise.withResolvers<void>();
+      const silent = () => {
+        asked.resolve();
+        return new Promise<never>(() => undefined);
+      };
+      const expert = new Speaking('expert', [silent], { description: 'd' });
+      const desk = new Speaking('desk', [asks('expert'), 'without it'], {
+        tools: [new AgentTool({ agent: expert.agent })],
+      });
+      await open(desk.agent);
+      const turn = await scene.send();
+      await asked.promise;
+      const { running, invocationId } = await scene.status();
+      await scene.root.signal(
+        order,
+        order === 'interrupt' ? { invocationId } : { callKey: running[0]?.callKey },
+      );
+      const status = order === 'interrupt' ? 'interrupted' : 'completed';
+      // The model that was asked may have answered.
+      const usage = { modelCalls: order === 'interrupt' ? 2 : 3, unknownCalls: 1 };
+      expect(await turn.result()).toMatchObject({ status, usage });
+      expect(await scene.environment.store.listChildren(scene.names)).toMatchObject([
+        { status: 'interrupted' },
+      ]);
+    },
+  );
+
   test.each(['root', 'expert', 'cashier'])(
     'of which %s is reset while it waits does nothing again that was done [agentTool.gates] [flow.resume]',
     async (whose) => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +42,20 @@ test('every recorded history replays on the current bundle [replay]', async () =
   const errors = await replay(bundlePath());
   expect(Object.keys(errors)).toHaveLength(recorded.length);
   expect(Object.values(errors).filter((error) => error !== undefined)).toEqual([]);
+});
+
+test('a turn of an earlier release that a workflow has started replays, too [replay]', async () => {
+  const started = JSON.parse(readFileSync(join(folder, 'queued-message.json'), 'utf8'));
+  const [begun] = started.history.events;
+  Object.assign(begun.workflowExecutionStartedEventAttributes, {
+    parentWorkflowNamespace: 'default',
+    parentWorkflowExecution: { workflowId: 'starter', runId: randomUUID() },
+    parentInitiatedEventId: '5',
+  });
+  const workflowBundle = { codePath: bundlePath() };
+  await expect(
+    Worker.runReplayHistory({ workflowBundle }, started.history, started.workflowId),
+  ).resolves.toBe(undefined);
 });
 
 test('a bundle that does something else is found out [replay]', async () => {
