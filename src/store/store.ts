@@ -42,7 +42,7 @@ export type {
   SettleCall,
   SettledCall,
 } from './call-store.ts';
-export type { ChildOutcome, ChildSession, ChildStore } from './child-store.ts';
+export type { ChildOutcome, ChildStore } from './child-store.ts';
 export type { InboxRow, UploadMessage } from './inbox-row.ts';
 export type {
   EndedJob,
