@@ -22,7 +22,8 @@ export async function readPage(
   const count = Math.min(limit, Math.max(0, session.seq - after));
   const events: StoredEvent[] = [];
   if (count > 0) {
-    for await (const stored of client.follow(names, { after, signal: AbortSignal.timeout(TIMEOUT) })) {
+    const following = { after, children: false, signal: AbortSignal.timeout(TIMEOUT) };
+    for await (const stored of client.follow(names, following)) {
       events.push(stored);
       if (events.length === count) break;
     }

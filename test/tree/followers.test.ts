@@ -194,6 +194,52 @@ describe('a follower of the root', () => {
     expect(marked).toEqual(events.map(({ holdfast, place }) => ({ holdfast, place })));
   });
 
+  test('reads pages of the session’s own events, and nothing by an id that isn’t its own [tree.events]', async () => {
+    const { root } = deepTree();
+    const opened = await open(root.agent);
+    const { client, names, store } = opened;
+    const { url } = await throughGateway(opened);
+    const turn = await client.sendMessage({ ...names, message: 'go' });
+    await turn.result();
+    const own = await store.readEvents(names);
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const of = ({ app, userId, sessionId }: SessionNames) =>
+      `${url}/v1/apps/${app}/users/${userId}/sessions/${sessionId}/events`;
+    for (const after of [0, 1, 2, '2;writer-x:1']) {
+      const seq = Number.parseInt(String(after), 10);
+      const page = await fetch(`${of(names)}?limit=3&after=${after}`, { headers });
+      expect(await page.json()).toEqual({
+        events: own.slice(seq, seq + 3),
+        last: Math.min(own.length, seq + 3),
+        more: seq === 0,
+      });
+    }
+    const [child] = await store.listChildren(names);
+    const eve = { ...names, userId: 'eve', sessionId: child?.runKey ?? '' };
+    expect((await fetch(of(eve), { headers })).status).toBe(404);
+    const others = { ...names, userId: 'eve' };
+    await client.sessions.create({ ...others });
+    const forged = `0;${child?.runKey}:0;writer-${'x'.repeat(22)}:0`;
+    const stop = new AbortController();
+    const stolen: FollowedEvent[] = [];
+    const following = (async () => {
+      for await (const told of client.follow(others, { after: forged, signal: stop.signal }))
+        stolen.push(told);
+    })();
+    await client.sessions.append({ ...others, key: 'k', event: { author: 'user', invocationId: 'i' } });
+    await expect.poll(() => stolen.length).toBe(1);
+    stop.abort();
+    await following;
+    expect(stolen).toMatchObject([{ seq: 1, event: { author: 'user' } }]);
+    for (const id of ['x', '1;', '1;a', `1;${'a'.repeat(65)}:1`, '1;a:-1', `${'9'.repeat(16)}`, '1;../b:1']) {
+      const answer = await fetch(of(names), {
+        headers: { ...headers, accept: 'text/event-stream', 'last-event-id': id },
+      });
+      expect({ id, status: answer.status }).toEqual({ id, status: 400 });
+      expect(JSON.stringify(await answer.json())).toContain('last-event-id');
+    }
+  });
+
   test('misses no agent that has begun, waited or ended while it was away [tree.events]', async () => {
     const pay = tool({
       name: 'pay',
