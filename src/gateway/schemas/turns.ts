@@ -118,10 +118,25 @@ export const TURN_STATUS = z
           status: STATUS,
           tool: z.string().optional().openapi({ description: 'The tool whose call waits.' }),
           since: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
+          waits: z
+            .array(
+              z.looseObject({
+                runKey: z.string(),
+                workflowId: z.string(),
+                path: z.array(z.string()),
+                status: STATUS,
+                tool: z.string(),
+                requestId: z.string().optional().openapi({ description: 'Absent where it is a job.' }),
+                since: z.number(),
+              }),
+            )
+            .optional()
+            .openapi({ description: 'What it and the agents below it wait for, the first ones.' }),
+          more: z.int().optional().openapi({ description: 'How many more wait.' }),
         }),
       )
       .optional()
-      .openapi({ description: 'Agents that run as children, at any depth.' }),
+      .openapi({ description: 'Agents that run as children of this turn.' }),
     queued: z.int().openapi({ description: 'Messages that wait for this one’s end.' }),
     usage: USAGE,
   })
