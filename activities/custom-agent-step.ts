@@ -1,5 +1,6 @@
 import { CallbackFailed } from '../src/agents/callback-failed.ts';
 import { type CustomAgent, isCustomAgent } from '../src/agents/custom-agent.ts';
+import { MOST_SUB_AGENTS } from '../src/agents/parallel-agent.ts';
 import { draftOf } from '../src/flows/draft-event.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../src/flows/step-draft.ts';
 import type { AgentPlan } from '../src/protocol/agent-run.ts';
@@ -102,11 +103,18 @@ async function askedNext(step: StepParts, agent: CustomAgent, state: unknown): P
   }
   const run: unknown[] = Array.isArray(answer.run) ? answer.run : [answer.run];
   if (run.length === 0) throw wrong(agent, 'run: expected at least one agent; to end, return { done: [] }');
+  if (run.length > MOST_SUB_AGENTS) {
+    throw wrong(agent, `run: expected at most ${MOST_SUB_AGENTS} agents, got ${run.length}`);
+  }
+  const names = run.map((each, index) =>
+    memberName(agent, each, Array.isArray(answer.run) ? `run[${index}]` : 'run'),
+  );
+  // On one branch each would see what the other says.
+  const again = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (again !== -1) throw wrong(agent, `run[${again}]: ${names[again]} is there already`);
   return {
     events,
-    run: run.map((each, index) =>
-      memberName(agent, each, Array.isArray(answer.run) ? `run[${index}]` : 'run'),
-    ),
+    run: names,
     together: Array.isArray(answer.run),
     ...(answer.state === undefined ? {} : { state: checkedState(agent, answer.state) }),
   };

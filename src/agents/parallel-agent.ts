@@ -12,7 +12,7 @@ import { assertHasSubAgents, assertWorkflowAgentFields } from './workflow-agent-
 const PARALLEL_AGENT = Symbol.for('holdfast.parallelAgent');
 
 /** Temporal shows them as children of one workflow. */
-const MOST_SUB_AGENTS = 100;
+export const MOST_SUB_AGENTS = 100;
 
 /** Configuration of a {@link ParallelAgent}. Its own fields are ours. */
 export interface ParallelAgentConfig extends BaseAgentConfig {

@@ -79,6 +79,24 @@ test('several at once, of which one may fail [flow.custom]', async () => {
   expect(result).toMatchObject({ status: 'completed', text: 'one completed, two failed' });
 });
 
+test.each([
+  ['more than may run at once', 101, 'run: expected at most 100 agents, got 101'],
+  ['one twice at once, which would see what the other says', 2, 'run[1]: one is there already'],
+])('is told so where it gives %s [flow.custom]', async (_what, count, problem) => {
+  const one = new Speaking('one', ['fine']);
+  class Crowd extends CustomAgent {
+    constructor() {
+      super({ name: 'crowd', subAgents: [one.agent] });
+    }
+    override next(_context: Context, _state: unknown, ran: readonly RanAgent[]): NextOfAgent {
+      return ran.length > 0 ? { done: [] } : { run: Array.from({ length: count }, () => one.agent) };
+    }
+  }
+  const { result } = await run(new Crowd());
+  expect(result).toMatchObject({ status: 'failed', error: { message: expect.stringContaining(problem) } });
+  expect(one.shown).toEqual([]);
+});
+
 test('an agent of ADK runs as it is: what has run is not run again [flow.custom]', async () => {
   const answerer = new Speaking('answerer', ['Ja.']);
   const translator = new Speaking('translator', ['Yes.']);
