@@ -282,6 +282,7 @@ export {
   InvalidStoreUrl,
   MessageConflict,
   NoSuchPlace,
+  NotARootSession,
   SessionExists,
   SessionHasForks,
   SessionNotFound,

@@ -12,6 +12,7 @@ import type { MessageReceipt } from '../protocol/message.ts';
 import {
   MessageConflict,
   NoSuchPlace,
+  NotARootSession,
   SessionExists,
   SessionHasForks,
   SessionNotFound,
@@ -67,6 +68,7 @@ const CLASSES: readonly ErrorClass[] = [
   UnknownCall,
   MessageConflict,
   NoSuchPlace,
+  NotARootSession,
   SessionExists,
   SessionHasForks,
   SessionNotFound,

@@ -61,6 +61,7 @@ const RULES: readonly Rule[] = [
   { code: 'HOLDFAST_DECISION_REFUSED', status: 409 },
   { code: 'HOLDFAST_SESSION_EXISTS', status: 409 },
   { code: 'HOLDFAST_SESSION_HAS_FORKS', status: 409 },
+  { code: 'HOLDFAST_NOT_A_ROOT_SESSION', status: 409 },
   { code: 'HOLDFAST_TURN_RUNNING', status: 409 },
   { code: 'HOLDFAST_MESSAGE_REJECTED', status: 409 },
   { code: 'HOLDFAST_MESSAGE_CONFLICT', status: 409 },

@@ -7,8 +7,10 @@ import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { FollowedEvent, StreamItem } from '../../src/client/stream-item.ts';
+import { createEventActions } from '../../src/events/event-actions.ts';
 import { createGateway, localAccess, serveGateway } from '../../src/gateway/index.ts';
 import type { SessionNames } from '../../src/store/store.ts';
+import { NotARootSession } from '../../src/store/store-errors.ts';
 import { call, text as geminiText } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
@@ -226,7 +228,11 @@ describe('a follower of the root', () => {
       for await (const told of client.follow(others, { after: forged, signal: stop.signal }))
         stolen.push(told);
     })();
-    await client.sessions.append({ ...others, key: 'k', event: { author: 'user', invocationId: 'i' } });
+    await client.sessions.append({
+      ...others,
+      key: 'k',
+      event: { author: 'user', invocationId: 'i', actions: createEventActions() },
+    });
     await expect.poll(() => stolen.length).toBe(1);
     stop.abort();
     await following;
@@ -238,6 +244,38 @@ describe('a follower of the root', () => {
       expect({ id, status: answer.status }).toEqual({ id, status: 400 });
       expect(JSON.stringify(await answer.json())).toContain('last-event-id');
     }
+  });
+
+  test('is told whose session it is, where it names an agent’s of a call for more than to read it [tree.events]', async () => {
+    const { root } = deepTree();
+    const opened = await open(root.agent);
+    const { client, names, store } = opened;
+    const { gateway } = await throughGateway(opened);
+    await (await client.sendMessage({ ...names, message: 'go' })).result();
+    const [child] = await store.listChildren(names);
+    const below = { ...names, sessionId: child?.runKey ?? '' };
+    expect((await gateway.sessions.list({ app: 'test' })).totalItems).toBe(1);
+    for (const { sessions } of [client, gateway] as Pick<HoldfastApi, 'sessions'>[]) {
+      for (const refused of [
+        () => sessions.delete(below),
+        () => sessions.fork(below),
+        () => sessions.rewind({ ...below, beforeInvocationId: below.sessionId }),
+        () => sessions.retry({ ...below, callKey: `${below.sessionId}.1.0` }),
+      ]) {
+        const error: unknown = await refused().catch((caught: unknown) => caught);
+        expect(error).toBeInstanceOf(NotARootSession);
+        expect(error).toMatchObject({ message: expect.stringMatching(/name the session of its root/) });
+      }
+    }
+    const { status, error } = await (await gateway.sendMessage({ ...below, message: 'hello' })).result();
+    expect({ status, error }).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'HOLDFAST_NOT_A_ROOT_SESSION',
+        message: expect.stringMatching(/the session of its root/),
+      },
+    });
+    expect((await store.readEvents(below)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
   });
 
   test('misses no agent that has begun, waited or ended while it was away [tree.events]', async () => {
