@@ -11,6 +11,7 @@ import { latestRun } from '../client/open-run.ts';
 import { workflowIdOf } from '../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { type OpenedStore, openStore } from '../store/open-store.ts';
+import { sessionKeys } from '../store/session-key.ts';
 import type { SessionNames } from '../store/session-names.ts';
 import type { SessionStore } from '../store/session-store.ts';
 import { InvalidStoreUrl } from '../store/store-errors.ts';
@@ -185,23 +186,32 @@ async function taskQueueOf(
   const { app, userId, sessionId } = await session(() => appsOf(store));
   const run = await latestRun(client, workflowIdOf(app, userId, sessionId));
   if (run !== undefined) return run.taskQueue;
-  if (storeUrl(env) !== undefined) return DEFAULT_TASK_QUEUE;
+  // What is wanted of the session of an agent that a call has run is refused by the store, which says why.
+  if (storeUrl(env) !== undefined || (await isBelow(store, { app, userId, sessionId })))
+    return DEFAULT_TASK_QUEUE;
   throw new CliError(
     `Temporal has no history of session ${sessionId} any more, so that its workers' task queue is not known: run its agents ` +
       'file in this folder (holdfast dev), and repeat this, or set HOLDFAST_TASK_QUEUE',
   );
 }
 
+async function isBelow(store: OpenedStore, names: SessionNames): Promise<boolean> {
+  const { rows } = await sql`
+    select from holdfast.sessions s
+    where s.name_key = ${sessionKeys(names).name} and s.root_session is not null`.execute(store.db);
+  return rows.length > 0;
+}
+
 /** From each app's first index entry to the next app's, however many sessions there are. */
 async function appsOf(store: OpenedStore): Promise<string[]> {
   const { rows } = await sql<{ app: string }>`
     with recursive found as (
-      (select app, app_key from holdfast.sessions order by app_key limit 1)
+      (select app, app_key from holdfast.sessions where root_session is null order by app_key limit 1)
       union all
       select next.app, next.app_key from found,
         lateral (
           select s.app, s.app_key from holdfast.sessions s
-          where s.app_key > found.app_key order by s.app_key limit 1
+          where s.app_key > found.app_key and s.root_session is null order by s.app_key limit 1
         ) next
     ) select app from found order by app`.execute(store.db);
   return rows.map(({ app }) => app);
