@@ -82,7 +82,7 @@ export class AnsweredMessages {
   signalled(message: SendMessage): void {
     const { replies, responses, rest } = this.#split(message, patched);
     for (const response of responses) {
-      if (this.#forwarding.isCallOfChild(response.id ?? '')) void this.#sendJobOn(message, response);
+      if (this.#isCallOfChild(response.id ?? '')) void this.#sendJobOn(message, response);
       else this.#jobs.signalled(response);
     }
     for (const reply of replies) {
@@ -104,7 +104,7 @@ export class AnsweredMessages {
     const answers = Promise.all(replies.map((reply) => this.#answer(message, reply)));
     const jobs = Promise.all(
       responses.map((response) =>
-        this.#forwarding.isCallOfChild(response.id ?? '')
+        this.#isCallOfChild(response.id ?? '')
           ? this.#sendJobOn(message, response)
           : this.#jobs.respond(response),
       ),
@@ -162,11 +162,16 @@ export class AnsweredMessages {
     return { ...told, status: 'refused', reason };
   }
 
+  /** Two models may have named their calls alike: what waits here comes first. */
+  #isCallOfChild(id: string): boolean {
+    return !this.#jobs.knows(id) && this.#forwarding.isCallOfChild(id);
+  }
+
   #split({ message }: SendMessage, holds: (patch: string) => boolean): SplitMessage & MessageOfJobs {
     let split = splitMessage(message, (id) => this.#requests.knows(id) || this.#forwarding.isRequest(id));
     if (split.replies.length > 0 && !holds(REPLIES)) split = { replies: [], ...restField(message) };
     const { replies, rest } = split;
-    const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id) || this.#forwarding.isCallOfChild(id));
+    const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id) || this.#isCallOfChild(id));
     if (jobs.responses.length > 0 && holds(RESPONSES)) return { replies, ...jobs };
     return { ...split, responses: [] };
   }

@@ -118,10 +118,13 @@ function waitsIn(given: ChildState['waits']): AgentWait[] {
   if (!Array.isArray(given)) return [];
   return given.slice(0, MOST_WAITS).flatMap((wait: Partial<AgentWait> | null) => {
     if (typeof wait !== 'object' || wait === null) return [];
-    const { runKey, workflowId, path, status, tool, requestId, since } = wait;
+    const { runKey, workflowId, path, status, tool, callId, requestId, since } = wait;
     if (typeof runKey !== 'string' || typeof workflowId !== 'string' || typeof tool !== 'string') return [];
     if (!Array.isArray(path) || status === undefined || !isWaiting(status)) return [];
-    const told = { runKey, workflowId, path: path.map(String), status, tool, since: Number(since) || 0 };
-    return typeof requestId === 'string' ? { ...told, requestId } : told;
+    return {
+      ...{ runKey, workflowId, path: path.map(String), status, tool, since: Number(since) || 0 },
+      ...(typeof callId === 'string' ? { callId } : {}),
+      ...(typeof requestId === 'string' ? { requestId } : {}),
+    };
   });
 }

@@ -79,8 +79,13 @@ export class Forwarding {
   callOf({ callKey, callId }: CallName): string | undefined {
     if (this.#forwarder.children.running.length === 0) return undefined;
     if (typeof callKey === 'string') return this.#otherRunOf(callKey);
-    if (typeof callId !== 'string' || !callId.startsWith(OWN_CALL_ID_PREFIX)) return undefined;
-    return this.#otherRunOf(callId.slice(OWN_CALL_ID_PREFIX.length));
+    if (typeof callId !== 'string') return undefined;
+    if (callId.startsWith(OWN_CALL_ID_PREFIX)) {
+      return this.#otherRunOf(callId.slice(OWN_CALL_ID_PREFIX.length));
+    }
+    // Models number their calls each for itself: of several agents that wait by the same id none is meant.
+    const [wait, another] = this.#forwarder.children.waits.filter((known) => known.callId === callId);
+    return another === undefined ? wait?.runKey : undefined;
   }
 
   /** Whether the id of a function response is that of a request of another run. */
@@ -93,7 +98,7 @@ export class Forwarding {
   isCallOfChild(callId: string): boolean {
     const runKey = this.callOf({ callId });
     const { running, waits } = this.#forwarder.children;
-    return [...running, ...waits].some((known) => known.runKey === runKey);
+    return runKey !== undefined && [...running, ...waits].some((known) => known.runKey === runKey);
   }
 
   /** @throws ApplicationFailure of type `InvalidDecision` where it can't be sent on. */

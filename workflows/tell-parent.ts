@@ -67,9 +67,16 @@ function waitsOf(
   return [
     ...requests.pending.map(({ call, gate, since }) => {
       const status = WAITS.find(([kind]) => kind === gate.kind)?.[1] ?? 'waiting_approval';
-      return { ...own, path: call.path, status, tool: call.tool, requestId: gate.requestId, since };
+      const { callId, tool } = call;
+      return { ...own, path: call.path, status, tool, callId, requestId: gate.requestId, since };
     }),
-    ...jobs.waiting.map(({ tool, since }) => ({ ...own, status: 'waiting_job' as const, tool, since })),
+    ...jobs.waiting.map(({ tool, callId, since }) => ({
+      ...own,
+      status: 'waiting_job' as const,
+      tool,
+      callId,
+      since,
+    })),
     ...children.waits,
   ];
 }

@@ -149,6 +149,8 @@ export interface AgentWait {
   /** For people, or for a job. */
   status: Exclude<TurnState, InvocationStatus>;
   tool: string;
+  /** Of the call that waits, as its model or Holdfast has named it. */
+  callId?: string;
   /** Absent where it is a job. */
   requestId?: string;
   /** Milliseconds since the epoch. */

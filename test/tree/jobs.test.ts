@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
+import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -62,4 +63,26 @@ test('what a job comes to that a called agent has left going on is told to the r
   expect(textsOf(root.shown[2]).at(-1)).toBe(
     'The job that agent "buyer" began by calling "order" has ended (completed): {"sent":true}',
   );
+});
+
+test('a message that answers the job of an agent in its own session, by the id that the model gave its call, goes there [tree.requests]', async () => {
+  const order = new LongRunningFunctionTool({ name: 'order', description: 'd', execute: () => undefined });
+  const call = { functionCall: { id: 'call_1', name: 'order', args: {} } };
+  const buyer = new Speaking('buyer', [{ content: { role: 'model', parts: [call] } }, 'ordered'], {
+    tools: [order],
+  });
+  environment = await openTurnEnvironment({
+    agents: [new SequentialAgent({ name: 'team', subAgents: [buyer.agent] })],
+  });
+  const { client, temporal } = environment;
+  const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  const turn = await client.sendMessage({ ...names, message: 'go' });
+  const handle = temporal.workflow.getHandle(turn.workflowId);
+  await expect
+    .poll(async () => (await handle.query<{ status: string }>('status')).status, WAIT)
+    .toBe('waiting_job');
+  const functionResponse = { id: 'call_1', name: 'order', response: { sent: true } };
+  await client.sendMessage({ ...names, message: { role: 'user', parts: [{ functionResponse }] } });
+  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'ordered' });
+  expect(buyer.shown[1]?.at(-1)?.parts).toMatchObject([{ functionResponse: { response: { sent: true } } }]);
 });
