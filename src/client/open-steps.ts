@@ -1,8 +1,6 @@
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { SessionNames, Store, StoredEvent } from '../store/store.ts';
 
-const LONGEST_PAGE = 500;
-
 /** Steps of a session whose calls have been asked for, and have no responses yet, as far as its events were read. */
 export class OpenSteps {
   readonly #open = new Set<string>();
@@ -38,7 +36,7 @@ export function stepOfCall(callKey: string): string {
 
 /** The steps that are open behind an event of a session. Calls are open in the invocation of that event only. */
 export async function openStepsAt(
-  store: Pick<Store, 'readEvents' | 'findInvocation'>,
+  store: Pick<Store, 'readEvents' | 'findInvocation' | 'readLatestSteps'>,
   names: SessionNames,
   seq: number,
 ): Promise<OpenSteps> {
@@ -48,11 +46,8 @@ export async function openStepsAt(
   if (last === undefined) return steps;
   const invocation = await store.findInvocation(names, last.event.invocationId);
   if (invocation === undefined || (invocation.outcome !== undefined && invocation.to <= seq)) return steps;
-  for (let after = invocation.from - 1; after < seq; ) {
-    const page = await store.readEvents({ ...names, after, limit: Math.min(LONGEST_PAGE, seq - after) });
-    if (page.length === 0) return steps;
-    for (const stored of page) steps.passed(stored);
-    after = page.at(-1)?.seq ?? seq;
+  for (const stored of await store.readLatestSteps({ ...names, from: invocation.from, to: seq })) {
+    steps.passed(stored);
   }
   return steps;
 }

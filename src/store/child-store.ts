@@ -1,5 +1,6 @@
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import type { SessionNames } from './session-names.ts';
+import type { StoredEvent } from './store.ts';
 
 /** The session of an agent that a call has run: below the session of that call, and deleted with it. */
 export interface ChildSession {
@@ -63,4 +64,11 @@ export interface ChildStore {
    * @param names of the root.
    */
   findChildren(names: SessionNames, which: WhichChildren): Promise<FoundChildren>;
+  /**
+   * What a session's runs have written in the latest step that each of them has among these events, in order: all that a run's
+   * calls may be open in.
+   *
+   * @param read `from` and `to` are the first and the last seq.
+   */
+  readLatestSteps(read: SessionNames & { from: number; to: number }): Promise<StoredEvent[]>;
 }

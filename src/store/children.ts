@@ -3,8 +3,11 @@ import type { InvocationOutcome } from '../protocol/turn.ts';
 import type { ChildOutcome, ChildSession, FoundChildren, WhichChildren } from './child-store.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
+import { EVENT_ROW } from './migrations/event-row.ts';
 import { sessionKeys } from './session-key.ts';
 import type { SessionNames } from './session-names.ts';
+import type { StoredEvent } from './store.ts';
+import { type EventRow, storedEvent } from './stored-event.ts';
 
 /** A root with more is not read whole by whoever wants to know of some. */
 const FEW = 200;
@@ -41,6 +44,20 @@ left join (found f
 ) on true
 order by c.created_at, c.id`;
 
+/** Bodies are read of few: those of a long turn are large. */
+const LATEST_STEPS = `with latest as (
+  select e.run_key, max(e.step) as step
+  from holdfast.sessions s join holdfast.events e on e.session_id = s.id
+  where s.name_key = $1 and e.seq between $2 and $3
+  group by e.run_key
+)
+select ${EVENT_ROW} as event
+from holdfast.sessions s
+join holdfast.events e on e.session_id = s.id
+join latest l on l.run_key = e.run_key and l.step = e.step
+where s.name_key = $1 and e.seq between $2 and $3
+order by e.seq`;
+
 const END = 'select holdfast.end_child_1($1, $2) as answer';
 
 interface EndAnswer {
@@ -63,6 +80,14 @@ export async function endChild(
 
 function textOf({ parts = [] }: Content): string {
   return parts.flatMap(({ text, thought }) => (text && !thought ? [text] : [])).join('\n');
+}
+
+export async function readLatestSteps(
+  database: Database,
+  { from, to, ...names }: SessionNames & { from: number; to: number },
+): Promise<StoredEvent[]> {
+  const rows = await database.query<{ event: EventRow }>(LATEST_STEPS, [sessionKeys(names).name, from, to]);
+  return rows.map(({ event }) => storedEvent(event));
 }
 
 export async function listChildren(database: Database, names: SessionNames): Promise<ChildSession[]> {

@@ -1,10 +1,11 @@
 import type { ChildOutcome, ChildSession, ChildStore, FoundChildren, WhichChildren } from './child-store.ts';
-import { endChild, findChildren, listChildren } from './children.ts';
+import { endChild, findChildren, listChildren, readLatestSteps } from './children.ts';
 import type { Database } from './database.ts';
 import type { Notices } from './notices.ts';
 import { PostgresJobs } from './postgres-jobs.ts';
 import type { SessionNames } from './session-names.ts';
 import type { OpenStep } from './step-opening.ts';
+import type { StoredEvent } from './store.ts';
 
 /** What the store knows of agents that calls have run. */
 export class PostgresChildren extends PostgresJobs implements ChildStore {
@@ -27,6 +28,10 @@ export class PostgresChildren extends PostgresJobs implements ChildStore {
 
   findChildren(names: SessionNames, which: WhichChildren): Promise<FoundChildren> {
     return findChildren(this.#database, names, which);
+  }
+
+  readLatestSteps(read: SessionNames & { from: number; to: number }): Promise<StoredEvent[]> {
+    return readLatestSteps(this.#database, read);
   }
 
   /** Tells those who follow the root. */

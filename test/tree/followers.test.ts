@@ -237,7 +237,15 @@ describe('a follower of the root', () => {
     stop.abort();
     await following;
     expect(stolen).toMatchObject([{ seq: 1, event: { author: 'user' } }]);
-    for (const id of ['x', '1;', '1;a', `1;${'a'.repeat(65)}:1`, '1;a:-1', `${'9'.repeat(16)}`, '1;../b:1']) {
+    for (const id of [
+      'x',
+      '1;',
+      '1;a',
+      `1;${'a'.repeat(201)}:1`,
+      '1;a:-1',
+      `${'9'.repeat(16)}`,
+      '1;../b:1',
+    ]) {
       const answer = await fetch(of(names), {
         headers: { ...headers, accept: 'text/event-stream', 'last-event-id': id },
       });

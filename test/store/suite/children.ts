@@ -309,6 +309,28 @@ export function childSuite(store: () => PostgresStore): void {
     expect(await store().listChildren(root.names)).toEqual(expect.arrayContaining(found.children));
   });
 
+  test('of each run the events of its latest step are read, and of no other [tree.events]', async () => {
+    const root = await calling(1);
+    const beside = runInSession(root, 0);
+    await beside.open();
+    await root.settle(1, 0, { result: 'done' });
+    await root.opened(2);
+    await root.commit(2, 1);
+    const events = await store().readEvents(root.names);
+    const to = events.length;
+    const latest = (from: number, last: number) => store().readLatestSteps({ ...root.names, from, to: last });
+    expect(events.map(({ kind, step }) => `${kind} ${step}`)).toEqual([
+      'message 1',
+      'model 1',
+      'responses 1',
+      'model 2',
+    ]);
+    expect(await latest(1, to)).toEqual(events.slice(3));
+    expect(await latest(1, 3)).toEqual(events.slice(0, 3));
+    expect(await latest(2, 2)).toEqual(events.slice(1, 2));
+    expect(await latest(to + 1, to + 9)).toEqual([]);
+  });
+
   test('followers of the root are told of it, once [tree.events]', async () => {
     const root = await calling(1);
     const heard: StoreNotice[] = [];
