@@ -14,7 +14,7 @@ const CUSTOM_AGENT = Symbol.for('holdfast.customAgent');
 /** What a {@link CustomAgent} does next: it runs agents and is asked again, or it has come to its end. */
 export type NextOfAgent<State = unknown> =
   | {
-      /** One, or several at the same time. Sub-agents of it, at any depth. */
+      /** One, or several at the same time: at most 100, each once. Sub-agents of it, at any depth. */
       run: BaseAgent | BaseAgent[];
       /** JSON, at most 256 KiB: given to the next call. Left out, there is none. */
       state?: State;

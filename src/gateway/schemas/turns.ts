@@ -126,6 +126,7 @@ export const TURN_STATUS = z
                 path: z.array(z.string()),
                 status: STATUS,
                 tool: z.string(),
+                callId: z.string().optional().openapi({ description: 'Of the call that waits.' }),
                 requestId: z.string().optional().openapi({ description: 'Absent where it is a job.' }),
                 since: z.number(),
               }),
