@@ -35,7 +35,7 @@ describe('holdfast run of a tree of agents', () => {
     expect(left.stderr).toMatch(/desk \/ payer waits for an approval of pay since \d+ s/);
     const request = /rq-\S+/.exec(left.stdout)?.[0] ?? '';
     const shown = await holdfast(['approvals', 'show', request, '--folder', folder], { cwd: work });
-    expect(shown.stdout).toMatch(/agent {2,}desk \/ payer$/m);
+    expect(shown.stdout).toMatch(/call {2,}\w+ of desk › payer, session/);
     const goesOn = new HoldfastProcess(args(...turn), { cwd: work });
     await goesOn.prints(/waits for a person/);
     const approved = await holdfast(['approvals', 'approve', request, '--folder', folder], { cwd: work });

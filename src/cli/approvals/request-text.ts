@@ -3,12 +3,10 @@ import type { GateKind } from '../../protocol/gate.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';
-import { pathText } from '../speaker.ts';
 import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';
 import { spanText } from './span-text.ts';
 
 export const LONGEST_HINT = 400;
-const LONGEST_PATH = 400;
 
 const WANTED: Record<GateKind, string> = {
   confirmation: 'waits for an approval',
@@ -22,7 +20,6 @@ type Block = [label: string, lines: readonly string[]];
 export function requestLines(row: ApprovalRow, now = Date.now()): string[] {
   const blocks: Block[] = [
     ['call', [callText(row), `key ${row.callKey} · id ${visibleExcerpt(row.callId, 80)}`]],
-    ...agentBlock(row),
     ...questionBlocks(row),
     ['requester', [requesterText(row)]],
     ['terms', termsLines(row)],
@@ -43,16 +40,10 @@ export function questionLines(row: ApprovalRow): string[] {
     `${row.requestId}  ${WANTED[row.kind]}`,
     ...blocksLines([
       ['call', [callText(row)]],
-      ...agentBlock(row),
       ...questionBlocks(row),
       ...(hasTerms ? ([['terms', termsLines(row)]] as Block[]) : []),
     ]),
   ];
-}
-
-/** Of an agent below the root the way to it. */
-function agentBlock({ path }: ApprovalRow): Block[] {
-  return path.length > 1 ? [['agent', [visibleExcerpt(pathText(path), LONGEST_PATH)]]] : [];
 }
 
 /** `ann by cli`, `unverified (not attested)`. */
