@@ -73,14 +73,15 @@ export function handedOnBy(
 export function actorsOf(
   deployment: Deployment,
   input: CallModelInput,
-  { asked, names }: Pick<OpenStep, 'asked' | 'names'>,
+  { asked, names, lastAgent }: Pick<OpenStep, 'asked' | 'names' | 'lastAgent'>,
   transcript: Transcript,
 ): Actors {
   const name = input.agent ?? asked.agent;
-  const tree = input.rootAgent ?? asked.rootAgent ?? rootAgentOf(deployment, names.app);
+  const named = input.rootAgent ?? asked.rootAgent;
+  const tree = named ?? rootAgentOf(deployment, names.app);
   if (name === undefined) {
-    const { name: root } = treeOf(deployment, tree);
-    return { agent: agentToRun(treeOf(deployment, tree), transcript.events()), root, handedOnBy: [] };
+    const root = named ?? (lastAgent === undefined ? tree : rootOf(deployment, lastAgent, tree));
+    return { agent: agentToRun(treeOf(deployment, root), transcript.events()), root, handedOnBy: [] };
   }
   const { within } = input;
   // The message of a turn may name any agent of the worker: those of the app's own tree come first.
