@@ -4,6 +4,7 @@ import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { agentToRun } from '../src/flows/agent-to-run.ts';
 import type { Transcript } from '../src/flows/transcript.ts';
 import type { ActingAgent, AgentRef } from '../src/protocol/agent-run.ts';
+import { CONFIRM_AGENT } from '../src/protocol/names.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { OpenedStep } from '../src/store/store.ts';
 import { isConfirmAgent } from './confirm-agent.ts';
@@ -80,7 +81,8 @@ export function actorsOf(
   const named = input.rootAgent ?? asked.rootAgent;
   const tree = named ?? rootAgentOf(deployment, names.app);
   if (name === undefined) {
-    const root = named ?? (lastAgent === undefined ? tree : rootOf(deployment, lastAgent, tree));
+    const last = lastAgent === CONFIRM_AGENT ? answeredBefore(transcript) : lastAgent;
+    const root = named ?? (last === undefined ? tree : rootOf(deployment, last, tree));
     return { agent: agentToRun(treeOf(deployment, root), transcript.events()), root, handedOnBy: [] };
   }
   const { within } = input;
@@ -89,6 +91,14 @@ export function actorsOf(
   const place = { ...input, root };
   const agent = agentOf(deployment, refOf(name, { root, within }));
   return { agent, root, handedOnBy: handedOnBy(deployment, place) };
+}
+
+/** Who had the session before a workflow has asked people in it. */
+function answeredBefore(transcript: Transcript): string | undefined {
+  const said = transcript
+    .events()
+    .findLast(({ author, content }) => author !== CONFIRM_AGENT && content?.role === 'model');
+  return said?.author;
 }
 
 function rootOf(deployment: Deployment, name: string, tree: string): string {

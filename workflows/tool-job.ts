@@ -98,10 +98,10 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
 
 /** Also while the run is being cancelled: the session is told that, too. */
 async function deliver(start: ToolJobStart): Promise<DeliveredJob> {
-  const { app, userId, sessionId, session, turnWorkflowId, agent, callKey, tool, job } = start;
+  const { app, userId, sessionId, session, turnWorkflowId, callKey, tool, job } = start;
   const input: DeliverJobInput = {
     v: PROTOCOL_VERSION,
-    ...{ app, userId, sessionId, session, turnWorkflowId, agent, callKey },
+    ...{ app, userId, sessionId, session, turnWorkflowId, callKey },
     ...placeInTree(start),
     jobId: job.jobId,
   };

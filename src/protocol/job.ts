@@ -160,8 +160,6 @@ export interface DeliverJobInput extends ActingAgent {
   sessionId: string;
   session: string;
   turnWorkflowId: string;
-  /** Absent in what older releases sent. */
-  agent?: string;
   callKey: string;
   jobId: string;
 }
