@@ -119,7 +119,7 @@ function expectEqual(
   perspective: { agent: string; branch?: string; include: 'default' | 'none' },
 ): void {
   const { agent, branch, include } = perspective;
-  if (hidesAnswers(events)) return;
+  if (hidesAnswers(events, branch)) return;
   const make = include === 'default' ? adk.getContents : adk.getCurrentTurnContents;
   expect(normalised(contentsOf(events, perspective))).toEqual(
     normalised(make(eventsOf(events), agent, branch)),
@@ -144,9 +144,9 @@ function spoken(events: readonly StoredEvent[]): StoredEvent[] {
   );
 }
 
-/** Whether the last event answers calls, and an answer to calls before these stands between. */
-function hidesAnswers(events: readonly StoredEvent[]): boolean {
-  const last = spoken(events).at(-1);
+/** Whether the last event that is seen answers calls, and an answer to calls before these stands between. */
+function hidesAnswers(events: readonly StoredEvent[], viewer?: string): boolean {
+  const last = spoken(events).findLast(({ event: { branch } }) => isSeenFrom(viewer, branch));
   if (last?.kind !== 'message') return false;
   const idsOf = ({ event }: StoredEvent) =>
     (event.content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.id ?? []);
@@ -159,6 +159,10 @@ function hidesAnswers(events: readonly StoredEvent[]): boolean {
     const earlier = callsAnyOf(idsOf(event));
     return earlier !== -1 && earlier < asked;
   });
+}
+
+function isSeenFrom(viewer: string | undefined, branch: string | undefined): boolean {
+  return viewer === undefined || branch === undefined || `${viewer}.`.startsWith(`${branch}.`);
 }
 
 /** Without ids, calls without responses and what others thought; model contents joined, responses before other parts. */
