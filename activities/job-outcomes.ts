@@ -68,12 +68,18 @@ export class JobOutcomes {
     return await this.#heard(outcome, actions);
   }
 
-  /** A running call is cancelled: whoever does its job is told, as where its tool has returned. */
+  /**
+   * A running call is cancelled: whoever does its job is told, as where its tool has returned; not where somebody has said by now
+   * what the job came to.
+   */
   async tellCancelled(job: JobOfCall): Promise<void> {
     if (!this.#current.isCancelled()) return;
+    const opened = await job.opened();
+    const row = (await this.#dependencies.store.findJob(opened.jobId)) ?? opened;
+    if (row.status === 'completed' || row.status === 'failed') return;
     // The attempt's own signal has fired by now.
     const current = { ...this.#current, signal: new AbortController().signal };
-    const scene = await JobScene.open(this.#dependencies, this.#call.input, await job.opened(), current);
+    const scene = await JobScene.open(this.#dependencies, this.#call.input, row, current);
     await tellCancelled(this.#dependencies, scene, current);
   }
 

@@ -128,7 +128,10 @@ export type OpenedStep =
       ownAge?: number;
       /** What the session used before this step, this invocation included; of a child, its root's. */
       sessionUsage: SessionUsage;
-      /** Models that are not to be asked for so long, milliseconds by limit key; absent where there are none. */
+      /**
+       * Models that are not to be asked for so long, milliseconds by limit key, 0 for those that have not answered since; absent
+       * where there are none.
+       */
       limits?: Readonly<Record<string, number>>;
       /** Jobs that the message has ended, or has an update of: whoever waits for them is to be told. First step only. */
       jobs?: JobOfMessage[];

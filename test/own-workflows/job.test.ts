@@ -44,7 +44,7 @@ async function open() {
     name: 'secret',
     description: 'd',
     sensitive: true,
-    execute: () => ({ pin: '0815' }),
+    execute: () => ({ pin: '0815-secret' }),
   });
   const speaking = new Speaking('root', ['hello'], { tools: [train, adds, large, secret] });
   const heard = new Speaking('heard', ['hello'], {
@@ -127,8 +127,8 @@ test('any tool runs in a session, with its state, one after another; large resul
   expect((await large.result()).result.text).toHaveLength(20_000);
   const secret = await own.begin('runsJob', { ...names, tool: 'secret' });
   expect(await secret.result()).toMatchObject({ reference: { gist: '(sensitive)' } });
-  expect(JSON.stringify(await secret.fetchHistory())).not.toContain('0815');
-  expect(JSON.stringify(await store.readEvents(names))).toContain('0815');
+  expect(JSON.stringify(await secret.fetchHistory())).not.toContain('0815-secret');
+  expect(JSON.stringify(await store.readEvents(names))).toContain('0815-secret');
   for (const handle of [...both, large, secret]) await replayed(handle);
 });
 

@@ -27,6 +27,7 @@ import { turnSlots } from './0031-turn-slots.ts';
 import { children } from './0040-children.ts';
 import { childSteps } from './0041-child-steps.ts';
 import { calledAgents } from './0042-called-agents.ts';
+import { limitsTold } from './0043-limits-told.ts';
 
 export interface Migration {
   version: number;
@@ -65,4 +66,5 @@ export const migrations: readonly Migration[] = [
   { version: 40, name: 'children', sql: children },
   { version: 41, name: 'child steps', sql: childSteps },
   { version: 42, name: 'called agents', sql: calledAgents },
+  { version: 43, name: 'limits told', sql: limitsTold },
 ];

@@ -20,9 +20,20 @@ export function modelLimitSuite(store: () => PostgresStore): void {
     const during = await turn.opened(1);
     expect(during.limits?.[key]).toBeGreaterThan(2_000_000);
     expect(during.limits?.[key]).toBeLessThanOrEqual(3_000_000);
-    await pass(key);
+    await pass(key, '51 minutes');
     const after = await turn.opened(1);
-    expect(after.limits?.[key]).toBeUndefined();
+    expect(after.limits?.[key]).toBe(0);
+    await store().modelAnswered(key);
+    const answered = await turn.opened(1);
+    expect(answered.limits?.[key]).toBeUndefined();
+  });
+
+  test('a limit that is long over is told to nobody', async () => {
+    const key = newKey();
+    await store().limitModel({ key });
+    await pass(key);
+    const { limits } = await new Turn(store()).opened(1);
+    expect(limits?.[key]).toBeUndefined();
   });
 
   test('refusals in a row make a limit longer, to a minute at most, until the model answers', async () => {
