@@ -19,6 +19,9 @@ import { turnPriority } from './turn-priority.ts';
 /** How long an agent that is out of time may take to end, milliseconds. */
 const PATIENCE = 10_000;
 
+/** The same for one that lives elsewhere and is cancelled, milliseconds. */
+const PATIENCE_ELSEWHERE = 30_000;
+
 /** Runs the agent of a call as a child, as often as it may be, then settles the call by what that has come to. */
 export async function callAgent(
   call: PlannedCall,
@@ -72,11 +75,19 @@ function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurr
 }
 
 /** What they come to within the time that the call has. One that doesn't end once it is cancelled, for want of a worker, is left. */
-async function inTime({ timeout, name }: AgentToolPlan, begin: () => Attempts): Promise<AgentErrand> {
+async function inTime(
+  { timeout, name, taskQueue }: AgentToolPlan,
+  begin: () => Attempts,
+): Promise<AgentErrand> {
   let begun: Attempts | undefined;
   const scope = new CancellationScope({ cancellable: true });
   const timer = new CancellationScope({ cancellable: true });
-  const given = new Promise<'left'>((resolve) => {
+  const ends = new Patience();
+  const given = new Promise<'left'>((resolve, reject) => {
+    if (taskQueue !== undefined) {
+      const { cancelRequested } = CancellationScope.current();
+      cancelRequested.catch((cancelled: unknown) => ends.begin(name, () => reject(cancelled)));
+    }
     if (timeout === undefined) return;
     const late = async () => {
       await sleep(timeout, { summary: `time of ${name}` });
@@ -109,6 +120,33 @@ async function inTime({ timeout, name }: AgentToolPlan, begin: () => Attempts): 
     return { runKey: runKey(), status: 'timed out' };
   } finally {
     timer.cancel();
+    ends.over();
+  }
+}
+
+/** A wait that what is cancelled around it doesn't end. */
+class Patience {
+  #scope: CancellationScope | undefined;
+  #isOver = false;
+
+  begin(name: string, without: () => void): void {
+    if (this.#isOver) return;
+    const wait = async () => {
+      await sleep(PATIENCE_ELSEWHERE, { summary: `${name} ends` });
+      without();
+    };
+    const waiting = CancellationScope.nonCancellable(() => {
+      this.#scope = new CancellationScope({ cancellable: true });
+      return this.#scope.run(wait);
+    });
+    waiting.catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
+    });
+  }
+
+  over(): void {
+    this.#isOver = true;
+    this.#scope?.cancel();
   }
 }
 
