@@ -80,6 +80,8 @@ const trees = {
         }),
       ],
     }),
+  'agent-without-a-worker': () =>
+    agent('asks_afar', { tools: [new AgentTool({ agent: agent('looks'), taskQueue: 'nowhere' })] }),
 } satisfies Record<string, () => BaseAgent>;
 
 /** New ones for each environment: an agent keeps the connection to the model that it has asked. */
@@ -95,6 +97,7 @@ const FIRST: Record<string, GeminiReply> = {
   transfers: call('transfer_to_agent', { agentName: 'says' }),
   asks_looks: call('looks', { request: 'look' }),
   asks_pays: call('pays', { request: 'pay' }),
+  asks_afar: call('looks', { request: 'look' }),
 };
 
 /** Who is asked is known by the identity that a request tells. */
@@ -167,6 +170,14 @@ const cancel: Act = async (environment, names) => {
   await environment.temporal.workflow.getHandle(rootOf(names)).cancel();
 };
 
+const interruptWithChild: Act = async ({ client, temporal }, names) => {
+  const child = temporal.workflow.getHandle(called('looks')(names));
+  while ((await child.describe().catch(() => undefined)) === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  await client.interrupt(names);
+};
+
 const oftenNew = { serverConfig: ['limit.historyCount.suggestContinueAsNew=20'] };
 
 /** Turns of many agents. */
@@ -187,6 +198,7 @@ export const TREE_TURN_KINDS: Record<string, TurnKind> = {
     const requestId = await nextRequest(environment, names, 'pays');
     await environment.client.approvals.confirm({ requestId }, { confirmed: true });
   }),
+  'agent-without-a-worker-interrupted': running('agent-without-a-worker', interruptWithChild),
   'approved-below-the-root': running('pays', approve),
   'approved-below-the-root-child': running('pays', approve, { recordedWorkflow: planned('pays') }),
   'approved-at-the-root': running('pays', approveAtRoot),

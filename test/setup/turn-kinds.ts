@@ -12,6 +12,7 @@ import { tool } from '../../src/tools/tool.ts';
 import { GATE_TURN_KINDS, gateKindApps } from './gate-turn-kinds.ts';
 import { HOOK_TURN_KINDS, hookKindApps } from './hook-turn-kinds.ts';
 import { JOB_TURN_KINDS, jobKindApps } from './job-turn-kinds.ts';
+import { OWN_TURN_KINDS } from './own-turn-kinds.ts';
 import { stepCalls } from './scripts.ts';
 import { TREE_TURN_KINDS, treeKindApps } from './tree-turn-kinds.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
@@ -389,4 +390,5 @@ export const TURN_KINDS: Record<string, TurnKind> = {
   ...GATE_TURN_KINDS,
   ...JOB_TURN_KINDS,
   ...TREE_TURN_KINDS,
+  ...OWN_TURN_KINDS,
 };
