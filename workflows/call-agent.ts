@@ -19,8 +19,9 @@ import { turnPriority } from './turn-priority.ts';
 /** How long an agent that is out of time may take to end, milliseconds. */
 const PATIENCE = 10_000;
 
-/** The same for one that lives elsewhere and is cancelled, milliseconds. */
+/** The same for one that lives elsewhere and is cancelled, milliseconds: at the root, and by how much less each level below. */
 const PATIENCE_ELSEWHERE = 30_000;
+const LESS_BELOW = 5_000;
 
 /** Runs the agent of a call as a child, as often as it may be, then settles the call by what that has come to. */
 export async function callAgent(
@@ -32,7 +33,7 @@ export async function callAgent(
   const { context, turn } = surroundings;
   const { callKey, tool, summary } = call;
   const beganAt = Date.now();
-  const errand = { ...(await inTime(runs, () => attempts(call, runs, surroundings))), beganAt };
+  const errand = { ...(await inTime(runs, surroundings, () => attempts(call, runs, surroundings))), beganAt };
   const input: ToolCallInput = {
     ...inputOf(call, context),
     ...(schedule.exclusive ? { exclusive: true } : {}),
@@ -77,6 +78,7 @@ function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurr
 /** What they come to within the time that the call has. One that doesn't end once it is cancelled, for want of a worker, is left. */
 async function inTime(
   { timeout, name, taskQueue }: AgentToolPlan,
+  { parent, path }: CallSurroundings,
   begin: () => Attempts,
 ): Promise<AgentErrand> {
   let begun: Attempts | undefined;
@@ -86,7 +88,13 @@ async function inTime(
   const given = new Promise<'left'>((resolve, reject) => {
     if (taskQueue !== undefined) {
       const { cancelRequested } = CancellationScope.current();
-      cancelRequested.catch((cancelled: unknown) => ends.begin(name, () => reject(cancelled)));
+      const patience = Math.max(PATIENCE_ELSEWHERE - LESS_BELOW * (path.length - 1), PATIENCE);
+      cancelRequested.catch((cancelled: unknown) => {
+        ends.begin(patience, name, () => {
+          parent.children.ended(runKey());
+          reject(cancelled);
+        });
+      });
     }
     if (timeout === undefined) return;
     const late = async () => {
@@ -111,6 +119,7 @@ async function inTime(
     if (ended === 'left') {
       // It is cancelled, and what it has begun is ended where the call is settled.
       working.catch(() => undefined);
+      parent.children.ended(runKey());
       return { runKey: runKey(), status: 'timed out' };
     }
     const { status, error } = ended;
@@ -129,10 +138,11 @@ class Patience {
   #scope: CancellationScope | undefined;
   #isOver = false;
 
-  begin(name: string, without: () => void): void {
+  /** @param milliseconds until `without` is called, unless it is over before. */
+  begin(milliseconds: number, name: string, without: () => void): void {
     if (this.#isOver) return;
     const wait = async () => {
-      await sleep(PATIENCE_ELSEWHERE, { summary: `${name} ends` });
+      await sleep(milliseconds, { summary: `${name} ends` });
       without();
     };
     const waiting = CancellationScope.nonCancellable(() => {

@@ -11,7 +11,7 @@ const sources = ['workflows', 'src/protocol', 'src/events'].flatMap((folder) =>
 /** Lines by which a module keeps something beside its functions and constants. */
 function stateIn(text: string): string[] {
   const variable = /^(export )?(let|var) /;
-  const collection = /^(export )?const \w+(: (?!Readonly(Map|Set)<)[^=]+)? = (new |\[\];)/;
+  const collection = /^(export )?const \w+\b(?!: Readonly(Map|Set)<).* = (new |\[\];|\{\};|Object\.create)/;
   const member = /^ {2}((private|protected|public) )?static (?!readonly )(async )?#?\w+( = |: |;)/;
   return text.split('\n').filter((line) => variable.test(line) || collection.test(line) || member.test(line));
 }
@@ -23,6 +23,8 @@ test('state of a module is found', () => {
     'const c = new Map<string, number>();',
     'export const d: Map<string, number> = new Map();',
     'const e: string[] = [];',
+    'const h: Map<string, () => void> = new Map();',
+    'const i: Record<string, number> = {};',
     '  static f = 1;',
     '  private static g: string;',
   ];

@@ -21,7 +21,10 @@ export const PART_1: Rows = {
     'One command runs an example to its answer, without a key, and links to the Temporal UI.',
   ],
   'layout.files': ['holdfast', 'Files are small, named for one idea, and not drawers for everything.'],
-  'layout.workflows': ['holdfast', 'Modules of workflows keep no state: all workflows of a worker share them.'],
+  'layout.workflows': [
+    'holdfast',
+    'Modules of workflows keep no state: all workflows of a worker share them.',
+  ],
   'layout.rules': ['holdfast', 'The dependency rules of the layout hold, and each finds what breaks it.'],
 
   // Temporal without set-up

@@ -5,7 +5,12 @@ import { OwnWorker } from '../own-workflows/own-worker.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 import type { TurnKind } from './turn-kinds.ts';
 
-type Act = (environment: TurnEnvironment, names: SessionNames, handle: WorkflowHandle) => Promise<unknown>;
+type Act = (
+  environment: TurnEnvironment,
+  names: SessionNames,
+  handle: WorkflowHandle,
+  called: Promise<void>,
+) => Promise<unknown>;
 
 /** @param given of the workflow, beside the names of its session. */
 function running(workflow: string, given: object, act?: Act, more: Partial<TurnKind> = {}): TurnKind {
@@ -14,11 +19,16 @@ function running(workflow: string, given: object, act?: Act, more: Partial<TurnK
     async drive(environment, names) {
       const own = new OwnWorker(environment);
       await own.start();
+      const called = Promise.withResolvers<void>();
+      const stop = environment.store.onNotice((notice) => {
+        if (notice.type === 'call started') called.resolve();
+      });
       try {
         const handle = await own.begin(workflow, { ...names, ...given });
-        await act?.(environment, names, handle);
+        await act?.(environment, names, handle, called.promise);
         await handle.result();
       } finally {
+        stop();
         await own.stop();
       }
     },
@@ -34,23 +44,14 @@ async function untilWaiting({ client }: TurnEnvironment, names: SessionNames): P
   }
 }
 
-async function untilCalled({ store }: TurnEnvironment): Promise<void> {
-  const started = Promise.withResolvers<void>();
-  const stop = store.onNotice((notice) => {
-    if (notice.type === 'call started') started.resolve();
-  });
-  await started.promise;
-  stop();
-}
-
 /** Turns that workflows of users run. */
 export const OWN_TURN_KINDS: Record<string, TurnKind> = {
   'run-by-a-workflow': running('asks', { message: 'go' }),
   'given-up-by-its-workflow': running(
     'givesUp',
     { message: 'go' },
-    async (environment, _names, handle) => {
-      await untilCalled(environment);
+    async (_environment, _names, handle, called) => {
+      await called;
       await handle.signal('stop');
     },
     { script: [call('never')] },
