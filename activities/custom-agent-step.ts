@@ -8,7 +8,13 @@ import { stepKeyOf } from '../src/protocol/identity.ts';
 import { isRecord, kindOf } from '../src/schema/kind-of.ts';
 import type { DraftEvent, NewEvent } from '../src/store/store.ts';
 import { endOfAgents, failureOf, plannedAgent } from './agents-plan.ts';
-import { CustomAgentDiverged, type ScriptedNext, ScriptedRun } from './scripted-run.ts';
+import {
+  CustomAgentDiverged,
+  type RememberedScript,
+  type ScriptedNext,
+  ScriptedRun,
+} from './scripted-run.ts';
+import { type ScriptBeginning, scriptBeginning } from './scripted-view.ts';
 import { eventOfCallback } from './step-beginning.ts';
 import { failedUserCode } from './step-failures.ts';
 import type { StepParts } from './step-parts.ts';
@@ -30,6 +36,8 @@ interface RecordedNext {
   together?: boolean;
   /** What it is given again in the next step. */
   state?: unknown;
+  /** Of a ported agent, in the step that it began in. */
+  beginning?: ScriptBeginning;
 }
 
 /**
@@ -146,16 +154,33 @@ function wrong({ name }: CustomAgent, problem: string): CallbackFailed {
   return new CallbackFailed({ agent: name, callback: 'next', problem, retryable: false });
 }
 
-async function scriptedNext(step: StepParts, remembered: unknown): Promise<RecordedNext> {
+async function scriptedNext(step: StepParts, given: unknown): Promise<RecordedNext> {
   const { begins, code, context, input, opened } = step;
-  const run = new ScriptedRun(step, remembered, begins.enters ? [] : (input.ran ?? []).map(withFailure));
+  const remembered = given as RememberedScript | undefined;
+  const beginning = await beginningOf(step, remembered);
+  const ended = begins.enters ? [] : (input.ran ?? []).map(withFailure);
+  const run = new ScriptedRun(step, beginning, remembered, ended);
   const next = await scripted(code, run);
   const own = context.invocation;
   const events = await code.callback('runAsyncImpl', async () =>
     next.events.map((each) => draftOf(each, own)),
   );
   if (next.run === undefined) return { events, run: [] };
-  return { events, run: [next.run], state: run.remembered(opened.seq, next) };
+  return {
+    ...{ events, run: [next.run], state: run.remembered(opened.seq, next) },
+    ...(remembered === undefined ? { beginning } : {}),
+  };
+}
+
+async function beginningOf(
+  { asked, context, dependencies, opened, transcript }: StepParts,
+  remembered: RememberedScript | undefined,
+): Promise<ScriptBeginning> {
+  if (remembered === undefined) return scriptBeginning(context.init, transcript);
+  const callKey = stepKeyOf(asked.runKey, remembered.began);
+  const once = await dependencies.store.readOnce({ session: opened.session, callKey });
+  const { beginning } = (once[NEXT] ?? {}) as Partial<RecordedNext>;
+  return beginning ?? scriptBeginning(context.init, transcript);
 }
 
 /** @throws CustomAgentDiverged, CallbackFailed */

@@ -1,7 +1,7 @@
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { runOfImpl } from '../src/agents/base-agent.ts';
 import type { Event } from '../src/events/event.ts';
-import { InvocationContext } from '../src/tools/invocation-context.ts';
+import { type ScriptBeginning, ScriptedView } from './scripted-view.ts';
 import type { StepParts } from './step-parts.ts';
 
 /** A run of a sub-agent that has ended, or is about to begin: its events lie behind this seq. */
@@ -9,15 +9,20 @@ interface ScriptedPart {
   name: string;
   /** The transcript's last seq when it was asked for. */
   after: number;
+  /** How many events of its own the script had yielded by then. */
+  own: number;
+  /** `temp:` state behind it, which no event keeps. */
+  temp?: Readonly<Record<string, unknown>>;
   /** Why it is thrown at the script. */
   failed?: string;
 }
 
 /** What a ported agent remembers from step to step: JSON. */
-interface Remembered {
-  parts: ScriptedPart[];
-  /** How many events of its own it has yielded: these are in the transcript. */
-  own: number;
+export interface RememberedScript {
+  /** The step that it began in. */
+  began: number;
+  /** Those that have run: at the next step, all that it has asked for. */
+  parts: readonly ScriptedPart[];
 }
 
 /** What its script comes to in a step. */
@@ -30,17 +35,31 @@ export interface ScriptedNext {
   own: number;
 }
 
-/** A ported agent runs another sub-agent than it did before. */
+/** A ported agent does something else than it did before. */
 export class CustomAgentDiverged extends Error {
   readonly code = 'HOLDFAST_CUSTOM_AGENT_DIVERGED';
   override readonly name = 'CustomAgentDiverged';
   readonly retryable = false;
 
-  constructor(agent: string, place: number, recorded: string, now: string) {
+  private constructor(what: string) {
     super(
-      `agent "${agent}" runs "${now}" as its sub-agent number ${place}, and has run "${recorded}" there before: what it decides by ` +
-        'must be the same each time, so take it from the state or from events',
+      `${what}: what it decides by must be the same each time, so take it from the state or from events of its context`,
     );
+  }
+
+  static running(agent: string, place: number, recorded: string, now: string): CustomAgentDiverged {
+    const what = `runs "${now}" as its sub-agent number ${place}, and has run "${recorded}" there before`;
+    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
+  }
+
+  static ending(agent: string, place: number, recorded: string): CustomAgentDiverged {
+    const what = `ends, and has run "${recorded}" as its sub-agent number ${place} before`;
+    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
+  }
+
+  static saying(agent: string, place: number, recorded: number, now: number): CustomAgentDiverged {
+    const what = `yields ${now} events of its own before its sub-agent number ${place}, and has yielded ${recorded} there before`;
+    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
   }
 }
 
@@ -52,31 +71,53 @@ class SubAgentFailed extends Error {
 }
 
 /**
- * A ported agent in one of its steps: its `runAsyncImpl` runs from its start, and is given the recorded events of the sub-agents that
- * have run, in the order in which it asked for them. Where it asks for one more, that is what it does next.
+ * A ported agent in one of its steps: its `runAsyncImpl` runs from its start, with the session as it was then, and is given the
+ * recorded events of the sub-agents that have run, in the order in which it asked for them. Where it asks for one more, that is what
+ * it does next.
  */
 export class ScriptedRun {
   readonly #step: StepParts;
+  readonly #began: number;
   readonly #parts: readonly ScriptedPart[];
-  readonly #own: number;
+  readonly #view: ScriptedView;
 
   /** @param ended how the one that ran last has ended. */
-  constructor(step: StepParts, remembered: unknown, ended: readonly { name: string; failed?: string }[]) {
-    const { parts, own } = (remembered ?? { parts: [], own: 0 }) as Remembered;
+  constructor(
+    step: StepParts,
+    beginning: ScriptBeginning,
+    remembered: RememberedScript | undefined,
+    ended: readonly { name: string; failed?: string }[],
+  ) {
+    const { began, parts } = remembered ?? { began: step.input.step, parts: [] };
     const failed = ended.at(-1)?.failed;
+    const temp = temporaryIn(step.context.init.state);
     const last = parts.at(-1);
     this.#parts =
-      last === undefined || failed === undefined ? parts : [...parts.slice(0, -1), { ...last, failed }];
-    this.#own = own;
+      last === undefined
+        ? parts
+        : [
+            ...parts.slice(0, -1),
+            { ...last, ...(temp === undefined ? {} : { temp }), ...(failed === undefined ? {} : { failed }) },
+          ];
+    this.#began = began;
     this.#step = step;
+    this.#view = new ScriptedView(beginning, step.transcript);
   }
 
   /** @throws CustomAgentDiverged, and what the script throws. */
   async next(): Promise<ScriptedNext> {
+    const { agent, context } = this.#step;
     const asked = Promise.withResolvers<BaseAgent>();
     const recorded = new WeakSet<Event>();
+    const events: Event[] = [];
+    const said = this.#parts.at(-1)?.own ?? 0;
     let count = 0;
+    let own = 0;
     let diverged: CustomAgentDiverged | undefined;
+    const diverges = (how: CustomAgentDiverged) => {
+      diverged ??= how;
+      return diverged;
+    };
     const runSubAgent = async function* (this: ScriptedRun, subAgent: BaseAgent) {
       const place = count;
       count += 1;
@@ -86,36 +127,44 @@ export class ScriptedRun {
         await new Promise<never>(() => undefined);
         return;
       }
-      if (part.name !== subAgent.name) {
-        diverged = new CustomAgentDiverged(this.#step.agent.name, place + 1, part.name, subAgent.name);
-        throw diverged;
+      const { name } = subAgent;
+      if (part.name !== name) {
+        throw diverges(CustomAgentDiverged.running(agent.name, place + 1, part.name, name));
       }
+      if (part.own !== own) throw diverges(CustomAgentDiverged.saying(agent.name, place + 1, part.own, own));
       for (const event of this.#eventsOf(place)) {
         recorded.add(event);
         yield event;
+        // A script may keep it to itself.
+        this.#view.sees(event);
       }
+      this.#view.keeps(part.temp);
       if (part.failed !== undefined) throw new SubAgentFailed(part.failed);
     };
-    const { agent, context } = this.#step;
-    const init = { ...context.init, runSubAgent: runSubAgent.bind(this) };
-    delete init.invocation;
-    const script = runOfImpl(agent, new InvocationContext(init));
-    const events: Event[] = [];
-    let own = 0;
+    const script = runOfImpl(
+      agent,
+      this.#view.context({ ...context.init, runSubAgent: runSubAgent.bind(this) }),
+    );
     for (;;) {
       const step = await Promise.race([script.next(), asked.promise.then((agent) => ({ agent }))]);
       if (diverged !== undefined) throw diverged;
       if ('agent' in step) return { events, own, run: step.agent.name };
+      const missed = this.#parts[count];
+      if (step.done && missed !== undefined) {
+        throw CustomAgentDiverged.ending(agent.name, count + 1, missed.name);
+      }
       if (step.done) return { events, own };
+      this.#view.sees(step.value);
       if (recorded.has(step.value)) continue;
       own += 1;
-      if (own > this.#own) events.push(step.value);
+      if (own > said) events.push(step.value);
     }
   }
 
   /** For the next step. */
-  remembered(seq: number, { run, own }: ScriptedNext): Remembered {
-    return { parts: run === undefined ? [...this.#parts] : [...this.#parts, { name: run, after: seq }], own };
+  remembered(seq: number, { run, own }: ScriptedNext): RememberedScript {
+    const parts = run === undefined ? this.#parts : [...this.#parts, { name: run, after: seq, own }];
+    return { began: this.#began, parts };
   }
 
   /** Of the one that ran at this place, and of all that it has run itself. */
@@ -138,4 +187,9 @@ export class ScriptedRun {
       )
       .map(({ event }) => ({ ...event }));
   }
+}
+
+function temporaryIn(state: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
+  const keys = Object.keys(state).filter((key) => key.startsWith('temp:'));
+  return keys.length === 0 ? undefined : Object.fromEntries(keys.map((key) => [key, state[key]]));
 }
