@@ -28,7 +28,7 @@ import { type OpenedUnder, openStep } from './open-step.ts';
 import { requesterOf } from './requester.ts';
 import { RestingModels } from './resting-models.ts';
 import { stepInput } from './step-input.ts';
-import { leftOfRun, type OpenStep } from './step-parts.ts';
+import { timeLeftOfRun, type OpenStep } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
 import { awaitTurnSlot, freeTurnSlot } from './turn-quota.ts';
 
@@ -233,10 +233,10 @@ class CallModel {
     const left =
       opened.kind === 'finished'
         ? undefined
-        : timeLeft(settingsOf(deployment, identity.app), {
+        : timeLeft(settingsOf(deployment, identity.app, this.#input.appTerms), {
             age: opened.age,
             sessionTime: opened.sessionUsage.time,
-            ...(opened.kind === 'open' ? { run: leftOfRun(this.#input, opened)?.time } : {}),
+            ...(opened.kind === 'open' ? { run: timeLeftOfRun(this.#input, opened) } : {}),
           });
     return {
       ...(searchAttributes ? { searchAttributes: true } : {}),
@@ -270,10 +270,17 @@ class CallModel {
   #asked(opened: OpenStep, { name: agent, root }: AgentRef, model = ''): AskedStep {
     const { invocationId, runKey, step, branch, within } = this.#input;
     const { session, usage, names } = opened;
-    const budget = leftOfRun(this.#input, opened);
-    const { prices } = this.#settings(opened);
+    const { budget, above, appTerms } = this.#input;
+    const timeLeft = timeLeftOfRun(this.#input, opened);
+    const { prices, budgets, runConfig } = this.#settings(opened);
     return {
       ...{ app: names.app, session, invocationId, runKey, step, agent, model, usage, prices },
+      terms: {
+          ...(above === undefined ? {} : { above }),
+        ...(appTerms === undefined ? {} : { appTerms }),
+        ...(timeLeft === undefined ? {} : { timeLeft }),
+      },
+      appTerms: { budgets, runConfig },
       ...(root === undefined ? {} : { root }),
       ...(within === undefined ? {} : { within }),
       ...(branch === undefined ? {} : { branch }),
@@ -282,7 +289,7 @@ class CallModel {
   }
 
   #settings({ names }: OpenStep): AppSettings {
-    return settingsOf(this.#dependencies.deployment, names.app);
+    return settingsOf(this.#dependencies.deployment, names.app, this.#input.appTerms);
   }
 
   async #answer(opened: OpenStep, known: KnownTranscript, live: LiveText): Promise<StepResponse> {
@@ -313,6 +320,7 @@ class CallModel {
       place: this.#place,
       report: this.#report,
       opened,
+      usedAbove: this.#input.above === undefined ? [] : await store.usageOfRuns(this.#input.above),
       agent,
       settings: this.#settings(opened),
       handedOnBy,

@@ -2,6 +2,7 @@ import type { App } from '../src/agents/app.ts';
 import { type AppSettings, DEFAULT_APP_SETTINGS } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
+import type { AppTerms } from '../src/protocol/agent-run.ts';
 
 /** The trees of agents that a worker runs, and the apps whose settings it knows. */
 export interface Deployment {
@@ -21,9 +22,13 @@ export function rootAgentOf({ apps, rootAgent }: Deployment, app: string): strin
   return apps.get(app)?.rootAgent.name ?? rootAgent;
 }
 
-/** The defaults for an app that is named by its turns only. */
-export function settingsOf({ apps }: Deployment, app: string): AppSettings {
-  return apps.get(app)?.durable ?? DEFAULT_APP_SETTINGS;
+/**
+ * The defaults for an app that is named by its turns only.
+ *
+ * @param terms of the app, where the turn comes from workers that have it.
+ */
+export function settingsOf({ apps }: Deployment, app: string, terms?: AppTerms): AppSettings {
+  return apps.get(app)?.durable ?? { ...DEFAULT_APP_SETTINGS, ...terms };
 }
 
 /** Plugins of an app; an empty manager for one that is named by its turns only. */

@@ -3,6 +3,7 @@ import {
   exceededBudget,
   exceededIterations,
   exceededLlmCalls,
+  exceededAbove,
   exceededRunBudget,
   missingPrice,
 } from '../src/flows/budgets.ts';
@@ -168,7 +169,8 @@ function usedUp(step: StepParts): TurnError | undefined {
   const { asked, input, opened, runConfig, settings } = step;
   const spent =
     exceededBudget(settings, withLost(opened)) ??
-    exceededRunBudget(input.budget, { usage: opened.usage, age: opened.ownAge ?? opened.age });
+    exceededRunBudget(input.budget, { usage: opened.usage, age: opened.ownAge ?? opened.age }) ??
+    exceededAbove(input.above, step.usedAbove);
   if (!isModelStep(step) || input.ownCall !== undefined) return spent;
   const asks = Math.max(input.step - 1, answered(opened.treeUsage ?? opened.usage));
   return (

@@ -2,16 +2,16 @@ import { type AppSettings, runConfigOf } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import { budgetLeft, timeLeft } from '../src/flows/budgets.ts';
+import { timeLeft } from '../src/flows/budgets.ts';
 import { takeOwnState } from '../src/flows/own-state.ts';
 import { StepContext, type StepScene } from '../src/flows/step-context.ts';
 import type { AskedStep } from '../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../src/flows/transcript.ts';
 import type { PluginManager } from '../src/plugins/plugin-manager.ts';
-import type { RunBudget } from '../src/protocol/agent-run.ts';
+import type { RunTerms } from '../src/protocol/agent-run.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { TurnRunConfig } from '../src/protocol/turn.ts';
-import type { OpenedStep } from '../src/store/store.ts';
+import type { OpenedStep, StepUsage } from '../src/store/store.ts';
 import type { ToolEdit } from '../src/tools/turn-tools.ts';
 import type { Attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -35,6 +35,8 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   place: CallPlace;
   report: StepReport;
   opened: OpenStep;
+  /** What the runs have used that this one is part of, in the order of `input.above`. */
+  usedAbove: readonly StepUsage[];
   agent: Agent;
   settings: AppSettings;
   /** Those that have handed the turn on, the first one first. */
@@ -67,12 +69,9 @@ export function isModelStep(step: StepParts): step is ModelStepParts {
   return isLlmAgent(step.agent);
 }
 
-/** What is left of the budget of a called agent's run; undefined without one. */
-export function leftOfRun(
-  { budget }: Pick<CallModelInput, 'budget'>,
-  opened: OpenStep,
-): RunBudget | undefined {
-  return budgetLeft(budget, { usage: opened.usage, age: opened.ownAge ?? opened.age });
+/** Milliseconds that the run of a called agent has left; undefined where nothing limits it. */
+export function timeLeftOfRun({ budget }: RunTerms, { age, ownAge = age }: OpenStep): number | undefined {
+  return budget?.time === undefined ? undefined : Math.max(0, budget.time - ownAge);
 }
 
 export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): StepParts<Agent> {
@@ -96,7 +95,7 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
   const time = new StepTime(
     current,
     agent,
-    timeLeft(settings, { age, sessionTime: sessionUsage.time, run: leftOfRun(input, opened)?.time }),
+    timeLeft(settings, { age, sessionTime: sessionUsage.time, run: timeLeftOfRun(input, opened) }),
   );
   return {
     ...given,

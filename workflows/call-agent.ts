@@ -9,7 +9,7 @@ import type { AgentErrand, AgentToolPlan, ChildStart } from '../src/protocol/age
 import { runKeyOfCall } from '../src/protocol/identity.ts';
 import type { PlannedCall, ToolCallInput, ToolCallResult, ToolSchedule } from '../src/protocol/step.ts';
 import { ranAgentOptions } from './activity-options.ts';
-import { inputOf } from './call-input.ts';
+import { inputOf, termsOf } from './call-input.ts';
 import { unsettledText } from './call-text.ts';
 import { type RanCall, ranOf } from './ran-call.ts';
 import type { CallSurroundings } from './run-call.ts';
@@ -162,7 +162,7 @@ class Patience {
 
 function startOf(
   { callKey, callId, tool, args }: PlannedCall,
-  { name, root, within, branch, budget }: AgentToolPlan,
+  { name, root, within, branch, ...runs }: AgentToolPlan,
   runKey: string,
   { context, rootWorkflowId, path, fence }: CallSurroundings,
 ): ChildStart {
@@ -173,7 +173,7 @@ function startOf(
     agent: { name, ...(root === undefined ? {} : { root }), ...(within === undefined ? {} : { within }) },
     path: [...path, name],
     ...(branch === undefined ? {} : { branch }),
-    ...(budget === undefined ? {} : { budget }),
+    ...termsOf(runs),
     invocationId,
     tracedBelow: { root: tracedBelow?.root ?? invocationId, by: callKey, at: Date.now() },
     fence,

@@ -1,4 +1,4 @@
-import type { ActingAgent } from '../src/protocol/agent-run.ts';
+import type { ActingAgent, RunTerms } from '../src/protocol/agent-run.ts';
 import type { PlannedCall, ToolCallInput } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 
@@ -19,7 +19,7 @@ export function placeInTree({
   path,
   rootWorkflowId,
   tracedBelow,
-}: ActingAgent): Omit<ActingAgent, 'budget'> {
+}: ActingAgent): Omit<ActingAgent, keyof RunTerms> {
   return {
     ...(root === undefined ? {} : { root }),
     ...(within === undefined ? {} : { within }),
@@ -27,6 +27,15 @@ export function placeInTree({
     ...(path === undefined ? {} : { path }),
     ...(rootWorkflowId === undefined ? {} : { rootWorkflowId }),
     ...(tracedBelow === undefined ? {} : { tracedBelow }),
+  };
+}
+
+/** What an agent is kept to that runs for this one. */
+export function termsOf({ budget, above, appTerms }: RunTerms): RunTerms {
+  return {
+    ...(budget === undefined ? {} : { budget }),
+    ...(above === undefined ? {} : { above }),
+    ...(appTerms === undefined ? {} : { appTerms }),
   };
 }
 

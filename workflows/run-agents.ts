@@ -7,6 +7,7 @@ import type {
   TracedBelow,
 } from '../src/protocol/agent-run.ts';
 import { runKeyOfAgent } from '../src/protocol/identity.ts';
+import { termsOf } from './call-input.ts';
 import { type EndedChild, type ParentTurn, runChild } from './run-child.ts';
 import type { InvocationState, PlanProgress } from './turn-state.ts';
 
@@ -116,7 +117,7 @@ async function runPlanned(
     agent: { name, ...(root === undefined ? {} : { root }), ...(within === undefined ? {} : { within }) },
     path: [...pathOf(state), name],
     ...(branch === undefined ? {} : { branch }),
-    ...(state.acting?.budget === undefined ? {} : { budget: state.acting.budget }),
+    ...termsOf(state.acting ?? {}),
     invocationId: state.invocationId,
     tracedBelow: belowOf(state),
     fence: { startedAt: state.chainStartedAt, invocation: state.number },

@@ -10,6 +10,7 @@ import type {
   TurnUsage,
 } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { termsOf } from './call-input.ts';
 import type { EndedJobs } from './job-book.ts';
 import type { MailboxState } from './mailbox.ts';
 import type { OrderBook } from './orders.ts';
@@ -142,8 +143,7 @@ export function childChain({
   runConfig,
   traceparent,
 }: AgentTurnStart & { child: ChildStart }): ChainState {
-  const { agent, branch, budget, call, fence, invocationId, path, rootWorkflowId, runKey, seq, session } =
-    child;
+  const { agent, branch, call, fence, invocationId, path, rootWorkflowId, runKey, seq, session } = child;
   const startedAt = fence.startedAt;
   const state: InvocationState = {
     messageId: runKey,
@@ -166,7 +166,7 @@ export function childChain({
       ...(agent.root === undefined ? {} : { root: agent.root }),
       ...(agent.within === undefined ? {} : { within: agent.within }),
       ...(branch === undefined ? {} : { branch }),
-      ...(budget === undefined ? {} : { budget }),
+      ...termsOf(child),
       ...(child.tracedBelow === undefined ? {} : { tracedBelow: child.tracedBelow }),
     },
     ...(runConfig === undefined ? {} : { runConfig }),

@@ -1,7 +1,7 @@
 import type { AppSettings } from '../agents/app-settings.ts';
 import type { ResolvedBudgetLimits } from '../agents/budget-limits.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import type { RunBudget } from '../protocol/agent-run.ts';
+import type { BudgetAbove, RunBudget, RunTerms } from '../protocol/agent-run.ts';
 import type { TurnError, TurnRunConfig } from '../protocol/turn.ts';
 import { formatDuration } from '../schema/duration.ts';
 import type { SessionUsage, StepUsage } from '../store/store.ts';
@@ -9,7 +9,7 @@ import { priceOf } from './prices.ts';
 
 const DEFAULT_MAX_LLM_CALLS = 500;
 
-type BudgetOwner = 'turn' | 'session' | 'agent';
+type BudgetOwner = 'turn' | 'session' | 'agent' | 'caller';
 
 export interface Spent {
   /** What earlier steps of the invocation used. */
@@ -43,32 +43,41 @@ export function exceededRunBudget(
   return budget === undefined ? undefined : exceededLimit('agent', budget, usage, age);
 }
 
-/** What is left of the run of a called agent for one that it calls, which its own tool limits too. */
-export function budgetOfCall(
-  own: ResolvedBudgetLimits | undefined,
-  left: RunBudget | undefined,
-): RunBudget | undefined {
-  if (own === undefined || left === undefined) return own ?? left;
-  const least = (field: keyof RunBudget) => {
-    const most = [own[field], left[field]].filter((limit) => limit !== undefined);
-    return most.length === 0 ? {} : { [field]: Math.min(...most) };
-  };
-  return { ...least('modelCalls'), ...least('tokens'), ...least('cost'), ...least('time') };
+/**
+ * The budget that is used up of one of the runs that an agent's run is part of.
+ *
+ * @param used of each, in the same order.
+ */
+export function exceededAbove(
+  above: readonly BudgetAbove[] = [],
+  used: readonly StepUsage[] = [],
+): TurnError | undefined {
+  for (const [index, limits] of above.entries()) {
+    const usage = used[index];
+    const exceeded = usage && exceededLimit('caller', limits, usage, 0);
+    if (exceeded !== undefined) return exceeded;
+  }
+  return undefined;
 }
 
-/** What is left of a run's budget; undefined where it has none. */
-export function budgetLeft(
-  budget: RunBudget | undefined,
-  { usage, age }: Pick<Spent, 'usage' | 'age'>,
-): RunBudget | undefined {
-  if (budget === undefined) return undefined;
-  const { modelCalls, tokens, cost, time } = budget;
-  const left = (limit: number, used: number) => Math.max(0, limit - used);
+/**
+ * What the run of a called agent is kept to: its tool's budget, the time that its caller has left, and all that its caller is kept
+ * to, of which several at once may use.
+ *
+ * @param caller its session and invocation, what it is kept to, and milliseconds that it has left.
+ */
+export function termsOfCall(
+  own: ResolvedBudgetLimits | undefined,
+  caller: Pick<RunTerms, 'budget' | 'above'> & { session: string; invocationId: string; timeLeft?: number },
+): Pick<RunTerms, 'budget' | 'above'> {
+  const { time: _time, ...counted } = caller.budget ?? {};
+  const { above = [], session, invocationId: run } = caller;
+  const all = Object.keys(counted).length === 0 ? above : [...above, { session, run, ...counted }];
+  const times = [own?.time, caller.timeLeft].filter((time) => time !== undefined);
+  const budget = { ...own, ...(times.length === 0 ? {} : { time: Math.min(...times) }) };
   return {
-    ...(modelCalls === undefined ? {} : { modelCalls: left(modelCalls, usage.modelCalls) }),
-    ...(tokens === undefined ? {} : { tokens: left(tokens, usage.totalTokens) }),
-    ...(cost === undefined ? {} : { cost: left(cost, usage.cost ?? 0) }),
-    ...(time === undefined ? {} : { time: left(time, age) }),
+    ...(Object.keys(budget).length === 0 ? {} : { budget }),
+    ...(all.length === 0 ? {} : { above: all }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Part } from '../events/content.ts';
-import type { AgentRef, RunBudget, ToolOfAgent } from '../protocol/agent-run.ts';
+import type { AgentRef, ToolOfAgent } from '../protocol/agent-run.ts';
 import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
@@ -8,10 +8,11 @@ import type { CallActions, PlannedRow } from '../store/store.ts';
 import { agentOfTool } from '../tools/agent-of-tool.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { howItWasMade } from '../tools/turn-registry.ts';
-import { budgetOfCall } from './budgets.ts';
+import { termsOfCall } from './budgets.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { carry, referenceTo } from './size-rule.ts';
 import { unknownToolText } from './unknown-tool.ts';
+import type { AskedStep } from './step-draft.ts';
 
 /** More calls in one response than this are answered with an error: their plan would not fit one payload. */
 const MOST_CALLS = 128;
@@ -59,11 +60,7 @@ export function callsOf(parts: readonly Part[], codeTool: BaseTool | undefined):
 }
 
 /** Who has asked for calls. */
-interface Caller extends AgentRef {
-  app?: string;
-  /** What is left of it for those that it calls. */
-  budget?: RunBudget;
-}
+type Caller = AgentRef & Partial<Pick<AskedStep, 'app' | 'session' | 'invocationId' | 'terms' | 'appTerms'>>;
 
 export interface CallPlan {
   /** What the workflow runs. */
@@ -179,25 +176,25 @@ function hopOf(tool: BaseTool, { app, agent }: { app?: string | undefined; agent
 /** Of a tool whose agent runs in its place. */
 function runsOf(
   tool: BaseTool,
-  { name: agent, root, within = [], app, budget: left }: Caller,
+  { name: agent, root, within = [], app, session = '', invocationId = '', terms = {}, appTerms }: Caller,
 ): Pick<PlannedCall, 'runs'> {
   const runs = agentOfTool(tool);
   if (runs === undefined) return {};
   const { attempts, taskQueue, timeout } = runs;
   const { name } = runs.agent;
-  const budget = budgetOfCall(runs.budget, left);
   // Where it lives elsewhere, it is a root there.
   const place =
     taskQueue === undefined
       ? { ...(root === undefined ? {} : { root }), within: [...within, hopOf(tool, { app, agent })] }
-      : { root: name, taskQueue };
+      : { root: name, taskQueue, ...(appTerms === undefined ? {} : { appTerms }) };
   return {
     runs: {
       name,
       ...place,
       ...(timeout === undefined ? {} : { timeout }),
       ...(attempts === 1 ? {} : { attempts }),
-      ...(budget === undefined ? {} : { budget }),
+      ...(terms.appTerms === undefined ? {} : { appTerms: terms.appTerms }),
+      ...termsOfCall(runs.budget, { ...terms, session, invocationId }),
       ...(tool.gate === undefined ? {} : { begins: true as const }),
     },
   };

@@ -1,6 +1,6 @@
 import type { ResolvedPriceTable } from '../agents/price-table.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
-import type { AgentPlan, AgentRef, RunBudget } from '../protocol/agent-run.ts';
+import type { AgentPlan, AgentRef, AppTerms, RunTerms } from '../protocol/agent-run.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -31,8 +31,10 @@ export interface AskedStep {
   /** Of the events that say nothing else. */
   branch?: string;
   model: string;
-  /** Of the run of a called agent: what is left of it before this step. */
-  budget?: RunBudget;
+  /** What the agent's run is kept to; `timeLeft` of it in milliseconds. */
+  terms?: RunTerms & { timeLeft?: number };
+  /** What its app keeps it to. */
+  appTerms?: AppTerms;
   /** What earlier steps of the invocation used. */
   usage: StepUsage;
   prices: ResolvedPriceTable;

@@ -11,7 +11,6 @@ import { presentFields } from '../schema/present-fields.ts';
 import type { DraftEvent, NewEvent, NewRequest, StepUsage } from '../store/store.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { ToolEdit } from '../tools/turn-tools.ts';
-import { budgetLeft } from './budgets.ts';
 import { nameCalls, type TakenCallIds } from './call-ids.ts';
 import { finalTextOf } from './final-text.ts';
 import { answerBySchema, modelOutputOf } from './model-output.ts';
@@ -103,8 +102,7 @@ export async function draftFromResponse(
   if (calls.length === 0 && !goesOn) return { asked, events, usage };
   if (pauses) return { asked, events, usage, cut: 'agent' };
   const prepared = await given.prepare?.(calls);
-  const left = budgetLeft(asked.budget, { usage, age: 0 });
-  const caller = { ...asked, name: asked.agent, ...(left === undefined ? {} : { budget: left }) };
+  const caller = { ...asked, name: asked.agent };
   const plan = planCalls(asked.runKey, asked.step, prepared?.calls ?? calls, tools, code, caller);
   const { maxParallelCalls } = agent.durable;
   const runs = { ...plan, maxParallelCalls, toolEdits: given.toolEdits };

@@ -1,6 +1,6 @@
 import type { Carried } from './carried.ts';
 import type { ChainFence } from './step.ts';
-import type { InvocationOutcome, InvocationStatus, TurnState } from './turn.ts';
+import type { InvocationOutcome, InvocationStatus, TurnRunConfig, TurnState } from './turn.ts';
 
 /** A tool of an agent's, whose own agent is meant. */
 export interface ToolOfAgent {
@@ -27,8 +27,32 @@ export interface RunBudget {
   time?: number;
 }
 
+/** The budget of a called agent's run, as those see it that are part of that run: what counts is what all of them use. */
+export interface BudgetAbove extends Omit<RunBudget, 'time'> {
+  /** The store's id of the run's session. */
+  session: string;
+  /** Its run key there. */
+  run: string;
+}
+
+/** What an app keeps its turns to, for workers of another task queue, which may not know it. */
+export interface AppTerms {
+  budgets: { turn: RunBudget; session: RunBudget };
+  runConfig: TurnRunConfig;
+}
+
+/** What the run of an agent is kept to. */
+export interface RunTerms {
+  /** Of the call whose agent it is, or is below; `time` is at most what its caller had left. */
+  budget?: RunBudget;
+  /** Of the runs that it is part of, the outermost first. */
+  above?: readonly BudgetAbove[];
+  /** Of an agent that lives on another task queue than its root, and of those below it. */
+  appTerms?: AppTerms;
+}
+
 /** Which agent acts, and where in the tree of a turn: beside its name, absent where that is all. */
-export interface ActingAgent {
+export interface ActingAgent extends RunTerms {
   root?: string;
   within?: readonly ToolOfAgent[];
   /** Of the events that it writes. */
@@ -37,8 +61,6 @@ export interface ActingAgent {
   path?: readonly string[];
   /** Absent: the workflow itself is the root. */
   rootWorkflowId?: string;
-  /** Of the call whose agent it is, or is below. */
-  budget?: RunBudget;
   /** Absent for the root. */
   tracedBelow?: TracedBelow;
 }
@@ -101,19 +123,17 @@ export interface CallOfAgent {
 }
 
 /** How an agent's tool is run. Durations in milliseconds. */
-export interface AgentToolPlan extends PlannedAgent {
+export interface AgentToolPlan extends PlannedAgent, RunTerms {
   /** Of all attempts. */
   timeout?: number;
   /** How often the child is run before its failure is the call's. Defaults to 1. */
   attempts?: number;
-  /** Of each run: at most what is left of its caller's. */
-  budget?: RunBudget;
   /** The tool's own activity has to run first: it is gated. Otherwise its callbacks were asked when the call was planned. */
   begins?: true;
 }
 
 /** Beside the start arguments of a child's `agentTurn`, which are those of its root. */
-export interface ChildStart {
+export interface ChildStart extends RunTerms {
   /** Of an agent that a workflow agent runs: the run that has planned it. */
   plannedBy?: string;
   /** All workflow ids of the tree begin with it. */
@@ -132,7 +152,6 @@ export interface ChildStart {
   seq: number;
   /** An agent's tool is called. */
   call?: CallOfAgent;
-  budget?: RunBudget;
 }
 
 /** What a run of a child gives back beside its turn's result. */

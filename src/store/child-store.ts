@@ -1,6 +1,6 @@
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import type { SessionNames } from './session-names.ts';
-import type { StoredEvent } from './store.ts';
+import type { StepUsage, StoredEvent } from './store.ts';
 
 /** The session of an agent that a call has run: below the session of that call, and deleted with it. */
 export interface ChildSession {
@@ -52,6 +52,8 @@ export interface ChildStore {
    * @returns undefined where it has never begun.
    */
   endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined>;
+  /** What runs have used by now, with all that they have run: in the order in which they are named. */
+  usageOfRuns(runs: readonly { session: string; run: string }[]): Promise<StepUsage[]>;
   /**
    * Sessions of agents' tools below this one, at any depth, in the order in which they began.
    *

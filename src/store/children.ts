@@ -6,8 +6,9 @@ import { storableText } from './json-text.ts';
 import { EVENT_ROW } from './migrations/event-row.ts';
 import { sessionKeys } from './session-key.ts';
 import type { SessionNames } from './session-names.ts';
-import type { StoredEvent } from './store.ts';
+import type { StepUsage, StoredEvent } from './store.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
+import { type UsageColumns, usageOf } from './usage-columns.ts';
 
 /** A root with more is not read whole by whoever wants to know of some. */
 const FEW = 200;
@@ -88,6 +89,23 @@ export async function readLatestSteps(
 ): Promise<StoredEvent[]> {
   const rows = await database.query<{ event: EventRow }>(LATEST_STEPS, [sessionKeys(names).name, from, to]);
   return rows.map(({ event }) => storedEvent(event));
+}
+
+const USAGE = `select json_build_array(coalesce(t.model_calls, 0), coalesce(t.prompt_tokens, 0), coalesce(t.output_tokens, 0),
+    coalesce(t.total_tokens, 0), t.cost, coalesce(t.unknown_calls, 0)) as usage
+  from unnest($1::text[], $2::text[]) with ordinality as n (session, run, nth)
+  left join holdfast.runs t on t.session_id = n.session and t.run_key = n.run
+  order by n.nth`;
+
+export async function usageOfRuns(
+  database: Database,
+  runs: readonly { session: string; run: string }[],
+): Promise<StepUsage[]> {
+  const rows = await database.query<{ usage: UsageColumns }>(USAGE, [
+    runs.map(({ session }) => session),
+    runs.map(({ run }) => storableText(run)),
+  ]);
+  return rows.map(({ usage }) => usageOf(usage));
 }
 
 export async function listChildren(database: Database, names: SessionNames): Promise<ChildSession[]> {

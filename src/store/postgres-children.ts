@@ -1,11 +1,11 @@
 import type { ChildOutcome, ChildSession, ChildStore, FoundChildren, WhichChildren } from './child-store.ts';
-import { endChild, findChildren, listChildren, readLatestSteps } from './children.ts';
+import { endChild, findChildren, listChildren, readLatestSteps, usageOfRuns } from './children.ts';
 import type { Database } from './database.ts';
 import type { Notices } from './notices.ts';
 import { PostgresJobs } from './postgres-jobs.ts';
 import type { SessionNames } from './session-names.ts';
 import type { OpenStep } from './step-opening.ts';
-import type { StoredEvent } from './store.ts';
+import type { StepUsage, StoredEvent } from './store.ts';
 
 /** What the store knows of agents that calls have run. */
 export class PostgresChildren extends PostgresJobs implements ChildStore {
@@ -20,6 +20,10 @@ export class PostgresChildren extends PostgresJobs implements ChildStore {
 
   endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined> {
     return endChild(this.#database, parent, runKey);
+  }
+
+  usageOfRuns(runs: readonly { session: string; run: string }[]): Promise<StepUsage[]> {
+    return usageOfRuns(this.#database, runs);
   }
 
   listChildren(names: SessionNames): Promise<ChildSession[]> {

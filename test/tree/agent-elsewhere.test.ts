@@ -1,6 +1,7 @@
 import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { afterEach, expect, test } from 'vitest';
+import { App } from '../../src/agents/app.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { AgentTool, type AgentToolConfig } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -87,6 +88,23 @@ test('what a call gives it of a budget counts where it lives [tree.budget]', asy
   expect(await scene.say('go')).toMatchObject({ status: 'completed', text: 'Done.' });
   expect(librarian.shown).toHaveLength(2);
   expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_BUDGET_EXCEEDED');
+});
+
+test('what its app keeps a turn to holds where the app is not known [tree.budget]', async () => {
+  const own = tool({ name: 'own', description: 'd', execute: () => ({}) });
+  const librarian = new Speaking('librarian', [calling({ name: 'own' })], { tools: [own] });
+  const stub = new Speaking('librarian', ['I am not here.'], { description: 'finds books' });
+  const editor = new Speaking('editor', [calling({ name: 'librarian', args: { request: 'where?' } })], {
+    tools: [new AgentTool({ agent: stub.agent, taskQueue: QUEUE })],
+  });
+  const durable = { budgets: { turn: { modelCalls: 4 } } };
+  const app = new App({ name: 'test', rootAgent: editor.agent, durable });
+  const scene = await TreeScene.open(editor.agent, { apps: [app] });
+  open.push(() => scene.close());
+  await serve(scene, librarian.agent);
+  const { status, error } = await scene.say('go');
+  expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'HOLDFAST_BUDGET_EXCEEDED' });
+  expect(librarian.shown).toHaveLength(3);
 });
 
 test('a request of an agent that lives elsewhere is listed and answered below its root [agentTool.gates] [tree.requests]', async () => {
