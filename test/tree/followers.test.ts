@@ -8,7 +8,6 @@ import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { FollowedEvent, StreamItem } from '../../src/client/stream-item.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
-import { createGateway, localAccess, serveGateway } from '../../src/gateway/index.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import { NotARootSession } from '../../src/store/store-errors.ts';
 import { call, text as geminiText } from '../../src/testing/gemini-reply.ts';
@@ -16,9 +15,10 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { CuttingProxy } from '../gateway/cutting-proxy.ts';
-import { ABOUT, collecting, TOKEN } from '../gateway/gateway-stub.ts';
+import { TOKEN } from '../gateway/gateway-stub.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking } from './speaking.ts';
+import { type ServedGateway, throughGateway } from './through-gateway.ts';
 
 let environment: TurnEnvironment | undefined;
 const closings: (() => Promise<unknown>)[] = [];
@@ -35,23 +35,10 @@ async function open(agent: BaseAgent, script?: GeminiScript) {
   return { ...opened, names };
 }
 
-/** The environment's client behind a gateway, and the gateway's address. */
-async function throughGateway(
-  { client }: TurnEnvironment,
-  hosts?: string[],
-): Promise<{ gateway: GatewayClient; url: string; port: number }> {
-  const serving = await serveGateway({
-    gateway: createGateway({
-      client,
-      about: () => ABOUT,
-      ready: async () => ({ temporal: true, store: true }),
-      access: localAccess({ token: TOKEN, ...(hosts === undefined ? {} : { hosts }) }),
-      logger: collecting([]),
-    }),
-  });
-  closings.push(serving.close);
-  const { url, port } = serving;
-  return { gateway: new GatewayClient({ url, token: TOKEN }), url, port };
+async function servedBy(environment: TurnEnvironment, hosts?: string[]): Promise<ServedGateway> {
+  const served = await throughGateway(environment, hosts);
+  closings.push(served.close);
+  return served;
 }
 
 const asking = (name: string) => calling({ name, args: { request: 'please' } });
@@ -151,7 +138,7 @@ describe('a follower of the root', () => {
     const { root } = deepTree();
     const opened = await open(root.agent);
     const { client, names } = opened;
-    const { gateway, url } = await throughGateway(opened);
+    const { gateway, url } = await servedBy(opened);
     const turn = await client.sendMessage({ ...names, message: 'go' });
     // While it runs, too.
     const live = inPieces(client, names, DEEP.length);
@@ -200,7 +187,7 @@ describe('a follower of the root', () => {
     const { root } = deepTree();
     const opened = await open(root.agent);
     const { client, names, store } = opened;
-    const { url } = await throughGateway(opened);
+    const { url } = await servedBy(opened);
     const turn = await client.sendMessage({ ...names, message: 'go' });
     await turn.result();
     const own = await store.readEvents(names);
@@ -258,7 +245,7 @@ describe('a follower of the root', () => {
     const { root } = deepTree();
     const opened = await open(root.agent);
     const { client, names, store } = opened;
-    const { gateway } = await throughGateway(opened);
+    const { gateway } = await servedBy(opened);
     await (await client.sendMessage({ ...names, message: 'go' })).result();
     const [child] = await store.listChildren(names);
     const below = { ...names, sessionId: child?.runKey ?? '' };
@@ -350,7 +337,7 @@ describe('a follower of the root', () => {
     const { client, names } = opened;
     const proxy = await CuttingProxy.open();
     closings.push(() => proxy.close());
-    const { port } = await throughGateway(opened, [`127.0.0.1:${proxy.port}`]);
+    const { port } = await servedBy(opened, [`127.0.0.1:${proxy.port}`]);
     proxy.target = port;
     proxy.allowance = () => 1_200 + Math.floor(Math.random() * 2_500);
     const gateway = new GatewayClient({ url: `http://127.0.0.1:${proxy.port}`, token: TOKEN });
