@@ -28,7 +28,7 @@ import { type OpenedUnder, openStep } from './open-step.ts';
 import { requesterOf } from './requester.ts';
 import { RestingModels } from './resting-models.ts';
 import { stepInput } from './step-input.ts';
-import { timeLeftOfRun, type OpenStep } from './step-parts.ts';
+import { type OpenStep, timeLeftOfRun } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
 import { awaitTurnSlot, freeTurnSlot } from './turn-quota.ts';
 
@@ -276,7 +276,7 @@ class CallModel {
     return {
       ...{ app: names.app, session, invocationId, runKey, step, agent, model, usage, prices },
       terms: {
-          ...(above === undefined ? {} : { above }),
+        ...(above === undefined ? {} : { above }),
         ...(appTerms === undefined ? {} : { appTerms }),
         ...(timeLeft === undefined ? {} : { timeLeft }),
       },

@@ -1,9 +1,9 @@
 import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import {
+  exceededAbove,
   exceededBudget,
   exceededIterations,
   exceededLlmCalls,
-  exceededAbove,
   exceededRunBudget,
   missingPrice,
 } from '../src/flows/budgets.ts';

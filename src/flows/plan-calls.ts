@@ -11,8 +11,8 @@ import { howItWasMade } from '../tools/turn-registry.ts';
 import { termsOfCall } from './budgets.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { carry, referenceTo } from './size-rule.ts';
-import { unknownToolText } from './unknown-tool.ts';
 import type { AskedStep } from './step-draft.ts';
+import { unknownToolText } from './unknown-tool.ts';
 
 /** More calls in one response than this are answered with an error: their plan would not fit one payload. */
 const MOST_CALLS = 128;

@@ -25,8 +25,7 @@ const costing = (response: LlmResponse, totalTokenCount: number): LlmResponse =>
 const endless = (name: string, more: LlmResponse = calling({ name: 'again' })) =>
   new Speaking(name, [more], { tools: [again()] });
 
-const asking = (...names: string[]) =>
-  calling(...names.map((name) => ({ name, args: { request: 'work' } })));
+const asking = (...names: string[]) => calling(...names.map((name) => ({ name, args: { request: 'work' } })));
 
 async function lead(workers: readonly Speaking[], budget: BudgetLimits, config: { attempts?: number } = {}) {
   const names = workers.map(({ agent }) => agent.name);
@@ -49,7 +48,9 @@ describe('agents that work for a run use its budget together [tree.budget]', () 
     expect(asked).toBeGreaterThanOrEqual(9);
     expect(asked).toBeLessThanOrEqual(9 + workers.length - 1);
     expect(leader.shown).toHaveLength(1);
-    expect(JSON.stringify(await scene?.responses())).toContain("the agent's budget of 10 model calls is used up");
+    expect(JSON.stringify(await scene?.responses())).toContain(
+      "the agent's budget of 10 model calls is used up",
+    );
   });
 
   test('one after another: a further attempt has what is left', async () => {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
-import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import type { DecisionReceipt, GateKind } from '../../src/protocol/gate.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
@@ -118,29 +118,35 @@ const CASES = Object.entries(KINDS).flatMap(([kind]) =>
   Object.keys(WAYS).map((way) => [kind as GateKind, way] as const),
 );
 
-test.each(CASES)('a request for %s that an agent of an agent’s tool has is listed under the root, and answered by %s [tree.requests] [agentTool.gates]', async (name, way) => {
-  const kind = KINDS[name];
-  const asker = new Speaking('asker', [calling({ name: 'acts' }), 'acted'], { tools: [kind.tool] });
-  const helper = new SequentialAgent({ name: 'helper', description: 'd', subAgents: [asker.agent] });
-  const root = new Speaking('root', [calling({ name: 'helper', args: { request: 'act' } }), 'done'], {
-    tools: [new AgentTool({ agent: helper })],
-  });
-  const scene = await TreeScene.open(root.agent, { workerOptions: { credentialKeys } });
-  closings.push(() => scene.close());
-  const { temporal, store } = scene.environment;
-  const client = new HoldfastClient({ temporal, store, credentialKeys: parseCredentialKeys(credentialKeys) });
-  const turn = await scene.send();
-  const [request] = await scene.pending(1);
-  if (request === undefined) throw new Error('a request is pending');
-  expect(request).toMatchObject({
-    ...scene.names,
-    kind: name,
-    agent: 'asker',
-    path: ['root', 'helper', 'asker'],
-    rootWorkflowId: scene.rootId,
-  });
-  await expect.poll(async () => (await scene.status()).status).toBe(kind.status);
-  await WAYS[way]?.(scene, client, kind, request);
-  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
-  expect(asker.shown[1]?.at(-1)?.parts).toMatchObject([{ functionResponse: { response: kind.response } }]);
-});
+test.each(CASES)(
+  'a request for %s that an agent of an agent’s tool has is listed under the root, and answered by %s [tree.requests] [agentTool.gates]',
+  async (name, way) => {
+    const kind = KINDS[name];
+    const asker = new Speaking('asker', [calling({ name: 'acts' }), 'acted'], { tools: [kind.tool] });
+    const helper = new SequentialAgent({ name: 'helper', description: 'd', subAgents: [asker.agent] });
+    const root = new Speaking('root', [calling({ name: 'helper', args: { request: 'act' } }), 'done'], {
+      tools: [new AgentTool({ agent: helper })],
+    });
+    const scene = await TreeScene.open(root.agent, { workerOptions: { credentialKeys } });
+    closings.push(() => scene.close());
+    const { temporal, store } = scene.environment;
+    const client = new HoldfastClient({
+      ...{ temporal, store, searchAttributes: true },
+      credentialKeys: parseCredentialKeys(credentialKeys),
+    });
+    const turn = await scene.send();
+    const [request] = await scene.pending(1);
+    if (request === undefined) throw new Error('a request is pending');
+    expect(request).toMatchObject({
+      ...scene.names,
+      kind: name,
+      agent: 'asker',
+      path: ['root', 'helper', 'asker'],
+      rootWorkflowId: scene.rootId,
+    });
+    await expect.poll(async () => (await scene.status()).status).toBe(kind.status);
+    await WAYS[way]?.(scene, client, kind, request);
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+    expect(asker.shown[1]?.at(-1)?.parts).toMatchObject([{ functionResponse: { response: kind.response } }]);
+  },
+);

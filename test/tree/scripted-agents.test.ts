@@ -39,7 +39,8 @@ async function open(agent: BaseAgent, options: TurnEnvironmentOptions = {}): Pro
   return scene;
 }
 
-const said = async (opened: TreeScene) => textsOf((await opened.events()).map(({ event }) => event.content ?? {}));
+const said = async (opened: TreeScene) =>
+  textsOf((await opened.events()).map(({ event }) => event.content ?? {}));
 
 const own = (text: string, stateDelta: Record<string, unknown> = {}) =>
   createEvent({
@@ -162,7 +163,10 @@ describe('a script that does something else than before fails its turn, which sa
       }),
     );
     const { status, error } = await opened.say('go');
-    expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'HOLDFAST_CUSTOM_AGENT_DIVERGED' });
+    expect({ status, code: error?.code }).toEqual({
+      status: 'failed',
+      code: 'HOLDFAST_CUSTOM_AGENT_DIVERGED',
+    });
     expect(error?.message).toMatch(/"scripted" ends, and has run "helper" as its sub-agent number 1 before/);
     expect(error?.message).toContain(HINT);
   });
@@ -178,8 +182,13 @@ describe('a script that does something else than before fails its turn, which sa
       }),
     );
     const { status, error } = await opened.say('go');
-    expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'HOLDFAST_CUSTOM_AGENT_DIVERGED' });
-    expect(error?.message).toMatch(/yields 2 events of its own before its sub-agent number 1, and has yielded 1/);
+    expect({ status, code: error?.code }).toEqual({
+      status: 'failed',
+      code: 'HOLDFAST_CUSTOM_AGENT_DIVERGED',
+    });
+    expect(error?.message).toMatch(
+      /yields 2 events of its own before its sub-agent number 1, and has yielded 1/,
+    );
   });
 });
 
@@ -244,36 +253,39 @@ const orchestrators = {
 };
 
 // adk-python #3986: a turn that was resumed went to the sub-agent, and nobody asked the orchestrator again.
-describe.each(Object.entries(orchestrators))('%s is asked again, whatever happened meanwhile [flow.custom]', (_kind, make) => {
-  const speakers = () => ({
-    payer: new Speaking('payer', [calling({ name: 'pay' }), 'paid'], { tools: [pay] }),
-    thanker: new Speaking('thanker', ['Thanks.']),
-  });
+describe.each(Object.entries(orchestrators))(
+  '%s is asked again, whatever happened meanwhile [flow.custom]',
+  (_kind, make) => {
+    const speakers = () => ({
+      payer: new Speaking('payer', [calling({ name: 'pay' }), 'paid'], { tools: [pay] }),
+      thanker: new Speaking('thanker', ['Thanks.']),
+    });
 
-  test('its worker was restarted while a sub-agent asked people', async () => {
-    const { payer, thanker } = speakers();
-    const opened = await open(make(payer.agent, thanker.agent));
-    const turn = await opened.send();
-    const [request] = await opened.pending(1);
-    await opened.environment.restartWorker();
-    const { requestId = '' } = request ?? {};
-    await opened.environment.client.approvals.confirm({ ...opened.names, requestId }, { confirmed: true });
-    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'I end.' });
-    expect((await said(opened)).slice(-3)).toEqual(['paid', 'Thanks.', 'I end.']);
-    expect([payer, thanker].map(({ shown }) => shown.length)).toEqual([2, 1]);
-  });
+    test('its worker was restarted while a sub-agent asked people', async () => {
+      const { payer, thanker } = speakers();
+      const opened = await open(make(payer.agent, thanker.agent));
+      const turn = await opened.send();
+      const [request] = await opened.pending(1);
+      await opened.environment.restartWorker();
+      const { requestId = '' } = request ?? {};
+      await opened.environment.client.approvals.confirm({ ...opened.names, requestId }, { confirmed: true });
+      expect(await turn.result()).toMatchObject({ status: 'completed', text: 'I end.' });
+      expect((await said(opened)).slice(-3)).toEqual(['paid', 'Thanks.', 'I end.']);
+      expect([payer, thanker].map(({ shown }) => shown.length)).toEqual([2, 1]);
+    });
 
-  test('its workflow and those below went on as new runs', async () => {
-    const { payer, thanker } = speakers();
-    const serverConfig = ['limit.historyCount.suggestContinueAsNew=10'];
-    const opened = await open(make(payer.agent, thanker.agent), { serverConfig });
-    const turn = await opened.send();
-    const [request] = await opened.pending(1);
-    const { requestId = '' } = request ?? {};
-    await opened.environment.client.approvals.confirm({ ...opened.names, requestId }, { confirmed: true });
-    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'I end.' });
-    expect((await said(opened)).slice(-3)).toEqual(['paid', 'Thanks.', 'I end.']);
-    const { raw } = await opened.root.describe();
-    expect(raw.workflowExecutionInfo?.firstRunId).not.toBe(raw.workflowExecutionInfo?.execution?.runId);
-  });
-});
+    test('its workflow and those below went on as new runs', async () => {
+      const { payer, thanker } = speakers();
+      const serverConfig = ['limit.historyCount.suggestContinueAsNew=10'];
+      const opened = await open(make(payer.agent, thanker.agent), { serverConfig });
+      const turn = await opened.send();
+      const [request] = await opened.pending(1);
+      const { requestId = '' } = request ?? {};
+      await opened.environment.client.approvals.confirm({ ...opened.names, requestId }, { confirmed: true });
+      expect(await turn.result()).toMatchObject({ status: 'completed', text: 'I end.' });
+      expect((await said(opened)).slice(-3)).toEqual(['paid', 'Thanks.', 'I end.']);
+      const { raw } = await opened.root.describe();
+      expect(raw.workflowExecutionInfo?.firstRunId).not.toBe(raw.workflowExecutionInfo?.execution?.runId);
+    });
+  },
+);
