@@ -276,6 +276,7 @@ class CallModel {
     return {
       ...{ app: names.app, session, invocationId, runKey, step, agent, model, usage, prices },
       terms: {
+        ...(budget === undefined ? {} : { budget }),
         ...(above === undefined ? {} : { above }),
         ...(appTerms === undefined ? {} : { appTerms }),
         ...(timeLeft === undefined ? {} : { timeLeft }),
@@ -284,7 +285,6 @@ class CallModel {
       ...(root === undefined ? {} : { root }),
       ...(within === undefined ? {} : { within }),
       ...(branch === undefined ? {} : { branch }),
-      ...(budget === undefined ? {} : { budget }),
     };
   }
 

@@ -221,7 +221,7 @@ describe('a sub-agent that fails [flow.custom]', () => {
     );
     const { status, error } = await opened.say('go');
     expect(status).toBe('failed');
-    expect(JSON.stringify(error)).toContain('SAFETY');
+    expect(error?.message).toContain('failed to run sub-agent "failing": no');
   });
 });
 
