@@ -13,6 +13,7 @@ import { OUTPUTS } from './scenarios/outputs.ts';
 import { PLUGIN_EVENTS } from './scenarios/plugin-events.ts';
 import { PLUGIN_FAILURES } from './scenarios/plugin-failures.ts';
 import { PLUGINS } from './scenarios/plugins.ts';
+import { PORTED_AGENTS } from './scenarios/ported-agents.ts';
 import { REQUESTS } from './scenarios/requests.ts';
 import { RESULTS } from './scenarios/results.ts';
 import { STATE } from './scenarios/state.ts';
@@ -40,6 +41,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CONFIRMATIONS,
   ...INPUTS,
   ...TREES,
+  ...PORTED_AGENTS,
   ...TRANSFERS,
   ...AGENT_TOOLS,
 ];
