@@ -16,7 +16,7 @@ import { type Actors, actorsOf, agentNamed } from './acting-agent.ts';
 import { messageOfCall, parentOf } from './agent-call.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { rootAgentOf, settingsOf } from './deployment.ts';
+import { rootAgentOf, settingsOf, termsOfApp } from './deployment.ts';
 import { withEndedGates } from './ended-gates.ts';
 import { LiveText } from './live-text.ts';
 import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
@@ -272,7 +272,8 @@ class CallModel {
     const { session, usage, names } = opened;
     const { budget, above, appTerms } = this.#input;
     const timeLeft = timeLeftOfRun(this.#input, opened);
-    const { prices, budgets, runConfig } = this.#settings(opened);
+    const settings = this.#settings(opened);
+    const { prices } = settings;
     return {
       ...{ app: names.app, session, invocationId, runKey, step, agent, model, usage, prices },
       terms: {
@@ -281,7 +282,7 @@ class CallModel {
         ...(appTerms === undefined ? {} : { appTerms }),
         ...(timeLeft === undefined ? {} : { timeLeft }),
       },
-      appTerms: { budgets, runConfig },
+      appTerms: termsOfApp(settings),
       ...(root === undefined ? {} : { root }),
       ...(within === undefined ? {} : { within }),
       ...(branch === undefined ? {} : { branch }),

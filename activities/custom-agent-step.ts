@@ -167,7 +167,7 @@ async function scriptedNext(step: StepParts, given: unknown): Promise<RecordedNe
   );
   if (next.run === undefined) return { events, run: [] };
   return {
-    ...{ events, run: [next.run], state: run.remembered(opened.seq, next) },
+    ...{ events, run: [next.run.name], state: run.remembered(opened.seq, next) },
     ...(remembered === undefined ? { beginning } : {}),
   };
 }

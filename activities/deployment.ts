@@ -25,10 +25,17 @@ export function rootAgentOf({ apps, rootAgent }: Deployment, app: string): strin
 /**
  * The defaults for an app that is named by its turns only.
  *
- * @param terms of the app, where the turn comes from workers that have it.
+ * @param terms of the app where the turn was begun, if that is elsewhere: they win, and its prices go before those known here.
  */
 export function settingsOf({ apps }: Deployment, app: string, terms?: AppTerms): AppSettings {
-  return apps.get(app)?.durable ?? { ...DEFAULT_APP_SETTINGS, ...terms };
+  const own = apps.get(app)?.durable ?? DEFAULT_APP_SETTINGS;
+  return terms === undefined ? own : { ...own, ...terms, prices: { ...own.prices, ...terms.prices } };
+}
+
+/** What goes with an agent that runs elsewhere. */
+export function termsOfApp({ budgets, prices, runConfig }: AppSettings): AppTerms {
+  const { customMetadata: _own, ...kept } = runConfig;
+  return { budgets, prices, runConfig: kept };
 }
 
 /** Plugins of an app; an empty manager for one that is named by its turns only. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { runOfImpl } from '../src/agents/base-agent.ts';
 import type { Event } from '../src/events/event.ts';
@@ -11,7 +12,9 @@ interface ScriptedPart {
   after: number;
   /** How many events of its own the script had yielded by then. */
   own: number;
-  /** `temp:` state behind it, which no event keeps. */
+  /** The same when the step ended that it was asked for in: they are in the transcript. */
+  said: number;
+  /** `temp:` state that it has changed, which no event keeps. */
   temp?: Readonly<Record<string, unknown>>;
   /** Why it is thrown at the script. */
   failed?: string;
@@ -29,10 +32,10 @@ export interface RememberedScript {
 export interface ScriptedNext {
   /** Its own, yielded behind those of earlier steps. */
   events: Event[];
-  /** The sub-agent that it runs next; undefined at its end. */
-  run?: string;
+  /** The sub-agent that it runs next, and how many events of its own it had yielded when it asked for it; undefined at its end. */
+  run?: { name: string; own: number };
   /** How many events of its own it has yielded by now. */
-  own: number;
+  said: number;
 }
 
 /** A ported agent does something else than it did before. */
@@ -90,14 +93,17 @@ export class ScriptedRun {
   ) {
     const { began, parts } = remembered ?? { began: step.input.step, parts: [] };
     const failed = ended.at(-1)?.failed;
-    const temp = temporaryIn(step.context.init.state);
     const last = parts.at(-1);
     this.#parts =
       last === undefined
         ? parts
         : [
             ...parts.slice(0, -1),
-            { ...last, ...(temp === undefined ? {} : { temp }), ...(failed === undefined ? {} : { failed }) },
+            {
+              ...last,
+              temp: temporaryBehind(step.context.init.state, beginning, parts),
+              ...(failed === undefined ? {} : { failed }),
+            },
           ];
     this.#began = began;
     this.#step = step;
@@ -107,12 +113,15 @@ export class ScriptedRun {
   /** @throws CustomAgentDiverged, and what the script throws. */
   async next(): Promise<ScriptedNext> {
     const { agent, context } = this.#step;
-    const asked = Promise.withResolvers<BaseAgent>();
+    const asked = Promise.withResolvers<NonNullable<ScriptedNext['run']>>();
     const recorded = new WeakSet<Event>();
     const events: Event[] = [];
-    const said = this.#parts.at(-1)?.own ?? 0;
+    const stored = this.#ownEvents();
+    const said = this.#parts.at(-1)?.said ?? 0;
     let count = 0;
     let own = 0;
+    /** The recorded one that the script was given last. */
+    let given: Event | undefined;
     let diverged: CustomAgentDiverged | undefined;
     const diverges = (how: CustomAgentDiverged) => {
       diverged ??= how;
@@ -123,7 +132,7 @@ export class ScriptedRun {
       count += 1;
       const part = this.#parts[place];
       if (part === undefined) {
-        asked.resolve(subAgent);
+        asked.resolve({ name: subAgent.name, own });
         await new Promise<never>(() => undefined);
         return;
       }
@@ -132,13 +141,20 @@ export class ScriptedRun {
         throw diverges(CustomAgentDiverged.running(agent.name, place + 1, part.name, name));
       }
       if (part.own !== own) throw diverges(CustomAgentDiverged.saying(agent.name, place + 1, part.own, own));
-      for (const event of this.#eventsOf(place)) {
-        recorded.add(event);
-        yield event;
-        // A script may keep it to itself.
-        this.#view.sees(event);
+      const run = this.#eventsOf(place);
+      try {
+        for (const event of run) {
+          recorded.add(event);
+          given = event;
+          yield event;
+          // A script may keep it to itself.
+          this.#view.sees(event);
+        }
+      } finally {
+        // It has run to its end, also for a script that wants to know no more of it.
+        for (const event of run) this.#view.sees(event);
+        this.#view.keeps(part.temp ?? {});
       }
-      this.#view.keeps(part.temp);
       if (part.failed !== undefined) throw new SubAgentFailed(part.failed);
     };
     const script = runOfImpl(
@@ -146,25 +162,43 @@ export class ScriptedRun {
       this.#view.context({ ...context.init, runSubAgent: runSubAgent.bind(this) }),
     );
     for (;;) {
-      const step = await Promise.race([script.next(), asked.promise.then((agent) => ({ agent }))]);
+      const step = await Promise.race([script.next(), asked.promise.then((run) => ({ run }))]);
       if (diverged !== undefined) throw diverged;
-      if ('agent' in step) return { events, own, run: step.agent.name };
+      if ('run' in step) return { events, said: own, run: step.run };
       const missed = this.#parts[count];
       if (step.done && missed !== undefined) {
         throw CustomAgentDiverged.ending(agent.name, count + 1, missed.name);
       }
-      if (step.done) return { events, own };
-      this.#view.sees(step.value);
-      if (recorded.has(step.value)) continue;
+      if (step.done) return { events, said: own };
+      if (recorded.has(step.value)) {
+        this.#view.sees(step.value);
+        continue;
+      }
+      // What it says comes behind what it was told.
+      if (given !== undefined) this.#view.sees(given);
+      this.#view.sees(stored[own] ?? step.value);
       own += 1;
       if (own > said) events.push(step.value);
     }
   }
 
   /** For the next step. */
-  remembered(seq: number, { run, own }: ScriptedNext): RememberedScript {
-    const parts = run === undefined ? this.#parts : [...this.#parts, { name: run, after: seq, own }];
+  remembered(seq: number, { run, said }: ScriptedNext): RememberedScript {
+    const parts = run === undefined ? this.#parts : [...this.#parts, { ...run, after: seq, said }];
     return { began: this.#began, parts };
+  }
+
+  /** What the script has yielded itself in earlier steps, as it is stored: each step's last ones, behind those of callbacks. */
+  #ownEvents(): (Event | undefined)[] {
+    const { input, transcript } = this.#step;
+    const own = transcript
+      .behind(this.#parts[0]?.after ?? transcript.seq)
+      .filter(({ runKey, kind }) => runKey === input.runKey && kind === 'callback');
+    return this.#parts.flatMap(({ said }, index) => {
+      const count = said - (this.#parts[index - 1]?.said ?? 0);
+      const ofStep = own.filter(({ step }) => step === this.#began + index);
+      return Array.from({ length: count }, (_, nth) => ofStep.at(nth - count)?.event);
+    });
   }
 
   /** Of the one that ran at this place, and of all that it has run itself. */
@@ -189,7 +223,19 @@ export class ScriptedRun {
   }
 }
 
-function temporaryIn(state: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
-  const keys = Object.keys(state).filter((key) => key.startsWith('temp:'));
-  return keys.length === 0 ? undefined : Object.fromEntries(keys.map((key) => [key, state[key]]));
+/** What is no more as the parts before the last one have left it. */
+function temporaryBehind(
+  state: Readonly<Record<string, unknown>>,
+  beginning: ScriptBeginning,
+  parts: readonly ScriptedPart[],
+): Record<string, unknown> {
+  const before: Record<string, unknown> = Object.assign(
+    {},
+    beginning.state,
+    ...parts.map(({ temp }) => temp),
+  );
+  const changed = Object.entries(state).filter(
+    ([key, value]) => key.startsWith('temp:') && !isDeepStrictEqual(value, before[key]),
+  );
+  return Object.fromEntries(changed);
 }

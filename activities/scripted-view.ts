@@ -1,6 +1,8 @@
 import type { Event } from '../src/events/event.ts';
+import { layOver } from '../src/flows/lay-over.ts';
 import type { Transcript } from '../src/flows/transcript.ts';
 import { visibleEvents } from '../src/flows/visible-events.ts';
+import { isRecord } from '../src/schema/kind-of.ts';
 import type { ContextInit } from '../src/tools/context-init.ts';
 import { InvocationContext } from '../src/tools/invocation-context.ts';
 
@@ -35,23 +37,16 @@ export class ScriptedView {
 
   /** The script has been given it, or has yielded it. */
   sees(event: Event): void {
-    if (this.#seen.has(event)) return;
+    // What else a script yields is refused where its events are read.
+    if (!isRecord(event) || this.#seen.has(event)) return;
     this.#seen.add(event);
     this.#since.push(event);
-    this.keeps(event.actions?.stateDelta);
+    this.keeps(event.actions?.stateDelta ?? {});
   }
 
   /** State that the script sees from now on. */
-  keeps(stateDelta: Readonly<Record<string, unknown>> = {}): void {
-    for (const [key, value] of Object.entries(stateDelta)) {
-      // An assignment to `__proto__` would set the prototype.
-      Object.defineProperty(this.#state, key, {
-        value,
-        configurable: true,
-        enumerable: true,
-        writable: true,
-      });
-    }
+  keeps(stateDelta: Readonly<Record<string, unknown>>): void {
+    layOver(this.#state, stateDelta);
   }
 
   context(init: ContextInit): InvocationContext {

@@ -115,7 +115,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
   );
   const plugins = pluginsOf(deployment, names.app);
-  const settings = settingsOf(deployment, names.app);
+  const settings = settingsOf(deployment, names.app, input.appTerms);
   const time = new StepTime(current, agent);
   const code = new UserCode(agent, plugins, time);
   const failed = (error: unknown) => {

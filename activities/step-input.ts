@@ -208,7 +208,7 @@ async function contextOf(
     ...(input.branch === undefined ? {} : { branch: input.branch }),
     state,
     userContent: userContent ?? given.content,
-    runConfig: runConfigOf(settingsOf(deployment, names.app), input.runConfig),
+    runConfig: runConfigOf(settingsOf(deployment, names.app, input.appTerms), input.runConfig),
     abortSignal: current.signal,
     transcript: transcriptView(transcript, invocationId),
   });

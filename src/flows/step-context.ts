@@ -7,6 +7,7 @@ import { Context } from '../tools/context.ts';
 import type { ContextInit } from '../tools/context-init.ts';
 import { InvocationContext, type TranscriptView } from '../tools/invocation-context.ts';
 import { stateWith } from '../tools/readonly-context.ts';
+import { layOver } from './lay-over.ts';
 
 /** Where user code of a model step finds itself. */
 export interface StepScene {
@@ -63,15 +64,7 @@ export class StepContext {
 
   /** Lays the state of an event that goes before the model's over what later contexts see. */
   keep({ stateDelta }: Pick<EventActions, 'stateDelta'>): void {
-    for (const [key, value] of Object.entries(stateDelta)) {
-      // An assignment to `__proto__` would set the prototype.
-      Object.defineProperty(this.#state, key, {
-        value,
-        configurable: true,
-        enumerable: true,
-        writable: true,
-      });
-    }
+    layOver(this.#state, stateDelta);
   }
 
   /** Whether user code has written into the actions of the model's event. */

@@ -38,7 +38,9 @@ export interface BudgetAbove extends Omit<RunBudget, 'time'> {
 /** What an app keeps its turns to, for workers of another task queue, which may not know it. */
 export interface AppTerms {
   budgets: { turn: RunBudget; session: RunBudget };
-  runConfig: TurnRunConfig;
+  /** By the model's name, or its beginning and `*`; per million tokens. */
+  prices: Readonly<Record<string, { input: number; output: number; cachedInput: number }>>;
+  runConfig: Omit<TurnRunConfig, 'customMetadata'>;
 }
 
 /** What the run of an agent is kept to. */

@@ -17,12 +17,13 @@ afterEach(async () => {
 });
 
 /** A worker of its own for agents that live elsewhere. */
-async function serve(scene: TreeScene, agent: BaseAgent): Promise<void> {
+async function serve(scene: TreeScene, agent: BaseAgent, apps: App[] = []): Promise<void> {
   const { address } = (scene.environment.temporal.connection as Connection).options;
   const connection = await NativeConnection.connect({ address });
   const silent = () => undefined;
   const worker = await createWorker({
     agents: [agent],
+    apps,
     store: scene.environment.store,
     connection,
     taskQueue: QUEUE,
@@ -90,18 +91,22 @@ test('what a call gives it of a budget counts where it lives [tree.budget]', asy
   expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_BUDGET_EXCEEDED');
 });
 
-test('what its app keeps a turn to holds where the app is not known [tree.budget]', async () => {
+test.each([
+  ['is not known', false],
+  ['has no budgets', true],
+])('what its app keeps a turn to holds where the app %s [tree.budget]', async (_where, isKnown) => {
   const own = tool({ name: 'own', description: 'd', execute: () => ({}) });
   const librarian = new Speaking('librarian', [calling({ name: 'own' })], { tools: [own] });
   const stub = new Speaking('librarian', ['I am not here.'], { description: 'finds books' });
   const editor = new Speaking('editor', [calling({ name: 'librarian', args: { request: 'where?' } })], {
     tools: [new AgentTool({ agent: stub.agent, taskQueue: QUEUE })],
   });
-  const durable = { budgets: { turn: { modelCalls: 4 } } };
+  const prices = { 'own-model': { input: 1, output: 1 } };
+  const durable = { prices, budgets: { turn: { modelCalls: 4, cost: 1_000 } } };
   const app = new App({ name: 'test', rootAgent: editor.agent, durable });
   const scene = await TreeScene.open(editor.agent, { apps: [app] });
   open.push(() => scene.close());
-  await serve(scene, librarian.agent);
+  await serve(scene, librarian.agent, isKnown ? [new App({ name: 'test', rootAgent: librarian.agent })] : []);
   const { status, error } = await scene.say('go');
   expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'HOLDFAST_BUDGET_EXCEEDED' });
   expect(librarian.shown).toHaveLength(3);

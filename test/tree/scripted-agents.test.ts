@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { BaseAgent } from '../../src/agents/base-agent.ts';
 import { CustomAgent, type NextOfAgent } from '../../src/agents/custom-agent.ts';
@@ -147,6 +148,84 @@ describe('what a script decides by is what it was when it stood there [flow.cust
     );
     expect(await opened.say('go')).toMatchObject({ status: 'completed', text: 'told' });
     expect(seen.at(-1)).toEqual([undefined, 'much']);
+  });
+});
+
+describe('a script of any kind sees what is in the session [flow.custom]', () => {
+  test('what it has said itself is what it said first, even by chance', async () => {
+    const helper = new Speaking('helper', ['helped']);
+    const other = new Speaking('other', ['helped, too']);
+    const opened = await open(
+      new Scripted([helper.agent, other.agent], async function* (context) {
+        yield own('', { order: randomUUID() });
+        yield* helper.agent.runAsync(context);
+        yield* other.agent.runAsync(context);
+        yield own(`Order ${context.session.state.order}`);
+      }),
+    );
+    const { text } = await opened.say('go');
+    const session = await opened.environment.store.getSession(opened.names);
+    expect(text).toBe(`Order ${session?.state.order}`);
+  });
+
+  test('what it says of an event counts, not the event', async () => {
+    const critic = new Speaking('critic', [' OK '], { outputKey: 'verdict' });
+    const opened = await open(
+      new Scripted([critic.agent], async function* (context) {
+        for (let round = 1; round <= 3; round += 1) {
+          for await (const event of critic.agent.runAsync(context)) {
+            const verdict = String(event.actions.stateDelta.verdict).trim().toLowerCase();
+            yield { ...event, actions: createEventActions({ stateDelta: { verdict } }) };
+          }
+          if (context.session.state.verdict === 'ok') return;
+        }
+      }),
+    );
+    expect(await opened.say('go')).toMatchObject({ status: 'completed' });
+    expect(critic.shown).toHaveLength(1);
+    expect((await opened.environment.store.getSession(opened.names))?.state.verdict).toBe('ok');
+  });
+
+  test('a sub-agent that it turns away from has run all the same', async () => {
+    const writes = tool({
+      name: 'writes',
+      description: 'd',
+      execute: (_args, { state }) => {
+        state.set('temp:found', 'much');
+        return {};
+      },
+    });
+    const finder = new Speaking('finder', [calling({ name: 'writes' }), 'found'], {
+      tools: [writes],
+      outputKey: 'answer',
+    });
+    const opened = await open(
+      new Scripted([finder.agent], async function* (context) {
+        for await (const event of finder.agent.runAsync(context)) {
+          yield event;
+          break;
+        }
+        yield own(`${context.session.state['temp:found']}, ${context.session.state.answer}`);
+      }),
+    );
+    expect(await opened.say('go')).toMatchObject({ status: 'completed', text: 'much, found' });
+  });
+
+  test('it may speak between asking for a sub-agent and waiting for it', async () => {
+    const helper = new Speaking('helper', ['helped']);
+    const opened = await open(
+      new Scripted([helper.agent], async function* (context) {
+        const run = helper.agent.runAsync(context);
+        const first = run.next();
+        yield own('Asked.');
+        const { value } = await first;
+        if (value) yield value;
+        yield* run;
+        yield own('Done.');
+      }),
+    );
+    expect(await opened.say('go')).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(await said(opened)).toEqual(['go', 'Asked.', 'helped', 'Done.']);
   });
 });
 
