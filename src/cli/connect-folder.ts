@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { sql } from 'kysely';
 import { type FolderOwnership, stopEmbedded } from '../../worker/index.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import type { UiTarget } from '../../worker/temporal/ui-link.ts';
 import { GatewayClient } from '../client/gateway-client.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
@@ -80,7 +81,10 @@ export async function connectFolder(options: ConnectFolderOptions): Promise<Conn
     const { store, temporal, credentialKeys } = await openBackend({ ...options, folder });
     closing.add(() => store.close());
     if (temporal.startedHere) closing.add(() => stopEmbedded(folder));
-    const connection = await Connection.connect(temporal.connectionOptions);
+    const connection = await Connection.connect({
+      ...temporal.connectionOptions,
+      interceptors: retriesUntilClosed(),
+    });
     closing.add(() => connection.close());
     const client = new Client({ connection, namespace: temporal.namespace });
     const api = new HoldfastClient({

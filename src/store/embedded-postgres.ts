@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { PgliteThreadData, PgliteThreadMessage, PgliteThreadOrder } from './pglite-thread.ts';
 import { makePrivateSocket, PathSocket } from './private-socket.ts';
@@ -8,6 +9,13 @@ import { StoreInUse, StoreUnavailable } from './store-errors.ts';
 
 /** Milliseconds that a clean shutdown may take. What was acknowledged survives an unclean one. */
 const LONGEST_CLOSE = 10_000;
+
+/**
+ * V8 compiles what WebAssembly calls often anew, and frees the old code of all threads of the process together: in Node 24 that
+ * ends the process now and then where several stores come and go (nodejs/node#64500; here in `Runtime_TierUpWasmToJSWrapper`).
+ * The generic code isn't slower for PGlite.
+ */
+const NO_WRAPPER_TIER_UP = '--wasm-wrapper-tiering-budget=1000000000';
 
 /** Milliseconds between tries to start a thread that broke down. */
 const SHORTEST_PAUSE = 250;
@@ -117,6 +125,7 @@ async function startThread(
   onProgress: (line: string) => void,
 ): Promise<PgliteThread> {
   const { folder } = workerData;
+  setFlagsFromString(NO_WRAPPER_TIER_UP);
   const thread = new Worker(threadFile(), {
     workerData,
     // node:sqlite and type stripping are experimental in Node 22, and say so on stderr.

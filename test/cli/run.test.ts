@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Event } from '../../src/events/event.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { until } from '../setup/until.ts';
 import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast, KILLED_SOON } from './holdfast-process.ts';
 
@@ -94,7 +95,7 @@ describe('holdfast run', () => {
       '--json',
     ];
     const first = new HoldfastProcess(args, { cwd: work, env: files });
-    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
+    await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
     first.kill('SIGKILL');
     await first.finished();
     writeFileSync(files.GATE, '');
@@ -127,7 +128,7 @@ describe('holdfast run', () => {
       'm3',
     ];
     const first = new HoldfastProcess(args, { cwd: work, env: files });
-    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
+    await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
     first.kill('SIGINT');
     const interrupted = await first.finished();
     expect(interrupted.code).toBe(130);
@@ -150,7 +151,7 @@ describe('holdfast run', () => {
       ['run', agents, '--folder', folder, '--session', 's4', '--message', 'go', '--message-id', 'm4'],
       { cwd: work, env: files },
     );
-    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
+    await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
     const again = [
       'run',
       agents,

@@ -62,3 +62,17 @@ test('nothing is left undone in the sources [layout.files]', () => {
   );
   expect(undone).toEqual([]);
 });
+
+test('tests that run at the same time wait by themselves: expect.poll of vitest’s knows only one of them', () => {
+  const polling = (text: string) => {
+    const concurrent = /\.concurrent\b/.test(text) && /expect\.poll\(/.test(text);
+    return concurrent && /import \{[^}]*\bexpect\b[^}]*\} from 'vitest'/.test(text);
+  };
+  const concurrent = 'test.concurrent("", () => expect.poll(f));';
+  expect(polling(`import { expect, test } from 'vitest';${concurrent}`)).toBe(true);
+  expect(polling(`import { test } from 'vitest';${concurrent}`)).toBe(false);
+  const tests = pathsOf('test').filter(
+    (path) => path.endsWith('.test.ts') && !path.startsWith('test/layout/'),
+  );
+  expect(tests.filter((path) => polling(readFileSync(join(root, path), 'utf8')))).toEqual([]);
+});

@@ -3,6 +3,7 @@ import { type GeminiReply, hang, text } from '../../src/testing/gemini-reply.ts'
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { until } from '../setup/until.ts';
 
 let server: CrashServer;
 beforeAll(async () => {
@@ -69,7 +70,7 @@ describe.concurrent('SIGKILL of the worker', () => {
     play(stepCalls([[{ name: 'hold' }]]), async (scene) => {
       await scene.startWorker();
       const handle = await scene.client.sendMessage(scene.turn);
-      await until(() => scene.effects().length === 1);
+      await until(() => expect(scene.effects()).toHaveLength(1));
       await scene.worker?.kill();
       scene.openGate();
       await scene.startWorker();
@@ -85,7 +86,7 @@ describe.concurrent('SIGKILL of the worker', () => {
     play(stepCalls([[{ name: 'hold_not_idempotent' }]]), async (scene) => {
       await scene.startWorker();
       const handle = await scene.client.sendMessage(scene.turn);
-      await until(() => scene.effects().length === 1);
+      await until(() => expect(scene.effects()).toHaveLength(1));
       await scene.worker?.kill();
       await scene.startWorker();
       await handle.result();
@@ -99,7 +100,7 @@ describe.concurrent('SIGKILL of the worker', () => {
     play(stepCalls([[{ name: 'once_only' }]]), async (scene) => {
       await scene.startWorker();
       const handle = await scene.client.sendMessage(scene.turn);
-      await until(() => scene.effects().some((line) => line.startsWith('after_once')));
+      await until(() => expect(scene.effects().join('\n')).toMatch(/^after_once/m));
       await scene.worker?.kill();
       scene.openGate();
       await scene.startWorker();
@@ -143,8 +144,4 @@ function effect(n: number) {
 /** However often an attempt is made before the message arrives, none of them is answered. */
 function hangUntil(message: string, reply: GeminiReply): GeminiScript {
   return ({ contents }) => (contents?.at(-1)?.parts?.some(({ text }) => text === message) ? reply : hang());
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  await expect.poll(condition, { interval: 20 }).toBe(true);
 }

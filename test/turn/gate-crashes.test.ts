@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import type { WaitingRequest } from '../../src/protocol/gate.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { until } from '../setup/until.ts';
 
 const UNKNOWN = { error: 'outcome unknown: this call may have run; check before repeating it' };
 
@@ -17,9 +18,6 @@ afterAll(() => server.close());
 const play = (script: GeminiScript, scenes: (scene: CrashScene) => Promise<void>) =>
   CrashScene.play(server, script, scenes);
 const asks = (name: string, args = {}) => stepCalls([[{ name, args }]]);
-
-// `expect.poll` knows only one of the tests that run at a time.
-const until = <T>(holds: () => T | Promise<T>) => vi.waitFor(holds, { timeout: 120_000, interval: 50 });
 
 async function waiting(scene: CrashScene, { workflowId }: TurnHandle): Promise<WaitingRequest> {
   return await until(async () => {

@@ -22,6 +22,7 @@ import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { until } from '../setup/until.ts';
 
 const STEPS = 3;
 const silent = () => undefined;
@@ -200,11 +201,10 @@ async function expectStopped(scene: Scene, turn: TurnHandle): Promise<void> {
   await scene.start();
   const old = await scene.store.readEvents(scene.names);
   const stopped = { status: 'RUNNING', type: 'HOLDFAST_STORE_BEHIND_HISTORY' };
-  await expect.poll(() => scene.pending(turn)).toMatchObject(stopped);
+  await until(async () => expect(await scene.pending(turn)).toMatchObject(stopped));
   await scene.quickenRetries(turn);
   const { attempt } = await scene.pending(turn);
-  const retried = async () => (await scene.pending(turn)).attempt > attempt;
-  await expect.poll(retried).toBe(true);
+  await until(async () => expect((await scene.pending(turn)).attempt).toBeGreaterThan(attempt));
   expect(await scene.pending(turn)).toMatchObject(stopped);
   expect({ effects, requests: gemini.requests.length }).toEqual(before);
   expect(await scene.store.readEvents(scene.names)).toEqual(old);
@@ -263,9 +263,9 @@ describe.concurrent('a store that was restored from an older backup while a turn
       const turn = await scene.send('m1');
       await inFirst;
       await scene.send('m2');
-      const waiting = async () =>
-        (await scene.store.readInbox(scene.names)).map(({ messageId }) => messageId);
-      await expect.poll(waiting).toEqual(['m2']);
+      await until(async () =>
+        expect(await scene.store.readInbox(scene.names)).toMatchObject([{ messageId: 'm2' }]),
+      );
       await scene.stop();
       scene.backUp();
 

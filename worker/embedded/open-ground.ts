@@ -4,6 +4,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { defaultCacheFolder } from '../temporal/cache-folder.ts';
 import { openTemporal, type TemporalTarget } from '../temporal/connect.ts';
+import { retriesUntilClosed } from '../temporal/retries-until-closed.ts';
 import type { Ends } from './ends.ts';
 
 /** What an embedded environment stands on. */
@@ -34,7 +35,10 @@ export async function openGround(ends: Ends, options: GroundOptions): Promise<Gr
     ),
     ends.of(openStore({ folder, template, onProgress }), (opened) => opened.close()),
   );
-  const connection = await Connection.connect(server.connectionOptions);
+  const connection = await Connection.connect({
+    ...server.connectionOptions,
+    interceptors: retriesUntilClosed(),
+  });
   ends.push(() => connection.close());
   const native = await NativeConnection.connect(server.connectionOptions);
   ends.push(() => native.close());

@@ -1,6 +1,7 @@
 import { Connection, isGrpcServiceError } from '@temporalio/client';
 import type { ConfiguredServer } from './client-config.ts';
 import { TemporalUnreachable } from './errors.ts';
+import { retriesUntilClosed } from './retries-until-closed.ts';
 
 const CONNECT_TIMEOUT = 5_000;
 const NOT_FOUND = 5;
@@ -14,7 +15,11 @@ const UNAUTHENTICATED = 16;
  */
 export async function connectConfigured(server: ConfiguredServer): Promise<Connection> {
   const { connectionOptions, namespace } = server;
-  const connection = Connection.lazy({ ...connectionOptions, connectTimeout: CONNECT_TIMEOUT });
+  const connection = Connection.lazy({
+    ...connectionOptions,
+    connectTimeout: CONNECT_TIMEOUT,
+    interceptors: retriesUntilClosed(),
+  });
   try {
     await connection.ensureConnected();
     await connection.withDeadline(Date.now() + CONNECT_TIMEOUT, () =>

@@ -4,6 +4,7 @@ import { configuredServer, type TemporalConnectionOptions } from './client-confi
 import { connectConfigured } from './configured.ts';
 import { openEmbedded, stopEmbedded } from './embedded.ts';
 import { obtainExecutable } from './install.ts';
+import { retriesUntilClosed } from './retries-until-closed.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
 import { configuredUiUrl } from './ui-link.ts';
 
@@ -101,7 +102,11 @@ async function openOwn(options: TemporalOptions): Promise<TemporalTarget> {
   });
   const { address, uiUrl, startedHere } = server;
   const namespace = 'default';
-  const searchAttributes = await registerAndClose(Connection.lazy({ address }), namespace, options);
+  const searchAttributes = await registerAndClose(
+    Connection.lazy({ address, interceptors: retriesUntilClosed() }),
+    namespace,
+    options,
+  );
   return {
     address,
     namespace,

@@ -1,4 +1,5 @@
 import { Connection } from '@temporalio/client';
+import { retriesUntilClosed } from './retries-until-closed.ts';
 
 /** The frequent attempts matter while a server starts: gRPC's default waits 1 s after the first refusal. */
 const EAGER_RECONNECT = {
@@ -11,7 +12,12 @@ const EAGER_RECONNECT = {
  * no, at once.
  */
 export async function answers(address: string, timeout: number, signal?: AbortSignal): Promise<boolean> {
-  const connection = Connection.lazy({ address, connectTimeout: timeout, channelArgs: EAGER_RECONNECT });
+  const connection = Connection.lazy({
+    address,
+    connectTimeout: timeout,
+    channelArgs: EAGER_RECONNECT,
+    interceptors: retriesUntilClosed(),
+  });
   const { promise: aborted, resolve } = Promise.withResolvers<false>();
   const onAbort = () => resolve(false);
   signal?.addEventListener('abort', onAbort, { once: true });

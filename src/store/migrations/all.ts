@@ -28,6 +28,7 @@ import { children } from './0040-children.ts';
 import { childSteps } from './0041-child-steps.ts';
 import { calledAgents } from './0042-called-agents.ts';
 import { limitsTold } from './0043-limits-told.ts';
+import { jobDeadlines } from './0044-job-deadlines.ts';
 
 export interface Migration {
   version: number;
@@ -67,4 +68,5 @@ export const migrations: readonly Migration[] = [
   { version: 41, name: 'child steps', sql: childSteps },
   { version: 42, name: 'called agents', sql: calledAgents },
   { version: 43, name: 'limits told', sql: limitsTold },
+  { version: 44, name: 'job deadlines', sql: jobDeadlines },
 ];
