@@ -48,7 +48,7 @@ interface RecordedNext {
 export async function draftFromCustomAgent(step: StepParts, before: NewEvent[]): Promise<StepDraft> {
   let next: RecordedNext;
   try {
-    next = await recordedNext(step);
+    next = await recordedNext(step, before);
   } catch (error) {
     return draftFromError(step.asked, await failedUserCode(step, error), { events: before });
   }
@@ -69,7 +69,7 @@ function planOf(step: StepParts, { run, together = false }: RecordedNext): Agent
   return { order: 'sequence', agents, maxParallel: 1 };
 }
 
-async function recordedNext(step: StepParts): Promise<RecordedNext> {
+async function recordedNext(step: StepParts, before: readonly NewEvent[]): Promise<RecordedNext> {
   const { asked, dependencies, opened } = step;
   const known = opened.once[NEXT] as RecordedNext | undefined;
   if (known !== undefined) return known;
@@ -78,7 +78,11 @@ async function recordedNext(step: StepParts): Promise<RecordedNext> {
   const remembered = await rememberedBy(step);
   const value = isCustomAgent(agent)
     ? await askedNext(step, agent, remembered)
-    : await scriptedNext(step, remembered);
+    : await scriptedNext(
+        step,
+        remembered,
+        before.map(({ event }) => event),
+      );
   const { session } = opened;
   const callKey = stepKeyOf(asked.runKey, asked.step);
   return (await dependencies.store.recordOnce({ session, callKey, key: NEXT, value })) as RecordedNext;
@@ -154,12 +158,16 @@ function wrong({ name }: CustomAgent, problem: string): CallbackFailed {
   return new CallbackFailed({ agent: name, callback: 'next', problem, retryable: false });
 }
 
-async function scriptedNext(step: StepParts, given: unknown): Promise<RecordedNext> {
+async function scriptedNext(
+  step: StepParts,
+  given: unknown,
+  ahead: readonly DraftEvent[],
+): Promise<RecordedNext> {
   const { begins, code, context, input, opened } = step;
   const remembered = given as RememberedScript | undefined;
-  const beginning = await beginningOf(step, remembered);
+  const beginning = await beginningOf(step, ahead, remembered);
   const ended = begins.enters ? [] : (input.ran ?? []).map(withFailure);
-  const run = new ScriptedRun(step, beginning, remembered, ended);
+  const run = new ScriptedRun(step, beginning, ahead, remembered, ended);
   const next = await scripted(code, run);
   const own = context.invocation;
   const events = await code.callback('runAsyncImpl', async () =>
@@ -174,13 +182,14 @@ async function scriptedNext(step: StepParts, given: unknown): Promise<RecordedNe
 
 async function beginningOf(
   { asked, context, dependencies, opened, transcript }: StepParts,
+  ahead: readonly DraftEvent[],
   remembered: RememberedScript | undefined,
 ): Promise<ScriptBeginning> {
-  if (remembered === undefined) return scriptBeginning(context.init, transcript);
+  if (remembered === undefined) return scriptBeginning(context.init, transcript, ahead);
   const callKey = stepKeyOf(asked.runKey, remembered.began);
   const once = await dependencies.store.readOnce({ session: opened.session, callKey });
   const { beginning } = (once[NEXT] ?? {}) as Partial<RecordedNext>;
-  return beginning ?? scriptBeginning(context.init, transcript);
+  return beginning ?? scriptBeginning(context.init, transcript, ahead);
 }
 
 /** @throws CustomAgentDiverged, CallbackFailed */

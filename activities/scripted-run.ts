@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { runOfImpl } from '../src/agents/base-agent.ts';
-import type { Event } from '../src/events/event.ts';
-import { type ScriptBeginning, ScriptedView } from './scripted-view.ts';
+import { createEvent, type Event } from '../src/events/event.ts';
+import type { DraftEvent, StoredEvent } from '../src/store/store.ts';
+import { type EventPlace, type ScriptBeginning, ScriptedView } from './scripted-view.ts';
 import type { StepParts } from './step-parts.ts';
 
 /** A run of a sub-agent that has ended, or is about to begin: its events lie behind this seq. */
@@ -84,10 +85,14 @@ export class ScriptedRun {
   readonly #parts: readonly ScriptedPart[];
   readonly #view: ScriptedView;
 
-  /** @param ended how the one that ran last has ended. */
+  /**
+   * @param ahead what its callbacks have said before it began; of the step that it begins in.
+   * @param ended how the one that ran last has ended.
+   */
   constructor(
     step: StepParts,
     beginning: ScriptBeginning,
+    ahead: readonly DraftEvent[],
     remembered: RememberedScript | undefined,
     ended: readonly { name: string; failed?: string }[],
   ) {
@@ -107,21 +112,29 @@ export class ScriptedRun {
           ];
     this.#began = began;
     this.#step = step;
-    this.#view = new ScriptedView(beginning, step.transcript);
+    const events =
+      remembered === undefined ? ahead.map((event) => createEvent(event)) : this.#aheadOf(beginning);
+    const place = this.#ownPlace();
+    this.#view = new ScriptedView(
+      beginning,
+      step.transcript,
+      events.map((event) => ({ ...place, event })),
+    );
   }
 
   /** @throws CustomAgentDiverged, and what the script throws. */
   async next(): Promise<ScriptedNext> {
     const { agent, context } = this.#step;
     const asked = Promise.withResolvers<NonNullable<ScriptedNext['run']>>();
-    const recorded = new WeakSet<Event>();
+    const recorded = new WeakMap<Event, EventPlace>();
+    const ownPlace = this.#ownPlace();
     const events: Event[] = [];
     const stored = this.#ownEvents();
     const said = this.#parts.at(-1)?.said ?? 0;
     let count = 0;
     let own = 0;
     /** The recorded one that the script was given last. */
-    let given: Event | undefined;
+    let given: StoredEvent | undefined;
     let diverged: CustomAgentDiverged | undefined;
     const diverges = (how: CustomAgentDiverged) => {
       diverged ??= how;
@@ -143,16 +156,16 @@ export class ScriptedRun {
       if (part.own !== own) throw diverges(CustomAgentDiverged.saying(agent.name, place + 1, part.own, own));
       const run = this.#eventsOf(place);
       try {
-        for (const event of run) {
-          recorded.add(event);
-          given = event;
-          yield event;
+        for (const stored of run) {
+          recorded.set(stored.event, stored);
+          given = stored;
+          yield stored.event;
           // A script may keep it to itself.
-          this.#view.sees(event);
+          this.#view.sees(stored.event, stored);
         }
       } finally {
         // It has run to its end, also for a script that wants to know no more of it.
-        for (const event of run) this.#view.sees(event);
+        for (const stored of run) this.#view.sees(stored.event, stored);
         this.#view.keeps(part.temp ?? {});
       }
       if (part.failed !== undefined) throw new SubAgentFailed(part.failed);
@@ -170,13 +183,14 @@ export class ScriptedRun {
         throw CustomAgentDiverged.ending(agent.name, count + 1, missed.name);
       }
       if (step.done) return { events, said: own };
-      if (recorded.has(step.value)) {
-        this.#view.sees(step.value);
+      const place = recorded.get(step.value);
+      if (place !== undefined) {
+        this.#view.sees(step.value, place);
         continue;
       }
       // What it says comes behind what it was told.
-      if (given !== undefined) this.#view.sees(given);
-      this.#view.sees(stored[own] ?? step.value);
+      if (given !== undefined) this.#view.sees(given.event, given);
+      this.#view.sees(stored[own] ?? step.value, ownPlace);
       own += 1;
       if (own > said) events.push(step.value);
     }
@@ -186,6 +200,22 @@ export class ScriptedRun {
   remembered(seq: number, { run, said }: ScriptedNext): RememberedScript {
     const parts = run === undefined ? this.#parts : [...this.#parts, { ...run, after: seq, said }];
     return { began: this.#began, parts };
+  }
+
+  #ownPlace(): EventPlace {
+    return { kind: 'callback', runKey: this.#step.input.runKey, step: this.#began };
+  }
+
+  /** What its callbacks have said before it began, as it is stored. */
+  #aheadOf({ seq, ahead }: ScriptBeginning): Event[] {
+    const { input, transcript } = this.#step;
+    return transcript
+      .behind(seq)
+      .filter(
+        ({ runKey, kind, step }) => runKey === input.runKey && kind === 'callback' && step === this.#began,
+      )
+      .slice(0, ahead)
+      .map(({ event }) => event);
   }
 
   /** What the script has yielded itself in earlier steps, as it is stored: each step's last ones, behind those of callbacks. */
@@ -202,7 +232,7 @@ export class ScriptedRun {
   }
 
   /** Of the one that ran at this place, and of all that it has run itself. */
-  #eventsOf(place: number): Event[] {
+  #eventsOf(place: number): StoredEvent[] {
     const { input, transcript } = this.#step;
     const after = this.#parts[place]?.after ?? 0;
     const until = this.#parts[place + 1]?.after ?? transcript.seq;
@@ -219,7 +249,7 @@ export class ScriptedRun {
           event.invocationId === input.invocationId &&
           isBelow(event.branch),
       )
-      .map(({ event }) => ({ ...event }));
+      .map((stored) => ({ ...stored, event: { ...stored.event } }));
   }
 }
 

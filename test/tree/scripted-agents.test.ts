@@ -8,6 +8,7 @@ import { createEventActions } from '../../src/events/event-actions.ts';
 import type { RanAgent } from '../../src/protocol/agent-run.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
+import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { tool } from '../../src/tools/tool.ts';
 import type { TurnEnvironmentOptions } from '../setup/turn-environment.ts';
 import { TreeScene } from './scene.ts';
@@ -123,6 +124,35 @@ describe('what a script decides by is what it was when it stood there [flow.cust
     expect(await opened.say('go')).toMatchObject({ status: 'completed', text: 'I end.' });
     expect(seen).toEqual(['1 undefined, 2 begun, 2 begun, 3 begun, 4 over']);
     expect((await opened.environment.store.getSession(opened.names))?.state).toMatchObject({ phase: 'over' });
+  });
+
+  test('contents and calls are those that stand in the session by then', async () => {
+    const look = tool({ name: 'look', description: 'looks', execute: () => ({ seen: true }) });
+    const helper = new Speaking('helper', [calling({ name: 'look' }), 'helped'], { tools: [look] });
+    const critic = new Speaking('critic', ['well']);
+    const seen: string[] = [];
+    const opened = await open(
+      new Scripted([helper.agent, critic.agent], async function* (context) {
+        const looks: string[] = [];
+        const here = () => {
+          const contents = context.contents({ agent: 'scripted', include: 'default' });
+          const { turnToolCalls } = new ReadonlyContext(context);
+          looks.push(`${contents.length} contents, ${turnToolCalls.length} calls`);
+        };
+        here();
+        yield own('I begin.');
+        here();
+        yield* helper.agent.runAsync(context);
+        here();
+        yield* critic.agent.runAsync(context);
+        here();
+        seen.push(looks.join('; '));
+      }),
+    );
+    expect(await opened.say('go')).toMatchObject({ status: 'completed', text: 'well' });
+    expect(seen).toEqual([
+      '1 contents, 0 calls; 2 contents, 0 calls; 5 contents, 1 calls; 6 contents, 1 calls',
+    ]);
   });
 
   test('temporary state of a sub-agent, too', async () => {

@@ -1,4 +1,4 @@
-import type { BaseAgent, Event, InvocationContext } from '../../../src/index.ts';
+import type { BaseAgent, BaseAgentConfig, Event, InvocationContext } from '../../../src/index.ts';
 import { agentOf } from '../cast.ts';
 import type { Library, Scenario } from '../scenario.ts';
 import { byAgent, text } from '../scripted-llm.ts';
@@ -6,7 +6,13 @@ import { byAgent, text } from '../scripted-llm.ts';
 type Script = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
 
 /** An agent with a `runAsyncImpl` of its own. */
-function portedAgent(library: Library, name: string, subAgents: BaseAgent[], script: Script): BaseAgent {
+function portedAgent(
+  library: Library,
+  name: string,
+  subAgents: BaseAgent[],
+  script: Script,
+  config: Pick<BaseAgentConfig, 'beforeAgentCallback'> = {},
+): BaseAgent {
   class Ported extends library.BaseAgent {
     protected override runAsyncImpl(context: InvocationContext) {
       return script(context);
@@ -16,7 +22,7 @@ function portedAgent(library: Library, name: string, subAgents: BaseAgent[], scr
       throw new Error('not live');
     }
   }
-  return new Ported({ name, subAgents });
+  return new Ported({ ...config, name, subAgents });
 }
 
 /** Agents whose own code runs others: ADK runs it once, Holdfast from its start in each step. */
@@ -73,6 +79,37 @@ export const PORTED_AGENTS: readonly Scenario[] = [
           }
           yield says(context, 'last');
         }),
+      };
+    },
+    turns: ['go', 'and again'],
+  },
+  {
+    name: 'own code behind a callback that writes state',
+    script: byAgent({ helper: [text('Helped.'), text('Helped again.')] }),
+    build: (library, model, name) => {
+      const helper = agentOf(library, 'helper', model);
+      const counts = ({ session: { events, state } }: InvocationContext) =>
+        library.createEvent({
+          author: name,
+          content: { role: 'model', parts: [{ text: `${events.length} events, ${state.begun} begun` }] },
+        });
+      return {
+        agent: portedAgent(
+          library,
+          name,
+          [helper],
+          async function* (context) {
+            yield counts(context);
+            yield* helper.runAsync(context);
+            yield counts(context);
+          },
+          {
+            beforeAgentCallback: ({ state }) => {
+              state.set('begun', Number(state.get('begun') ?? 0) + 1);
+              return undefined;
+            },
+          },
+        ),
       };
     },
     turns: ['go', 'and again'],
