@@ -1,7 +1,7 @@
 import type { AttestedMessage } from '../src/approvals/message-attestation.ts';
 import { verifyMessageAttestation } from '../src/approvals/message-attestation.ts';
+import { believedIssuers } from './believed-issuers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { settingsOf } from './deployment.ts';
 import { callLogger } from './logging.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function requesterOf(
 ): Promise<string | undefined> {
   if (attestation === undefined) return undefined;
   const { app, sessionId } = message;
-  const issuers = settingsOf(dependencies.deployment, app).approval?.issuers ?? [];
+  const issuers = believedIssuers(dependencies, app, attestation);
   const attested = await verifyMessageAttestation(attestation, message, issuers, cameAt);
   if (attested.ok) return attested.by.principal;
   callLogger(dependencies, { app, sessionId }).warn('nobody is known to have sent a message', {

@@ -7,6 +7,7 @@ import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../src/p
 import { isRecord } from '../src/schema/kind-of.ts';
 import type { ApprovalRow } from '../src/store/store.ts';
 import type { Attempt } from './attempt.ts';
+import { believedIssuers } from './believed-issuers.ts';
 import { refusalOfEdit } from './check-edit.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
@@ -48,7 +49,7 @@ export async function verifyConfirm(verify: DecisionToVerify, confirm: Confirm):
       ...(edited === undefined ? {} : { editedArgsDigest: digestOf(edited) }),
       ...(confirm.payload === undefined ? {} : { payloadDigest: digestOf(confirm.payload) }),
     };
-    const issuers = approval?.issuers ?? [];
+    const issuers = believedIssuers(dependencies, request.app, confirm.attestation);
     const attested = await verifyDecisionAttestation(confirm.attestation, expected, issuers, input.at);
     by = attested.by ?? NOBODY;
     if (!attested.ok) return { counts: false, reason: attested.reason, by };

@@ -16,17 +16,24 @@ export interface AppApprovalOptions {
    */
   trustTemporal?: boolean;
   /**
-   * Those whose attestations count: approvers with keys of their own, gateways.
+   * Those whose attestations count: approvers with keys of their own, other gateways.
    *
    * @default nobody
    */
   issuers?: readonly Issuer[];
+  /**
+   * Whether the word of a gateway with the worker's own credential keys counts for who decides and who sends.
+   *
+   * @default true
+   */
+  trustGateway?: boolean;
 }
 
 /** {@link AppApprovalOptions} that were checked. */
 export interface AppApprovals {
   readonly trustTemporal: boolean;
   readonly issuers: readonly Issuer[];
+  readonly trustGateway: boolean;
 }
 
 const ISSUER_FIELDS = ['issuer', 'key', 'approver', 'channels'] satisfies (keyof Issuer)[];
@@ -36,7 +43,7 @@ const COORDINATE = /^[A-Za-z0-9_-]{43}$/;
 
 /** @throws DefinitionError naming the option, and never quoting a key. */
 export function resolveApprovals(owner: string, field: string, options: unknown = {}): AppApprovals {
-  assertKnownFields(owner, options, ['trustTemporal', 'issuers'], { field });
+  assertKnownFields(owner, options, ['trustTemporal', 'issuers', 'trustGateway'], { field });
   const read = new OptionReader(owner, options, field);
   const issuers = listOf(owner, `${field}.issuers`, options.issuers).map((issuer, index) =>
     issuerOf(owner, `${field}.issuers[${index}]`, issuer),
@@ -50,6 +57,7 @@ export function resolveApprovals(owner: string, field: string, options: unknown 
   return Object.freeze({
     trustTemporal: read.boolean('trustTemporal', false),
     issuers: Object.freeze(issuers),
+    trustGateway: read.boolean('trustGateway', true),
   });
 }
 

@@ -21,6 +21,10 @@ export type Verdict = 'allowed' | 'forbidden' | 'hidden';
 export interface Principal {
   /** For audit; never a secret. */
   readonly name: string;
+  /** As whom it decides and sends, which the gateway attests; absent where nothing says who that is, as with a machine's own token. */
+  readonly person?: string;
+  /** The only user whose sessions it may reach, and in whose name it acts; absent for one that serves all users of its apps. */
+  readonly userId?: string;
   may(need: Need): Verdict;
 }
 

@@ -1,6 +1,7 @@
 import type { Access } from './access.ts';
 import { errorAnswer } from './error-answer.ts';
 import { emptyApp, type GatewayHono, type GatewayMiddleware, type RouteSetting } from './gateway-app.ts';
+import { GatewayAttester } from './gateway-attester.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { OpenStreams } from './open-streams.ts';
 import { requestLog } from './request-log.ts';
@@ -42,7 +43,12 @@ export interface Gateway {
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const streams = new OpenStreams();
-  const setting: RouteSetting = { options, streams, closing: streams.closing };
+  const setting: RouteSetting = {
+    options,
+    streams,
+    attester: new GatewayAttester(options),
+    closing: streams.closing,
+  };
   const app = emptyApp();
   app.use('*', requestLog(options.logger), safeHeaders, screen(options.access));
   healthRoutes(app, setting);

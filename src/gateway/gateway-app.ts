@@ -2,6 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Principal } from './access.ts';
+import type { GatewayAttester } from './gateway-attester.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { refuseInvalid } from './request-problems.ts';
@@ -25,6 +26,8 @@ export type GatewayMiddleware = MiddlewareHandler<GatewayEnv>;
 export interface RouteSetting {
   options: GatewayOptions;
   streams: OpenStreams;
+  /** Signs who decides and who sends. */
+  attester: GatewayAttester;
   /** Aborted when the gateway closes. */
   closing: AbortSignal;
 }

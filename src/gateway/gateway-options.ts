@@ -1,4 +1,5 @@
 import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
 import type { GatewayAbout } from './about.ts';
 import type { Access } from './access.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
@@ -14,6 +15,11 @@ export interface GatewayOptions {
   ready: () => Promise<Readiness>;
   /** Who may use it: {@link localAccess}. */
   access: Access;
+  /**
+   * The workers' credential keys: with them the gateway attests who decides and who sends, which they believe. Without them a
+   * decision counts only where a request takes plain ones.
+   */
+  credentialKeys?: GivenCredentialKeys;
   /**
    * Bytes of a request's body, at most; larger ones are refused.
    *

@@ -105,7 +105,13 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
     }),
     async (context) => {
       const decision = { ...context.req.valid('json'), ...context.req.valid('query') } as ConfirmOptions;
-      return context.json(await approvals.confirm(context.req.valid('param'), decision), 200);
+      const which = context.req.valid('param');
+      const { person } = context.get('principal');
+      if (person === undefined || decision.attestation !== undefined) {
+        return context.json(await approvals.confirm(which, decision), 200);
+      }
+      const decider = { person, channel: 'http' as const };
+      return context.json(await setting.attester.confirm(decider, which, decision), 200);
     },
   );
   app.openapi(

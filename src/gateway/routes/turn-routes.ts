@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createRoute, z } from '@hono/zod-openapi';
 import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
 import { isResponsesOnly } from '../../client/reply-parts.ts';
@@ -51,7 +52,11 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       if (await answersRequests(client.approvals, names, message.message)) {
         demand(context.get('principal'), 'approve', subjectOf(names));
       }
-      const turn = await client.sendMessage({ ...names, ...message });
+      const { person } = context.get('principal');
+      const sent = { ...names, ...message, messageId: message.messageId ?? randomUUID() };
+      const turn = await client.sendMessage(
+        person === undefined ? sent : await setting.attester.sentBy(person, sent),
+      );
       // Of what a turn waits for no other one begins.
       const isAnswer = isResponsesOnly(message.message) && turn.disposition === 'attached';
       const receipt = isAnswer ? { receipt: await turn.receipt() } : {};

@@ -1,0 +1,93 @@
+import { type Decision, signDecision } from '../approvals/decision-attestation.ts';
+import { GATEWAY_ISSUER, gatewayKey } from '../approvals/gateway-issuer.ts';
+import type { PrivateJwk } from '../approvals/issuer.ts';
+import { signMessage } from '../approvals/message-attestation.ts';
+import type { ConfirmOptions } from '../client/approvals.ts';
+import { RequestNotFound } from '../client/client-errors.ts';
+import type { OutgoingMessage } from '../client/outgoing-turn.ts';
+import type { Confirmed } from '../client/steering.ts';
+import { credentialKeysOf } from '../credentials/credential-keys.ts';
+import { digestOf } from '../protocol/canonical-json.ts';
+import type { DecisionReceipt } from '../protocol/gate.ts';
+import { messageDigest } from '../protocol/message.ts';
+import type { ApprovalRow } from '../store/store.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+
+/** Where a decision was made. */
+export type Channel = 'http' | 'link' | 'inbox' | 'slack' | 'webhook';
+
+/** Somebody whom a channel has made sure of. */
+export interface Decider {
+  person: string;
+  channel: Channel;
+}
+
+/** The one way from a channel to a turn: a person whom the channel knows, the gateway's word for it, the client. */
+export class GatewayAttester {
+  readonly #approvals: GatewayOptions['client']['approvals'];
+  readonly #key: PrivateJwk | undefined;
+
+  constructor({ client, credentialKeys }: Pick<GatewayOptions, 'client' | 'credentialKeys'>) {
+    this.#approvals = client.approvals;
+    this.#key = credentialKeys === undefined ? undefined : gatewayKey(credentialKeysOf(credentialKeys));
+  }
+
+  /** Whether a worker can know who has decided. */
+  get attests(): boolean {
+    return this.#key !== undefined;
+  }
+
+  /**
+   * Approves, rejects, or takes a vote back, as this person.
+   *
+   * @param shown the request as it was shown to the person: what was changed since makes the decision void.
+   * @throws as `Approvals.confirm`
+   */
+  async confirm(
+    decider: Decider,
+    { requestId }: { requestId: string },
+    options: Omit<ConfirmOptions, 'attestation'>,
+    shown?: Pick<ApprovalRow, 'session' | 'argsDigest'>,
+  ): Promise<Confirmed<DecisionReceipt>> {
+    const about = shown ?? (await this.#approvals.get({ requestId }));
+    if (about === undefined) throw new RequestNotFound('there is no such request');
+    const attestation = await this.#decision(decider, { requestId, ...about }, options);
+    return await this.#approvals.confirm(
+      { requestId },
+      { ...options, ...(attestation === undefined ? {} : { attestation }) },
+    );
+  }
+
+  /** The message with the gateway's word for who sends it, where it can give one. */
+  async sentBy<Message extends OutgoingMessage & { messageId: string }>(
+    person: string,
+    message: Message,
+  ): Promise<Message> {
+    if (this.#key === undefined || message.attestation !== undefined) return message;
+    const { app, userId, sessionId, messageId } = message;
+    const digest = messageDigest(message.message, message.stateDelta);
+    const names = { app, userId, sessionId, messageId };
+    const claims = { issuer: GATEWAY_ISSUER, principal: person, ...names, messageDigest: digest };
+    return { ...message, attestation: await signMessage(claims, this.#key) };
+  }
+
+  async #decision(
+    { person, channel }: Decider,
+    { session, requestId, argsDigest }: { session: string; requestId: string; argsDigest: string },
+    { confirmed, withdraw, args, payload }: Omit<ConfirmOptions, 'attestation'>,
+  ): Promise<string | undefined> {
+    if (this.#key === undefined) return undefined;
+    const decision: Decision = withdraw ? 'withdraw' : confirmed ? 'approve' : 'reject';
+    const about = { issuer: GATEWAY_ISSUER, approver: person, channel, session, requestId, argsDigest };
+    const edited = decision === 'approve' && args !== undefined;
+    return await signDecision(
+      {
+        ...about,
+        decision,
+        ...(edited ? { editedArgsDigest: digestOf(args) } : {}),
+        ...(payload === undefined ? {} : { payloadDigest: digestOf(payload) }),
+      },
+      this.#key,
+    );
+  }
+}
