@@ -78,6 +78,10 @@ export const PART_8: Rows = {
   'webhook.ssrf': ['holdfast', 'No delivery reaches an inner address.'],
   'slack.approve': ['holdfast', 'People approve, reject and edit in Slack, and see the outcome.'],
   'slack.verify': ['holdfast', 'Only Slack, and only mapped people, decide in Slack.'],
+  'channel.attested': [
+    'holdfast',
+    'Workers believe the gateway of their keys for who decides and who sends, and no other unless it is listed.',
+  ],
   'channel.race': ['holdfast', 'A decision that races over two channels counts once.'],
 };
 

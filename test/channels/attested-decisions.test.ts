@@ -1,0 +1,160 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { App } from '../../src/agents/app.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { GivenCredentialKeys } from '../../src/credentials/credential-keys.ts';
+import { type Access, createGateway, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+
+const keys = { k1: randomBytes(32).toString('base64') };
+const silent = () => undefined;
+const logger = { debug: silent, info: silent, warn: silent, error: silent };
+
+/** Whoever says so is that person: of what is behind it only. */
+const asNamed: Access = {
+  reach: 'loopback',
+  screen: () => undefined,
+  authenticate: ({ headers }) => {
+    const person = headers.get('x-person') ?? '';
+    return { name: person, ...(person === '' ? {} : { person }), may: () => 'allowed' };
+  },
+};
+
+function payingAgent(ran: string[]) {
+  return new LlmAgent({
+    name: 'desk',
+    model: 'gemini-2.5-flash',
+    tools: [
+      tool({
+        name: 'pay',
+        description: 'pays',
+        parameters: { type: 'object', properties: { cents: { type: 'integer' } }, required: ['cents'] },
+        requireConfirmation: true,
+        approval: { approvers: ['mira', 'jo'], notRequester: true, allowEdit: true },
+        execute: ({ cents }, { callKey }) => {
+          ran.push(`${callKey} ${String(cents)}`);
+          return { paid: true };
+        },
+      }),
+    ],
+  });
+}
+
+describe('a gateway’s word for who decides and who sends [channel.attested]', () => {
+  const ran: string[] = [];
+  const served: ServedGateway[] = [];
+  let environment: TurnEnvironment;
+
+  beforeAll(async () => {
+    const rootAgent = payingAgent(ran);
+    environment = await openTurnEnvironment({
+      apps: [
+        new App({ name: 'trusting', rootAgent }),
+        new App({ name: 'careful', rootAgent, durable: { approval: { trustGateway: false } } }),
+      ],
+      script: stepCalls([[{ name: 'pay', args: { cents: 700 } }]]),
+      workerOptions: { credentialKeys: keys },
+    });
+  });
+  afterAll(async () => {
+    await Promise.all(served.map((gateway) => gateway.close()));
+    await environment.close();
+  });
+
+  async function gatewayWith(credentialKeys?: GivenCredentialKeys) {
+    const about = () => ({
+      v: 1 as const,
+      version: '0',
+      namespace: 'default',
+      taskQueue: 'holdfast',
+      store: 'embedded' as const,
+      apps: [],
+      agents: [],
+    });
+    const gateway = createGateway({
+      client: environment.client,
+      about,
+      ready: async () => ({}),
+      access: asNamed,
+      logger,
+      ...(credentialKeys === undefined ? {} : { credentialKeys }),
+    });
+    const open = await serveGateway({ gateway });
+    served.push(open);
+    return async (person: string, path: string, body?: object) => {
+      const answer = await fetch(`${open.url}/v1/${path}`, {
+        headers: { 'x-person': person, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, body: (await answer.json()) as { error: { message: string } } };
+    };
+  }
+
+  async function asked(as: Awaited<ReturnType<typeof gatewayWith>>, app = 'trusting', by = 'nora') {
+    const session = randomUUID();
+    const sent = await as(by, `apps/${app}/users/u1/sessions/${session}/messages`, { message: 'pay' });
+    expect(sent.status).toBe(202);
+    const names = { app, userId: 'u1', sessionId: session };
+    await expect.poll(() => environment.client.approvals.list(names)).toHaveLength(1);
+    const [request] = await environment.client.approvals.list(names);
+    if (request === undefined) throw new Error('nobody was asked');
+    const decide = (person: string, decision: object) =>
+      as(person, `approvals/${request.requestId}/confirm`, decision);
+    const now = () => environment.client.approvals.get({ requestId: request.requestId });
+    return { names, request, decide, now };
+  }
+
+  test('an approver decides as who they are, and the audit names them and the channel', async () => {
+    const { names, request, decide, now } = await asked(await gatewayWith(keys));
+    expect(request.requester).toBe('nora');
+    const decided = await decide('mira', { confirmed: true, args: { cents: 500 } });
+    expect(decided).toMatchObject({ status: 200, body: { status: 'approved', confirmed: true } });
+    await expect.poll(() => ran).toContain(`${request.callKey} 500`);
+    expect(await now()).toMatchObject({
+      status: 'approved',
+      votes: [{ by: { principal: 'mira', verified: true, channel: 'http' }, confirmed: true }],
+    });
+    expect(await environment.client.approvals.verifyAudit(names)).toMatchObject({ ok: true });
+  });
+
+  test('somebody else, and whoever has asked, decides nothing', async () => {
+    const as = await gatewayWith(keys);
+    const { decide, now, request } = await asked(as, 'trusting', 'jo');
+    for (const [person, why] of [
+      ['eve', /none of those who may decide/],
+      ['jo', /asked for the call may not decide/],
+      ['', /this one has none/],
+    ] as const) {
+      const { status, body } = await decide(person, { confirmed: true });
+      expect({ person, status }).toEqual({ person, status: 409 });
+      expect(body.error.message).toMatch(why);
+    }
+    expect(await now()).toMatchObject({ status: 'pending' });
+    expect(await decide('mira', { confirmed: false, reason: 'too much' })).toMatchObject({ status: 200 });
+    expect(await decide('mira', { confirmed: false, reason: 'too much' })).toMatchObject({
+      status: 200,
+      body: { status: 'duplicate' },
+    });
+    expect((await decide('mira', { confirmed: true })).status).toBe(409);
+    expect(ran.join()).not.toContain(request.callKey);
+  });
+
+  test.each([
+    ['without keys', undefined],
+    ['with keys of another installation', { k1: randomBytes(32).toString('base64') }],
+    ['with a key that workers have no more', { k0: randomBytes(32).toString('base64') }],
+  ])('%s it is nobody’s', async (_how, credentialKeys) => {
+    const { decide, now } = await asked(await gatewayWith(credentialKeys));
+    expect((await decide('mira', { confirmed: true })).status).toBe(409);
+    expect(await now()).toMatchObject({ status: 'pending' });
+  });
+
+  test('an app that trusts no gateway believes none', async () => {
+    const { request, decide, now } = await asked(await gatewayWith(keys), 'careful');
+    expect(request.requester).toBeUndefined();
+    expect((await decide('mira', { confirmed: true })).status).toBe(409);
+    expect(await now()).toMatchObject({ status: 'pending' });
+  });
+});
