@@ -78,7 +78,7 @@ module.exports = {
       from: { path: '^src/jobs/' },
       to: {
         path: rooms('src', 'workflows', 'activities', 'worker'),
-        pathNot: '^src/(jobs|protocol|schema)/',
+        pathNot: '^src/(jobs|protocol|schema|credentials/signed-token)',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -1,16 +1,9 @@
-import { createHmac, hkdfSync } from 'node:crypto';
-import { compactVerify, errors } from 'jose';
-import type { CredentialKey, CredentialKeys } from '../credentials/credential-keys.ts';
-import { isRecord } from '../schema/kind-of.ts';
+import type { CredentialKeys } from '../credentials/credential-keys.ts';
+import { readToken, signToken, type TokenKind } from '../credentials/signed-token.ts';
 import type { JobClaims } from '../store/store.ts';
 import { JobTokenRefused } from './job-token-refused.ts';
 
-const TYPE = 'holdfast-job+jwt';
-const ALGORITHM = 'HS256';
-const KEY_BYTES = 32;
-/** Of the keys that encrypt credentials others are made, so that one use tells nothing of the other. */
-const USE = 'holdfast job tokens';
-const LONGEST_TOKEN = 4_096;
+const KIND: TokenKind = { type: 'holdfast-job+jwt', use: 'holdfast job tokens' };
 /** Late callers learn the outcome for a week, milliseconds. */
 const AFTER_DEADLINE = 7 * 86_400_000;
 
@@ -32,12 +25,9 @@ const CLAIMS = {
  * @returns a compact JWS (HS256).
  */
 export function signJobToken(keys: CredentialKeys, claims: JobClaims): string {
-  const key = keys.sealing();
   const named = Object.entries(CLAIMS).map(([claim, name]) => [name, claims[claim as keyof JobClaims]]);
   const exp = Math.ceil((claims.until + AFTER_DEADLINE) / 1_000);
-  const header = textOf({ alg: ALGORITHM, typ: TYPE, kid: key.id });
-  const signed = `${header}.${textOf({ ...Object.fromEntries(named), exp })}`;
-  return `${signed}.${createHmac('sha256', signingKey(key)).update(signed).digest('base64url')}`;
+  return signToken(KIND, keys, { ...Object.fromEntries(named), exp });
 }
 
 /**
@@ -54,65 +44,21 @@ export async function verifyJobToken(
   jobId: string,
   now: number = Date.now(),
 ): Promise<JobClaims> {
-  const kid = keyIdOf(token);
-  if (kid === undefined) throw new JobTokenRefused('malformed');
-  const key = keys?.find(kid);
-  if (key === undefined) throw new JobTokenRefused('unknown key');
-  const { claims, exp } = readClaims(await signedPayload(token, key));
+  const read = await readToken(KIND, keys, token);
+  if (typeof read === 'string') throw new JobTokenRefused(read);
+  const { claims, exp } = readClaims(read);
   if (claims.jobId !== jobId) throw new JobTokenRefused('other job');
   if (exp * 1_000 <= now) throw new JobTokenRefused('expired');
   return claims;
 }
 
-/** Undefined for anything but a token of a job, by its header. */
-function keyIdOf(token: unknown): string | undefined {
-  if (typeof token !== 'string' || token.length > LONGEST_TOKEN) return undefined;
-  const parts = token.split('.');
-  const bytes = parts.map((part) => Buffer.from(part, 'base64url'));
-  // Only as an encoder writes it: one signature has one text.
-  if (parts.length !== 3 || parts.some((part, index) => bytes[index]?.toString('base64url') !== part)) {
-    return undefined;
-  }
-  const { alg, typ, kid, ...more } = jsonOf(bytes[0]) ?? {};
-  const isOurs = alg === ALGORITHM && typ === TYPE && Object.keys(more).length === 0;
-  return isOurs && typeof kid === 'string' ? kid : undefined;
-}
-
-async function signedPayload(token: string, key: CredentialKey): Promise<Uint8Array> {
-  try {
-    return (await compactVerify(token, signingKey(key), { algorithms: [ALGORITHM] })).payload;
-  } catch (error) {
-    if (error instanceof errors.JOSEError) throw new JobTokenRefused('forged');
-    throw error;
-  }
-}
-
-function readClaims(payload: Uint8Array): { claims: JobClaims; exp: number } {
-  const { exp, ...said } = jsonOf(payload) ?? {};
+function readClaims({ exp, ...said }: Record<string, unknown>): { claims: JobClaims; exp: number } {
   const entries = Object.entries(CLAIMS).map(([claim, name]) => [claim, said[name]] as const);
   const isWhole = entries.every(([claim, value]) =>
     claim === 'until' ? isTime(value) : typeof value === 'string' && (value !== '' || claim === 'callId'),
   );
   if (!isWhole || !isTime(exp)) throw new JobTokenRefused('malformed');
   return { claims: Object.fromEntries(entries) as unknown as JobClaims, exp };
-}
-
-function signingKey({ bytes }: CredentialKey): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', bytes, '', USE, KEY_BYTES));
-}
-
-function textOf(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
-}
-
-function jsonOf(bytes: Uint8Array | undefined): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    // What it holds instead is nobody's business.
-    return undefined;
-  }
 }
 
 function isTime(value: unknown): value is number {
