@@ -3,25 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { GivenCredentialKeys } from '../../src/credentials/credential-keys.ts';
-import { type Access, createGateway, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
+import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { gatewayOf } from './named-access.ts';
 
 const keys = { k1: randomBytes(32).toString('base64') };
-const silent = () => undefined;
-const logger = { debug: silent, info: silent, warn: silent, error: silent };
-
-/** Whoever says so is that person: of what is behind it only. */
-const asNamed: Access = {
-  reach: 'loopback',
-  screen: () => undefined,
-  authenticate: ({ headers }) => {
-    const person = headers.get('x-person') ?? '';
-    return { name: person, ...(person === '' ? {} : { person }), may: () => 'allowed' };
-  },
-};
-
 function payingAgent(ran: string[]) {
   return new LlmAgent({
     name: 'desk',
@@ -64,23 +52,7 @@ describe('a gateway’s word for who decides and who sends [channel.attested]', 
   });
 
   async function gatewayWith(credentialKeys?: GivenCredentialKeys) {
-    const about = () => ({
-      v: 1 as const,
-      version: '0',
-      namespace: 'default',
-      taskQueue: 'holdfast',
-      store: 'embedded' as const,
-      apps: [],
-      agents: [],
-    });
-    const gateway = createGateway({
-      client: environment.client,
-      about,
-      ready: async () => ({}),
-      access: asNamed,
-      logger,
-      ...(credentialKeys === undefined ? {} : { credentialKeys }),
-    });
+    const gateway = gatewayOf(environment.client, credentialKeys === undefined ? {} : { credentialKeys });
     const open = await serveGateway({ gateway });
     served.push(open);
     return async (person: string, path: string, body?: object) => {
