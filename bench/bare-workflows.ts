@@ -2,6 +2,7 @@ import {
   condition,
   defineQuery,
   defineSignal,
+  defineUpdate,
   executeChild,
   proxyActivities,
   scheduleActivity,
@@ -47,6 +48,23 @@ export async function waitingTurn(turn: BareTurn): Promise<void> {
   waits = true;
   await condition(() => given);
   await scheduleActivity<void>('workGiven', [turn], OPTIONS);
+}
+
+/** Its calls wait for a decision each, which is checked by an activity that writes. */
+export async function decidedTurn(turn: BareTurn): Promise<void> {
+  const { bareModel } = proxyActivities<{ bareModel(turn: BareTurn): Promise<string> }>(OPTIONS);
+  const decided = new Set<number>();
+  setHandler(defineUpdate<boolean, [number]>('decide'), async (call) => {
+    await bareModel(turn);
+    decided.add(call);
+    return true;
+  });
+  await Promise.all(
+    Array.from({ length: turn.calls }, async (_, call) => {
+      await condition(() => decided.has(call));
+      await scheduleActivity<string>('work', [turn], OPTIONS);
+    }),
+  );
 }
 
 export interface BareFamily {
