@@ -10,8 +10,8 @@ import type { LimitStore } from './limit-store.ts';
 import { migrate } from './migrate.ts';
 import { limitModel, modelAnswered } from './model-limits.ts';
 import { Notices } from './notices.ts';
-import { PostgresChildren } from './postgres-children.ts';
 import { PostgresExchange, type PostgresExchangeOptions } from './postgres-exchange.ts';
+import { PostgresPages } from './postgres-pages.ts';
 import {
   callArguments,
   findCall,
@@ -91,7 +91,7 @@ export interface PostgresStoreOptions extends DatabaseOptions {
  * The store over a pool of PostgreSQL connections, embedded or not. What has to happen together is one statement, and
  * prepared ones are given up where they get lost, so that poolers in transaction mode work.
  */
-export class PostgresStore extends PostgresChildren implements Store {
+export class PostgresStore extends PostgresPages implements Store {
   /** Queries on the store's own pool. Its tables are read at one's own risk: they change between releases. */
   readonly db: Kysely<Tables>;
   /** Of the embedded store that this process owns: what `openStore({ socket })` takes in its other processes. */

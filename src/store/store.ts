@@ -16,6 +16,7 @@ import type { ChildStore } from './child-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
 import type { JobStore } from './job-store.ts';
 import type { LimitStore } from './limit-store.ts';
+import type { PageStore } from './page-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
 import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
@@ -217,7 +218,7 @@ export interface ReadEvents extends SessionNames {
  *
  * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed
  */
-export interface Store extends SessionStore, ApprovalStore, ChildStore, JobStore, LimitStore {
+export interface Store extends SessionStore, ApprovalStore, ChildStore, JobStore, LimitStore, PageStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.

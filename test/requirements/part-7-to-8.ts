@@ -72,6 +72,22 @@ export const PART_8: Rows = {
   'auth.roles': ['holdfast', 'Run, read, approve and operate are granted per app; others see nothing.'],
   'gateway.approvals': ['holdfast', 'Approvals, inputs and jobs are listed and decided over HTTP.'],
   'link.once': ['holdfast', 'A signed link decides once, by POST, for one approver.'],
+  'link.signed': ['holdfast', 'A link names one request and one person, and lives a week at most.'],
+  'link.forged': [
+    'holdfast',
+    'Forged, expired, foreign and truncated links are one page, which tells nothing.',
+  ],
+  'link.page': ['holdfast', 'A page shows all that somebody decides by, and nothing of it acts or deceives.'],
+  'link.edit': [
+    'holdfast',
+    'Arguments are edited field by field, and the change is shown before it is sent.',
+  ],
+  'link.csrf': ['holdfast', 'Only the page itself, in the browser that it was shown in, decides.'],
+  'inbox.session': ['holdfast', 'Somebody is signed in for 12 hours, or an hour after the last request.'],
+  'inbox.access': [
+    'holdfast',
+    'The inbox shows what its key may see, and lets it decide what it may decide.',
+  ],
   'inbox.pages': ['holdfast', 'A person sees what waits for them, without script, by keyboard and phone.'],
   'webhook.out': ['holdfast', 'Events are delivered as Standard Webhooks, with back-off and dead letters.'],
   'webhook.in': ['holdfast', 'Verified webhooks confirm, complete jobs or start turns.'],

@@ -29,6 +29,8 @@ import { childSteps } from './0041-child-steps.ts';
 import { calledAgents } from './0042-called-agents.ts';
 import { limitsTold } from './0043-limits-told.ts';
 import { jobDeadlines } from './0044-job-deadlines.ts';
+import { usedLinks } from './0052-used-links.ts';
+import { signIns } from './0053-sign-ins.ts';
 
 export interface Migration {
   version: number;
@@ -69,4 +71,6 @@ export const migrations: readonly Migration[] = [
   { version: 42, name: 'called agents', sql: calledAgents },
   { version: 43, name: 'limits told', sql: limitsTold },
   { version: 44, name: 'job deadlines', sql: jobDeadlines },
+  { version: 52, name: 'used links', sql: usedLinks },
+  { version: 53, name: 'sign-ins', sql: signIns },
 ];

@@ -28,6 +28,7 @@ import { mediaSuite } from './media.ts';
 import { mergedResponseSuite } from './merged-responses.ts';
 import { modelLimitSuite } from './model-limits.ts';
 import { noticeSuite } from './notices.ts';
+import { pageSuite } from './pages.ts';
 import { peekSuite } from './peek.ts';
 import { raceSuite } from './races.ts';
 import { repeatSuite } from './repeats.ts';
@@ -60,6 +61,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('callback events', () => callbackEventSuite(store));
     describe('media and code', () => mediaSuite(store));
     describe('merged responses', () => mergedResponseSuite(store));
+    describe('pages', () => pageSuite(store));
     describe('peek', () => peekSuite(store));
     describe('notices', () => noticeSuite(store));
     describe('endings', () => endingSuite(store));

@@ -1,0 +1,42 @@
+/** How a link was used before. */
+export interface UsedLink {
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** What was said by it; undefined while it is being said. */
+  outcome?: string;
+}
+
+/** Somebody who has signed in with a browser. */
+export interface SignIn {
+  /** Of the API key that they have shown. */
+  keyId: string;
+  /** Milliseconds since the epoch. */
+  since: number;
+}
+
+/** What pages for people need to know beside requests and jobs. */
+export interface PageStore {
+  /**
+   * Takes a link to decide by it: one holder has it, and others may only once it was given back, or its holder has said nothing for two
+   * minutes. Repeating it changes nothing.
+   *
+   * @param take `holder`: random, of this one attempt.
+   * @returns undefined where the holder may decide.
+   */
+  takeLink(take: { id: string; requestId: string; holder: string }): Promise<UsedLink | undefined>;
+  /** What its holder has said by it: it is used up. */
+  useLink(use: { id: string; holder: string; outcome: string }): Promise<void>;
+  /** It was no decision: the link may be used again. */
+  giveLinkBack(give: { id: string; holder: string }): Promise<void>;
+  /** Undefined for one that is unused. */
+  findUsedLink(id: string): Promise<UsedLink | undefined>;
+
+  /** @param signIn `tokenHash`: SHA-256 of what the browser keeps. */
+  openSignIn(signIn: { tokenHash: Uint8Array; keyId: string }): Promise<void>;
+  /**
+   * Undefined where there is none, or none any more: it ends 12 hours after it began, and after an hour without a request. Counts as
+   * one.
+   */
+  findSignIn(tokenHash: Uint8Array): Promise<SignIn | undefined>;
+  endSignIn(tokenHash: Uint8Array): Promise<void>;
+}

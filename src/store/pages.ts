@@ -1,0 +1,88 @@
+import type { Database } from './database.ts';
+import { storableText } from './json-text.ts';
+import type { PageStore, SignIn, UsedLink } from './page-store.ts';
+
+const LONGEST_SIGN_IN = 12 * 3_600_000;
+const LONGEST_IDLE = 3_600_000;
+/** Milliseconds in which requests of one browser are written down once. */
+const SEEN_EVERY = 60_000;
+
+const TAKE = 'select holdfast.take_link_1($1, $2, $3) as used';
+const USE = 'update holdfast.used_links set outcome = $3 where jti = $1 and holder = $2';
+const GIVE_BACK = 'delete from holdfast.used_links where jti = $1 and holder = $2 and outcome is null';
+const FIND_LINK = 'select used_at, outcome from holdfast.used_links where jti = $1';
+
+const OPEN = `with ended as (
+  delete from holdfast.sign_ins where since < holdfast.now_ms_1() - ${LONGEST_SIGN_IN}
+)
+insert into holdfast.sign_ins (token_hash, key_id, since, seen_at)
+values ($1, $2, holdfast.now_ms_1(), holdfast.now_ms_1()) on conflict (token_hash) do nothing`;
+
+const FIND_SIGN_IN = `with found as (
+  select * from holdfast.sign_ins s where s.token_hash = $1
+    and s.since > holdfast.now_ms_1() - ${LONGEST_SIGN_IN} and s.seen_at > holdfast.now_ms_1() - ${LONGEST_IDLE}
+), seen as (
+  update holdfast.sign_ins s set seen_at = holdfast.now_ms_1() from found f
+  where s.token_hash = f.token_hash and f.seen_at < holdfast.now_ms_1() - ${SEEN_EVERY}
+)
+select key_id, since from found`;
+
+const END = 'delete from holdfast.sign_ins where token_hash = $1';
+
+type Taken = { at: number; outcome: string | null } | null;
+
+export async function takeLink(
+  database: Database,
+  { id, requestId, holder }: Parameters<PageStore['takeLink']>[0],
+): Promise<UsedLink | undefined> {
+  const [row] = await database.query<{ used: Taken }>(TAKE, [
+    storableText(id),
+    storableText(requestId),
+    holder,
+  ]);
+  const used = row?.used ?? undefined;
+  return used && usedLink(used.at, used.outcome);
+}
+
+export async function useLink(
+  database: Database,
+  { id, holder, outcome }: Parameters<PageStore['useLink']>[0],
+): Promise<void> {
+  await database.query(USE, [storableText(id), holder, outcome]);
+}
+
+export async function giveLinkBack(
+  database: Database,
+  { id, holder }: Parameters<PageStore['giveLinkBack']>[0],
+): Promise<void> {
+  await database.query(GIVE_BACK, [storableText(id), holder]);
+}
+
+export async function findUsedLink(database: Database, id: string): Promise<UsedLink | undefined> {
+  const [row] = await database.query<{ used_at: string; outcome: string | null }>(FIND_LINK, [
+    storableText(id),
+  ]);
+  return row && usedLink(Number(row.used_at), row.outcome);
+}
+
+export async function openSignIn(
+  database: Database,
+  { tokenHash, keyId }: Parameters<PageStore['openSignIn']>[0],
+): Promise<void> {
+  await database.query(OPEN, [Buffer.from(tokenHash), storableText(keyId)]);
+}
+
+export async function findSignIn(database: Database, tokenHash: Uint8Array): Promise<SignIn | undefined> {
+  const [row] = await database.query<{ key_id: string; since: string }>(FIND_SIGN_IN, [
+    Buffer.from(tokenHash),
+  ]);
+  return row && { keyId: row.key_id, since: Number(row.since) };
+}
+
+export async function endSignIn(database: Database, tokenHash: Uint8Array): Promise<void> {
+  await database.query(END, [Buffer.from(tokenHash)]);
+}
+
+function usedLink(at: number, outcome: string | null): UsedLink {
+  return { at, ...(outcome === null ? {} : { outcome }) };
+}

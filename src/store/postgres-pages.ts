@@ -1,0 +1,43 @@
+import type { Database } from './database.ts';
+import type { Notices } from './notices.ts';
+import type { PageStore, SignIn, UsedLink } from './page-store.ts';
+import { endSignIn, findSignIn, findUsedLink, giveLinkBack, openSignIn, takeLink, useLink } from './pages.ts';
+import { PostgresChildren } from './postgres-children.ts';
+
+/** What the store knows of pages for people. */
+export class PostgresPages extends PostgresChildren implements PageStore {
+  readonly #database: Database;
+
+  constructor(database: Database, notices: Notices) {
+    super(database, notices);
+    this.#database = database;
+  }
+
+  takeLink(take: Parameters<PageStore['takeLink']>[0]): Promise<UsedLink | undefined> {
+    return takeLink(this.#database, take);
+  }
+
+  useLink(use: Parameters<PageStore['useLink']>[0]): Promise<void> {
+    return useLink(this.#database, use);
+  }
+
+  giveLinkBack(give: Parameters<PageStore['giveLinkBack']>[0]): Promise<void> {
+    return giveLinkBack(this.#database, give);
+  }
+
+  findUsedLink(id: string): Promise<UsedLink | undefined> {
+    return findUsedLink(this.#database, id);
+  }
+
+  openSignIn(signIn: Parameters<PageStore['openSignIn']>[0]): Promise<void> {
+    return openSignIn(this.#database, signIn);
+  }
+
+  findSignIn(tokenHash: Uint8Array): Promise<SignIn | undefined> {
+    return findSignIn(this.#database, tokenHash);
+  }
+
+  endSignIn(tokenHash: Uint8Array): Promise<void> {
+    return endSignIn(this.#database, tokenHash);
+  }
+}
