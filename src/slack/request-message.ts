@@ -1,0 +1,206 @@
+import type { NotifiedRequest } from '../approvals/notifier.ts';
+import type { Voter } from '../protocol/gate.ts';
+import { argumentBlocks } from './argument-blocks.ts';
+import { type Block, type Button, mrkdwn, plain } from './block-kit.ts';
+import { slackText } from './slack-text.ts';
+
+/** A request, from whichever side it is seen. */
+export interface AskedRequest
+  extends Pick<
+    NotifiedRequest,
+    | 'requestId'
+    | 'kind'
+    | 'app'
+    | 'userId'
+    | 'sessionId'
+    | 'agent'
+    | 'path'
+    | 'tool'
+    | 'hint'
+    | 'args'
+    | 'terms'
+  > {
+  requester?: string;
+  /** Milliseconds since the epoch. */
+  until?: number;
+  /** Those that count by now. */
+  votes?: readonly { by: Voter; confirmed: boolean }[];
+}
+
+/** How a request has ended. */
+export interface Outcome {
+  status: string;
+  /** Milliseconds since the epoch. */
+  at?: number;
+  by?: readonly string[];
+  reason?: string;
+  editedArgs?: Readonly<Record<string, unknown>>;
+}
+
+/** What a message needs to know beside its request. */
+export interface MessageTerms {
+  /** People can open the request elsewhere, and see all of it there. */
+  opens: boolean;
+  /** Slack's ids of those who are called by this message. */
+  mentions?: readonly string[];
+}
+
+/** What is posted, and what it is updated to. */
+export interface DrawnMessage {
+  blocks: Block[];
+  /** For notices, and for those who can't see blocks. */
+  text: string;
+}
+
+/** Ids of the buttons. */
+export const ACTIONS = {
+  approve: 'holdfast.approve',
+  reject: 'holdfast.reject',
+  edit: 'holdfast.edit',
+  open: 'holdfast.open',
+  withdraw: 'holdfast.withdraw',
+} as const;
+
+export type ActionName = keyof typeof ACTIONS;
+
+const LONGEST_NAME = 100;
+const LONGEST_HINT = 1_000;
+const LONGEST_REASON = 1_000;
+const MOST_MENTIONS = 10;
+const MOST_VOTERS = 10;
+const USER_ID = /^[UW][A-Z0-9]{2,20}$/;
+
+const WANTED = {
+  confirmation: 'waits for an approval',
+  credential: 'waits for a credential',
+  input: 'waits for an answer',
+} as const;
+
+/** A request that waits, with the buttons that answer it. */
+export function pendingMessage(request: AskedRequest, { opens, mentions = [] }: MessageTerms): DrawnMessage {
+  const drawn = argumentBlocks(request.args, 'holdfast_args');
+  const called = mentions.filter((id) => USER_ID.test(id)).slice(0, MOST_MENTIONS);
+  const buttons = buttonsOf(request, opens);
+  return {
+    text: titleOf(request),
+    blocks: [
+      ...headOf(request),
+      ...drawn.blocks,
+      ...(drawn.isCut ? [notice('holdfast_cut', cutNotice(opens))] : []),
+      { type: 'context', block_id: 'holdfast_terms', elements: [plain(termsOf(request))] },
+      ...(called.length === 0
+        ? []
+        : [
+            {
+              type: 'context' as const,
+              block_id: 'holdfast_called',
+              elements: [mrkdwn(called.map((id) => `<@${id}>`).join(' '))],
+            },
+          ]),
+      ...(buttons.length === 0
+        ? [notice('holdfast_elsewhere', 'It can’t be answered in Slack: use the command line of Holdfast.')]
+        : [{ type: 'actions' as const, block_id: 'holdfast_actions', elements: buttons }]),
+    ],
+  };
+}
+
+/** The same request once nobody is asked any more: what became of it, and no buttons. */
+export function endedMessage(request: AskedRequest, outcome: Outcome): DrawnMessage {
+  const { reason, editedArgs } = outcome;
+  const line = outcomeLine(outcome);
+  const edited = editedArgs === undefined ? [] : argumentBlocks(editedArgs, 'holdfast_edited').blocks;
+  return {
+    text: `${titleOf(request, '')}: ${line}`,
+    blocks: [
+      ...headOf(request, ''),
+      ...argumentBlocks(request.args, 'holdfast_args').blocks,
+      notice('holdfast_outcome', line),
+      ...(reason === undefined || reason === ''
+        ? []
+        : [notice('holdfast_reason', `Reason: ${slackText(reason, LONGEST_REASON)}`)]),
+      ...(edited.length === 0 ? [] : [notice('holdfast_edit', 'It runs with these arguments instead:')]),
+      ...edited,
+    ],
+  };
+}
+
+/** For people, in a line. */
+export function outcomeLine({ status, at, by = [] }: Outcome): string {
+  const names = by.slice(0, MOST_VOTERS).map((name) => slackText(name, LONGEST_NAME));
+  const others = by.length - names.length;
+  const voters = others > 0 ? [...names, `${others} more`] : names;
+  const who = voters.length === 0 ? '' : ` by ${voters.join(', ')}`;
+  const when = at === undefined ? '' : `, ${shownTime(at)}`;
+  return `${slackText(status.charAt(0).toUpperCase() + status.slice(1), LONGEST_NAME)}${who}${when}`;
+}
+
+function headOf(request: AskedRequest, wanted: string = WANTED[request.kind]): Block[] {
+  const { path, agent, app, userId, sessionId, requester, hint } = request;
+  const agents = (path.length > 0 ? path : [agent]).slice(0, 8).map((name) => slackText(name, LONGEST_NAME));
+  const names = [app, userId, sessionId].map((name) => slackText(name, LONGEST_NAME)).join('/');
+  return [
+    {
+      type: 'header',
+      block_id: 'holdfast_title',
+      text: plain(wanted === '' ? slackText(request.tool, LONGEST_NAME) : titleOf(request, wanted)),
+    },
+    {
+      type: 'context',
+      block_id: 'holdfast_who',
+      elements: [
+        plain(requester === undefined ? 'Sender not attested' : `For ${slackText(requester, LONGEST_NAME)}`),
+        plain(`Agent ${agents.join(' › ')}`),
+        plain(`Session ${names}`),
+      ],
+    },
+    ...(hint.trim() === '' ? [] : [notice('holdfast_hint', slackText(hint, LONGEST_HINT))]),
+  ];
+}
+
+function titleOf({ tool, kind }: AskedRequest, wanted: string = WANTED[kind]): string {
+  return `${slackText(tool, LONGEST_NAME)}${wanted === '' ? '' : ` ${wanted}`}`;
+}
+
+function termsOf({ until, terms, votes = [] }: AskedRequest): string {
+  const { quorum = 1 } = terms;
+  const approving = votes.filter(({ confirmed }) => confirmed);
+  const voters = approving.slice(0, MOST_VOTERS).map(({ by }) => slackText(by.principal, LONGEST_NAME));
+  return [
+    ...(quorum > 1
+      ? [`${approving.length} of ${quorum} approvals${voters.length > 0 ? `: ${voters.join(', ')}` : ''}`]
+      : []),
+    until === undefined ? 'It waits until somebody answers' : `Until ${shownTime(until)}`,
+  ].join(' · ');
+}
+
+function buttonsOf({ kind, requestId, terms, votes = [] }: AskedRequest, opens: boolean): Button[] {
+  const button = (action: ActionName, label: string, style?: Button['style']): Button => ({
+    type: 'button',
+    action_id: ACTIONS[action],
+    text: plain(label),
+    value: requestId,
+    ...(style === undefined ? {} : { style }),
+  });
+  return [
+    ...(kind === 'confirmation'
+      ? [button('approve', 'Approve', 'primary'), button('reject', 'Reject', 'danger')]
+      : []),
+    ...(kind === 'confirmation' && terms.allowEdit === true ? [button('edit', 'Edit')] : []),
+    ...(opens ? [button('open', 'Open')] : []),
+    ...(kind === 'confirmation' && votes.length > 0 ? [button('withdraw', 'Take my vote back')] : []),
+  ];
+}
+
+function cutNotice(opens: boolean): string {
+  return opens
+    ? 'Not all of it fits here: open the request before you decide.'
+    : 'Not all of it fits here: look at the request by the command line before you decide.';
+}
+
+function notice(name: string, text: string): Block {
+  return { type: 'section', block_id: name, text: plain(text) };
+}
+
+function shownTime(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
