@@ -60,7 +60,13 @@ export {
   signMessage,
   verifyMessageAttestation,
 } from './approvals/message-attestation.ts';
-export type { NotifiedRequest, NotifiedWhy, Notifier } from './approvals/notifier.ts';
+export type {
+  EndedRequest,
+  NoticeContext,
+  NotifiedRequest,
+  NotifiedWhy,
+  Notifier,
+} from './approvals/notifier.ts';
 export { type TerminalNotifierOptions, terminalNotifier } from './approvals/terminal-notifier.ts';
 export {
   type AppendEventRequest,

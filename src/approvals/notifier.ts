@@ -1,4 +1,4 @@
-import type { GateKind } from '../protocol/gate.ts';
+import type { GateKind, RequestStatus, Voter } from '../protocol/gate.ts';
 import type { ApprovalTerms } from '../store/approval-store.ts';
 
 /** A request as people are told of it: what they need to decide, and no secrets. Sensitive arguments read `(sensitive)`. */
@@ -37,8 +37,46 @@ export interface NotifiedRequest {
   links: Readonly<Record<string, string>>;
 }
 
+/** A request that people were told of, once nobody is to answer it any more. */
+export interface EndedRequest extends NotifiedRequest {
+  status: Exclude<RequestStatus, 'pending'>;
+  /** Milliseconds since the epoch. */
+  decidedAt: number;
+  /** Those whose decisions have made it so, in order; nobody where its time was over. */
+  by: readonly Voter[];
+  /** What the last of them said, or why nobody did. Shown as text, never as markup. */
+  reason?: string;
+  /** Those that run in place of the ones that were shown; sensitive ones read `(sensitive)`. */
+  editedArgs?: Record<string, unknown>;
+}
+
 /** Why people are told: requests have opened, or others may decide from now on. */
 export type NotifiedWhy = 'opened' | 'escalated';
+
+/** What a notifier works with while it tells. */
+export interface NoticeContext {
+  /**
+   * Address of a page on which this person decides, and nobody else; good for one decision.
+   *
+   * @param approver as in the request's `terms.approvers`, and in the audit later on.
+   * @returns undefined where the worker has no credential keys, or nobody has said where the gateway is reached.
+   */
+  linkFor(request: Pick<NotifiedRequest, 'requestId' | 'until'>, approver: string): string | undefined;
+  /** What this notifier has kept of a request; undefined for nothing. */
+  kept(requestId: string): Promise<unknown>;
+  /**
+   * Keeps a note of a request, in place of the one before: as the id of a message, to change it later.
+   *
+   * @param value JSON, at most 16 KiB.
+   * @param place a name by which the gateway finds the note, unique within the notifier: as a channel and a message's time.
+   * @throws NoteRefused
+   */
+  keep(requestId: string, value: unknown, place?: string): Promise<void>;
+  /** When it was to be told first, however often it is tried: milliseconds since the epoch. */
+  since: number;
+  /** Aborts when nobody waits for this attempt any more. */
+  signal: AbortSignal;
+}
 
 /**
  * Tells people of requests that wait for them. It runs in a worker, apart from the call that waits: what it throws is tried again, and
@@ -53,7 +91,15 @@ export type NotifiedWhy = 'opened' | 'escalated';
  * };
  */
 export interface Notifier {
-  /** For messages; each of an app has its own. */
+  /** For messages, and to keep its notes by; each of an app has its own. */
   name: string;
-  notify(requests: readonly NotifiedRequest[], why: NotifiedWhy): Promise<void>;
+  notify(requests: readonly NotifiedRequest[], why: NotifiedWhy, context: NoticeContext): Promise<void>;
+  /** Of requests that have ended, also of those that ended before {@link notify} was asked about them. Never while it is asked. */
+  ended?(requests: readonly EndedRequest[], context: NoticeContext): Promise<void>;
+  /**
+   * Milliseconds for which a notice that fails is tried again, beside the turn. What fails for longer is among `holdfast notices`.
+   *
+   * @default 3 days
+   */
+  retryFor?: number;
 }

@@ -37,6 +37,8 @@ export interface Gate {
   inside?: true;
   /** Somebody is to be told of it by the activity `holdfast.notify`. */
   notifies?: true;
+  /** Those who were told of it are to be told of its end, too. */
+  notifiesEnd?: true;
   /** It has ended while another workflow waited for it, which was cut off: nobody is asked again, and the store has the answer. */
   ended?: Exclude<RequestStatus, 'pending'>;
   /** Approvals that another workflow had counted when it was cut off: nobody has to give them again. */
@@ -221,7 +223,13 @@ export interface RecordEntriesInput {
   entries: RequestEntry[];
 }
 
-/** Input of `holdfast.notify`: tells people of requests that opened, or that others may decide from now on. */
+/** How a request has ended, as its workflow knows it: the store may learn of it later. */
+export interface ToldEnding
+  extends Pick<RequestEntry, 'requestId' | 'at' | 'by' | 'reason' | 'args'> {
+  status: Exclude<RequestStatus, 'pending'>;
+}
+
+/** Input of `holdfast.notify`: tells people of requests that opened, that others may decide from now on, or that have ended. */
 export interface NotifyInput {
   v: number;
   session: string;
@@ -230,8 +238,20 @@ export interface NotifyInput {
   sessionId: string;
   /** The workflow that waits. */
   workflowId: string;
-  why: 'opened' | 'escalated';
+  why: 'opened' | 'escalated' | 'ended';
   requestIds: string[];
+  /** Of those that have ended, in the order of {@link requestIds}. */
+  endings?: ToldEnding[];
+}
+
+/** Start of the workflow `deliverNotice`: a notice goes on being told when its turn doesn't wait for it any more. */
+export interface DeliverNotice extends NotifyInput {
+  /** Only by this one; by all of the app that it is told by where none is named. */
+  notifier?: string;
+  /** When it was to be told first, milliseconds since the epoch. */
+  since: number;
+  /** Milliseconds for which it is tried from then on. */
+  retryFor: number;
 }
 
 /** A pending request in the answer of the query `status`. */

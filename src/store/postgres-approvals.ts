@@ -18,13 +18,15 @@ import { findCredential, listCredentials, putCredential, removeCredential } from
 import type { Database } from './database.ts';
 import { findResponse, keepResponse } from './kept-responses.ts';
 import type { Notices } from './notices.ts';
+import { PostgresKeptNotices } from './postgres-kept-notices.ts';
 
 /** What the store knows of requests to people. */
-export class PostgresApprovals implements ApprovalStore {
+export class PostgresApprovals extends PostgresKeptNotices implements ApprovalStore {
   readonly #database: Database;
   readonly #notices: Notices;
 
   constructor(database: Database, notices: Notices) {
+    super(database);
     this.#database = database;
     this.#notices = notices;
   }

@@ -15,6 +15,7 @@ import type { BeginCall, BegunCall, CallActions, KnownCall, SettleCall, SettledC
 import type { ChildStore } from './child-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
 import type { JobStore } from './job-store.ts';
+import type { KeptNoticeStore } from './kept-notice-store.ts';
 import type { LimitStore } from './limit-store.ts';
 import type { PageStore } from './page-store.ts';
 import type { SessionNames } from './session-names.ts';
@@ -57,6 +58,7 @@ export type {
   ListJobs,
   NewJob,
 } from './job-store.ts';
+export type { DeadNotice, KeptNoticeStore } from './kept-notice-store.ts';
 export type { LimitStore, TurnSlot } from './limit-store.ts';
 export type { SessionNames } from './session-names.ts';
 export type { AskedTurn, OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
@@ -218,7 +220,14 @@ export interface ReadEvents extends SessionNames {
  *
  * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed
  */
-export interface Store extends SessionStore, ApprovalStore, ChildStore, JobStore, LimitStore, PageStore {
+export interface Store
+  extends SessionStore,
+    ApprovalStore,
+    ChildStore,
+    JobStore,
+    KeptNoticeStore,
+    LimitStore,
+    PageStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.

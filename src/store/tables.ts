@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Event } from '../events/event.ts';
+import type { NotifyInput } from '../protocol/gate.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
 import type { ApprovalColumns } from './approval-row.ts';
 import type { CallActions } from './call-store.ts';
@@ -107,6 +108,27 @@ export interface Tables {
     key_id: string;
     sealed: string;
     created_at: Generated<Date>;
+  };
+  'holdfast.notice_notes': {
+    notifier: string;
+    request_id: string;
+    session_id: string;
+    place: string | null;
+    value: unknown;
+    telling_until: Date | null;
+    ended: Generated<boolean>;
+  };
+  'holdfast.dead_notices': {
+    notice_id: string;
+    notifier: string;
+    app: string;
+    session_id: string;
+    request_id: string;
+    why: NotifyInput['why'];
+    error: string;
+    attempts: number;
+    input: JSONColumnType<NotifyInput>;
+    died_at: Generated<Date>;
   };
   'holdfast.inbox': {
     session_id: string;

@@ -31,6 +31,7 @@ import { limitsTold } from './0043-limits-told.ts';
 import { jobDeadlines } from './0044-job-deadlines.ts';
 import { usedLinks } from './0052-used-links.ts';
 import { signIns } from './0053-sign-ins.ts';
+import { notices } from './0054-notices.ts';
 
 export interface Migration {
   version: number;
@@ -73,4 +74,5 @@ export const migrations: readonly Migration[] = [
   { version: 44, name: 'job deadlines', sql: jobDeadlines },
   { version: 52, name: 'used links', sql: usedLinks },
   { version: 53, name: 'sign-ins', sql: signIns },
+  { version: 54, name: 'notices', sql: notices },
 ];

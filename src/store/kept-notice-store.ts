@@ -1,0 +1,70 @@
+import type { NotifyInput } from '../protocol/gate.ts';
+
+/** Whose note of which request. */
+export interface NoteName {
+  notifier: string;
+  requestId: string;
+}
+
+export interface NoteToKeep extends NoteName {
+  /** The store's internal id. */
+  session: string;
+  /** JSON. */
+  value: unknown;
+  /** Unique within the notifier; as before where it is left out. */
+  place?: string;
+}
+
+/** A notice that nobody tries to tell any more. */
+export interface DeadNotice {
+  /** That of the workflow that has tried. */
+  noticeId: string;
+  notifier: string;
+  app: string;
+  session: string;
+  requestId: string;
+  why: NotifyInput['why'];
+  /** What was wrong in the end; no secrets. */
+  error: string;
+  attempts: number;
+  /** How it is told again. */
+  input: NotifyInput;
+  /** Milliseconds since the epoch. */
+  diedAt: number;
+}
+
+/** What notifiers keep of requests, and what they could not tell. */
+export interface KeptNoticeStore {
+  /** Undefined where nothing is kept. */
+  noteOf(name: NoteName): Promise<unknown>;
+  /** @returns false where another request's note has the place, or there is no such session. */
+  keepNote(note: NoteToKeep): Promise<boolean>;
+  /** By its place. */
+  findNote(
+    notifier: string,
+    place: string,
+  ): Promise<{ session: string; requestId: string; value: unknown } | undefined>;
+  /**
+   * Somebody is about to be told of a request that waits.
+   *
+   * @param time milliseconds, after which nobody is told any more.
+   * @returns false where they were told of its end, or are about to be.
+   */
+  beginTelling(name: NoteName & { session: string; time: number }): Promise<boolean>;
+  /** They were told, or were not. */
+  endTelling(name: NoteName): Promise<void>;
+  /**
+   * They are about to be told of its end: of the request itself nobody is told from now on.
+   *
+   * @returns false where they are just being told of the request.
+   */
+  beginTellingEnd(name: NoteName & { session: string }): Promise<boolean>;
+
+  /** In the place of the one of this id. */
+  buryNotice(notice: Omit<DeadNotice, 'diedAt'>): Promise<void>;
+  /** Oldest first. `limit` defaults to 100. */
+  listDeadNotices(list?: { app?: string; limit?: number }): Promise<DeadNotice[]>;
+  findDeadNotice(noticeId: string): Promise<DeadNotice | undefined>;
+  /** Whether there was one. */
+  dropDeadNotice(noticeId: string): Promise<boolean>;
+}

@@ -1,0 +1,63 @@
+import type { Database } from './database.ts';
+import type { DeadNotice, KeptNoticeStore } from './kept-notice-store.ts';
+import {
+  beginTelling,
+  beginTellingEnd,
+  buryNotice,
+  dropDeadNotice,
+  endTelling,
+  findDeadNotice,
+  findNote,
+  keepNote,
+  listDeadNotices,
+  noteOf,
+} from './kept-notices.ts';
+
+/** What the store knows of notices. */
+export class PostgresKeptNotices implements KeptNoticeStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  noteOf(name: Parameters<KeptNoticeStore['noteOf']>[0]): Promise<unknown> {
+    return noteOf(this.#database, name);
+  }
+
+  keepNote(note: Parameters<KeptNoticeStore['keepNote']>[0]): Promise<boolean> {
+    return keepNote(this.#database, note);
+  }
+
+  findNote(notifier: string, place: string): ReturnType<KeptNoticeStore['findNote']> {
+    return findNote(this.#database, notifier, place);
+  }
+
+  beginTelling(name: Parameters<KeptNoticeStore['beginTelling']>[0]): Promise<boolean> {
+    return beginTelling(this.#database, name);
+  }
+
+  endTelling(name: Parameters<KeptNoticeStore['endTelling']>[0]): Promise<void> {
+    return endTelling(this.#database, name);
+  }
+
+  beginTellingEnd(name: Parameters<KeptNoticeStore['beginTellingEnd']>[0]): Promise<boolean> {
+    return beginTellingEnd(this.#database, name);
+  }
+
+  buryNotice(notice: Parameters<KeptNoticeStore['buryNotice']>[0]): Promise<void> {
+    return buryNotice(this.#database, notice);
+  }
+
+  listDeadNotices(list: Parameters<KeptNoticeStore['listDeadNotices']>[0] = {}): Promise<DeadNotice[]> {
+    return listDeadNotices(this.#database, list);
+  }
+
+  findDeadNotice(noticeId: string): Promise<DeadNotice | undefined> {
+    return findDeadNotice(this.#database, noticeId);
+  }
+
+  dropDeadNotice(noticeId: string): Promise<boolean> {
+    return dropDeadNotice(this.#database, noticeId);
+  }
+}
