@@ -1,6 +1,8 @@
 import { ToolFactoryFailed } from '../src/flows/tool-edits.ts';
 import type { ActingAgent } from '../src/protocol/agent-run.ts';
 import type {
+  DeliveredNotice,
+  DeliverNotice,
   NotifyInput,
   RecordEntriesInput,
   VerifiedDecision,
@@ -20,6 +22,7 @@ import {
   CLOSE_CALL,
   DELETE_EXPIRED_SESSIONS,
   DELIVER_JOB,
+  DELIVER_NOTICE,
   KEEP_MESSAGES,
   NOTIFY,
   READ_ANSWER,
@@ -55,6 +58,7 @@ import { callModel } from './call-model.ts';
 import { closeCall } from './close-call.ts';
 import { deleteExpiredSessions } from './delete-expired-sessions.ts';
 import { deliverJob } from './deliver-job.ts';
+import { deliverNotice } from './deliver-notice.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Deployment } from './deployment.ts';
 import { reachAgents } from './find-agent.ts';
@@ -76,6 +80,7 @@ export interface HoldfastActivities {
   [VERIFY_DECISION]: (input: VerifyDecisionInput) => Promise<VerifiedDecision>;
   [RECORD_ENTRIES]: (input: RecordEntriesInput) => Promise<void>;
   [NOTIFY]: (input: NotifyInput) => Promise<void>;
+  [DELIVER_NOTICE]: (input: DeliverNotice) => Promise<DeliveredNotice>;
   [CLOSE_CALL]: (input: CloseCallInput) => Promise<ToolCallResult>;
   [DELETE_EXPIRED_SESSIONS]: (input: RetainSessions) => Promise<ExpiredSessions>;
   [RECORD_JOB]: (input: RecordJobInput) => Promise<JobReceipt>;
@@ -98,6 +103,7 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     [VERIFY_DECISION]: reaching(verifyDecision(dependencies)),
     [RECORD_ENTRIES]: recordEntries(dependencies),
     [NOTIFY]: notify(dependencies),
+    [DELIVER_NOTICE]: deliverNotice(dependencies),
     [CLOSE_CALL]: reaching(closeCall(dependencies)),
     [DELETE_EXPIRED_SESSIONS]: deleteExpiredSessions(dependencies),
     [RECORD_JOB]: recordJob(dependencies),

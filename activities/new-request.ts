@@ -82,6 +82,7 @@ export function gateOf(
       ...(onExpiry === undefined ? {} : { onExpiry }),
       ...(escalateAfter === undefined ? {} : { escalateAfter }),
       ...(notifiers.length === 0 ? {} : { notifies: true }),
+      ...(notifiers.some(({ ended }) => ended !== undefined) ? { notifiesEnd: true } : {}),
     },
     tool,
   );

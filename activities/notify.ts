@@ -1,20 +1,17 @@
 import { activityInfo } from '@temporalio/activity';
-import type { NotifiedRequest, Notifier } from '../src/approvals/notifier.ts';
-import type { NotifyInput } from '../src/protocol/gate.ts';
+import type { Notifier } from '../src/approvals/notifier.ts';
+import { startNotice } from '../src/approvals/start-notice.ts';
+import type { DeliverNotice, NotifyInput } from '../src/protocol/gate.ts';
 import { isRecord } from '../src/schema/kind-of.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
-import { afterTime } from './after-time.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
 import { callLogger, reportUnexpected } from './logging.ts';
-import { notifiedRequest } from './notified-request.ts';
-import { whicheverComesFirst } from './race.ts';
+import { DEFAULT_RETRY_TIME, delayOf } from './notice-retries.ts';
+import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
 
-/** Milliseconds that one notifier may take. */
-const NOTIFIER_TIME = 60_000;
-
-/** People were not told of a request by one of the ways to tell them. Another attempt follows. */
+/** People were not told of a request by one of the ways to tell them, and nobody goes on trying. Another attempt follows. */
 export class NotifierFailed extends Error {
   readonly code = 'HOLDFAST_NOTIFIER_FAILED';
   override readonly name = 'NotifierFailed';
@@ -22,8 +19,9 @@ export class NotifierFailed extends Error {
 }
 
 /**
- * `holdfast.notify`: tells people of requests by each of the app's notifiers. Another attempt asks only those that have failed:
- * which have not is in the heartbeat's details, which Temporal hands on. Only where the worker dies in between may one be asked again.
+ * `holdfast.notify`: tells people of requests by each of the app's notifiers. What one of them can't be told goes on being told by a
+ * workflow of its own, beside the turn. Another attempt asks only those whose notices nobody has taken over: which those are is in
+ * the heartbeat's details, which Temporal hands on. Only where the worker dies in between may one be asked again.
  */
 export function notify(dependencies: ActivityDependencies): (input: NotifyInput) => Promise<void> {
   return (input) => {
@@ -38,22 +36,23 @@ export function notify(dependencies: ActivityDependencies): (input: NotifyInput)
 async function tell(dependencies: ActivityDependencies, input: NotifyInput, current: Attempt): Promise<void> {
   const { app, why } = input;
   const done = toldBefore();
-  const left = settingsOf(dependencies.deployment, app).notifiers.filter(({ name }) => !done.has(name));
-  const requests = await pendingOf(dependencies, input);
-  if (requests.length === 0) return;
+  const isLeft = ({ name, ended }: Notifier) => !done.has(name) && (why !== 'ended' || ended !== undefined);
+  const left = settingsOf(dependencies.deployment, app).notifiers.filter(isLeft);
+  const rows = await rowsOf(dependencies, input);
+  if (rows.length === 0) return;
+  const notice = { input, rows, since: activityInfo().scheduledTimestampMs };
   // Each beat replaces what the one before has told, those of earlier attempts among them.
   if (done.size > 0) current.heartbeat({ told: [...done] });
   const failed: string[] = [];
   await Promise.all(
     left.map(async (notifier) => {
       try {
-        await told(notifier, requests, why, current);
+        await tellOrHandOver(dependencies, notifier, notice, current);
         done.add(notifier.name);
         current.heartbeat({ told: [...done] });
-      } catch (error) {
+      } catch {
         if (current.signal.aborted) throw current.aborted();
         failed.push(notifier.name);
-        warn(dependencies, input, notifier, error);
       }
     }),
   );
@@ -63,21 +62,50 @@ async function tell(dependencies: ActivityDependencies, input: NotifyInput, curr
   );
 }
 
-async function told(
+/** @throws where it is neither told, nor goes on being told. */
+async function tellOrHandOver(
+  dependencies: ActivityDependencies,
   notifier: Notifier,
-  requests: readonly NotifiedRequest[],
-  why: NotifyInput['why'],
+  notice: NoticeToTell,
   current: Attempt,
 ): Promise<void> {
-  const late = afterTime(NOTIFIER_TIME);
   try {
-    // A copy for each: what one of them changes is nobody else's.
-    await whicheverComesFirst(notifier.notify(structuredClone(requests), why), [
-      [current.signal, current.aborted],
-      [late.signal, () => new Error(`no answer within ${NOTIFIER_TIME} ms`)],
-    ]);
-  } finally {
-    late.clear();
+    await tellNotifier(dependencies, notifier, notice, current);
+  } catch (error) {
+    if (current.signal.aborted) throw error;
+    warn(dependencies, notice.input, notifier, error);
+    await handOver(dependencies, notifier, notice, error);
+  }
+}
+
+/** Each request by itself: one of them may end while another one waits. */
+async function handOver(
+  dependencies: ActivityDependencies,
+  notifier: Notifier,
+  { input, rows, since }: NoticeToTell,
+  error: unknown,
+): Promise<void> {
+  const { taskQueue } = activityInfo();
+  const { endings, ...about } = input;
+  try {
+    await Promise.all(
+      rows.map(async ({ requestId, status }) => {
+        if (input.why !== 'ended' && status !== 'pending') return;
+        const ending = endings?.find((each) => each.requestId === requestId);
+        const start: DeliverNotice = {
+          ...about,
+          requestIds: [requestId],
+          ...(ending === undefined ? {} : { endings: [ending] }),
+          notifier: notifier.name,
+          since,
+          retryFor: notifier.retryFor ?? DEFAULT_RETRY_TIME,
+        };
+        await startNotice(dependencies.temporal(), start, { taskQueue, delay: delayOf(1, error) });
+      }),
+    );
+  } catch (problem) {
+    warn(dependencies, input, notifier, problem);
+    throw problem;
   }
 }
 
@@ -86,14 +114,6 @@ function toldBefore(): Set<string> {
   const { heartbeatDetails } = activityInfo();
   const names: unknown = isRecord(heartbeatDetails) ? heartbeatDetails.told : undefined;
   return new Set(Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []);
-}
-
-async function pendingOf(
-  { store, transcriptUrl }: ActivityDependencies,
-  { session, requestIds }: NotifyInput,
-): Promise<NotifiedRequest[]> {
-  const rows = await Promise.all(requestIds.map((requestId) => store.findRequest(session, requestId)));
-  return rows.flatMap((row) => (row?.status === 'pending' ? [notifiedRequest(row, transcriptUrl)] : []));
 }
 
 function warn(

@@ -60,6 +60,7 @@ export {
   signMessage,
   verifyMessageAttestation,
 } from './approvals/message-attestation.ts';
+export { NoteRefused, NoticeFailed } from './approvals/notice-failed.ts';
 export type {
   EndedRequest,
   NoticeContext,

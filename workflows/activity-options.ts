@@ -62,6 +62,11 @@ export function notifyOptions(summary: string, priority: Priority): ActivityOpti
   };
 }
 
+/** It goes on until its time is over, which it sees to itself, as to how long it waits in between. */
+export function deliverNoticeOptions(summary: string, priority: Priority): ActivityOptions {
+  return { ...modelStepOptions(summary, priority), startToCloseTimeout: 5 * 60_000 };
+}
+
 /** @param run from 1: a call that asks people runs again behind their answer. */
 export function callOptions(
   call: PlannedCall,

@@ -224,8 +224,7 @@ export interface RecordEntriesInput {
 }
 
 /** How a request has ended, as its workflow knows it: the store may learn of it later. */
-export interface ToldEnding
-  extends Pick<RequestEntry, 'requestId' | 'at' | 'by' | 'reason' | 'args'> {
+export interface ToldEnding extends Pick<RequestEntry, 'requestId' | 'at' | 'by' | 'reason' | 'args'> {
   status: Exclude<RequestStatus, 'pending'>;
 }
 
@@ -252,6 +251,12 @@ export interface DeliverNotice extends NotifyInput {
   since: number;
   /** Milliseconds for which it is tried from then on. */
   retryFor: number;
+}
+
+/** What became of a notice. `unwanted`: its request has ended, or is gone; `dead`: nobody tries any more. */
+export interface DeliveredNotice {
+  v: number;
+  status: 'told' | 'unwanted' | 'dead';
 }
 
 /** A pending request in the answer of the query `status`. */

@@ -5,6 +5,8 @@ export const DEFAULT_TASK_QUEUE = 'holdfast';
 export const AGENT_TURN = 'agentTurn';
 /** Workflow of a job that outlives its turn. */
 export const TOOL_JOB = 'toolJob';
+/** Workflow of a notice that goes on being told beside its turn. */
+export const DELIVER_NOTICE_WORKFLOW = 'deliverNotice';
 
 export const CALL_MODEL = 'holdfast.callModel';
 export const SETTLE_STEP = 'holdfast.settleStep';
@@ -14,6 +16,8 @@ export const CLOSE_CALL = 'holdfast.closeCall';
 export const VERIFY_DECISION = 'holdfast.verifyDecision';
 export const RECORD_ENTRIES = 'holdfast.recordEntries';
 export const NOTIFY = 'holdfast.notify';
+/** Goes on with what {@link NOTIFY} could not tell. */
+export const DELIVER_NOTICE = 'holdfast.deliverNotice';
 export const RECORD_JOB = 'holdfast.recordJob';
 export const DELIVER_JOB = 'holdfast.deliverJob';
 /** Sends a message to a session that answers another one, and waits for its turn: for workflows of other bundles. */

@@ -1,0 +1,110 @@
+import type { NoticeContext, Notifier } from '../src/approvals/notifier.ts';
+import type { NotifyInput } from '../src/protocol/gate.ts';
+import type { ApprovalRow } from '../src/store/store.ts';
+import { afterTime } from './after-time.ts';
+import type { Attempt } from './attempt.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { endedRequest } from './ended-request.ts';
+import { noticeContext } from './notice-context.ts';
+import { notifiedRequest } from './notified-request.ts';
+import { whicheverComesFirst } from './race.ts';
+
+/** Milliseconds that one notifier may take. */
+const NOTIFIER_TIME = 60_000;
+
+/** A notifier is just being told of a request whose end it is to be told of: another attempt follows. */
+class StillTelling extends Error {
+  readonly code = 'HOLDFAST_NOTIFIER_BUSY';
+  override readonly name = 'StillTelling';
+}
+
+export interface NoticeToTell {
+  input: NotifyInput;
+  /** Those of its requests that the store has. */
+  rows: readonly ApprovalRow[];
+  /** When it was to be told first, milliseconds since the epoch. */
+  since: number;
+}
+
+/** Rows of the requests that a notice is about, without those whose session was deleted. */
+export async function rowsOf(
+  { store }: Pick<ActivityDependencies, 'store'>,
+  { session, requestIds }: NotifyInput,
+): Promise<ApprovalRow[]> {
+  const rows = await Promise.all(requestIds.map((requestId) => store.findRequest(session, requestId)));
+  return rows.filter((row) => row !== undefined);
+}
+
+/**
+ * Has one notifier tell people, once; of what it isn't to tell any more it hears nothing.
+ *
+ * @throws whatever it throws; also where it takes too long.
+ */
+export async function tellNotifier(
+  dependencies: ActivityDependencies,
+  notifier: Notifier,
+  notice: NoticeToTell,
+  current: Attempt,
+): Promise<void> {
+  const late = afterTime(NOTIFIER_TIME);
+  const { session } = notice.input;
+  const signal = AbortSignal.any([current.signal, late.signal]);
+  const { since } = notice;
+  const context = noticeContext(dependencies, { notifier: notifier.name, session, since, signal });
+  try {
+    const work =
+      notice.input.why === 'ended'
+        ? tellEnd(dependencies, notifier, notice, context)
+        : tellOpen(dependencies, notifier, notice, context);
+    await whicheverComesFirst(work, [
+      [current.signal, current.aborted],
+      [late.signal, () => new Error(`no answer within ${NOTIFIER_TIME} ms`)],
+    ]);
+  } finally {
+    late.clear();
+  }
+}
+
+async function tellOpen(
+  dependencies: ActivityDependencies,
+  notifier: Notifier,
+  { input: { session, why }, rows }: NoticeToTell,
+  context: NoticeContext,
+): Promise<void> {
+  if (why === 'ended') return;
+  const { store, transcriptUrl } = dependencies;
+  const pending = rows.filter(({ status }) => status === 'pending');
+  const isTold = async ({ requestId }: ApprovalRow) =>
+    notifier.ended === undefined ||
+    (await store.beginTelling({ notifier: notifier.name, requestId, session, time: NOTIFIER_TIME }));
+  const begun = await Promise.all(pending.map(isTold));
+  const told = pending
+    .filter((_row, index) => begun[index])
+    .map((row) => notifiedRequest(row, transcriptUrl));
+  try {
+    // A copy for each: what one of them changes is nobody else's.
+    if (told.length > 0) await notifier.notify(structuredClone(told), why, context);
+  } finally {
+    if (notifier.ended !== undefined) {
+      const names = told.map(({ requestId }) => ({ notifier: notifier.name, requestId }));
+      await Promise.all(names.map((name) => store.endTelling(name)));
+    }
+  }
+}
+
+async function tellEnd(
+  { store, transcriptUrl }: ActivityDependencies,
+  notifier: Notifier,
+  { input: { session, endings = [] }, rows }: NoticeToTell,
+  context: NoticeContext,
+): Promise<void> {
+  if (notifier.ended === undefined || rows.length === 0) return;
+  const names = rows.map(({ requestId }) => ({ notifier: notifier.name, requestId, session }));
+  const free = await Promise.all(names.map((name) => store.beginTellingEnd(name)));
+  if (free.includes(false)) throw new StillTelling(`the notifier ${notifier.name} is being told of it`);
+  const ended = rows.flatMap((row) => {
+    const ending = endings.find(({ requestId }) => requestId === row.requestId);
+    return ending === undefined ? [] : [endedRequest(row, ending, transcriptUrl)];
+  });
+  await notifier.ended(structuredClone(ended), context);
+}

@@ -1,0 +1,30 @@
+/** Longest message that is kept of a notice, characters. */
+const LONGEST_MESSAGE = 500;
+
+/** Somebody could not be told. What is wrong with that is in the message, which operators read: no secrets, no addresses with them. */
+export class NoticeFailed extends Error {
+  readonly code = 'HOLDFAST_NOTICE_FAILED';
+  override readonly name = 'NoticeFailed';
+  /** Milliseconds until it may be tried again; undefined where nobody has said so. */
+  readonly retryAfter: number | undefined;
+  /** Whether it is in vain to try again. */
+  readonly final: boolean;
+
+  /**
+   * @param options `retryAfter` in milliseconds, as the receiver names it; `final`: it is not tried again, but kept among
+   *   `holdfast notices` at once. Both are left out by default.
+   * @example throw new NoticeFailed('the pager answers 429', { retryAfter: 30_000 });
+   */
+  constructor(message: string, options: { retryAfter?: number; final?: boolean } & ErrorOptions = {}) {
+    super(message.slice(0, LONGEST_MESSAGE).toWellFormed(), options);
+    this.retryAfter = options.retryAfter;
+    this.final = options.final ?? false;
+  }
+}
+
+/** A note that a notifier wants to keep doesn't fit. */
+export class NoteRefused extends Error {
+  readonly code = 'HOLDFAST_NOTE_REFUSED';
+  override readonly name = 'NoteRefused';
+  readonly retryable = false;
+}

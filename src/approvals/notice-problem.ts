@@ -1,0 +1,10 @@
+import { thrownMessage } from '../tools/thrown-message.ts';
+
+const LONGEST = 500;
+/** Addresses of hooks are secrets: what follows their host, and a name before it. */
+const ADDRESS = /\b([a-z][a-z\d+.-]*:\/\/)(?:[^\s/?#@]*@)?([^\s/?#@'"<>)]*)[^\s'"<>)]*/gi;
+
+/** What was wrong with telling somebody, for operators: of addresses the host only. */
+export function noticeProblem(error: unknown): string {
+  return thrownMessage(error).replace(ADDRESS, '$1$2').slice(0, LONGEST).toWellFormed();
+}
