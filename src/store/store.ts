@@ -254,7 +254,8 @@ export interface Store
     /** Defaults to true. */
     counts?: boolean;
     /** As it was answered when the attempt began, so that repeating this changes nothing. Defaults to the newest one. */
-    attempt?: number;): Promise<number>;
+    attempt?: number;
+  }): Promise<number>;
   beginCall(call: BeginCall): Promise<BegunCall>;
   settleCall(call: SettleCall): Promise<SettledCall>;
   /**
