@@ -5,7 +5,7 @@ import { slackExcerpt } from './slack-text.ts';
 const LONGEST_NAME = 200;
 const LONGEST_VALUE = 1_500;
 /** Slack takes about 13,000 characters of all blocks together. */
-const LONGEST_TOGETHER = 5_000;
+const LONGEST_TOGETHER = 3_500;
 
 const MOST = 20;
 const IN_A_SECTION = 5;
@@ -28,7 +28,10 @@ export function argumentBlocks(args: Readonly<Record<string, unknown>>, name: st
   const rows: [string, string][] = [];
   for (const [argument, value] of entries) {
     const json = JSON.stringify(value) ?? 'undefined';
-    const shownName = slackExcerpt(argument.trim() === '' ? JSON.stringify(argument) : argument, LONGEST_NAME);
+    const shownName = slackExcerpt(
+      argument.trim() === '' ? JSON.stringify(argument) : argument,
+      LONGEST_NAME,
+    );
     const shownValue = slackExcerpt(json, LONGEST_VALUE);
     left -= shownName.text.length + shownValue.text.length;
     if (rows.length === MOST || left < 0) {

@@ -17,10 +17,10 @@ const HOSTILE = fc.oneof(
     'a\u200Bb\uFEFFc\u2066d',
     'line\nApproved by mira\r\nline',
     '\uD800 lone',
-    '😀'.repeat(2_000),
+    '😀'.repeat(900),
     '&'.repeat(5_000),
     '<'.repeat(3_000),
-    'x'.repeat(100_000),
+    'x'.repeat(20_000),
     '',
   ),
 );
@@ -151,6 +151,35 @@ describe('messages of requests', () => {
     expect(isTold(shown(request.args))).toBe(false);
     expect(isTold(shown({ note: 'x'.repeat(2_000) }))).toBe(true);
     expect(isTold(shown(Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`a${n}`, n]))))).toBe(true);
+  });
+
+  test('the longest of everything still fits', () => {
+    const long = '<'.repeat(5_000);
+    const voter = { by: { principal: long, verified: true }, confirmed: true };
+    const request: AskedRequest = {
+      ...{
+        requestId: 'r1',
+        kind: 'confirmation',
+        app: long,
+        userId: long,
+        sessionId: long,
+        agent: long,
+        tool: long,
+      },
+      hint: long,
+      requester: long,
+      path: Array.from({ length: 30 }, () => long),
+      args: Object.fromEntries(
+        Array.from({ length: 60 }, (_, n) => [`${n}${long}`.slice(0, 150 + n), long.slice(0, 20)]),
+      ),
+      terms: { quorum: 20, allowEdit: true },
+      until: 4e12,
+      votes: Array.from({ length: 30 }, () => voter),
+    };
+    const by = Array.from({ length: 30 }, () => long);
+    const outcome = { status: long, by, reason: long, editedArgs: request.args, at: 4e12 };
+    expect(blockProblems(pendingMessage(request, { opens: true }).blocks, 'message')).toEqual([]);
+    expect(blockProblems(endedMessage(request, outcome).blocks, 'message')).toEqual([]);
   });
 
   test('text is cut behind whole characters and entities, with its length', () => {
