@@ -25,6 +25,8 @@ export interface Principal {
   readonly person?: string;
   /** The only user whose sessions it may reach, and in whose name it acts; absent for one that serves all users of its apps. */
   readonly userId?: string;
+  /** Of the API key that has shown who it is. */
+  readonly keyId?: string;
   may(need: Need): Verdict;
 }
 
@@ -41,6 +43,10 @@ export interface AccessRequest {
   repeated: ReadonlySet<string>;
   /** The port that the request came in at; undefined where it came by no socket, as in a test. */
   localPort: number | undefined;
+  /** Of whoever has connected: a proxy, where there is one; undefined as `localPort`. */
+  remoteAddress?: string | undefined;
+  /** It may cost nothing more: too many requests of strangers come from there, and only who is known already is let in. */
+  knownOnly?: boolean;
 }
 
 /** Who may use a gateway, and what for. */

@@ -1,3 +1,4 @@
+import { ApiKeys } from './access/api-keys.ts';
 import type { Access } from './access.ts';
 import { errorAnswer } from './error-answer.ts';
 import { emptyApp, type GatewayHono, type GatewayMiddleware, type RouteSetting } from './gateway-app.ts';
@@ -43,10 +44,12 @@ export interface Gateway {
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const streams = new OpenStreams();
+  const { records, logger } = options;
   const setting: RouteSetting = {
     options,
     streams,
     attester: new GatewayAttester(options),
+    keys: records && new ApiKeys({ store: records, logger }),
     closing: streams.closing,
   };
   const app = emptyApp();

@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
+import type { ApiKeys } from './access/api-keys.ts';
 import type { Principal } from './access.ts';
 import type { GatewayAttester } from './gateway-attester.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -28,6 +29,8 @@ export interface RouteSetting {
   streams: OpenStreams;
   /** Signs who decides and who sends. */
   attester: GatewayAttester;
+  /** Keys of the store; undefined where the gateway has none. */
+  keys: ApiKeys | undefined;
   /** Aborted when the gateway closes. */
   closing: AbortSignal;
 }

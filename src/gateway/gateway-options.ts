@@ -3,6 +3,7 @@ import type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
 import type { GatewayAbout } from './about.ts';
 import type { Access } from './access.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
+import type { GatewayRecords } from './gateway-records.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Options of {@link createGateway}. */
@@ -13,8 +14,10 @@ export interface GatewayOptions {
   about: () => GatewayAbout;
   /** Says of each thing that the gateway needs whether it answers now: `temporal`, `store`. See {@link readiness}. */
   ready: () => Promise<Readiness>;
-  /** Who may use it: {@link localAccess}. */
+  /** Who may use it: {@link localAccess}, {@link networkAccess}. */
   access: Access;
+  /** The store, for what the gateway itself keeps there. Without it nobody signs in by an API key, and no denials are noted. */
+  records?: GatewayRecords;
   /**
    * The workers' credential keys: with them the gateway attests who decides and who sends, which they believe. Without them a
    * decision counts only where a request takes plain ones.

@@ -1,4 +1,6 @@
 export type { GatewayAbout } from './about.ts';
+export { ApiKeys, type ApiKeysOptions } from './access/api-keys.ts';
+export { type NetworkAccessOptions, networkAccess, type TokenCheck } from './access/network-access.ts';
 export type {
   Access,
   AccessRequest,
@@ -13,6 +15,7 @@ export type { ErrorBody } from './error-answer.ts';
 export { GatewayNotLocal } from './gateway-errors.ts';
 export type { GatewayLogger } from './gateway-logger.ts';
 export type { GatewayOptions } from './gateway-options.ts';
+export type { GatewayRecords } from './gateway-records.ts';
 export type { TurnLinks, TurnView } from './links.ts';
 export { type LocalAccessOptions, localAccess } from './local-access.ts';
 export type { EventPage } from './read-page.ts';

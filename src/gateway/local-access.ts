@@ -1,15 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Access, AccessRequest, Principal } from './access.ts';
-
-const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'] as const;
+import { isOwnRequest, loopbackNames, namesOf } from './access/own-requests.ts';
+import type { Access, Principal } from './access.ts';
 
 /** Least characters of a token: 128 random bits in base64url, and a few. */
 const SHORTEST_TOKEN = 24;
 
 const SENDABLE = /^[\x21-\x7e]+$/;
-
-/** Of a request that no page has caused, or one of the gateway's own. Another port of this machine is of the same site. */
-const OWN_SITES: readonly (string | null)[] = [null, 'none', 'same-origin'];
 
 export interface LocalAccessOptions {
   /**
@@ -48,8 +44,8 @@ export function localAccess({ token, hosts }: LocalAccessOptions): Access {
   return {
     reach: 'loopback',
     screen(request) {
-      const own = hosts ?? hostsOf(request);
-      return isOwn(request, own) ? undefined : 'forbidden';
+      const own = hosts === undefined ? loopbackNames(request) : namesOf(hosts);
+      return isOwnRequest(request, own) ? undefined : 'forbidden';
     },
     authenticate({ headers, repeated }) {
       if (repeated.has('authorization')) return 'unauthenticated';
@@ -61,22 +57,6 @@ export function localAccess({ token, hosts }: LocalAccessOptions): Access {
 
 /** Whoever has the token of a local gateway may do everything: it is the user's own machine. */
 const LOCAL: Principal = { name: 'local', may: () => 'allowed' };
-
-function hostsOf({ localPort }: AccessRequest): readonly string[] {
-  if (localPort === undefined) return [];
-  return LOOPBACK_NAMES.flatMap((name) =>
-    localPort === 80 ? [name, `${name}:80`] : [`${name}:${localPort}`],
-  );
-}
-
-function isOwn({ url, headers, repeated }: AccessRequest, own: readonly string[]): boolean {
-  if (repeated.has('host') || repeated.has('origin')) return false;
-  const host = headers.get('host') ?? url.host;
-  if (!own.includes(host.toLowerCase()) || !own.includes(url.host)) return false;
-  const origin = headers.get('origin');
-  if (origin !== null && !own.some((name) => origin === `http://${name}`)) return false;
-  return OWN_SITES.includes(headers.get('sec-fetch-site'));
-}
 
 /** Of one length, whatever was given: comparing in constant time needs it. */
 function digest(text: string): Buffer {

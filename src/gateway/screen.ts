@@ -27,15 +27,21 @@ export interface Subject {
   names: Pick<Need, 'app' | 'userId'>;
   /** What those are told whom it is hidden from. */
   missing: () => Error;
+  /** What those are told who may see a part of it only. */
+  narrower?: string;
 }
 
 /** Finds out what a request is about; asked only for callers who are known. */
 export type SubjectOf = (context: GatewayContext) => Subject | Promise<Subject>;
 
-/** Lets a request through whose principal may do this to what it is about: what its path names, unless the route says more. */
+/**
+ * Lets a request through whose principal may do this to what it is about: what its path names, unless the route says more.
+ *
+ * @param permission or several, one of which is enough.
+ */
 export function permitted(
   access: Access,
-  permission: Permission,
+  permission: Permission | readonly Permission[],
   find: SubjectOf = subjectOfPath,
 ): GatewayMiddleware {
   return async (context, next) => {
@@ -45,11 +51,18 @@ export function permitted(
   };
 }
 
-/** @throws RequestRefused, or what `missing` gives, where the principal may not do this. */
-export function demand(principal: Principal, permission: Permission, { names, missing }: Subject): void {
-  const verdict = principal.may({ permission, ...names });
-  if (verdict === 'hidden') throw missing();
-  if (verdict === 'forbidden') throw new RequestRefused('forbidden');
+/** @throws RequestRefused, or what `missing` gives, where the principal may do none of these. */
+export function demand(
+  principal: Principal,
+  permission: Permission | readonly Permission[],
+  { names, missing, narrower }: Subject,
+): void {
+  const verdicts = [permission].flat().map((each) => principal.may({ permission: each, ...names }));
+  if (verdicts.includes('allowed')) return;
+  if (verdicts.includes('forbidden')) {
+    throw new RequestRefused('forbidden', narrower && `forbidden: ${narrower}`);
+  }
+  throw missing();
 }
 
 export function subjectOf({ app, userId }: { [name in 'app' | 'userId']?: string | undefined }): Subject {
@@ -68,6 +81,15 @@ export async function authenticated(access: Access, context: GatewayContext) {
   return principal;
 }
 
+/** Of a list that its query narrows. */
+export function subjectOfQuery({ req }: GatewayContext): Subject {
+  const [app, userId] = [req.query('app'), req.query('user')];
+  if (app !== undefined && userId !== undefined) return subjectOf({ app, userId });
+  const narrower =
+    'who may not see all apps names one by the parameter app, and who may see one user’s sessions that one by user';
+  return { ...subjectOf({ app, userId }), narrower };
+}
+
 function subjectOfPath({ req }: GatewayContext): Subject {
   return subjectOf({ app: req.param('app'), userId: req.param('user') });
 }
@@ -80,6 +102,7 @@ export function accessRequestOf({ req, env }: GatewayContext): AccessRequest {
     headers: req.raw.headers,
     repeated: repeatedIn(incoming?.rawHeaders ?? []),
     localPort: incoming?.socket.localPort,
+    remoteAddress: incoming?.socket.remoteAddress,
   };
 }
 

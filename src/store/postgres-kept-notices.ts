@@ -12,12 +12,14 @@ import {
   listDeadNotices,
   noteOf,
 } from './kept-notices.ts';
+import { PostgresAccess } from './postgres-access.ts';
 
 /** What the store knows of notices. */
-export class PostgresKeptNotices implements KeptNoticeStore {
+export class PostgresKeptNotices extends PostgresAccess implements KeptNoticeStore {
   readonly #database: Database;
 
   constructor(database: Database) {
+    super(database);
     this.#database = database;
   }
 

@@ -10,9 +10,11 @@ import type {
   UnsettledCall,
 } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
+import type { ApiKeyStore } from './api-key-store.ts';
 import type { ApprovalStore, NewRequest } from './approval-store.ts';
 import type { BeginCall, BegunCall, CallActions, KnownCall, SettleCall, SettledCall } from './call-store.ts';
 import type { ChildStore } from './child-store.ts';
+import type { DenialStore } from './denial-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
 import type { JobStore } from './job-store.ts';
 import type { KeptNoticeStore } from './kept-notice-store.ts';
@@ -23,6 +25,14 @@ import type { SessionStore } from './session-store.ts';
 import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 import type { LiveNotice, StoreNotice } from './store-notice.ts';
 
+export type {
+  ApiKeyRow,
+  ApiKeyStore,
+  Grant,
+  GrantRole,
+  KnownApiKey,
+  NewApiKey,
+} from './api-key-store.ts';
 export type {
   ApprovalRow,
   ApprovalStore,
@@ -45,6 +55,7 @@ export type {
   SettledCall,
 } from './call-store.ts';
 export type { ChildOutcome, ChildStore } from './child-store.ts';
+export type { Denial, DenialStore, DeniedKind } from './denial-store.ts';
 export type { InboxRow, UploadMessage } from './inbox-row.ts';
 export type {
   EndedJob,
@@ -227,7 +238,9 @@ export interface Store
     JobStore,
     KeptNoticeStore,
     LimitStore,
-    PageStore {
+    PageStore,
+    ApiKeyStore,
+    DenialStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.

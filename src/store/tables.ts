@@ -2,8 +2,10 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Event } from '../events/event.ts';
 import type { NotifyInput } from '../protocol/gate.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
+import type { Grant } from './api-key-store.ts';
 import type { ApprovalColumns } from './approval-row.ts';
 import type { CallActions } from './call-store.ts';
+import type { DeniedKind } from './denial-store.ts';
 import type { JobColumns } from './job-row.ts';
 import type { AuditRow } from './session-store.ts';
 import type { EventKind, InboxRow } from './store.ts';
@@ -129,6 +131,28 @@ export interface Tables {
     attempts: number;
     input: JSONColumnType<NotifyInput>;
     died_at: Generated<Date>;
+  };
+  'holdfast.api_keys': {
+    key_id: string;
+    name: string;
+    user_id: string | null;
+    grants: JSONColumnType<Grant[]>;
+    digest: Buffer;
+    old_digest: Buffer | null;
+    old_until: Date | null;
+    created_at: Generated<Date>;
+    expires_at: Date | null;
+    rotated_at: Date | null;
+    revoked_at: Date | null;
+    used_at: Date | null;
+  };
+  'holdfast.denials': {
+    minute: Date;
+    kind: Buffer;
+    facts: JSONColumnType<DeniedKind>;
+    count: BigInteger;
+    first_at: Date;
+    last_at: Date;
   };
   'holdfast.inbox': {
     session_id: string;

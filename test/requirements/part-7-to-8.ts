@@ -70,6 +70,16 @@ export const PART_8: Rows = {
   'auth.keys': ['holdfast', 'API keys with scopes are hashed, shown once and rotated.'],
   'auth.oidc': ['holdfast', 'Tokens of issuers are verified; the user comes from the principal.'],
   'auth.roles': ['holdfast', 'Run, read, approve and operate are granted per app; others see nothing.'],
+  'auth.network': [
+    'holdfast',
+    'A gateway is reached by its own names only, and by no page of another origin; beyond loopback each caller proves who it is.',
+  ],
+  'auth.limits': ['holdfast', 'Callers have limits of their own, and strangers lock nobody out.'],
+  'auth.denials': ['holdfast', 'What is refused is noted for 30 days, and a storm of it writes little.'],
+  'auth.config': [
+    'holdfast',
+    'The export `gateway` of a file configures the gateway, wherever it is served.',
+  ],
   'gateway.approvals': ['holdfast', 'Approvals, inputs and jobs are listed and decided over HTTP.'],
   'link.once': ['holdfast', 'A signed link decides once, by POST, for one approver.'],
   'link.signed': ['holdfast', 'A link names one request and one person, and lives a week at most.'],

@@ -15,10 +15,13 @@ import {
 } from '../schemas/approvals.ts';
 import { ANSWER_QUERY } from '../schemas/fields.ts';
 import { REQUEST, REQUEST_PATH, SESSION, SESSION_PATH, sessionNames } from '../schemas/path-parts.ts';
-import { type SubjectOf, subjectOf } from '../screen.ts';
+import { type SubjectOf, subjectOfQuery } from '../screen.ts';
 import { guarded } from './guarded.ts';
 
 const tags = ['Approvals'];
+
+/** Who may decide has to see what about. */
+const SEES = ['read', 'approve'] as const;
 
 /** Requests to people: listed, shown and answered. */
 export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
@@ -34,7 +37,6 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
     const { app: ofApp, userId } = await find({ requestId: req.param('requestId') ?? '' });
     return { names: { app: ofApp, userId }, missing };
   };
-  const ofQuery: SubjectOf = ({ req }) => subjectOf({ app: req.query('app'), userId: req.query('user') });
   app.openapi(
     createRoute({
       method: 'get',
@@ -43,7 +45,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'listApprovals',
       summary: 'List requests to people',
       description: 'The oldest first; the pending ones unless `status` says otherwise.',
-      ...guarded(setting, 'read', ofQuery),
+      ...guarded(setting, SEES, subjectOfQuery),
       request: { query: LIST_APPROVALS_QUERY },
       responses: { 200: json(APPROVAL_LIST, 'A page of them.'), ...problems() },
     }),
@@ -66,7 +68,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       tags,
       operationId: 'getApproval',
       summary: 'Show a request',
-      ...guarded(setting, 'read', ofRequest),
+      ...guarded(setting, SEES, ofRequest),
       request: { params: REQUEST_PATH },
       responses: { 200: json(APPROVAL, 'The request, by now.'), ...problems() },
     }),
@@ -81,7 +83,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       summary: 'Show a session’s request',
       description:
         'The only pending one, or that of a call: its pending one, or the latest that it made. Several that fit are a 409 with their ids.',
-      ...guarded(setting, 'read'),
+      ...guarded(setting, SEES),
       request: { params: SESSION_PATH, query: SESSION_APPROVAL_QUERY },
       responses: { 200: json(APPROVAL, 'The request, by now.'), ...problems(409) },
     }),

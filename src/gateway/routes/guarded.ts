@@ -8,12 +8,17 @@ const BODY_LIMIT = 16 * 1024 * 1024;
 /**
  * What each route has that isn't open to everybody: a permission, and a bounded JSON body.
  *
+ * @param permission or several, one of which is enough.
  * @param find whose affairs a request is about, where its path doesn't name them.
  */
-export function guarded({ options }: RouteSetting, permission: Permission, find?: SubjectOf) {
+export function guarded(
+  { options }: RouteSetting,
+  permission: Permission | readonly Permission[],
+  find?: SubjectOf,
+) {
   return {
     middleware: [permitted(options.access, permission, find), takeBody(options.bodyLimit ?? BODY_LIMIT)],
     security: [{ token: [] }],
-    'x-holdfast-permission': permission,
+    'x-holdfast-permission': [permission].flat().join(' or '),
   };
 }

@@ -15,7 +15,7 @@ import {
   SHOWN_JOB,
 } from '../schemas/jobs.ts';
 import { JOB, JOB_PATH } from '../schemas/path-parts.ts';
-import { type SubjectOf, subjectOf } from '../screen.ts';
+import { subjectOfQuery } from '../screen.ts';
 import { guarded } from './guarded.ts';
 
 const tags = ['Jobs'];
@@ -23,7 +23,6 @@ const tags = ['Jobs'];
 /** Jobs of long-running calls: listed by operators; ended and told of by the services that do them, too. */
 export function jobRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { jobs } = setting.options.client;
-  const ofQuery: SubjectOf = ({ req }) => subjectOf({ app: req.query('app'), userId: req.query('user') });
   app.openapi(
     createRoute({
       method: 'get',
@@ -32,7 +31,7 @@ export function jobRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'listJobs',
       summary: 'List jobs',
       description: 'The oldest first; those that go on unless `status` says otherwise.',
-      ...guarded(setting, 'read', ofQuery),
+      ...guarded(setting, 'read', subjectOfQuery),
       request: { query: LIST_JOBS_QUERY },
       responses: { 200: json(JOB_LIST, 'A page of them.'), ...problems() },
     }),

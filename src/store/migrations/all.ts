@@ -29,6 +29,8 @@ import { childSteps } from './0041-child-steps.ts';
 import { calledAgents } from './0042-called-agents.ts';
 import { limitsTold } from './0043-limits-told.ts';
 import { jobDeadlines } from './0044-job-deadlines.ts';
+import { apiKeys } from './0050-api-keys.ts';
+import { denials } from './0051-denials.ts';
 import { usedLinks } from './0052-used-links.ts';
 import { signIns } from './0053-sign-ins.ts';
 import { notices } from './0054-notices.ts';
@@ -72,6 +74,8 @@ export const migrations: readonly Migration[] = [
   { version: 42, name: 'called agents', sql: calledAgents },
   { version: 43, name: 'limits told', sql: limitsTold },
   { version: 44, name: 'job deadlines', sql: jobDeadlines },
+  { version: 50, name: 'api keys', sql: apiKeys },
+  { version: 51, name: 'denials', sql: denials },
   { version: 52, name: 'used links', sql: usedLinks },
   { version: 53, name: 'sign-ins', sql: signIns },
   { version: 54, name: 'notices', sql: notices },

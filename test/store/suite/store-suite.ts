@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { accessSuite } from './access.ts';
 import { answeredCallSuite } from './answered-calls.ts';
 import { appendedEventSuite } from './appended-events.ts';
 import { approvalListSuite } from './approval-lists.ts';
@@ -89,6 +90,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('ended requests', () => endedRequestSuite(store));
     describe('retried requests', () => retriedRequestSuite(store));
     describe('credentials', () => credentialSuite(store));
+    describe('access', () => accessSuite(store));
     describe('jobs', () => jobSuite(store));
     describe('messages of jobs', () => jobMessageSuite(store));
     describe('ended jobs', () => endedJobSuite(store));

@@ -1,0 +1,4 @@
+import type { Store } from '../store/store.ts';
+
+/** What of the store the gateway itself needs; a store has all of it. */
+export type GatewayRecords = Pick<Store, 'findApiKey' | 'touchApiKey' | 'noteDenials'>;

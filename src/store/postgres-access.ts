@@ -1,0 +1,56 @@
+import {
+  createApiKey,
+  findApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  touchApiKey,
+} from './api-key-rows.ts';
+import type { ApiKeyRow, ApiKeyStore, KnownApiKey, NewApiKey } from './api-key-store.ts';
+import type { Database } from './database.ts';
+import { listDenials, noteDenials } from './denial-rows.ts';
+import type { Denial, DenialStore } from './denial-store.ts';
+
+/** What the store knows of who may use the gateway, and of who may not. */
+export class PostgresAccess implements ApiKeyStore, DenialStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  createApiKey(key: NewApiKey): Promise<ApiKeyRow> {
+    return createApiKey(this.#database, key);
+  }
+
+  findApiKey(keyId: string): Promise<KnownApiKey | undefined> {
+    return findApiKey(this.#database, keyId);
+  }
+
+  listApiKeys(): Promise<ApiKeyRow[]> {
+    return listApiKeys(this.#database);
+  }
+
+  rotateApiKey(rotate: Parameters<ApiKeyStore['rotateApiKey']>[0]): Promise<ApiKeyRow | undefined> {
+    return rotateApiKey(this.#database, rotate);
+  }
+
+  revokeApiKey(keyId: string): Promise<ApiKeyRow | undefined> {
+    return revokeApiKey(this.#database, keyId);
+  }
+
+  touchApiKey(keyId: string): Promise<void> {
+    return touchApiKey(this.#database, keyId);
+  }
+
+  noteDenials(
+    denials: readonly Denial[],
+    options?: Parameters<DenialStore['noteDenials']>[1],
+  ): Promise<void> {
+    return noteDenials(this.#database, denials, options);
+  }
+
+  listDenials(list?: Parameters<DenialStore['listDenials']>[0]): Promise<Denial[]> {
+    return listDenials(this.#database, list);
+  }
+}
