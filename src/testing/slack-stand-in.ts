@@ -1,0 +1,436 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isObject, type Json, listOf } from './gemini-json.ts';
+import { contentOf, SLACK_METHODS, shownMessage } from './slack-methods.ts';
+import { type SlackForgery, slackHeaders } from './slack-sign.ts';
+import {
+  type SlackMessage,
+  SlackRefusal,
+  SlackState,
+  type SlackView,
+  type SlackWhisper,
+} from './slack-state.ts';
+
+export type { SlackForgery, SlackMessage, SlackView, SlackWhisper };
+
+/** How Slack answers: as ever, not at all, late, or that there is too much. */
+export type SlackMood = 'up' | 'down' | { slow: number } | { rateLimited: number };
+
+export interface SlackStandInOptions {
+  /** @default a free one on 127.0.0.1 */
+  port?: number;
+  /** Whether it keeps the process up until it is closed. Default true. */
+  ref?: boolean;
+}
+
+/** Who acts, where. */
+interface Actor {
+  user: string;
+  /** Defaults to the stand-in's: that of somebody else's workspace in a shared channel. */
+  userTeam?: string;
+}
+
+export interface SlackStandIn extends AsyncDisposable {
+  /** For `slackApiUrl`: `http://127.0.0.1:PORT/api/`. */
+  readonly url: string;
+  readonly botToken: string;
+  readonly signingSecret: string;
+  readonly appId: string;
+  readonly teamId: string;
+  /** All that stand in channels, in the order in which they were posted. */
+  readonly messages: readonly SlackMessage[];
+  /** Ephemeral ones. */
+  readonly whispers: readonly SlackWhisper[];
+  readonly views: readonly SlackView[];
+  /** Methods that were called, refused calls included. */
+  readonly calls: readonly string[];
+  /** What was refused, as Slack would: empty in a test of a correct client. */
+  readonly refusals: readonly { method: string; error: string; problems: readonly string[] }[];
+  /** From now on. `slow` in milliseconds, `rateLimited` in seconds that clients are told to wait. */
+  become(mood: SlackMood): void;
+  /**
+   * Somebody clicks on a button.
+   *
+   * @param gateway its address, without a path.
+   * @throws where the message has no such button: nobody could click on it.
+   */
+  click(
+    gateway: string,
+    click: Actor & { message: SlackMessage; action: string },
+    forged?: SlackForgery,
+  ): Promise<Response>;
+  /** Somebody sends a modal; inputs that aren't given stay as they were. */
+  submitView(
+    gateway: string,
+    submit: { view: SlackView; values?: Readonly<Record<string, string>>; userTeam?: string },
+    forged?: SlackForgery,
+  ): Promise<Response>;
+  /** Somebody types a slash command. */
+  command(
+    gateway: string,
+    command: Actor & { channel: string; command: string; text: string },
+    forged?: SlackForgery,
+  ): Promise<Response>;
+  /** Somebody replies in a thread. `fields` of the event beside, or in place of, the usual ones; `eventId` to send one again. */
+  reply(
+    gateway: string,
+    reply: Actor & { channel: string; threadTs: string; text: string; eventId?: string; fields?: Json },
+    forged?: SlackForgery,
+  ): Promise<Response>;
+  /** Sends anything, signed. */
+  send(gateway: string, path: string, body: string, type: string, forged?: SlackForgery): Promise<Response>;
+  /** Body of a click, to be sent in another way, or twice. */
+  clickBody(
+    click: Actor & { message: SlackMessage; action: string; value?: string },
+    forged?: SlackForgery,
+  ): string;
+  close(): Promise<void>;
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+/** Milliseconds for which a modal may be opened by a trigger. */
+const TRIGGER_LIFE = 3_000;
+const MOST_REPLIES = 5;
+
+/**
+ * Starts a local HTTP server that stands in for Slack: the Web API methods that Holdfast uses, which refuse what Slack refuses, and
+ * people who click, type and reply, as signed requests to a gateway.
+ *
+ * @example
+ * await using slack = await startSlackStandIn();
+ * await slack.click(gateway.url, { message: slack.messages[0], action: 'Approve', user: 'U0MIRA' });
+ */
+export async function startSlackStandIn(options: SlackStandInOptions = {}): Promise<SlackStandIn> {
+  const standIn = new LocalSlack(options);
+  await standIn.listen(options.port ?? 0);
+  return standIn;
+}
+
+class LocalSlack implements SlackStandIn {
+  readonly botToken = `xoxb-${randomUUID()}`;
+  readonly signingSecret = randomUUID().replaceAll('-', '');
+  readonly appId = 'A0HOLDFAST';
+  readonly teamId = 'T0HOLDFAST';
+  readonly calls: string[] = [];
+  readonly refusals: { method: string; error: string; problems: readonly string[] }[] = [];
+  readonly #state = new SlackState();
+  readonly #server: Server;
+  #origin = '';
+  #mood: SlackMood = 'up';
+  #closing: Promise<void> | undefined;
+
+  constructor({ ref }: SlackStandInOptions) {
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+    if (ref === false) this.#server.unref().on('connection', (socket) => socket.unref());
+  }
+
+  get url(): string {
+    return `${this.#origin}/api/`;
+  }
+
+  get messages() {
+    return this.#state.messages;
+  }
+
+  get whispers() {
+    return this.#state.whispers;
+  }
+
+  get views() {
+    return this.#state.views;
+  }
+
+  async listen(port: number): Promise<void> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.#origin = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  become(mood: SlackMood): void {
+    this.#mood = mood;
+  }
+
+  async click(
+    gateway: string,
+    click: Actor & { message: SlackMessage; action: string },
+    forged: SlackForgery = {},
+  ): Promise<Response> {
+    return await this.send(gateway, '/v1/slack/interactions', this.clickBody(click, forged), FORM, forged);
+  }
+
+  clickBody(
+    {
+      message,
+      action,
+      user,
+      userTeam,
+      value,
+    }: Actor & { message: SlackMessage; action: string; value?: string },
+    forged: SlackForgery = {},
+  ): string {
+    const button = buttonOf(message, action);
+    const payload = {
+      type: 'block_actions',
+      ...this.#common(user, userTeam, forged),
+      container: {
+        type: 'message',
+        message_ts: message.ts,
+        channel_id: message.channel,
+        is_ephemeral: false,
+      },
+      channel: { id: message.channel, name: 'approvals' },
+      message: shownMessage(message),
+      response_url: forged.responseUrl ?? this.#responseUrl(user, message.channel, message.ts),
+      actions: [{ ...button, ...(value === undefined ? {} : { value }), action_ts: this.#state.nextTs() }],
+    };
+    return formOf({ payload: JSON.stringify(payload) });
+  }
+
+  async submitView(
+    gateway: string,
+    submit: { view: SlackView; values?: Readonly<Record<string, string>>; userTeam?: string },
+    forged: SlackForgery = {},
+  ): Promise<Response> {
+    const { view, values = {}, userTeam } = submit;
+    const inputs = view.blocks.filter(({ type }) => type === 'input');
+    const payload = {
+      type: 'view_submission',
+      ...this.#common(view.user, userTeam, forged),
+      view: {
+        id: view.id,
+        type: 'modal',
+        callback_id: view.callbackId,
+        private_metadata: view.privateMetadata,
+        app_id: forged.appId ?? this.appId,
+        state: {
+          values: Object.fromEntries(
+            inputs.map(({ block_id: name, element }) => {
+              const value = values[String(name)] ?? view.initial[String(name)] ?? '';
+              const action = isObject(element) ? String(element.action_id) : '';
+              return [name, { [action]: { type: 'plain_text_input', value: value === '' ? null : value } }];
+            }),
+          ),
+        },
+      },
+    };
+    const body = formOf({ payload: JSON.stringify(payload) });
+    return await this.send(gateway, '/v1/slack/interactions', body, FORM, forged);
+  }
+
+  async command(
+    gateway: string,
+    { user, channel, command, text }: Actor & { channel: string; command: string; text: string },
+    forged: SlackForgery = {},
+  ): Promise<Response> {
+    const body = formOf({
+      token: 'deprecated',
+      team_id: forged.teamId ?? this.teamId,
+      team_domain: 'stand-in',
+      channel_id: channel,
+      channel_name: 'general',
+      user_id: user,
+      user_name: 'somebody',
+      command,
+      text,
+      api_app_id: forged.appId ?? this.appId,
+      is_enterprise_install: 'false',
+      response_url: forged.responseUrl ?? this.#responseUrl(user, channel),
+      trigger_id: this.#trigger(user),
+    });
+    return await this.send(gateway, '/v1/slack/commands', body, FORM, forged);
+  }
+
+  async reply(
+    gateway: string,
+    reply: Actor & { channel: string; threadTs: string; text: string; eventId?: string; fields?: Json },
+    forged: SlackForgery = {},
+  ): Promise<Response> {
+    const { user, userTeam, channel, threadTs, text, fields } = reply;
+    const { eventId = `Ev${randomUUID().slice(0, 8).toUpperCase()}` } = reply;
+    const ts = this.#state.nextTs();
+    const team = userTeam ?? forged.teamId ?? this.teamId;
+    const body = JSON.stringify({
+      token: 'deprecated',
+      team_id: forged.teamId ?? this.teamId,
+      api_app_id: forged.appId ?? this.appId,
+      type: 'event_callback',
+      event_id: eventId,
+      event_time: Math.floor(Date.now() / 1_000),
+      event: {
+        type: 'message',
+        channel,
+        user,
+        team,
+        text,
+        ts,
+        thread_ts: threadTs,
+        channel_type: 'channel',
+        ...fields,
+      },
+    });
+    return await this.send(gateway, '/v1/slack/events', body, 'application/json', forged);
+  }
+
+  async send(
+    gateway: string,
+    path: string,
+    body: string,
+    type: string,
+    forged: SlackForgery = {},
+  ): Promise<Response> {
+    const { signingSecret = this.signingSecret, timestamp = Math.floor(Date.now() / 1_000) } = forged;
+    const headers = {
+      'content-type': type,
+      ...slackHeaders(body, signingSecret, timestamp),
+      ...forged.headers,
+    };
+    return await fetch(`${gateway}${path}`, { method: 'POST', headers, body });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  #common(user: string, userTeam: string | undefined, forged: SlackForgery): Json {
+    const { teamId = this.teamId, appId = this.appId } = forged;
+    return {
+      token: 'deprecated',
+      api_app_id: appId,
+      team: { id: teamId, domain: 'stand-in' },
+      user: { id: user, username: 'somebody', name: 'somebody', team_id: userTeam ?? teamId },
+      enterprise: null,
+      is_enterprise_install: false,
+      trigger_id: this.#trigger(user),
+    };
+  }
+
+  #trigger(user: string): string {
+    const id = `${Date.now()}.${randomUUID()}`;
+    this.#state.triggers.set(id, { user, until: Date.now() + TRIGGER_LIFE });
+    return id;
+  }
+
+  #responseUrl(user: string, channel: string, ts?: string): string {
+    const id = randomUUID();
+    this.#state.replies.set(id, { user, channel, uses: 0, ...(ts === undefined ? {} : { ts }) });
+    return `${this.#origin}/actions/${id}`;
+  }
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname } = new URL(incoming.url ?? '/', this.#origin);
+    const method = pathname.startsWith('/api/') ? pathname.slice('/api/'.length) : pathname;
+    const mood = this.#mood;
+    if (mood === 'down') {
+      incoming.socket.destroy();
+      return;
+    }
+    const body = await textOf(incoming);
+    if (typeof mood === 'object' && 'slow' in mood) await wait(mood.slow);
+    this.calls.push(pathname.startsWith('/actions/') ? 'response_url' : method);
+    if (typeof mood === 'object' && 'rateLimited' in mood) {
+      answer(response, 429, { ok: false, error: 'ratelimited' }, { 'retry-after': String(mood.rateLimited) });
+      return;
+    }
+    try {
+      const result = pathname.startsWith('/actions/')
+        ? this.#respond(pathname.slice('/actions/'.length), body)
+        : this.#call(method, incoming, body);
+      answer(response, 200, { ok: true, ...result });
+    } catch (error) {
+      if (!(error instanceof SlackRefusal)) {
+        answer(response, 500, { ok: false, error: 'internal_error' });
+        throw error;
+      }
+      this.refusals.push({ method, error: error.error, problems: error.problems });
+      const response_metadata = { messages: error.problems };
+      answer(response, 200, { ok: false, error: error.error, response_metadata });
+    }
+  }
+
+  #call(name: string, { headers }: IncomingMessage, body: string): Json {
+    const isJson = headers['content-type']?.startsWith('application/json') === true;
+    const args: Json = isJson ? objectOf(body) : Object.fromEntries(new URLSearchParams(body));
+    const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? args.token;
+    if (token === undefined) throw new SlackRefusal('not_authed');
+    if (token !== this.botToken) throw new SlackRefusal('invalid_auth');
+    const method = SLACK_METHODS[name];
+    if (method === undefined) throw new SlackRefusal('unknown_method');
+    return method(this.#state, args);
+  }
+
+  #respond(id: string, body: string): Json {
+    const reply = this.#state.replies.get(id);
+    if (reply === undefined) throw new SlackRefusal('no_active_hooks');
+    reply.uses += 1;
+    if (reply.uses > MOST_REPLIES) throw new SlackRefusal('used_url');
+    const { user, channel, ts } = reply;
+    const args = objectOf(body);
+    const message =
+      args.replace_original === true && ts !== undefined ? this.#state.find(channel, ts) : undefined;
+    if (message !== undefined) {
+      Object.assign(message, contentOf(args));
+      message.edits += 1;
+    } else {
+      this.#state.whispers.push({ channel, user, ...contentOf(args) });
+    }
+    return {};
+  }
+}
+
+function buttonOf({ blocks }: SlackMessage, action: string): Json {
+  const buttons = blocks.filter(({ type }) => type === 'actions').flatMap(({ elements }) => listOf(elements));
+  const button = buttons.filter(isObject).find(({ text }) => isObject(text) && text.text === action);
+  if (button === undefined) throw new Error(`the message has no button ${action}`);
+  return {
+    type: 'button',
+    action_id: button.action_id,
+    block_id: 'actions',
+    text: button.text,
+    value: button.value,
+  };
+}
+
+function objectOf(body: string): Json {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (isObject(value)) return value;
+  } catch {
+    // As what is no object.
+  }
+  throw new SlackRefusal('invalid_json');
+}
+
+function formOf(fields: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(fields).toString();
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  body: Json,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
