@@ -68,7 +68,7 @@ const LONGEST_HINT = 1_000;
 const LONGEST_REASON = 1_000;
 const MOST_MENTIONS = 10;
 const MOST_VOTERS = 10;
-const USER_ID = /^[UW][A-Z0-9]{2,20}$/;
+const USER_ID = /^[UW][A-Z0-9]{2,30}$/;
 
 const WANTED = {
   confirmation: 'waits for an approval',
@@ -79,7 +79,6 @@ const WANTED = {
 /** A request that waits, with the buttons that answer it. */
 export function pendingMessage(request: AskedRequest, { opens, mentions = [] }: MessageTerms): DrawnMessage {
   const drawn = argumentBlocks(request.args, 'holdfast_args');
-  const called = mentions.filter((id) => USER_ID.test(id)).slice(0, MOST_MENTIONS);
   const buttons = buttonsOf(request, opens);
   return {
     text: titleOf(request),
@@ -88,15 +87,7 @@ export function pendingMessage(request: AskedRequest, { opens, mentions = [] }: 
       ...drawn.blocks,
       ...(drawn.isCut ? [notice('holdfast_cut', cutNotice(opens))] : []),
       { type: 'context', block_id: 'holdfast_terms', elements: [plain(termsOf(request))] },
-      ...(called.length === 0
-        ? []
-        : [
-            {
-              type: 'context' as const,
-              block_id: 'holdfast_called',
-              elements: [mrkdwn(called.map((id) => `<@${id}>`).join(' '))],
-            },
-          ]),
+      ...callOf(mentions),
       ...(buttons.length === 0
         ? [notice('holdfast_elsewhere', 'It can’t be answered in Slack: use the command line of Holdfast.')]
         : [{ type: 'actions' as const, block_id: 'holdfast_actions', elements: buttons }]),
@@ -122,6 +113,14 @@ export function endedMessage(request: AskedRequest, outcome: Outcome): DrawnMess
       ...edited,
     ],
   };
+}
+
+/** A block that calls people by Slack's ids, which only the configuration names; none for nobody. */
+export function callOf(mentions: readonly string[]): Block[] {
+  const called = mentions.filter((id) => USER_ID.test(id)).slice(0, MOST_MENTIONS);
+  if (called.length === 0) return [];
+  const text = called.map((id) => `<@${id}>`).join(' ');
+  return [{ type: 'context', block_id: 'holdfast_called', elements: [mrkdwn(text)] }];
 }
 
 /** For people, in a line. */

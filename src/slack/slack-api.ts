@@ -1,0 +1,169 @@
+import {
+  LogLevel,
+  SlackError,
+  WebAPIHTTPError,
+  WebAPIPlatformError,
+  WebAPIRateLimitedError,
+  WebClient,
+} from '@slack/web-api';
+import type { ModalView } from './block-kit.ts';
+import type { DrawnMessage } from './request-message.ts';
+import { SlackFailed } from './slack-error.ts';
+
+/** Where a message stands. */
+export interface SlackPlace {
+  channel: string;
+  ts: string;
+}
+
+export interface SlackApiOptions {
+  token: () => Promise<string>;
+  /** Ends with a slash. */
+  apiUrl: string;
+}
+
+/** Milliseconds of one call. */
+const CALL_TIME = 10_000;
+/** Where Slack's answers to a click, or to a command, are taken. */
+const RESPONSE_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
+
+/** Slack's Web API, as far as it is used here. Each call is made once: whoever asks decides whether to ask again. */
+export class SlackApi {
+  readonly #options: SlackApiOptions;
+  #client: WebClient | undefined;
+
+  constructor(options: SlackApiOptions) {
+    this.#options = options;
+  }
+
+  /** @throws SlackFailed */
+  async post(channel: string, message: DrawnMessage, threadTs?: string): Promise<SlackPlace> {
+    const posted = await this.#call('chat.postMessage', {
+      channel,
+      ...message,
+      ...QUIET,
+      ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+    });
+    const { ts, channel: where } = posted;
+    if (typeof ts !== 'string') throw new SlackFailed('chat.postMessage: Slack’s answer names no message');
+    return { channel: typeof where === 'string' ? where : channel, ts };
+  }
+
+  /** @throws SlackFailed */
+  async update({ channel, ts }: SlackPlace, message: DrawnMessage): Promise<void> {
+    await this.#call('chat.update', { channel, ts, ...message, ...QUIET });
+  }
+
+  /**
+   * Tells one person, and nobody else.
+   *
+   * @throws SlackFailed
+   */
+  async whisper(
+    to: { channel: string; user: string; threadTs?: string },
+    message: DrawnMessage,
+  ): Promise<void> {
+    const { threadTs, ...where } = to;
+    const thread = threadTs === undefined ? {} : { thread_ts: threadTs };
+    await this.#call('chat.postEphemeral', { ...where, ...thread, ...message, ...QUIET });
+  }
+
+  /** @throws SlackFailed */
+  async openModal(triggerId: string, view: ModalView): Promise<void> {
+    await this.#call('views.open', { trigger_id: triggerId, view });
+  }
+
+  /** Whether an answer may be sent there. */
+  takesResponse(responseUrl: string): boolean {
+    const url = URL.parse(responseUrl);
+    const api = new URL(this.#options.apiUrl);
+    if (url === null || url.username !== '' || url.password !== '') return false;
+    if (url.origin === api.origin && api.hostname !== 'slack.com') return true;
+    return url.protocol === 'https:' && url.port === '' && RESPONSE_HOSTS.has(url.hostname);
+  }
+
+  /**
+   * Answers whoever has clicked or typed, by the address that came with it.
+   *
+   * @throws SlackFailed
+   */
+  async respond(responseUrl: string, message: DrawnMessage): Promise<void> {
+    if (!this.takesResponse(responseUrl)) throw new SlackFailed('response_url: it is no address of Slack');
+    const body = JSON.stringify({ response_type: 'ephemeral', replace_original: false, ...message });
+    let status: number;
+    try {
+      const answer = await fetch(responseUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json; charset=utf-8' },
+        body,
+        redirect: 'error',
+        signal: AbortSignal.timeout(CALL_TIME),
+      });
+      status = answer.status;
+      await answer.body?.cancel();
+    } catch {
+      // What was thrown quotes the address, which is a secret.
+      throw new SlackFailed('response_url: Slack could not be reached');
+    }
+    if (status >= 300) throw new SlackFailed(`response_url: Slack answered with status ${status}`);
+  }
+
+  async #call(method: string, args: Record<string, unknown>): Promise<Record<string, unknown>> {
+    const client = await this.#connected();
+    try {
+      return { ...(await client.apiCall(method, args)) };
+    } catch (error) {
+      throw failureOf(method, error);
+    }
+  }
+
+  /** A token may have been replaced. */
+  async #connected(): Promise<WebClient> {
+    const token = await this.#options.token();
+    if (this.#client?.token === token) return this.#client;
+    this.#client = new WebClient(token, {
+      slackApiUrl: this.#options.apiUrl,
+      retryConfig: { retries: 0 },
+      rejectRateLimitedCalls: true,
+      allowAbsoluteUrls: false,
+      timeout: CALL_TIME,
+      logLevel: LogLevel.ERROR,
+      logger: SILENT,
+    });
+    return this.#client;
+  }
+}
+
+/** Nothing of a message is fetched, linked or called beyond what its blocks say. */
+const QUIET = { link_names: false, unfurl_links: false, unfurl_media: false };
+
+const nothing = () => {};
+/** What it would write quotes arguments. */
+const SILENT = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  setLevel: nothing,
+  getLevel: () => LogLevel.ERROR,
+  setName: nothing,
+};
+
+function failureOf(method: string, error: unknown): SlackFailed {
+  if (error instanceof WebAPIPlatformError) {
+    const { error: word } = error.data;
+    return new SlackFailed(`${method}: Slack refuses it: ${word}`, { error: word });
+  }
+  if (error instanceof WebAPIRateLimitedError) {
+    return new SlackFailed(`${method}: Slack takes no more for ${error.retryAfter} s`, {
+      error: 'ratelimited',
+      retryAfter: error.retryAfter * 1_000,
+    });
+  }
+  if (error instanceof WebAPIHTTPError) {
+    return new SlackFailed(`${method}: Slack answered with status ${error.statusCode}`);
+  }
+  // What else was thrown may quote what was sent.
+  const what = error instanceof SlackError ? 'Slack could not be reached' : 'it could not be sent';
+  return new SlackFailed(`${method}: ${what}`);
+}

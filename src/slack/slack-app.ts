@@ -1,0 +1,161 @@
+import type { NotifiedRequest } from '../approvals/notifier.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { assertKnownFields } from '../schema/known-fields.ts';
+import { OptionReader } from '../schema/option-reader.ts';
+import { SlackApi } from './slack-api.ts';
+import type { SlackOptions, SlackSecret, SlackUser } from './slack-options.ts';
+
+const OWNER = 'slack';
+const KNOWN: readonly (keyof SlackOptions)[] = [
+  'botToken',
+  'signingSecret',
+  'appId',
+  'teamIds',
+  'channel',
+  'persons',
+  'commandApp',
+  'name',
+  'slackApiUrl',
+];
+const API_URL = 'https://slack.com/api/';
+
+const APP_ID = /^A[A-Z0-9]{2,30}$/;
+const TEAM_ID = /^[TE][A-Z0-9]{2,30}$/;
+const CHANNEL_ID = /^[CDG][A-Z0-9]{2,30}$/;
+const USER_ID = /^[UW][A-Z0-9]{2,30}$/;
+
+/** A secret of a Slack app isn't where the configuration says. */
+export class SlackSecretMissing extends Error {
+  readonly code = 'HOLDFAST_SLACK_SECRET_MISSING';
+  override readonly name = 'SlackSecretMissing';
+}
+
+/** A Slack app as it is configured: what notifier, plugin and gateway share. */
+export class SlackApp {
+  readonly name: string;
+  readonly appId: string;
+  readonly teamIds: ReadonlySet<string>;
+  readonly commandApp: string | undefined;
+  readonly api: SlackApi;
+  readonly #options: SlackOptions;
+
+  /** @throws DefinitionError, naming the option and never a value. */
+  constructor(options: SlackOptions) {
+    assertKnownFields(OWNER, options, KNOWN);
+    const read = new OptionReader(OWNER, options);
+    this.name = read.given('name') ? read.text('name') : 'slack';
+    this.commandApp = read.given('commandApp') ? read.text('commandApp') : undefined;
+    this.appId = matching(read.text('appId'), APP_ID, 'appId', 'an app’s id, A…');
+    this.teamIds = teamsOf(options.teamIds);
+    checkSecret(options.botToken, 'botToken');
+    for (const [index, secret] of secretsOf(options).entries())
+      checkSecret(secret, `signingSecret[${index}]`);
+    if (typeof options.channel !== 'function') {
+      matching(options.channel, CHANNEL_ID, 'channel', 'a channel’s id, C…, and not its name');
+    }
+    checkPersons(options.persons);
+    this.#options = options;
+    this.api = new SlackApi({
+      apiUrl: apiUrlOf(options.slackApiUrl),
+      token: () => readSecret(options.botToken, 'botToken'),
+    });
+  }
+
+  /** @throws SlackSecretMissing */
+  async signingSecrets(): Promise<readonly [string, ...string[]]> {
+    const [first, ...others] = await Promise.all(
+      secretsOf(this.#options).map((secret) => readSecret(secret, 'signingSecret')),
+    );
+    return [first as string, ...others];
+  }
+
+  /** Who decides as this user; undefined for nobody. */
+  async personOf(user: SlackUser): Promise<string | undefined> {
+    const { persons } = this.#options;
+    if (typeof persons === 'function') {
+      const person: unknown = await persons(user);
+      return typeof person === 'string' && person !== '' ? person : undefined;
+    }
+    return Object.hasOwn(persons, user.id) ? persons[user.id] : undefined;
+  }
+
+  /** Ids of those who are known to be one of these persons. */
+  idsOf(people: readonly string[]): string[] {
+    const { persons } = this.#options;
+    if (typeof persons === 'function') return [];
+    return Object.entries(persons).flatMap(([id, person]) => (people.includes(person) ? [id] : []));
+  }
+
+  /** Where a request is posted that no thread has; undefined for nowhere. */
+  channelOf(request: NotifiedRequest): string | undefined {
+    const { channel } = this.#options;
+    return typeof channel === 'function' ? channel(request) : channel;
+  }
+}
+
+function secretsOf({ signingSecret }: Pick<SlackOptions, 'signingSecret'>): readonly SlackSecret[] {
+  const secrets = isList(signingSecret) ? signingSecret : [signingSecret];
+  return secrets.length > 0 ? secrets : fail('signingSecret', 'expected at least one');
+}
+
+function isList(secret: SlackOptions['signingSecret']): secret is readonly SlackSecret[] {
+  return Array.isArray(secret);
+}
+
+async function readSecret(secret: SlackSecret, option: string): Promise<string> {
+  const value: unknown =
+    typeof secret === 'function'
+      ? await secret()
+      : typeof secret === 'string'
+        ? secret
+        : process.env[secret.env];
+  if (typeof value === 'string' && value !== '') return value;
+  const where = typeof secret === 'object' ? `set ${secret.env}` : 'let its function give text';
+  throw new SlackSecretMissing(`slack: ${option}: there is none: ${where}`);
+}
+
+function checkSecret(secret: unknown, field: string): void {
+  const isEnvironment = isRecord(secret) && typeof secret.env === 'string' && secret.env !== '';
+  if (typeof secret === 'function' || isEnvironment || (typeof secret === 'string' && secret !== '')) return;
+  fail(field, `expected text, a function or { env: NAME }, got ${kindOf(secret)}`);
+}
+
+function teamsOf(teamIds: unknown): ReadonlySet<string> {
+  if (!Array.isArray(teamIds) || teamIds.length === 0) {
+    return fail('teamIds', 'expected a list of the ids (T…) of workspaces, at least one');
+  }
+  return new Set(
+    teamIds.map((id, index) => matching(id, TEAM_ID, `teamIds[${index}]`, 'a workspace’s id, T…')),
+  );
+}
+
+function checkPersons(persons: unknown): void {
+  if (typeof persons === 'function') return;
+  if (!isRecord(persons)) fail('persons', `expected an object or a function, got ${kindOf(persons)}`);
+  for (const [id, person] of Object.entries(persons)) {
+    if (!USER_ID.test(id)) fail('persons', 'expected the ids (U…) of users as its keys, and not their names');
+    if (typeof person !== 'string' || person === '') fail(`persons.${id}`, 'expected the name of a person');
+  }
+}
+
+function apiUrlOf(given: unknown): string {
+  if (given === undefined) return API_URL;
+  const url = typeof given === 'string' ? URL.parse(given) : null;
+  if (url === null) return fail('slackApiUrl', 'expected an absolute URL');
+  const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
+    return fail('slackApiUrl', 'expected https, which only this machine may do without');
+  }
+  return url.href.endsWith('/') ? url.href : `${url.href}/`;
+}
+
+function matching(value: unknown, pattern: RegExp, field: string, wanted: string): string {
+  return typeof value === 'string' && pattern.test(value)
+    ? value
+    : fail(field, `expected ${wanted}, got ${typeof value === 'string' ? 'other text' : kindOf(value)}`);
+}
+
+function fail(field: string, problem: string): never {
+  throw new DefinitionError({ owner: OWNER, field, problem });
+}

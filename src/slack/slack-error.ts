@@ -1,0 +1,40 @@
+/** Slack has refused a call, or could not be reached. What was said, and the token, aren't in its message. */
+export class SlackFailed extends Error {
+  readonly code = 'HOLDFAST_SLACK_FAILED';
+  override readonly name = 'SlackFailed';
+  /** Slack's word for it, as `channel_not_found`; undefined where Slack was not reached, or said none. */
+  readonly error: string | undefined;
+  /** Milliseconds until it may be tried again, where Slack has said so. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, { error, retryAfter }: { error?: string; retryAfter?: number } = {}) {
+    super(message);
+    this.error = error;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether it is in vain to ask the same again. */
+  get isFinal(): boolean {
+    return this.error !== undefined && FINAL.has(this.error);
+  }
+}
+
+/** Words of Slack that only somebody who changes the message, the app or the configuration can take back. */
+const FINAL = new Set([
+  'account_inactive',
+  'cant_update_message',
+  'channel_not_found',
+  'invalid_arguments',
+  'invalid_auth',
+  'invalid_blocks',
+  'is_archived',
+  'message_not_found',
+  'missing_scope',
+  'msg_blocks_too_long',
+  'msg_too_long',
+  'no_text',
+  'not_authed',
+  'not_in_channel',
+  'token_expired',
+  'token_revoked',
+]);

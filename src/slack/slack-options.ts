@@ -1,0 +1,47 @@
+import type { NotifiedRequest } from '../approvals/notifier.ts';
+
+/** The value itself, what gives it, or the name of the environment variable that holds it; asked for whenever it is needed. */
+export type SlackSecret = string | { env: string } | (() => string | Promise<string>);
+
+/** Somebody in Slack, as Slack's ids say. */
+export interface SlackUser {
+  /** `U…` or `W…`. */
+  id: string;
+  /** `T…`: the workspace of this user. */
+  teamId: string;
+}
+
+/** Options of {@link slack}. */
+export interface SlackOptions {
+  /** Of the app's bot: `xoxb-…`. */
+  botToken: SlackSecret;
+  /** Of the app, `Basic Information → App Credentials`. Several while it is replaced, the new one first. */
+  signingSecret: SlackSecret | readonly SlackSecret[];
+  /** `A…`: clicks of other apps are refused. */
+  appId: string;
+  /** `T…` of the workspaces whose users may decide and ask; those of others, as in shared channels, may not. */
+  teamIds: readonly string[];
+  /** Id (`C…`) of the channel that requests are posted to; a function may choose one for each, and none by undefined. */
+  channel: string | ((request: NotifiedRequest) => string | undefined);
+  /**
+   * Who Slack's users are, as `approvers` name them: by their ids, or by a function. Who isn't known decides nothing. With ids those
+   * who may decide are called by the message.
+   */
+  persons: Readonly<Record<string, string>> | ((user: SlackUser) => PersonFound | Promise<PersonFound>);
+  /** Name of the app whose turns the slash command starts; without it, the command says that there is none. */
+  commandApp?: string;
+  /**
+   * Name of the notifier and of the plugin, where an app has several of Slack.
+   *
+   * @default 'slack'
+   */
+  name?: string;
+  /**
+   * Where Slack's Web API is reached.
+   *
+   * @default 'https://slack.com/api/'
+   */
+  slackApiUrl?: string;
+}
+
+type PersonFound = string | undefined;

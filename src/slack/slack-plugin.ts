@@ -1,0 +1,93 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Event } from '../events/event.ts';
+import { BasePlugin } from '../plugins/base-plugin.ts';
+import type { PluginParams } from '../plugins/plugin-hook.ts';
+import { isSensitiveAgent } from '../plugins/withheld.ts';
+import { type Block, plain } from './block-kit.ts';
+import type { DrawnMessage } from './request-message.ts';
+import type { SlackApp } from './slack-app.ts';
+import { SlackFailed } from './slack-error.ts';
+import { slackLines, slackText } from './slack-text.ts';
+import { threadOfSession } from './thread-session.ts';
+
+const LONGEST_SECTION = 2_900;
+const LONGEST_ANSWER = 10_000;
+const LONGEST_NOTICE = 200;
+
+/** Milliseconds between attempts to post an answer. The turn waits for them. */
+const PAUSES = [500, 2_000, 5_000, 10_000] as const;
+
+/** Posts the answer of a turn that was begun in Slack into its thread. */
+export class SlackPlugin extends BasePlugin {
+  readonly #app: SlackApp;
+
+  constructor(app: SlackApp) {
+    super(app.name);
+    this.#app = app;
+  }
+
+  override async afterRunCallback({ invocationContext }: PluginParams<'afterRunCallback'>): Promise<void> {
+    const { session, invocationId, agent } = invocationContext;
+    if (!session.id.startsWith('slack:')) return;
+    const thread = threadOfSession(session.id, await this.#app.signingSecrets());
+    if (thread === undefined) return;
+    const last = session.events.findLast((event) => event.invocationId === invocationId);
+    const message = isSensitiveAgent(agent) ? answer('The answer is sensitive: it isn’t shown here.') : answerOf(last);
+    await this.#post(() => this.#app.api.post(thread.channel, message, thread.ts));
+  }
+
+  async #post(send: () => Promise<unknown>): Promise<void> {
+    for (const pause of [...PAUSES, undefined]) {
+      try {
+        await send();
+        return;
+      } catch (error) {
+        if (!(error instanceof SlackFailed) || pause === undefined || error.isFinal) throw error;
+        await setTimeout(Math.min(Math.max(pause, error.retryAfter ?? 0), 30_000));
+      }
+    }
+  }
+}
+
+function answerOf(event: Event | undefined): DrawnMessage {
+  const said = (event?.content?.parts ?? [])
+    .filter(({ text, thought }) => text !== undefined && thought !== true)
+    .map(({ text }) => text)
+    .join('');
+  if (said.trim() !== '') return answer(said);
+  return answer(
+    event?.errorCode === undefined ? 'The turn has ended without an answer.' : 'The turn has failed.',
+  );
+}
+
+function answer(text: string): DrawnMessage {
+  const { text: shown } = slackLines(text, LONGEST_ANSWER);
+  return { text: slackText(text, LONGEST_NOTICE), blocks: sectionsOf(shown) };
+}
+
+/** Cut where no entity is cut: at a blank, a line's end or behind a character that is no part of one. */
+function sectionsOf(text: string): Block[] {
+  const blocks: Block[] = [];
+  let rest = text;
+  while (rest.trim() !== '') {
+    let end = Math.min(rest.length, LONGEST_SECTION);
+    if (end < rest.length) {
+      const line = rest.lastIndexOf('\n', end);
+      const blank = rest.lastIndexOf(' ', end);
+      if (line > end / 2) end = line + 1;
+      else if (blank > end / 2) end = blank + 1;
+      else end = wholeEnd(rest, end);
+    }
+    const part = rest.slice(0, end);
+    if (part.trim() !== '') blocks.push({ type: 'section', text: plain(part) });
+    rest = rest.slice(end);
+  }
+  return blocks;
+}
+
+/** Neither within an entity, as `&amp;`, nor within a pair of surrogates. */
+function wholeEnd(text: string, end: number): number {
+  const entity = text.lastIndexOf('&', end - 1);
+  if (entity >= 0 && text.indexOf(';', entity) >= end) return entity;
+  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+}
