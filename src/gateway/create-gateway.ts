@@ -13,6 +13,7 @@ import { documentRoutes } from './routes/document-routes.ts';
 import { eventRoutes } from './routes/event-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
+import { linkRoutes } from './routes/link-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { steeringRoutes } from './routes/steering-routes.ts';
 import { turnRoutes } from './routes/turn-routes.ts';
@@ -63,6 +64,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   auditRoutes(app, setting);
   credentialRoutes(app, setting);
   jobRoutes(app, setting);
+  linkRoutes(app, setting);
   documentRoutes(app, setting);
   app.notFound(unknownRoute(app, options.access));
   app.onError((error, context) => {

@@ -5,6 +5,7 @@ import type { Access } from './access.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 import type { GatewayRecords } from './gateway-records.ts';
 import type { Readiness } from './readiness.ts';
+import type { GatewayRecords } from './records.ts';
 
 /** Options of {@link createGateway}. */
 export interface GatewayOptions {
@@ -23,6 +24,10 @@ export interface GatewayOptions {
    * decision counts only where a request takes plain ones.
    */
   credentialKeys?: GivenCredentialKeys;
+  /** What it keeps in the store itself: the store. Without it no link decides, and there is no inbox. */
+  records?: GatewayRecords;
+  /** Where browsers reach it, as `https://agents.example.com`; other paths than its root are those of a proxy in front of it. */
+  publicUrl?: string;
   /**
    * Bytes of a request's body, at most; larger ones are refused.
    *

@@ -1,6 +1,7 @@
 import type { Access, AccessRequest, Need, Permission, Principal } from './access.ts';
 import type { GatewayContext, GatewayMiddleware } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
+import { visitOf } from './pages/page-visit.ts';
 
 /** Of these, one is the protocol's limit, and two are a trick. */
 const SINGLE = new Set([
@@ -16,7 +17,7 @@ const SINGLE = new Set([
 export function screen(access: Access): GatewayMiddleware {
   return async (context, next) => {
     const request = accessRequestOf(context);
-    if (access.screen(request) !== undefined) throw new RequestRefused('forbidden');
+    if (access.screen(visitOf(request)) !== undefined) throw new RequestRefused('forbidden');
     checkTarget(request.url, context.req.path);
     await next();
   };

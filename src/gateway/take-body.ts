@@ -24,7 +24,8 @@ export function takeBody(limit: number): GatewayMiddleware {
   };
 }
 
-async function readBody({ req }: GatewayContext, limit: number): Promise<Buffer> {
+/** @throws RequestRefused where it is too large, or breaks off. */
+export async function readBody({ req }: GatewayContext, limit: number): Promise<Buffer> {
   if (Number(req.header('content-length') ?? 0) > limit) throw tooLarge(limit);
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,0 +1,100 @@
+import { html } from 'hono/html';
+import type { Html } from './shown-text.ts';
+
+/** What a person fills in. */
+export interface Field {
+  /** Of the form's field: none of others' words. */
+  id: string;
+  label: Html;
+  hint?: Html | undefined;
+  control: 'line' | 'lines' | 'json' | 'number' | 'choice' | 'secret';
+  /** Of a choice: what is sent, and what is read. */
+  options?: readonly (readonly [value: string, label: Html])[];
+  optional?: boolean;
+}
+
+/** What stands in a field, and what is wrong with it. */
+export interface Filled {
+  value?: string | undefined;
+  problem?: string | undefined;
+}
+
+export function shownField(field: Field, { value = '', problem }: Filled): Html {
+  const { id, label, hint, control, optional = false } = field;
+  const described = [hint === undefined ? '' : `${id}-hint`, problem === undefined ? '' : `${id}-error`]
+    .filter((each) => each !== '')
+    .join(' ');
+  const aids = {
+    id,
+    described: described === '' ? '' : html` aria-describedby="${described}"`,
+    invalid: problem === undefined ? '' : html` aria-invalid="true"`,
+    required: optional ? '' : html` required`,
+  };
+  const named = html`${label}${optional ? html` <small>optional</small>` : ''}`;
+  const around = html`${hint === undefined ? '' : html`<p class="hint" id="${id}-hint">${hint}</p>`}${controlOf(field, value, aids)}${
+    problem === undefined ? '' : html`<p class="error" id="${id}-error">${problem}</p>`
+  }`;
+  if (control === 'choice' && (field.options?.length ?? 0) <= 3) {
+    return html`<fieldset class="field"${aids.described}><legend>${named}</legend>${around}</fieldset>`;
+  }
+  return html`<div class="field"><label for="${id}">${named}</label>${around}</div>`;
+}
+
+interface Aids {
+  id: string;
+  described: Html | string;
+  invalid: Html | string;
+  required: Html | string;
+}
+
+function controlOf(
+  { control, options = [], optional }: Field,
+  value: string,
+  { id, described, invalid, required }: Aids,
+): Html {
+  const told = html`${described}${invalid}`;
+  const written = html` spellcheck="false" autocapitalize="off" autocomplete="off"`;
+  switch (control) {
+    case 'line':
+      return html`<input type="text" id="${id}" name="${id}" value="${value}"${told}${written}>`;
+    case 'number':
+      return html`<input type="text" inputmode="decimal" class="code" id="${id}" name="${id}" value="${value}"${told}${written}>`;
+    case 'secret':
+      return html`<input type="password" id="${id}" name="${id}"${told}${required} spellcheck="false" autocapitalize="off" autocomplete="off">`;
+    case 'choice':
+      if (options.length > 3) {
+        return html`<select id="${id}" name="${id}"${told}>${optional ? html`<option value="">Not said</option>` : ''}${options.map(
+          ([each, label]) => html`<option value="${each}"${each === value ? html` selected` : ''}>${label}</option>`,
+        )}</select>`;
+      }
+      return html`<div class="choice">${options.map(
+        ([each, label], index) =>
+          html`<label><input type="radio" name="${id}" id="${id}-${index}" value="${each}"${each === value ? html` checked` : ''}${required}${invalid}>${label}</label>`,
+      )}</div>`;
+    // A line break right behind the tag is none of the text.
+    default:
+      return html`<textarea id="${id}" name="${id}" rows="${rowsOf(value)}"${control === 'json' ? html` class="code"` : ''}${told}${written}>
+${value}</textarea>`;
+  }
+}
+
+function rowsOf(value: string): number {
+  const lines = value.split('\n').reduce((sum, line) => sum + 1 + Math.floor(line.length / 60), 0);
+  return Math.min(14, Math.max(2, lines));
+}
+
+/** JSON that a person has written, or why it is none. */
+export function parsedJson(text: string): { value: unknown } | { problem: string } {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    // The parser's message quotes the text.
+    return { problem: 'This is no JSON: text stands in "quotes", and nothing may be left over.' };
+  }
+}
+
+export function parsedNumber(text: string): { value: number } | { problem: string } {
+  const trimmed = text.trim();
+  const value = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(trimmed) ? Number(trimmed) : Number.NaN;
+  return Number.isFinite(value) ? { value } : { problem: 'Expected a number, with a point for decimals.' };
+}

@@ -1,0 +1,32 @@
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { CredentialKeys } from '../../credentials/credential-keys.ts';
+
+/** Of the keys that encrypt credentials others are made, so that one use tells nothing of the other. */
+const USE = 'holdfast forms of pages';
+const KEY_BYTES = 32;
+const COOKIE_BYTES = 16;
+const COOKIE = /^[\w-]{22}$/;
+
+/** What a browser keeps, beside which the token of a form is worth something. */
+export function newFormCookie(): string {
+  return randomBytes(COOKIE_BYTES).toString('base64url');
+}
+
+export function isFormCookie(text: string | undefined): text is string {
+  return text !== undefined && COOKIE.test(text);
+}
+
+/** Stands in a form: who hasn’t been shown this page, in this browser, can’t know it. */
+export function formToken(keys: CredentialKeys, about: string, cookie: string): string {
+  const { bytes } = keys.sealing();
+  const key = new Uint8Array(hkdfSync('sha256', bytes, '', USE, KEY_BYTES));
+  return createHmac('sha256', key)
+    .update(JSON.stringify([about, cookie]))
+    .digest('base64url');
+}
+
+/** In constant time. */
+export function isSameToken(given: string | undefined, expected: string): boolean {
+  const [one, other] = [Buffer.from(given ?? ''), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

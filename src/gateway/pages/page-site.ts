@@ -1,0 +1,54 @@
+import { setCookie } from 'hono/cookie';
+import type { GatewayContext } from '../gateway-app.ts';
+import { RequestRefused } from '../gateway-errors.ts';
+
+/** Where a browser thinks that it is. */
+export interface PageSite {
+  /** Without a slash at its end. */
+  origin: string;
+  /** In front of each path: empty, unless the public URL has one. */
+  base: string;
+  secure: boolean;
+}
+
+/** Of the public URL where the browser came by it, else of this machine. */
+export function siteOf({ req }: GatewayContext, publicUrl: string | undefined): PageSite {
+  const host = (req.header('host') ?? new URL(req.url).host).toLowerCase();
+  const known = publicUrl === undefined ? undefined : new URL(publicUrl);
+  if (known === undefined || known.host !== host) return { origin: `http://${host}`, base: '', secure: false };
+  return {
+    origin: known.origin,
+    base: known.pathname.replace(/\/+$/, ''),
+    secure: known.protocol === 'https:',
+  };
+}
+
+/** No other host, and no page without TLS, can set a cookie of such a name. */
+export function cookieName(site: PageSite, name: string): string {
+  return site.secure ? `__Host-${name}` : name;
+}
+
+/** Neither scripts nor requests that other sites cause ever have it. */
+export function keepCookie(
+  context: GatewayContext,
+  site: PageSite,
+  { name, value, maxAge }: { name: string; value: string; maxAge?: number },
+): void {
+  setCookie(context, cookieName(site, name), value, {
+    ...{ path: '/', httpOnly: true, sameSite: 'Strict', secure: site.secure },
+    ...(maxAge === undefined ? {} : { maxAge }),
+  });
+}
+
+/**
+ * A form comes from a page of this very site only. Pages that name no referrer have an `Origin` of `null`: then the browser’s own word
+ * for where the form was is needed.
+ *
+ * @throws RequestRefused
+ */
+export function demandOwnPage({ req }: GatewayContext, { origin }: PageSite): void {
+  const [from, site] = [req.header('origin'), req.header('sec-fetch-site')];
+  const isOwn = site === undefined ? from === origin : site === 'same-origin';
+  const isOfOwnOrigin = from === undefined || from === 'null' || from === origin;
+  if (!isOwn || !isOfOwnOrigin) throw new RequestRefused('forbidden');
+}
