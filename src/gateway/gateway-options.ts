@@ -5,7 +5,6 @@ import type { Access } from './access.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 import type { GatewayRecords } from './gateway-records.ts';
 import type { Readiness } from './readiness.ts';
-import type { GatewayRecords } from './records.ts';
 
 /** Options of {@link createGateway}. */
 export interface GatewayOptions {
@@ -17,15 +16,16 @@ export interface GatewayOptions {
   ready: () => Promise<Readiness>;
   /** Who may use it: {@link localAccess}, {@link networkAccess}. */
   access: Access;
-  /** The store, for what the gateway itself keeps there. Without it nobody signs in by an API key, and no denials are noted. */
+  /**
+   * The store, for what the gateway itself keeps there. Without it no link decides, there is no inbox,
+   * and no denials are noted.
+   */
   records?: GatewayRecords;
   /**
    * The workers' credential keys: with them the gateway attests who decides and who sends, which they believe. Without them a
    * decision counts only where a request takes plain ones.
    */
   credentialKeys?: GivenCredentialKeys;
-  /** What it keeps in the store itself: the store. Without it no link decides, and there is no inbox. */
-  records?: GatewayRecords;
   /** Where browsers reach it, as `https://agents.example.com`; other paths than its root are those of a proxy in front of it. */
   publicUrl?: string;
   /**

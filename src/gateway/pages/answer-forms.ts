@@ -1,12 +1,7 @@
 import { html } from 'hono/html';
 import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
 import type { ApprovalRow } from '../../store/store.ts';
-import {
-  type CredentialKind,
-  credentialFields,
-  credentialKinds,
-  KIND_NAMES,
-} from './credential-fields.ts';
+import { type CredentialKind, credentialFields, credentialKinds, KIND_NAMES } from './credential-fields.ts';
 import { changedNames, editFields, isEditable } from './edit-fields.ts';
 import { type Filled, shownField } from './fields.ts';
 import { inputFields } from './input-fields.ts';

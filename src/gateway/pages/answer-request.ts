@@ -56,7 +56,9 @@ export async function answerRequest(
       return isEditable(row) ? editing(said, form, visitor) : warned(NO_EDIT, visitor, options);
     case 'approve':
     case 'reject':
-      return row.kind === 'confirmation' ? await decide(said, form, visitor, options) : unknown(visitor, options);
+      return row.kind === 'confirmation'
+        ? await decide(said, form, visitor, options)
+        : unknown(visitor, options);
     case 'withdraw':
       return await withdraw(visitor, options);
     case 'answer':
@@ -182,5 +184,8 @@ function unknown(visitor: Visitor, options: AnswerOptions): Answered {
 }
 
 function warned(text: string, visitor: Visitor, options: AnswerOptions): Answered {
-  return { status: 409, main: html`<div class="warn" role="alert"><p>${text}</p></div>${requestMain(visitor, options)}` };
+  return {
+    status: 409,
+    main: html`<div class="warn" role="alert"><p>${text}</p></div>${requestMain(visitor, options)}`,
+  };
 }

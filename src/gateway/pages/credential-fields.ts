@@ -42,7 +42,9 @@ export function credentialFields(kind: CredentialKind): readonly Field[] {
 export function readCredential(
   form: Form,
   kinds: readonly CredentialKind[],
-): { kind: CredentialKind; credential: PutCredential['credential'] | undefined; filled: Map<string, Filled> } | undefined {
+):
+  | { kind: CredentialKind; credential: PutCredential['credential'] | undefined; filled: Map<string, Filled> }
+  | undefined {
   const kind = kinds.find((each) => each === form.get('kind'));
   if (kind === undefined) return undefined;
   const [secret, username] = [form.get(`${kind}-secret`) ?? '', form.get('basic-username') ?? ''];
@@ -50,7 +52,9 @@ export function readCredential(
   const filled = new Map<string, Filled>([
     ['kind', { value: kind }],
     [`${kind}-secret`, secret === '' ? missing : {}],
-    ...(kind === 'basic' ? ([['basic-username', username === '' ? missing : { value: username }]] as const) : []),
+    ...(kind === 'basic'
+      ? ([['basic-username', username === '' ? missing : { value: username }]] as const)
+      : []),
   ]);
   const isWhole = [...filled.values()].every(({ problem }) => problem === undefined);
   return { kind, filled, credential: isWhole ? credentialOf(kind, secret, username) : undefined };

@@ -73,8 +73,7 @@ export function filledWith(request: Request, args: Record<string, unknown>): Map
     before.map(({ name, field }, index) => {
       const changed = after[index];
       // A changed kind has another field: JSON fits all.
-      const value =
-        changed?.field.control === field.control ? changed.before : jsonOf(args[name]);
+      const value = changed?.field.control === field.control ? changed.before : jsonOf(args[name]);
       return [field.id, { value }] as const;
     }),
   );

@@ -64,7 +64,8 @@ function controlOf(
     case 'choice':
       if (options.length > 3) {
         return html`<select id="${id}" name="${id}"${told}>${optional ? html`<option value="">Not said</option>` : ''}${options.map(
-          ([each, label]) => html`<option value="${each}"${each === value ? html` selected` : ''}>${label}</option>`,
+          ([each, label]) =>
+            html`<option value="${each}"${each === value ? html` selected` : ''}>${label}</option>`,
         )}</select>`;
       }
       return html`<div class="choice">${options.map(

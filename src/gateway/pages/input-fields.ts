@@ -73,7 +73,8 @@ function fieldOf(
   const values = choicesOf(schema);
   if (values !== undefined) {
     const options = values.map(
-      (value, index) => [String(index), shown(typeof value === 'string' ? value : JSON.stringify(value))] as const,
+      (value, index) =>
+        [String(index), shown(typeof value === 'string' ? value : JSON.stringify(value))] as const,
     );
     return {
       field: { ...base, control: 'choice', options },
@@ -118,7 +119,12 @@ function fieldOf(
 }
 
 function jsonField(): InputField {
-  const field: Field = { id: 'answer', label: html`Your answer`, hint: html`JSON; text stands in "quotes".`, control: 'json' };
+  const field: Field = {
+    id: 'answer',
+    label: html`Your answer`,
+    hint: html`JSON; text stands in "quotes".`,
+    control: 'json',
+  };
   return { field, read: (text) => (text.trim() === '' ? { problem: 'This is needed.' } : parsedJson(text)) };
 }
 
@@ -127,9 +133,13 @@ function left(required: boolean, problem: string): { problem: string } | undefin
 }
 
 /** Scalars that an answer is one of. */
-function choicesOf({ enum: values }: Record<string, unknown>): (string | number | boolean | null)[] | undefined {
+function choicesOf({
+  enum: values,
+}: Record<string, unknown>): (string | number | boolean | null)[] | undefined {
   if (!Array.isArray(values) || values.length === 0 || values.length > 200) return undefined;
-  const areScalar = values.every((value) => value === null || ['string', 'number', 'boolean'].includes(typeof value));
+  const areScalar = values.every(
+    (value) => value === null || ['string', 'number', 'boolean'].includes(typeof value),
+  );
   return areScalar ? values : undefined;
 }
 
@@ -139,5 +149,7 @@ function typeOf({ type }: Record<string, unknown>): string | undefined {
 }
 
 function labelOf(name: string, { title }: Record<string, unknown>): Html {
-  return typeof title === 'string' && title !== '' ? html`${shown(title)} <small>${nameOf(name)}</small>` : nameOf(name);
+  return typeof title === 'string' && title !== ''
+    ? html`${shown(title)} <small>${nameOf(name)}</small>`
+    : nameOf(name);
 }

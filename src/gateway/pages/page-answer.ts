@@ -1,6 +1,6 @@
+import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
-import { errorAnswer } from '../error-answer.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 import { wordsPage } from './shell.ts';
 import { PAGE_POLICY } from './style.ts';
@@ -63,7 +63,10 @@ function wordsOf(status: number, message: string): { title: string; text: string
       return { title: 'Something went wrong', text: 'Try again. Its operator’s log tells what it was.' };
     case 503:
     case 504:
-      return { title: 'Not now', text: 'Nothing answers at the moment. Try again in a minute: your link is still good.' };
+      return {
+        title: 'Not now',
+        text: 'Nothing answers at the moment. Try again in a minute: your link is still good.',
+      };
     default:
       return { title: 'Nothing was sent', text: message };
   }

@@ -15,7 +15,8 @@ export interface PageSite {
 export function siteOf({ req }: GatewayContext, publicUrl: string | undefined): PageSite {
   const host = (req.header('host') ?? new URL(req.url).host).toLowerCase();
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
-  if (known === undefined || known.host !== host) return { origin: `http://${host}`, base: '', secure: false };
+  if (known === undefined || known.host !== host)
+    return { origin: `http://${host}`, base: '', secure: false };
   return {
     origin: known.origin,
     base: known.pathname.replace(/\/+$/, ''),

@@ -1,28 +1,19 @@
 import type { AccessRequest } from '../access.ts';
 
-/** Paths that people open in a browser, from wherever they were told of them. */
+/** Paths that people open in a browser. */
 const PAGES = /^\/(a\/|inbox(\/|$))/;
 
 /**
- * A request as access should look at it. A page may be opened from another site, as by a link in a mail: nothing comes of that. And a
- * form of a page that tells no referrer has `Origin: null`, and the browser’s word for where it was.
+ * A request as access should look at it. A form of a page that tells no referrer has `Origin: null`, and beside it the browser’s own
+ * word that it was on this very site.
  */
 export function visitOf(request: AccessRequest): AccessRequest {
   const { method, url, headers } = request;
-  if (!PAGES.test(url.pathname)) return request;
-  const site = headers.get('sec-fetch-site');
-  const isRead = method === 'GET' || method === 'HEAD';
-  if (isRead && headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document') {
-    return { ...request, headers: without(headers, 'sec-fetch-site') };
+  const isForm = method === 'POST' && PAGES.test(url.pathname);
+  if (!isForm || headers.get('origin') !== 'null' || headers.get('sec-fetch-site') !== 'same-origin') {
+    return request;
   }
-  if (method === 'POST' && site === 'same-origin' && headers.get('origin') === 'null') {
-    return { ...request, headers: without(headers, 'origin') };
-  }
-  return request;
-}
-
-function without(headers: Headers, name: string): Headers {
   const kept = new Headers(headers);
-  kept.delete(name);
-  return kept;
+  kept.delete('origin');
+  return { ...request, headers: kept };
 }

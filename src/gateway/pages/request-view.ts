@@ -13,6 +13,12 @@ const WAITS: Record<GateKind, string> = {
   credential: 'Waits for a credential',
 };
 
+const ASKS: Record<GateKind, string> = {
+  confirmation: 'Approve',
+  input: 'Answer',
+  credential: 'Credential for',
+};
+
 const ENDED: Record<Exclude<RequestStatus, 'pending'>, readonly [word: string, look: string]> = {
   approved: ['Approved', 'good'],
   rejected: ['Rejected', 'bad'],
@@ -39,7 +45,7 @@ export function statusChip({ status, kind }: Pick<ApprovalRow, 'status' | 'kind'
 /** As a line of text, for the browser’s tab. */
 export function requestTitle({ kind, tool, status }: Pick<ApprovalRow, 'kind' | 'tool' | 'status'>): string {
   if (status !== 'pending') return `${ENDED[status][0]}: ${visibleText(tool)}`;
-  return { confirmation: 'Approve', input: 'Answer', credential: 'Credential for' }[kind] + ` ${visibleText(tool)}`;
+  return `${ASKS[kind]} ${visibleText(tool)}`;
 }
 
 /** What is asked, in whose name, and by when: all that somebody decides by, drawn here. */

@@ -47,7 +47,9 @@ export function shownJson(value: unknown, name: string): Html {
 
 /** The argument’s name where it is one, else in quotes. */
 export function nameOf(name: string): Html {
-  return /^[\w.-]+$/.test(name) ? html`<code>${name}</code>` : html`<code>${shown(JSON.stringify(name))}</code>`;
+  return /^[\w.-]+$/.test(name)
+    ? html`<code>${name}</code>`
+    : html`<code>${shown(JSON.stringify(name))}</code>`;
 }
 
 export function isSensitive(name: string, sensitive: Sensitive): boolean {
@@ -68,8 +70,10 @@ function shownValue(value: unknown, { name, room, level = 0 }: Place): Html {
   room.rows -= 1;
   if (typeof value === 'string') return shownString(value, { name, room });
   const entries = entriesOf(value);
-  if (entries === undefined) return html`<code class="${value === null ? 'nil' : typeof value}">${String(value)}</code>`;
-  if (entries.length === 0) return html`<code class="nil">${Array.isArray(value) ? 'empty list' : 'empty object'}</code>`;
+  if (entries === undefined)
+    return html`<code class="${value === null ? 'nil' : typeof value}">${String(value)}</code>`;
+  if (entries.length === 0)
+    return html`<code class="nil">${Array.isArray(value) ? 'empty list' : 'empty object'}</code>`;
   if (level >= MOST_LEVELS || entries.length > room.rows) {
     return html`<span class="json">${shownString(JSON.stringify(value), { name, room })}</span>`;
   }
@@ -86,8 +90,11 @@ function shownString(text: string, { name, room }: Place): Html {
   room.characters -= text.length;
   const part = text.length > left ? text.slice(0, left) : text;
   const rest =
-    text.length > left ? html`<span class="cut">${text.length - left} more characters are not shown</span>` : '';
-  if (text.length <= LONGEST_LINE && !text.includes('\n')) return html`<span class="text">${shown(part)}</span>${rest}`;
+    text.length > left
+      ? html`<span class="cut">${text.length - left} more characters are not shown</span>`
+      : '';
+  if (text.length <= LONGEST_LINE && !text.includes('\n'))
+    return html`<span class="text">${shown(part)}</span>${rest}`;
   const size = `${text.length} characters`;
   return html`<div class="long" tabindex="0" role="region" aria-label="${`${labelOf(name)}, ${size}`}"><pre>${shownLines(part)}</pre></div><small class="size">${size}</small>${rest}`;
 }

@@ -8,6 +8,7 @@ import type { ApprovalRow } from '../../store/store.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
+import type { GatewayRecords } from '../gateway-records.ts';
 import { editForm, type Visitor } from '../pages/answer-forms.ts';
 import { type AnswerOptions, answerRequest, requestMain, type Say } from '../pages/answer-request.ts';
 import { isEditable } from '../pages/edit-fields.ts';
@@ -19,7 +20,6 @@ import { pageOf, wordsPage } from '../pages/shell.ts';
 import { type Html, shown } from '../pages/shown-text.ts';
 import { shownTime } from '../pages/shown-time.ts';
 import { takeForm } from '../pages/take-form.ts';
-import type { GatewayRecords } from '../records.ts';
 
 /** A browser that leaves the page open longer than this opens it again, seconds. */
 const FORM_LIFE = 8 * 3_600;
@@ -162,8 +162,12 @@ function usedPage(opened: Opened, { at, outcome }: UsedLink): string {
   const { row, link } = opened;
   const now = Date.now();
   if (outcome === undefined) {
-    const text = 'Somebody is deciding by this link at this moment. Open it again in a minute to see what came of it.';
-    return linkPage(opened, html`<div class="note" role="status"><p>${text}</p></div>${requestCard(row, now)}`);
+    const text =
+      'Somebody is deciding by this link at this moment. Open it again in a minute to see what came of it.';
+    return linkPage(
+      opened,
+      html`<div class="note" role="status"><p>${text}</p></div>${requestCard(row, now)}`,
+    );
   }
   const count = countOf(row);
   const waits = count === '' ? 'It counts as soon as a worker takes it up.' : `${count}: more are needed.`;
