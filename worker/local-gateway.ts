@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { HoldfastLogger } from '../activities/logging.ts';
 import type { HoldfastApi } from '../src/client/holdfast-api.ts';
+import type { GivenCredentialKeys } from '../src/credentials/credential-keys.ts';
 import type { GatewayAbout } from '../src/gateway/about.ts';
+import type { GatewayRecords } from '../src/gateway/gateway-records.ts';
+import type { GatewaySettings } from '../src/gateway/gateway-settings.ts';
 import type { Readiness } from '../src/gateway/readiness.ts';
 import { readDevEntry, writeDevEntry } from './folder/dev-file.ts';
 import { readLockOwner } from './folder/exclusive.ts';
@@ -14,12 +17,16 @@ import { jsonLogger } from './json-logger.ts';
 const KEY = 'gateway';
 /** The entry that outlives it. */
 const PORT = 'gatewayPort';
+/** The entry that says where its store is joined. */
+const STORE = 'store';
 
 const entrySchema = z.object({
   url: z.url(),
   token: z.string().min(1),
   pid: z.number().int().positive(),
 });
+
+const storeSchema = z.object({ socket: z.string().min(1), pid: z.number().int().positive() });
 
 /** How long a gateway on this machine may take to answer, milliseconds. */
 const ANSWER_TIMEOUT = 2_000;
@@ -30,6 +37,12 @@ export interface LocalGatewayOptions {
   client: HoldfastApi;
   about: () => GatewayAbout;
   ready: () => Promise<Readiness>;
+  /** What `defineGateway` has made. */
+  settings?: GatewaySettings;
+  /** The store: without it there are no API keys. Where it is embedded, commands of this user join it, by its `socket`. */
+  records?: GatewayRecords & { readonly socket?: string | undefined };
+  /** The workers' credential keys: see `GatewayOptions`. */
+  credentialKeys?: GivenCredentialKeys | undefined;
   /** Defaults to that of the folder's last gateway, where it is free, else to any that is. */
   port?: number;
   /** Defaults to lines of JSON on standard error, of what goes wrong only. */
@@ -41,6 +54,8 @@ export interface LocalGateway {
   url: string;
   /** What a caller sends as `Authorization: Bearer <token>`. */
   token: string;
+  /** Goes on with other settings. */
+  reconfigure(settings: GatewaySettings | undefined): void;
   /** Ends its streams and takes it out of `dev.json`. */
   close(): Promise<void>;
 }
@@ -54,17 +69,31 @@ export interface LocalGateway {
  * const gateway = await openLocalGateway({ ownership, client, about, ready });
  */
 export async function openLocalGateway(options: LocalGatewayOptions): Promise<LocalGateway> {
-  const { ownership, client, about, ready, port } = options;
-  const { localAccess, serveGateway } = await import('../src/gateway/index.ts');
+  const { ownership, client, about, ready, records, credentialKeys, port } = options;
+  const { configuredAccess, createGateway, localAccess, serveGateway } = await import(
+    '../src/gateway/index.ts'
+  );
+  const { swappableGateway } = await import('../src/gateway/swappable-gateway.ts');
   const token = randomBytes(32).toString('base64url');
   const logger = options.logger ?? jsonLogger({ level: 'warn' });
   const { folder } = ownership;
-  const serve = (at: { port?: number }) =>
-    serveGateway({ gateway: { client, about, ready, access: localAccess({ token }), logger }, ...at });
+  const made = (settings: GatewaySettings | undefined) =>
+    createGateway({
+      ...{ client, about, ready, logger },
+      access: configuredAccess({ settings, records, local: localAccess({ token }), logger }),
+      ...(settings === undefined ? {} : { settings }),
+      ...(records === undefined ? {} : { records }),
+      ...(credentialKeys === undefined ? {} : { credentialKeys }),
+    });
+  const gateway = swappableGateway(made(options.settings));
+  const serve = (at: { port?: number }) => serveGateway({ gateway, ...at });
   const served = port === undefined ? await serveWhereItWas(folder, serve) : await serve({ port });
   try {
     writeDevEntry(folder, KEY, { url: served.url, token, pid: process.pid });
     writeDevEntry(folder, PORT, Number(new URL(served.url).port));
+    if (records?.socket !== undefined) {
+      writeDevEntry(folder, STORE, { socket: records.socket, pid: process.pid });
+    }
   } catch (error) {
     await served.close();
     throw error;
@@ -72,9 +101,13 @@ export async function openLocalGateway(options: LocalGatewayOptions): Promise<Lo
   return {
     url: served.url,
     token,
+    reconfigure: (settings) => gateway.swap(made(settings)),
     async close() {
       try {
-        if (readDevEntry(folder, KEY, entrySchema)?.token === token) writeDevEntry(folder, KEY, undefined);
+        if (readDevEntry(folder, KEY, entrySchema)?.token === token) {
+          writeDevEntry(folder, KEY, undefined);
+          writeDevEntry(folder, STORE, undefined);
+        }
       } finally {
         await served.close();
       }
@@ -112,6 +145,12 @@ export async function findLocalGateway(folder: string): Promise<{ url: string; t
   if (entry === undefined || readLockOwner(join(folder, 'owner.json'))?.pid !== entry.pid) return undefined;
   const { url, token } = entry;
   return (await answers(url, token)) ? { url, token } : undefined;
+}
+
+/** Where the embedded store of a folder's owner is joined: undefined where it says nothing of it. */
+export function findStoreSocket(folder: string): string | undefined {
+  const entry = readDevEntry(folder, STORE, storeSchema);
+  return entry?.pid === readLockOwner(join(folder, 'owner.json'))?.pid ? entry?.socket : undefined;
 }
 
 async function answers(url: string, token: string): Promise<boolean> {

@@ -1,13 +1,15 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { agentsOfTree } from '../agents/agents-of-tree.ts';
 import type { App } from '../agents/app.ts';
 import { type BaseAgent, isBaseAgent, notARoot } from '../agents/base-agent.ts';
+import type { GatewayDefinition } from '../gateway/gateway-settings.ts';
 import { nearestName } from '../schema/nearest-name.ts';
 import type { GeminiScript } from '../testing/gemini-stand-in.ts';
 import { appOfSettings, exportedApp } from './app-of-exports.ts';
 import { CliError } from './cli-error.ts';
+import { gatewayOfExports } from './gateway-of-exports.ts';
+import { importFile } from './import-file.ts';
 
 /** What an agents file exports. */
 export interface AgentsFile {
@@ -21,6 +23,8 @@ export interface AgentsFile {
   rootAgent: BaseAgent | undefined;
   /** The export `geminiScript`: what the Gemini stand-in answers while there is no key. */
   geminiScript: GeminiScript | undefined;
+  /** The export `gateway`. */
+  gateway: GatewayDefinition | undefined;
 }
 
 /** @throws CliError where there is no such file. */
@@ -78,6 +82,7 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
     agents,
     rootAgent: root,
     geminiScript: isScript(geminiScript) ? geminiScript : undefined,
+    gateway: gatewayOfExports(file, exported),
   };
 }
 
@@ -106,45 +111,6 @@ export function chooseAgent(
       `It has ${all.join(', ')}.`,
     2,
   );
-}
-
-async function importFile(file: string, path: string): Promise<Record<string, unknown>> {
-  try {
-    return await import(pathToFileURL(path).href);
-  } catch (error) {
-    throw new CliError(`${file} can't be loaded: ${reasonOf(error)}`, 1, { cause: error });
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return `it threw ${String(error)}`;
-  const code = 'code' in error ? error.code : undefined;
-  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
-    return `${error.message}\nNode runs TypeScript by removing the types: write enums, parameter properties and namespaces as plain JavaScript.`;
-  }
-  if (/import statement outside a module|Unexpected token 'export'/.test(error.message)) {
-    return `${error.message}\nWrite "type": "module" into the package.json beside it, or name the file .mts.`;
-  }
-  if (code === 'ERR_MODULE_NOT_FOUND') return `${error.message}\nInstall the package, or correct the import.`;
-  if (error instanceof SyntaxError) return `${error.message}${placeOf(error)}`;
-  if ('code' in error && String(code).startsWith('HOLDFAST_')) return error.message;
-  return stackOfUser(error);
-}
-
-/** The stack down to where the file is loaded. */
-function stackOfUser(error: Error): string {
-  const lines = (error.stack ?? error.message).split('\n');
-  const loader = lines.findIndex((line) => /^\s+at async importFile \(/.test(line));
-  return lines
-    .slice(0, loader < 0 ? undefined : loader)
-    .filter((line) => !/^\s+at .*\(?node:internal/.test(line))
-    .join('\n');
-}
-
-/** Node prints a syntax error's place at the head of its stack. */
-function placeOf(error: SyntaxError): string {
-  const head = error.stack?.split('\n').slice(0, 4) ?? [];
-  return head[0]?.startsWith('file:') ? `\n${head.join('\n')}` : '';
 }
 
 /** An agent of ADK has another class, though it is made of the same words. */

@@ -39,7 +39,7 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
       },
       HOLDFAST_PUBLIC_URL: {
         meaning:
-          'Where services outside reach the gateway: what the tools of long-running jobs hand out as `context.job.callbackUrl`.',
+          'Where people and services reach the gateway: its own name, which links have, and what the tools of long-running jobs hand out as `context.job.callbackUrl`.',
         byDefault: 'the gateway of the folder, on this machine only; with `HOLDFAST_STORE` none',
       },
       HOLDFAST_TASK_QUEUE: {
@@ -89,12 +89,18 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
     variables: {
       HOLDFAST_GATEWAY_PORT: { meaning: 'Port of `holdfast gateway`.', byDefault: '8080' },
       HOLDFAST_GATEWAY_HOST: {
-        meaning: 'Address on which `holdfast gateway` listens.',
+        meaning:
+          'Address on which `holdfast gateway` listens: other than loopback only where `HOLDFAST_PUBLIC_URL` or its configuration says where it is reached.',
         byDefault: '127.0.0.1',
       },
       HOLDFAST_GATEWAY_TOKEN: {
-        meaning: 'What a request has to show, as `Authorization: Bearer …`.',
-        byDefault: 'made at each start, and printed',
+        meaning:
+          'What programs of its own machine may show to `holdfast gateway`, as `Authorization: Bearer …`; others show API keys.',
+        byDefault: 'made at each start, and printed; with a public URL none',
+      },
+      HOLDFAST_GATEWAY_CONFIG: {
+        meaning: 'File that exports `gateway`, made by `defineGateway`, for `holdfast gateway`.',
+        byDefault: 'none',
       },
     },
   },

@@ -1,4 +1,4 @@
-/** The gateway was told to listen where other machines reach it, and nothing tells their users apart. */
+/** The gateway was told to listen where other machines reach it, and nothing says by which name they may. */
 export class GatewayNotLocal extends Error {
   readonly code = 'HOLDFAST_GATEWAY_NOT_LOCAL';
   override readonly name = 'GatewayNotLocal';
@@ -6,8 +6,8 @@ export class GatewayNotLocal extends Error {
 
   constructor(host: string) {
     super(
-      `the gateway serves this machine only, since its access is by one token: it doesn't listen on ${host}. Listen on ` +
-        '127.0.0.1, localhost or ::1, and put no proxy in front of it: authentication of users comes with a later release',
+      `the gateway serves this machine only, and doesn't listen on ${host}: listen on 127.0.0.1, localhost or ::1; or say where callers ` +
+        'reach it, by HOLDFAST_PUBLIC_URL or `publicUrl` of defineGateway, and give each an API key (holdfast keys create)',
     );
     this.host = host;
   }

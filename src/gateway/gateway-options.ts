@@ -4,6 +4,7 @@ import type { GatewayAbout } from './about.ts';
 import type { Access } from './access.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 import type { GatewayRecords } from './gateway-records.ts';
+import type { GatewaySettings } from './gateway-settings.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Options of {@link createGateway}. */
@@ -21,6 +22,8 @@ export interface GatewayOptions {
    * and no denials are noted.
    */
   records?: GatewayRecords;
+  /** What {@link defineGateway} has made. Its `access` is part of `access` already: see {@link configuredAccess}. */
+  settings?: GatewaySettings;
   /**
    * The workers' credential keys: with them the gateway attests who decides and who sends, which they believe. Without them a
    * decision counts only where a request takes plain ones.

@@ -1,4 +1,5 @@
 export type { GatewayAbout } from './about.ts';
+export type { AccessSettings } from './access/access-settings.ts';
 export { ApiKeys, type ApiKeysOptions } from './access/api-keys.ts';
 export { type NetworkAccessOptions, networkAccess, type TokenCheck } from './access/network-access.ts';
 export type {
@@ -10,12 +11,14 @@ export type {
   Refusal,
   Verdict,
 } from './access.ts';
+export { type ConfiguredAccessOptions, configuredAccess } from './configured-access.ts';
 export { createGateway, type Gateway } from './create-gateway.ts';
 export type { ErrorBody } from './error-answer.ts';
 export { GatewayNotLocal } from './gateway-errors.ts';
 export type { GatewayLogger } from './gateway-logger.ts';
 export type { GatewayOptions } from './gateway-options.ts';
 export type { GatewayRecords } from './gateway-records.ts';
+export { defineGateway, type GatewayDefinition, type GatewaySettings } from './gateway-settings.ts';
 export type { TurnLinks, TurnView } from './links.ts';
 export { type LocalAccessOptions, localAccess } from './local-access.ts';
 export type { EventPage } from './read-page.ts';

@@ -10,7 +10,7 @@ export interface ServeOptions {
   /** What {@link createGateway} made, or what it is made of. */
   gateway: Gateway | GatewayOptions;
   /**
-   * Name or address to listen on. With access by one token: 127.0.0.1, localhost or ::1.
+   * Name or address to listen on: 127.0.0.1, localhost or ::1 unless the gateway's access is one for the network.
    *
    * @default '127.0.0.1'
    */

@@ -116,6 +116,8 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         temporal: () => temporal.workflowService.getSystemInfo({}),
         store: () => store.findSession(NOBODY),
       }),
+      records: store,
+      credentialKeys,
     });
     ends.push(() => gateway.close());
     gatewayUrl = gateway.url;

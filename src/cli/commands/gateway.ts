@@ -5,7 +5,7 @@ import { milliseconds, oneOf, portNumber, setting, word } from './setting.ts';
 export const gateway: AddCommand = (holdfast, exit) => {
   holdfast
     .command('gateway')
-    .description('serve the HTTP gateway for a server and a store elsewhere, to this machine')
+    .description('serve the HTTP gateway for a server and a store elsewhere')
     .addOption(
       setting('--port <port>', 'port that it listens on', 'HOLDFAST_GATEWAY_PORT', portNumber, {
         value: 8080,
@@ -13,10 +13,24 @@ export const gateway: AddCommand = (holdfast, exit) => {
       }),
     )
     .addOption(
-      setting('--host <address>', 'loopback address that it listens on', 'HOLDFAST_GATEWAY_HOST', word, {
-        value: '127.0.0.1',
-        shown: '127.0.0.1',
-      }),
+      setting(
+        '--host <address>',
+        'address that it listens on; other than loopback with a public URL',
+        'HOLDFAST_GATEWAY_HOST',
+        word,
+        {
+          value: '127.0.0.1',
+          shown: '127.0.0.1',
+        },
+      ),
+    )
+    .addOption(
+      setting(
+        '--config <file.ts>',
+        'file that exports the gateway’s configuration as gateway',
+        'HOLDFAST_GATEWAY_CONFIG',
+        word,
+      ),
     )
     .addOption(
       setting('--task-queue <name>', 'task queue of the turns that it starts', 'HOLDFAST_TASK_QUEUE', word, {
@@ -56,7 +70,8 @@ export const gateway: AddCommand = (holdfast, exit) => {
     )
     .addHelpText(
       'after',
-      '\nThe token that requests show is HOLDFAST_GATEWAY_TOKEN; without one it is made at each start, and printed.',
+      '\nCallers show API keys (holdfast keys create); programs of this machine may show the token HOLDFAST_GATEWAY_TOKEN. Where ' +
+        'nothing says where other machines reach the gateway (HOLDFAST_PUBLIC_URL), a token is made at each start, and printed.',
     )
     .action(async ({ json, ...options }: GatewayCommandOptions & { json?: true }) => {
       const { gatewayCommand } = await import('../gateway/gateway-command.ts');

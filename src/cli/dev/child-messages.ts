@@ -11,6 +11,8 @@ export interface LoadedAgents {
   rootAgent: string;
   /** Gemini's place is taken by a local stand-in. */
   standIn: boolean;
+  /** It configures the gateway. */
+  gateway: boolean;
 }
 
 /** A file that a worker process has loaded, or looked for in vain: then its digest is empty. */

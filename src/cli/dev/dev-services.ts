@@ -7,10 +7,11 @@ import { aboutProcess } from '../environment/about.ts';
 import { type Backend, openBackend } from '../environment/backend.ts';
 import type { Closing } from '../environment/closing.ts';
 import { lineLogger } from '../environment/line-logger.ts';
-import { storeUrl, taskQueueFor } from '../environment/places.ts';
+import { gatewaySettingsFor, storeUrl, taskQueueFor } from '../environment/places.ts';
 import { readinessOf } from '../environment/readiness.ts';
 import { openClient } from '../environment/turn-client.ts';
 import type { LoadedAgents, WorkerPlace } from './child-messages.ts';
+import { DevGateway } from './dev-gateway.ts';
 import type { DevView } from './dev-view.ts';
 import { FileWatch } from './file-watch.ts';
 import { WorkerChild } from './worker-child.ts';
@@ -68,6 +69,8 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
   const first = Promise.withResolvers<Served>();
   first.promise.catch(() => undefined);
   let served: Served | undefined;
+  let opened: LocalGateway | undefined;
+  const settings = new DevGateway(path, env, (text) => view.problem(text));
   const watch = new FileWatch(() => fleet.reload());
   const spawn = () =>
     new WorkerChild(path, {
@@ -81,6 +84,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
       if (served !== undefined) view.reloaded(loaded, pid);
       served = { loaded, pid };
       first.resolve(served);
+      if (opened !== undefined) void settings.follow(opened, loaded);
     },
     refused(reason, keeps) {
       if (served === undefined && !options.waitsForChange) first.reject(new CliError(reason));
@@ -96,19 +100,22 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
   };
   try {
     const backend = await opening;
-    const opened = await openClient(backend, taskQueue);
-    closing.add(() => opened.close());
+    const { client, temporal, close } = await openClient(backend, taskQueue);
+    closing.add(close);
     // Before the store, which they have joined.
     closing.add(endWorkers);
     const gateway = await openLocalGateway({
       ownership,
-      client: opened.client,
+      client,
       about: () => aboutProcess(backend.temporal, taskQueue, env, servedNames(served)),
-      ready: readinessOf(opened.temporal, backend.store, {
+      ready: readinessOf(temporal, backend.store, {
         worker: async () => {
           if (!fleet.polls) throw new Error('there is none');
         },
       }),
+      settings: gatewaySettingsFor(env, undefined),
+      records: backend.store,
+      credentialKeys: backend.credentialKeys,
       logger: lineLogger(note),
       ...(port === undefined ? {} : { port }),
     });
@@ -116,9 +123,11 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
     // A worker's tools hand out its address.
     placed.resolve(placeOf(backend, env, { taskQueue, folder, gatewayUrl: gateway.url }));
     const { loaded, pid } = await withProgress({ note }, `starting the worker of ${path}`, first.promise);
+    await settings.follow(gateway, loaded);
+    opened = gateway;
     return {
       backend,
-      client: opened.client,
+      client,
       gateway,
       taskQueue,
       workerPid: pid,

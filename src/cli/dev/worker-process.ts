@@ -46,6 +46,7 @@ async function workerProcess(file: string): Promise<number> {
       ...(below.length === 0 ? {} : { below: [...new Set(below.map(({ name }) => name))] }),
       rootAgent,
       standIn: gemini !== undefined,
+      gateway: loaded.gateway !== undefined,
     } satisfies LoadedAgents,
   });
   const place = await orders.place;
@@ -65,7 +66,7 @@ async function workerProcess(file: string): Promise<number> {
     rootAgent,
     logger,
     grace: DRAIN_GRACE,
-    publicUrl: publicUrlFor(process.env, () => gatewayUrl),
+    publicUrl: publicUrlFor(process.env, loaded.gateway, () => gatewayUrl),
   });
   tell({ type: 'polls' });
   orders.onEnd((order) => (order === 'quit' ? worker.leave() : worker.drain()));

@@ -6,7 +6,7 @@ import type { AgentsFile } from '../load-agents.ts';
 import { aboutProcess } from './about.ts';
 import { type Backend, openBackend } from './backend.ts';
 import { Closing } from './closing.ts';
-import { publicUrlFor, taskQueueFor } from './places.ts';
+import { gatewaySettingsFor, publicUrlFor, taskQueueFor } from './places.ts';
 import { readinessOf } from './readiness.ts';
 import { type RunningWorker, startWorker } from './running-worker.ts';
 import { openClient } from './turn-client.ts';
@@ -64,7 +64,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     const opened = await openClient(backend, taskQueue);
     closing.add(() => opened.close());
     let localUrl: string | undefined;
-    const publicUrl = publicUrlFor(env, () => localUrl);
+    const publicUrl = publicUrlFor(env, loaded.gateway, () => localUrl);
     const worker = await startWorker({ ...options, temporal, store, credentialKeys, taskQueue, publicUrl });
     closing.add(() => worker.close());
     const failed = new Promise<never>((_resolve, reject) => worker.ended.catch(reject));
@@ -82,6 +82,9 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
         client: opened.client,
         about: () => aboutProcess(temporal, taskQueue, env, served),
         ready,
+        settings: gatewaySettingsFor(env, loaded.gateway),
+        records: store,
+        credentialKeys,
         logger: options.logger,
       }));
     localUrl = gateway?.url;

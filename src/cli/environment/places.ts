@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
+import type { GatewaySettings } from '../../gateway/gateway-settings.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';
 
@@ -13,12 +14,22 @@ export function listenUrl(env: NodeJS.ProcessEnv): { listen?: string } {
   return env.HOLDFAST_STORE_LISTEN ? { listen: env.HOLDFAST_STORE_LISTEN } : {};
 }
 
-/** Where services call back: as the environment says, else where this machine's own gateway is, once it is up. */
+/** Where services call back: as the environment or the gateway's settings say, else where this machine's own gateway is, once it is up. */
 export function publicUrlFor(
   env: NodeJS.ProcessEnv,
+  gateway: GatewaySettings | undefined,
   local: () => string | undefined,
 ): string | (() => string | undefined) {
-  return env.HOLDFAST_PUBLIC_URL?.trim() || local;
+  return gatewaySettingsFor(env, gateway).publicUrl ?? local;
+}
+
+/** Settings of the gateway, of which the environment may say some. */
+export function gatewaySettingsFor(
+  env: NodeJS.ProcessEnv,
+  given: GatewaySettings | undefined,
+): GatewaySettings {
+  const publicUrl = env.HOLDFAST_PUBLIC_URL?.trim() || given?.publicUrl;
+  return { ...given, ...(publicUrl === undefined ? {} : { publicUrl }) };
 }
 
 /** With server and store elsewhere there is nothing in the folder to own, and many processes may run at once. */

@@ -1,20 +1,23 @@
-import { randomBytes } from 'node:crypto';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
-import { type Access, localAccess, serveGateway } from '../../gateway/index.ts';
+import { serveGateway } from '../../gateway/index.ts';
 import { CliError } from '../cli-error.ts';
 import { aboutProcess } from '../environment/about.ts';
 import { openBackend } from '../environment/backend.ts';
 import { Closing } from '../environment/closing.ts';
 import { type LogOptions, operatorLog } from '../environment/operator-log.ts';
-import { storeUrl } from '../environment/places.ts';
+import { gatewaySettingsFor, storeUrl } from '../environment/places.ts';
 import { readinessOf } from '../environment/readiness.ts';
 import { stopSignals } from '../environment/stop-signals.ts';
 import { openClient } from '../environment/turn-client.ts';
 import { waitForBackend } from '../environment/wait-for-backend.ts';
+import { loadGateway } from '../gateway-of-exports.ts';
+import { gatewayAccess } from './gateway-access.ts';
 
 export interface GatewayCommandOptions extends LogOptions {
   port: number;
   host: string;
+  /** A file that exports `gateway`. */
+  config?: string;
   taskQueue: string;
   /** Milliseconds. */
   wait: number;
@@ -25,9 +28,10 @@ export interface GatewayCommandOptions extends LogOptions {
 /** `holdfast gateway`: serves until SIGINT or SIGTERM. Returns the exit code. */
 export async function gatewayCommand(options: GatewayCommandOptions): Promise<number> {
   const { env } = process;
-  const given = env.HOLDFAST_GATEWAY_TOKEN || undefined;
-  const token = given ?? randomBytes(32).toString('base64url');
-  const access = accessBy(token);
+  const given = options.config === undefined ? undefined : await loadGateway(options.config);
+  const settings = gatewaySettingsFor(env, given);
+  const logger = operatorLog(options);
+  const access = gatewayAccess(env, settings, logger);
   if (storeUrl(env) === undefined || !namesServer(env)) {
     throw new CliError(
       'holdfast gateway serves a server and a store elsewhere: set TEMPORAL_ADDRESS and HOLDFAST_STORE. An embedded folder ' +
@@ -35,7 +39,6 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
       2,
     );
   }
-  const logger = operatorLog(options);
   const note = (line: string) => logger.info(line);
   const signals = stopSignals();
   const closing = new Closing();
@@ -47,7 +50,7 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
     });
     const backend = await Promise.race([opening, signals.first]);
     if (backend === undefined) return 0;
-    const { temporal, store } = backend;
+    const { temporal, store, credentialKeys } = backend;
     closing.add(() => store.close());
     const opened = await openClient(backend, options.taskQueue);
     closing.add(() => opened.close());
@@ -56,7 +59,10 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
         client: opened.client,
         about: () => aboutProcess(temporal, options.taskQueue, env, { apps: [], agents: [] }),
         ready: readinessOf(opened.temporal, store),
-        access,
+        access: access.with(store),
+        settings,
+        records: store,
+        ...(credentialKeys === undefined ? {} : { credentialKeys }),
         logger,
       },
       host: options.host,
@@ -72,10 +78,10 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
     });
     // Not through the log, which is kept and read by others.
     if (options.json) {
-      const made = given === undefined ? { token } : {};
-      process.stdout.write(`${JSON.stringify({ url: served.url, ...made })}\n`);
-    } else if (given === undefined) {
-      process.stdout.write(`token of this start (HOLDFAST_GATEWAY_TOKEN is not set): ${token}\n`);
+      const token = access.made === undefined ? {} : { token: access.made };
+      process.stdout.write(`${JSON.stringify({ url: served.url, ...token })}\n`);
+    } else if (access.made !== undefined) {
+      process.stdout.write(`token of this start (HOLDFAST_GATEWAY_TOKEN is not set): ${access.made}\n`);
     }
     await signals.first;
     logger.info('gateway closing');
@@ -83,14 +89,5 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
     return 0;
   } finally {
     await closing.close();
-  }
-}
-
-function accessBy(token: string): Access {
-  try {
-    return localAccess({ token });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new CliError(`HOLDFAST_GATEWAY_TOKEN: ${error.message.replace(/^localAccess: token: /, '')}`);
   }
 }

@@ -1,6 +1,7 @@
 import type { Access, AccessRequest, Principal, Refusal } from '../access.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { isOwnRequest, loopbackNames, type OwnNames } from './own-requests.ts';
+import { hostOf, publicUrlOf } from './public-url.ts';
 
 /** Probes of a cluster call an address, which is no name of the gateway's; what they are told is no secret. */
 const ASKED_BY_ADDRESS = new Set(['/v1/health', '/v1/ready']);
@@ -29,8 +30,8 @@ export interface NetworkAccessOptions {
 }
 
 /**
- * Access for callers who each prove who they are, by an API key or by another token; a gateway with it may listen where other machines
- * reach it.
+ * Access for callers who each prove who they are, by an API key or by another token. A gateway with it may listen where other machines
+ * reach it, once it knows by which names they do.
  *
  * @throws TypeError for a public URL that is none of http or https, and for hosts that no header has.
  */
@@ -39,10 +40,10 @@ export function networkAccess(options: NetworkAccessOptions): Access {
   const named = ownNames(options);
   const tokens: TokenCheck[] = [...(keys === undefined ? [] : [keyCheck(keys)]), ...checks];
   return {
-    reach: 'network',
+    reach: named.hosts.length === 0 ? 'loopback' : 'network',
     screen(request) {
       if (local !== undefined && local.screen(request) === undefined) return undefined;
-      if (ASKED_BY_ADDRESS.has(request.url.pathname)) return undefined;
+      if (named.hosts.length > 0 && ASKED_BY_ADDRESS.has(request.url.pathname)) return undefined;
       const here = loopbackNames(request);
       const own = {
         hosts: [...named.hosts, ...here.hosts],
@@ -78,22 +79,13 @@ function keyCheck(keys: ApiKeys): TokenCheck {
 }
 
 function ownNames({ publicUrl, hosts = [] }: NetworkAccessOptions): OwnNames {
-  const own = hosts.map((host) => hostOf(host));
+  const own = hosts.map((host) => hostOf(host) ?? refuse('hosts', 'names like agents.example.com:8443'));
   const origins = own.map((host) => `https://${host}`);
   if (publicUrl === undefined) return { hosts: own, origins };
-  const url = URL.canParse(publicUrl) ? new URL(publicUrl) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError('networkAccess: publicUrl: expected a URL like https://agents.example.com');
-  }
+  const url = publicUrlOf(publicUrl) ?? refuse('publicUrl', 'a URL like https://agents.example.com');
   return { hosts: [...own, url.host], origins: [...origins, url.origin] };
 }
 
-function hostOf(host: string): string {
-  const url = `https://${host}`;
-  if (!URL.canParse(url) || new URL(url).host !== host.toLowerCase()) {
-    throw new TypeError(
-      'networkAccess: hosts: expected names like agents.example.com or agents.example.com:8443, got another text',
-    );
-  }
-  return host.toLowerCase();
+function refuse(option: string, expected: string): never {
+  throw new TypeError(`networkAccess: ${option}: expected ${expected}`);
 }

@@ -1,0 +1,53 @@
+import { pathToFileURL } from 'node:url';
+import { CliError } from './cli-error.ts';
+
+/**
+ * Loads a TypeScript or JavaScript file as it is.
+ *
+ * @param file as it was named.
+ * @param version loads the file, not what it imports, anew.
+ * @throws CliError
+ */
+export async function importFile(
+  file: string,
+  path: string,
+  version?: number,
+): Promise<Record<string, unknown>> {
+  try {
+    const { href } = pathToFileURL(path);
+    return await import(version === undefined ? href : `${href}?version=${version}`);
+  } catch (error) {
+    throw new CliError(`${file} can't be loaded: ${reasonOf(error)}`, 1, { cause: error });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return `it threw ${String(error)}`;
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    return `${error.message}\nNode runs TypeScript by removing the types: write enums, parameter properties and namespaces as plain JavaScript.`;
+  }
+  if (/import statement outside a module|Unexpected token 'export'/.test(error.message)) {
+    return `${error.message}\nWrite "type": "module" into the package.json beside it, or name the file .mts.`;
+  }
+  if (code === 'ERR_MODULE_NOT_FOUND') return `${error.message}\nInstall the package, or correct the import.`;
+  if (error instanceof SyntaxError) return `${error.message}${placeOf(error)}`;
+  if ('code' in error && String(code).startsWith('HOLDFAST_')) return error.message;
+  return stackOfUser(error);
+}
+
+/** The stack down to where the file is loaded. */
+function stackOfUser(error: Error): string {
+  const lines = (error.stack ?? error.message).split('\n');
+  const loader = lines.findIndex((line) => /^\s+at async importFile \(/.test(line));
+  return lines
+    .slice(0, loader < 0 ? undefined : loader)
+    .filter((line) => !/^\s+at .*\(?node:internal/.test(line))
+    .join('\n');
+}
+
+/** Node prints a syntax error's place at the head of its stack. */
+function placeOf(error: SyntaxError): string {
+  const head = error.stack?.split('\n').slice(0, 4) ?? [];
+  return head[0]?.startsWith('file:') ? `\n${head.join('\n')}` : '';
+}

@@ -1,0 +1,27 @@
+import { ApiKeys } from './access/api-keys.ts';
+import { networkAccess } from './access/network-access.ts';
+import type { Access } from './access.ts';
+import type { GatewayLogger } from './gateway-logger.ts';
+import type { GatewayRecords } from './gateway-records.ts';
+import type { GatewaySettings } from './gateway-settings.ts';
+
+export interface ConfiguredAccessOptions {
+  settings?: GatewaySettings | undefined;
+  /** Without it there are no API keys. */
+  records?: GatewayRecords | undefined;
+  /** Of programs of this machine. */
+  local?: Access | undefined;
+  logger: GatewayLogger;
+}
+
+/** Access as settings have it, beside that of programs of this machine. */
+export function configuredAccess({ settings = {}, records, local, logger }: ConfiguredAccessOptions): Access {
+  const { publicUrl, access = {} } = settings;
+  const { keys = true, hosts } = access;
+  return networkAccess({
+    publicUrl,
+    hosts,
+    local,
+    keys: keys && records !== undefined ? new ApiKeys({ store: records, logger }) : undefined,
+  });
+}

@@ -1,0 +1,61 @@
+import { DefinitionError } from '../schema/definition-error.ts';
+import { assertKnownFields } from '../schema/known-fields.ts';
+import { OptionReader } from '../schema/option-reader.ts';
+import { ACCESS_SETTINGS, type AccessSettings } from './access/access-settings.ts';
+import { hostOf, publicUrlOf } from './access/public-url.ts';
+
+const GATEWAY = Symbol.for('holdfast.gateway');
+
+/** How a gateway is configured, wherever it is served. */
+export interface GatewaySettings {
+  /**
+   * Where people and services reach the gateway: `https://agents.example.com`. `HOLDFAST_PUBLIC_URL` counts before it. With it the gateway
+   * may listen where other machines reach it.
+   */
+  publicUrl?: string;
+  /** Who may use it, beside programs of its own machine. */
+  access?: AccessSettings;
+}
+
+const SETTINGS: readonly string[] = ['publicUrl', 'access'] satisfies (keyof GatewaySettings)[];
+
+/** What {@link defineGateway} makes. */
+export interface GatewayDefinition extends Readonly<GatewaySettings> {
+  readonly [GATEWAY]: true;
+}
+
+/**
+ * Configures the gateway that `holdfast dev`, `holdfast run` and `holdfast worker` serve beside the agents of a file, and
+ * `holdfast gateway --config FILE` for itself: the file exports it as `gateway`.
+ *
+ * @throws DefinitionError naming the field that is wrong.
+ * @example
+ * export const gateway = defineGateway({ publicUrl: 'https://agents.example.com' });
+ */
+export function defineGateway(settings: GatewaySettings): GatewayDefinition {
+  const owner = 'defineGateway';
+  assertKnownFields(owner, settings, SETTINGS);
+  const read = new OptionReader(owner, settings);
+  if (read.given('publicUrl') && publicUrlOf(settings.publicUrl) === undefined) {
+    read.fail('publicUrl', 'expected a URL like https://agents.example.com');
+  }
+  if (settings.access !== undefined) checkAccess(owner, settings.access);
+  return Object.freeze({ ...settings, [GATEWAY]: true as const });
+}
+
+export function isGatewayDefinition(value: unknown): value is GatewayDefinition {
+  return typeof value === 'object' && value !== null && GATEWAY in value && value[GATEWAY] === true;
+}
+
+function checkAccess(owner: string, access: unknown): void {
+  assertKnownFields(owner, access, ACCESS_SETTINGS, { field: 'access' });
+  const read = new OptionReader(owner, access, 'access');
+  read.boolean('keys', true);
+  const { hosts }: AccessSettings = access;
+  if (hosts === undefined) return;
+  const isHosts = Array.isArray(hosts) && hosts.every((host) => hostOf(host) !== undefined);
+  if (!isHosts) {
+    const problem = 'expected names like agents.example.com or agents.example.com:8443';
+    throw new DefinitionError({ owner, field: 'access.hosts', problem });
+  }
+}
