@@ -1,5 +1,9 @@
 import type { PageStore } from '../store/page-store.ts';
+import type { SlackStore } from '../store/slack-store.ts';
 import type { Store } from '../store/store.ts';
 
 /** What of the store the gateway itself needs; a store has all of it. */
-export type GatewayRecords = Pick<Store, 'findApiKey' | 'touchApiKey' | 'noteDenials' | keyof PageStore>;
+export type GatewayRecords = Pick<
+  Store,
+  'findApiKey' | 'touchApiKey' | 'noteDenials' | keyof PageStore | 'findNote' | keyof SlackStore
+>;

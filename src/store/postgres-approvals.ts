@@ -18,10 +18,10 @@ import { findCredential, listCredentials, putCredential, removeCredential } from
 import type { Database } from './database.ts';
 import { findResponse, keepResponse } from './kept-responses.ts';
 import type { Notices } from './notices.ts';
-import { PostgresKeptNotices } from './postgres-kept-notices.ts';
+import { PostgresSlack } from './postgres-slack.ts';
 
 /** What the store knows of requests to people. */
-export class PostgresApprovals extends PostgresKeptNotices implements ApprovalStore {
+export class PostgresApprovals extends PostgresSlack implements ApprovalStore {
   readonly #database: Database;
   readonly #notices: Notices;
 

@@ -22,6 +22,7 @@ import type { LimitStore } from './limit-store.ts';
 import type { PageStore } from './page-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
+import type { SlackStore } from './slack-store.ts';
 import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 import type { LiveNotice, StoreNotice } from './store-notice.ts';
 
@@ -237,6 +238,7 @@ export interface Store
     ChildStore,
     JobStore,
     KeptNoticeStore,
+    SlackStore,
     LimitStore,
     PageStore,
     ApiKeyStore,

@@ -1,0 +1,24 @@
+import type { SessionNames } from './session-names.ts';
+
+/** A thread, by its workspace, its channel and its first message. */
+export interface StoredThread {
+  team: string;
+  channel: string;
+  ts: string;
+}
+
+/** What the gateway keeps of Slack. */
+export interface SlackStore {
+  /**
+   * Something that Slack has sent is to count once. It is remembered for a day.
+   *
+   * @returns false where it was heard before.
+   */
+  hearSlack(id: string): Promise<boolean>;
+  /** It could not be taken: when it is sent again, it counts. */
+  unhearSlack(id: string): Promise<void>;
+  /** A thread is a session from now on. */
+  keepThread(thread: StoredThread, names: SessionNames): Promise<void>;
+  /** Undefined for a thread that is no session. */
+  findThread(thread: StoredThread): Promise<SessionNames | undefined>;
+}
