@@ -10,23 +10,27 @@ import { notifiedRequest } from './notified-request.ts';
 /** A request that has ended, as people are told of it; its row may not know of the end yet. */
 export function endedRequest(
   row: ApprovalRow,
-  { status, at, by, reason, args }: ToldEnding,
+  ending: ToldEnding,
   transcriptUrl: ActivityDependencies['transcriptUrl'],
 ): EndedRequest {
+  const { status, at, reason = row.reason } = ending;
+  const args = ending.args ?? row.editedArgs;
   const edited = args === undefined ? undefined : shownArguments(row, withFixed(row, args));
   return {
     ...notifiedRequest(row, transcriptUrl),
     status,
-    decidedAt: at,
-    by: status === 'expired' || status === 'cancelled' ? [] : votersOf(row, status, by),
+    decidedAt: row.decidedAt ?? at,
+    by: votersOf(row, ending),
     ...(reason === undefined ? {} : { reason }),
     ...(isRecord(edited) ? { editedArgs: edited } : {}),
   };
 }
 
-/** Those who have approved before, and whoever made it enough. */
-function votersOf({ votes }: ApprovalRow, status: ToldEnding['status'], last: Voter | undefined): Voter[] {
-  const before = votes.filter(({ confirmed }) => status === 'approved' && confirmed).map(({ by }) => by);
-  const voters = new Map([...before, ...(last === undefined ? [] : [last])].map((by) => [by.principal, by]));
-  return [...voters.values()];
+/** Those who have approved before, and whoever made it enough; another workflow may have heard of the latter. */
+function votersOf({ votes, history }: ApprovalRow, { status, by }: ToldEnding): Voter[] {
+  if (status === 'expired' || status === 'cancelled') return [];
+  const last = by ?? history.findLast(({ kind }) => kind === status)?.by;
+  const before = votes.filter(({ confirmed }) => status === 'approved' && confirmed).map((vote) => vote.by);
+  const all = last === undefined ? before : [...before, last];
+  return [...new Map(all.map((voter) => [voter.principal, voter])).values()];
 }

@@ -192,8 +192,9 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   }
 
   /** What was accepted is in the store, and who asked has an answer; also while the run is being cancelled. */
-  const handled = () =>
+  const handled = (isBusy: () => boolean = () => false) =>
     CancellationScope.nonCancellable(async () => {
+      if (requests.tellsEnds) await requests.endsTold(isBusy);
       const isSettled = () =>
         [mailbox, requests, jobs, forwarding].every(({ settled }) => settled) && allHandlersFinished();
       while (!isSettled()) await condition(isSettled);
@@ -213,7 +214,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   void keepLabelled(chain, () => (status === 'running' ? work() : 'running'));
   for (;;) {
     if (chain.current === undefined) {
-      await handled();
+      await handled(() => mailbox.waiting > 0);
       if (isCancelled() && (chain.first === undefined || mailbox.waiting > 0)) {
         status = 'interrupted';
         throw new CancelledFailure('CANCELLED');
@@ -245,7 +246,7 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
       },
       betweenSteps: continueWhereSuggested,
     });
-    const ended = await onFailure(invocation, handled);
+    const ended = await onFailure(invocation, () => handled());
     if (withdrawn !== undefined) delete chain.withdrawn?.[current.invocationId];
     if ('inbox' in ended) {
       giveWay(chain);

@@ -129,6 +129,7 @@ export async function childTurn(given: ChildTurnStart, carried?: ChainState): Pr
 
   const handled = () =>
     CancellationScope.nonCancellable(async () => {
+      if (requests.tellsEnds) await requests.endsTold();
       const isSettled = () =>
         [requests, jobs, forwarding].every(({ settled }) => settled) && allHandlersFinished();
       while (!isSettled()) await condition(isSettled);

@@ -1,25 +1,46 @@
-import { CancellationScope, isCancellation, log, scheduleActivity } from '@temporalio/workflow';
-import type { NotifyInput } from '../src/protocol/gate.ts';
-import { NOTIFY } from '../src/protocol/names.ts';
+import {
+  CancellationScope,
+  condition,
+  isCancellation,
+  log,
+  scheduleActivity,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { DeliverNotice, NotifyInput, ToldEnding } from '../src/protocol/gate.ts';
+import { DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { notifyOptions } from './activity-options.ts';
 import type { PendingRequest } from './request-book.ts';
 import { turnPriority } from './turn-priority.ts';
+
+/** Milliseconds for which a turn that is over waits until people were told of what has ended. */
+const LONGEST_WAIT = 10_000;
+/** Milliseconds for which a notice is tried that goes on without its turn. */
+const RETRY_TIME = 24 * 60 * 60_000;
 
 interface Notice {
   requests: PendingRequest[];
   scope: CancellationScope;
 }
 
+interface EndNotice {
+  input: NotifyInput;
+  /** Milliseconds since the epoch. */
+  since: number;
+}
+
 type Names = Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'>;
 
-/** Tells people of requests, beside the turn: nothing waits for it, and its failure changes nothing. */
+/** Tells people of requests, beside the turn: no call waits for it, and its failure changes nothing. */
 export class RequestNotices {
   readonly #names: Names;
   /** Of the run: a notice outlives the call that it tells of. */
   readonly #parent = CancellationScope.current();
   #opened: PendingRequest[] = [];
   #notices: Notice[] = [];
+  #ended: { request: PendingRequest; ending: ToldEnding }[] = [];
+  readonly #ends = new Set<EndNotice>();
 
   constructor(names: Names) {
     this.#names = names;
@@ -37,31 +58,94 @@ export class RequestNotices {
     if (request.gate.notifies === true) this.#tell('escalated', [request]);
   }
 
-  /** A request has ended: nobody need be told any more, unless another one is told of as well. */
-  ended(): void {
+  /** A request has ended: nobody need be told that it waits, unless another one is told of as well. */
+  ended(request: PendingRequest, ending: ToldEnding): void {
     for (const { requests, scope } of this.#notices) {
-      if (requests.every(({ ending }) => ending !== undefined)) scope.cancel();
+      if (requests.every((each) => each.ending !== undefined)) scope.cancel();
     }
+    if (request.gate.notifiesEnd !== true) return;
+    this.#ended.push({ request, ending });
+    if (this.#ended.length > 1) return;
+    void Promise.resolve().then(() => this.#tellEnds(this.#ended.splice(0)));
   }
 
-  #tell(why: NotifyInput['why'], all: PendingRequest[]): void {
+  /** Whether people are being told of what has ended. */
+  get tellsEnds(): boolean {
+    return this.#ended.length > 0 || this.#ends.size > 0;
+  }
+
+  /**
+   * Waits until people were told of what has ended; what takes too long goes on without this workflow.
+   *
+   * @param isBusy there is other work to do, behind which this is asked for again.
+   */
+  async endsTold(isBusy: () => boolean): Promise<void> {
+    const inTime = await condition(() => !this.tellsEnds || isBusy(), LONGEST_WAIT);
+    if (inTime) return;
+    await Promise.all([...this.#ends].map((notice) => this.#handOn(notice)));
+  }
+
+  #tell(why: 'opened' | 'escalated', all: PendingRequest[]): void {
     const requests = all.filter(({ ending }) => ending === undefined);
     const [first] = requests;
     if (first === undefined) return;
     const scope = new CancellationScope({ cancellable: true, parent: this.#parent });
     const notice = { requests, scope };
-    const requestIds = requests.map(({ gate }) => gate.requestId);
-    const { session } = first.call;
-    const input: NotifyInput = { v: PROTOCOL_VERSION, session, ...this.#names, why, requestIds };
-    const summary = `${why} · ${requestIds.length === 1 ? requestIds[0] : `${requestIds.length} requests`}`;
+    const input = this.#inputOf(why, requests);
     this.#notices.push(notice);
     void scope
-      .run(() => scheduleActivity(NOTIFY, [input], notifyOptions(summary, turnPriority(this.#names))))
-      .catch((error) => {
-        if (!isCancellation(error)) log.warn('nobody was told of requests', { requestIds, error });
-      })
+      .run(() => this.#schedule(input))
+      .catch((error) => this.#warn(input, error))
       .finally(() => {
         this.#notices = this.#notices.filter((other) => other !== notice);
       });
+  }
+
+  /** Also where the turn is cancelled: people see that nobody waits for them any more. */
+  #tellEnds(all: readonly { request: PendingRequest; ending: ToldEnding }[]): void {
+    const requests = all.map(({ request }) => request);
+    const input: NotifyInput = {
+      ...this.#inputOf('ended', requests),
+      endings: all.map(({ ending }) => ending),
+    };
+    const notice: EndNotice = { input, since: Date.now() };
+    this.#ends.add(notice);
+    void CancellationScope.nonCancellable(() => this.#schedule(input))
+      .catch((error) => this.#warn(input, error))
+      .finally(() => this.#ends.delete(notice));
+  }
+
+  /** It would be gone with this workflow. */
+  async #handOn(notice: EndNotice): Promise<void> {
+    const { input, since } = notice;
+    const start: DeliverNotice = { ...input, since, retryFor: RETRY_TIME };
+    try {
+      await startChild(DELIVER_NOTICE_WORKFLOW, {
+        workflowId: `${workflowInfo().workflowId}/notice-${input.requestIds[0] ?? ''}`,
+        args: [start],
+        parentClosePolicy: 'ABANDON',
+        cancellationType: 'ABANDON',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      });
+    } catch (error) {
+      this.#warn(input, error);
+    }
+    this.#ends.delete(notice);
+  }
+
+  #inputOf(why: NotifyInput['why'], requests: readonly PendingRequest[]): NotifyInput {
+    const session = requests[0]?.call.session ?? '';
+    const requestIds = requests.map(({ gate }) => gate.requestId);
+    return { v: PROTOCOL_VERSION, session, ...this.#names, why, requestIds };
+  }
+
+  #schedule(input: NotifyInput): Promise<unknown> {
+    const { why, requestIds } = input;
+    const summary = `${why} · ${requestIds.length === 1 ? requestIds[0] : `${requestIds.length} requests`}`;
+    return scheduleActivity(NOTIFY, [input], notifyOptions(summary, turnPriority(this.#names)));
+  }
+
+  #warn({ requestIds }: NotifyInput, error: unknown): void {
+    if (!isCancellation(error)) log.warn('nobody was told of requests', { requestIds, error });
   }
 }

@@ -8,6 +8,7 @@ import {
   REQUEST_PREFIX,
   type RequestEntry,
   type RequestName,
+  type ToldEnding,
 } from '../src/protocol/gate.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
 import { type Decision, RAW_SECRET } from './decision-arguments.ts';
@@ -67,6 +68,16 @@ export class Requests {
   /** Nothing of what was said is on its way. */
   get settled(): boolean {
     return this.#recorder.settled && this.#decisions.settled;
+  }
+
+  /** Whether people are being told of requests that have ended. */
+  get tellsEnds(): boolean {
+    return this.#notices.tellsEnds;
+  }
+
+  /** As {@link RequestNotices.endsTold}. */
+  endsTold(isBusy: () => boolean = () => false): Promise<void> {
+    return this.#notices.endsTold(isBusy);
   }
 
   /** A step is asked for, which may ask people before it answers. */
@@ -245,7 +256,7 @@ export class Requests {
     };
     this.#book.close(request, ending, digest);
     this.#decisions.forget(request);
-    this.#notices.ended();
+    this.#notices.ended(request, toldEnding(entry, status));
     this.#asker.changed();
   }
 
@@ -326,6 +337,16 @@ export class Requests {
     for (const requestId of requestIds)
       this.#asker.note(`decision on ${requestId} refused: there is no such request`);
   }
+}
+
+/** What the person gave beside that is nobody else's. */
+function toldEnding({ requestId, at, by, reason, args }: RequestEntry, status: Answer['status']): ToldEnding {
+  return {
+    ...{ requestId, status, at },
+    ...(by === undefined ? {} : { by }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(args === undefined ? {} : { args }),
+  };
 }
 
 function reasonOf(error: unknown): string {
