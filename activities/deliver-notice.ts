@@ -1,17 +1,14 @@
 import { activityInfo } from '@temporalio/activity';
 import { NoticeFailed } from '../src/approvals/notice-failed.ts';
-import { noticeProblem } from '../src/approvals/notice-problem.ts';
-import { noticeIdOf } from '../src/approvals/start-notice.ts';
 import type { DeliveredNotice, DeliverNotice } from '../src/protocol/gate.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { type Attempt, attempt, retryLater } from './attempt.ts';
+import { buryNotice, problemOf } from './bury-notice.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
-import { callLogger, reportUnexpected } from './logging.ts';
+import { reportUnexpected } from './logging.ts';
 import { delayOf } from './notice-retries.ts';
 import { rowsOf, tellNotifier } from './tell-notifier.ts';
-
-const CONCEALED = 'it failed; what it said is kept from here';
 
 /** `holdfast.deliverNotice`: tells one notifier of one request, again and again until its time is over; then the notice is kept as dead. */
 export function deliverNotice(
@@ -53,23 +50,16 @@ async function failed(
   input: DeliverNotice,
   error: unknown,
 ): Promise<DeliveredNotice> {
-  const { conceal, store } = dependencies;
-  const { app, sessionId, session, notifier = '', requestIds, why, since, retryFor } = input;
+  const { notifier = '', since, retryFor } = input;
   const { attempt: attempts } = activityInfo();
-  const problem = conceal ? CONCEALED : noticeProblem(error);
   const delay = delayOf(attempts + 1, error);
   const isFinal = error instanceof NoticeFailed && error.final;
   if (!isFinal && Date.now() + delay < since + retryFor) {
-    throw retryLater('NoticeFailed', `the notifier ${notifier} failed: ${problem}`, { delay });
+    throw retryLater('NoticeFailed', `the notifier ${notifier} failed: ${problemOf(dependencies, error)}`, {
+      delay,
+    });
   }
-  const noticeId = noticeIdOf(input);
-  const [requestId = ''] = requestIds;
   // The one in the turn among them.
-  const dead = { noticeId, notifier, app, session, requestId, why, error: problem, attempts: attempts + 1 };
-  await store.buryNotice({ ...dead, input });
-  callLogger(dependencies, { app, sessionId }).warn(
-    `a notice of ${notifier} is given up: holdfast notices list shows it`,
-    { requests: requestIds, ...(conceal ? {} : { problem }) },
-  );
+  await buryNotice(dependencies, input, { error, attempts: attempts + 1 });
   return { v: PROTOCOL_VERSION, status: 'dead' };
 }

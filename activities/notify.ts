@@ -1,10 +1,12 @@
 import { activityInfo } from '@temporalio/activity';
+import { NoticeFailed } from '../src/approvals/notice-failed.ts';
 import type { Notifier } from '../src/approvals/notifier.ts';
 import { startNotice } from '../src/approvals/start-notice.ts';
 import type { DeliverNotice, NotifyInput } from '../src/protocol/gate.ts';
 import { isRecord } from '../src/schema/kind-of.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { type Attempt, attempt } from './attempt.ts';
+import { buryNotice } from './bury-notice.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
 import { callLogger, reportUnexpected } from './logging.ts';
@@ -100,7 +102,11 @@ async function handOver(
           since,
           retryFor: notifier.retryFor ?? DEFAULT_RETRY_TIME,
         };
-        await startNotice(dependencies.temporal(), start, { taskQueue, delay: delayOf(1, error) });
+        if (error instanceof NoticeFailed && error.final) {
+          await buryNotice(dependencies, start, { error, attempts: 1 });
+        } else {
+          await startNotice(dependencies.temporal(), start, { taskQueue, delay: delayOf(1, error) });
+        }
       }),
     );
   } catch (problem) {

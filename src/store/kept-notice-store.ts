@@ -1,4 +1,4 @@
-import type { NotifyInput } from '../protocol/gate.ts';
+import type { DeliverNotice, NotifyInput } from '../protocol/gate.ts';
 
 /** Whose note of which request. */
 export interface NoteName {
@@ -28,7 +28,7 @@ export interface DeadNotice {
   error: string;
   attempts: number;
   /** How it is told again. */
-  input: NotifyInput;
+  input: DeliverNotice;
   /** Milliseconds since the epoch. */
   diedAt: number;
 }

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Event } from '../events/event.ts';
-import type { NotifyInput } from '../protocol/gate.ts';
+import type { DeliverNotice, NotifyInput } from '../protocol/gate.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
 import type { Grant } from './api-key-store.ts';
 import type { ApprovalColumns } from './approval-row.ts';
@@ -129,7 +129,7 @@ export interface Tables {
     why: NotifyInput['why'];
     error: string;
     attempts: number;
-    input: JSONColumnType<NotifyInput>;
+    input: JSONColumnType<DeliverNotice>;
     died_at: Generated<Date>;
   };
   'holdfast.api_keys': {

@@ -1,0 +1,198 @@
+import { lookup as resolveName } from 'node:dns/promises';
+import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
+import { Agent, type RequestOptions, request as tlsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { AddressRefused, FetchFailed } from './address-refused.ts';
+import { checkAddresses, checkedUrl, type Destination } from './checked-url.ts';
+
+const DEFAULT_TIMEOUT = 10_000;
+const DEFAULT_MOST_BYTES = 64 * 1024;
+const MOST_HOPS = 3;
+/** They keep method and body. */
+const SAME_REQUEST = new Set([307, 308]);
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+export interface GuardedRequest {
+  /** @default 'GET' */
+  method?: 'GET' | 'POST';
+  headers?: Readonly<Record<string, string>>;
+  body?: string | Uint8Array;
+  signal?: AbortSignal;
+}
+
+export interface GuardedOptions {
+  /**
+   * Hosts that may be asked without TLS and wherever they are: `name` (at the usual ports) or `name:port`.
+   *
+   * @default none
+   */
+  allow?: readonly string[];
+  /**
+   * Milliseconds that all of it may take.
+   *
+   * @default 10_000
+   */
+  timeout?: number;
+  /**
+   * Bytes of the answer that are read.
+   *
+   * @default 64 KiB
+   */
+  maxBytes?: number;
+  /** All addresses of a name. Defaults to the system's. */
+  resolve?: (host: string) => Promise<readonly string[]>;
+}
+
+export interface GuardedAnswer {
+  status: number;
+  /** In lower case; the first one where one comes more than once. */
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+  /** It was longer than what was read. */
+  cut: boolean;
+}
+
+/**
+ * Asks a server of the public internet whose address somebody else has chosen: over TLS, at an address that was looked at before the
+ * connection is made and is the one it is made to, through no proxy, and to no other host by a redirect.
+ *
+ * @throws AddressRefused, FetchFailed
+ */
+export async function guardedFetch(
+  url: string | URL,
+  init: GuardedRequest = {},
+  options: GuardedOptions = {},
+): Promise<GuardedAnswer> {
+  const { timeout = DEFAULT_TIMEOUT } = options;
+  const late = AbortSignal.timeout(timeout);
+  const signal = init.signal === undefined ? late : AbortSignal.any([init.signal, late]);
+  let destination = checkedUrl(url, options.allow);
+  for (let hop = 0; ; hop += 1) {
+    const answer = await ask(destination, init, options, signal);
+    const next = REDIRECTS.has(answer.status) ? answer.headers.location : undefined;
+    if (next === undefined) return answer;
+    if (hop === MOST_HOPS)
+      throw new FetchFailed(`${destination.host} redirects more than ${MOST_HOPS} times`);
+    if (init.method === 'POST' && !SAME_REQUEST.has(answer.status)) return answer;
+    destination = sameOrigin(destination, next, options);
+  }
+}
+
+function sameOrigin({ url, host }: Destination, location: string, { allow }: GuardedOptions): Destination {
+  const next = URL.parse(location, url);
+  if (next === null) throw new FetchFailed(`${host} redirects to what is no address`);
+  const checked = checkedUrl(next, allow);
+  if (next.origin !== url.origin) throw new AddressRefused(`${host} redirects to another host`);
+  return checked;
+}
+
+async function ask(
+  destination: Destination,
+  init: GuardedRequest,
+  { resolve = systemAddresses, maxBytes = DEFAULT_MOST_BYTES }: GuardedOptions,
+  signal: AbortSignal,
+): Promise<GuardedAnswer> {
+  const { host, allowed } = destination;
+  try {
+    const addresses = isIP(host) === 0 ? await aborting(resolve(host), signal) : [host];
+    checkAddresses(host, addresses, allowed);
+    const response = await send(destination, addresses, init, signal);
+    return {
+      ...(await read(response, maxBytes)),
+      status: response.statusCode ?? 0,
+      headers: headersOf(response),
+    };
+  } catch (error) {
+    if (error instanceof AddressRefused) throw error;
+    throw new FetchFailed(`${host}: ${reasonOf(error, signal)}`);
+  }
+}
+
+function send(
+  { url, host }: Destination,
+  addresses: readonly string[],
+  { method = 'GET', headers = {}, body }: GuardedRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const isTls = url.protocol === 'https:';
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const options: RequestOptions = {
+    method,
+    headers: { ...headers, ...length, connection: 'close' },
+    signal,
+    lookup: pinned(addresses),
+    // One of its own knows no proxy of the environment, and no connection that was made to another address.
+    agent: isTls ? new Agent({ keepAlive: false }) : new PlainAgent({ keepAlive: false }),
+    ...(isTls && isIP(host) === 0 ? { servername: host } : {}),
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = isTls ? tlsRequest(url.href, options) : plainRequest(url.href, options);
+  request.once('response', resolve).once('error', reject);
+  request.end(body);
+  return promise;
+}
+
+/** The addresses that were looked at, and no others: between two looks a name may change its mind. */
+function pinned(addresses: readonly string[]): LookupFunction {
+  const known = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_host, options, callback) => {
+    const fitting = known.filter(({ family }) => !options.family || Number(options.family) === family);
+    const [first] = fitting;
+    if (first === undefined) callback(new Error('no address of this family'), '', 0);
+    else if (options.all) callback(null, fitting);
+    else callback(null, first.address, first.family);
+  };
+}
+
+async function read(
+  response: IncomingMessage,
+  maxBytes: number,
+): Promise<Pick<GuardedAnswer, 'body' | 'cut'>> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk.subarray(0, maxBytes - size));
+    size += chunk.length;
+    if (size > maxBytes) {
+      response.destroy();
+      return { body: Buffer.concat(chunks), cut: true };
+    }
+  }
+  return { body: Buffer.concat(chunks), cut: false };
+}
+
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value[0] : value,
+  ]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Record<string, string>;
+}
+
+async function systemAddresses(host: string): Promise<string[]> {
+  return (await resolveName(host, { all: true })).map(({ address }) => address);
+}
+
+/** Nothing ends the system's own search for a name. */
+async function aborting<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** Texts of errors may quote the address. */
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) {
+    return signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
+      ? 'no answer in time'
+      : 'given up';
+  }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : 'the connection failed';
+}
