@@ -79,7 +79,7 @@ export async function guardedFetch(
 }
 
 function sameOrigin({ url, host }: Destination, location: string, { allow }: GuardedOptions): Destination {
-  const next = URL.parse(location, url);
+  const next = URL.parse(location, url.href);
   if (next === null) throw new FetchFailed(`${host} redirects to what is no address`);
   const checked = checkedUrl(next, allow);
   if (next.origin !== url.origin) throw new AddressRefused(`${host} redirects to another host`);
