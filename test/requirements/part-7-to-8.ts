@@ -99,8 +99,21 @@ export const PART_8: Rows = {
     'The inbox shows what its key may see, and lets it decide what it may decide.',
   ],
   'inbox.pages': ['holdfast', 'A person sees what waits for them, without script, by keyboard and phone.'],
+  'notice.ended': [
+    'holdfast',
+    'Who was told of a request is told of its end, never before, and keeps notes to know it again.',
+  ],
+  'notice.outlives': [
+    'holdfast',
+    'What a notifier could not be told goes on being told beside its turn, which waits ten seconds at most.',
+  ],
+  'notice.dead': ['holdfast', 'What could not be told in time is listed, and sent again.'],
   'webhook.out': ['holdfast', 'Events are delivered as Standard Webhooks, with back-off and dead letters.'],
   'webhook.in': ['holdfast', 'Verified webhooks confirm, complete jobs or start turns.'],
+  'webhook.signatures': [
+    'holdfast',
+    'Signatures are those of Standard Webhooks and of Slack; forged, stale and doubled ones count for nothing.',
+  ],
   'webhook.ssrf': ['holdfast', 'No delivery reaches an inner address.'],
   'slack.approve': ['holdfast', 'People approve, reject and edit in Slack, and see the outcome.'],
   'slack.verify': ['holdfast', 'Only Slack, and only mapped people, decide in Slack.'],
