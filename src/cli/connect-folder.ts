@@ -154,14 +154,14 @@ function throughGateway({ url, token }: { url: string; token: string }): Connect
 }
 
 /** A command that looks at what is there makes nothing. */
-function nothingIn(folder: string, what: string): CliError {
+export function nothingIn(folder: string, what: string): CliError {
   return new CliError(
     `there is no ${what} ${folder}: nothing has run with it yet. Name another one with --folder, run an agent (holdfast ` +
       'run, holdfast dev), which makes it, or name store and server by HOLDFAST_STORE and TEMPORAL_ADDRESS',
   );
 }
 
-async function openNamedStore({ folder, env, onProgress }: ConnectOptions): Promise<OpenedStore> {
+export async function openNamedStore({ folder, env, onProgress }: ConnectOptions): Promise<OpenedStore> {
   const url = storeUrl(env);
   try {
     return await openStore({ onProgress, ...(url === undefined ? { folder } : { url }) });

@@ -32,7 +32,9 @@ export class SlackPlugin extends BasePlugin {
     const thread = threadOfSession(session.id, await this.#app.signingSecrets());
     if (thread === undefined) return;
     const last = session.events.findLast((event) => event.invocationId === invocationId);
-    const message = isSensitiveAgent(agent) ? answer('The answer is sensitive: it isn’t shown here.') : answerOf(last);
+    const message = isSensitiveAgent(agent)
+      ? answer('The answer is sensitive: it isn’t shown here.')
+      : answerOf(last);
     await this.#post(() => this.#app.api.post(thread.channel, message, thread.ts));
   }
 
