@@ -15,6 +15,7 @@ import { healthRoutes } from './routes/health-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
 import { linkRoutes } from './routes/link-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
+import { slackRoutes } from './routes/slack-routes.ts';
 import { steeringRoutes } from './routes/steering-routes.ts';
 import { turnRoutes } from './routes/turn-routes.ts';
 import { screen } from './screen.ts';
@@ -65,6 +66,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   credentialRoutes(app, setting);
   jobRoutes(app, setting);
   linkRoutes(app, setting);
+  slackRoutes(app, setting);
   documentRoutes(app, setting);
   app.notFound(unknownRoute(app, options.access));
   app.onError((error, context) => {

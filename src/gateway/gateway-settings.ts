@@ -1,6 +1,7 @@
 import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import type { SlackApp } from '../slack/slack-app.ts';
 import { ACCESS_SETTINGS, type AccessSettings } from './access/access-settings.ts';
 import { hostOf, publicUrlOf } from './access/public-url.ts';
 
@@ -15,9 +16,11 @@ export interface GatewaySettings {
   publicUrl?: string;
   /** Who may use it, beside programs of its own machine. */
   access?: AccessSettings;
+  /** Takes clicks, commands and replies from Slack: what `slack` of `holdfast/slack` gives as its `gateway`. */
+  slack?: SlackApp;
 }
 
-const SETTINGS: readonly string[] = ['publicUrl', 'access'] satisfies (keyof GatewaySettings)[];
+const SETTINGS: readonly string[] = ['publicUrl', 'access', 'slack'] satisfies (keyof GatewaySettings)[];
 
 /** What {@link defineGateway} makes. */
 export interface GatewayDefinition extends Readonly<GatewaySettings> {
@@ -40,6 +43,10 @@ export function defineGateway(settings: GatewaySettings): GatewayDefinition {
     read.fail('publicUrl', 'expected a URL like https://agents.example.com');
   }
   if (settings.access !== undefined) checkAccess(owner, settings.access);
+  // Of whichever copy of the package.
+  if (read.given('slack') && !isSlackApp(settings.slack)) {
+    read.fail('slack', 'expected the `gateway` of what slack(…) gives');
+  }
   return Object.freeze({ ...settings, [GATEWAY]: true as const });
 }
 
@@ -58,4 +65,8 @@ function checkAccess(owner: string, access: unknown): void {
     const problem = 'expected names like agents.example.com or agents.example.com:8443';
     throw new DefinitionError({ owner, field: 'access.hosts', problem });
   }
+}
+
+function isSlackApp(slack: unknown): slack is SlackApp {
+  return typeof slack === 'object' && slack !== null && 'signingSecrets' in slack && 'teamIds' in slack;
 }

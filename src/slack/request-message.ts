@@ -1,5 +1,6 @@
 import type { NotifiedRequest } from '../approvals/notifier.ts';
 import type { Voter } from '../protocol/gate.ts';
+import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { argumentBlocks } from './argument-blocks.ts';
 import { type Block, type Button, mrkdwn, plain } from './block-kit.ts';
 import { slackText } from './slack-text.ts';
@@ -66,6 +67,7 @@ export type ActionName = keyof typeof ACTIONS;
 const LONGEST_NAME = 100;
 const LONGEST_HINT = 1_000;
 const LONGEST_REASON = 1_000;
+const LONGEST_OUTCOME = 1_200;
 const MOST_MENTIONS = 10;
 const MOST_VOTERS = 10;
 const USER_ID = /^[UW][A-Z0-9]{2,30}$/;
@@ -98,7 +100,7 @@ export function pendingMessage(request: AskedRequest, { opens, mentions = [] }: 
 /** The same request once nobody is asked any more: what became of it, and no buttons. */
 export function endedMessage(request: AskedRequest, outcome: Outcome): DrawnMessage {
   const { reason, editedArgs } = outcome;
-  const line = outcomeLine(outcome);
+  const line = slackText(outcomeLine(outcome), LONGEST_OUTCOME);
   const edited = editedArgs === undefined ? [] : argumentBlocks(editedArgs, 'holdfast_edited').blocks;
   return {
     text: `${titleOf(request, '')}: ${line}`,
@@ -123,14 +125,14 @@ export function callOf(mentions: readonly string[]): Block[] {
   return [{ type: 'context', block_id: 'holdfast_called', elements: [mrkdwn(text)] }];
 }
 
-/** For people, in a line. */
+/** For people, in a line; not escaped yet. */
 export function outcomeLine({ status, at, by = [] }: Outcome): string {
-  const names = by.slice(0, MOST_VOTERS).map((name) => slackText(name, LONGEST_NAME));
+  const names = by.slice(0, MOST_VOTERS).map((name) => visibleExcerpt(name, LONGEST_NAME));
   const others = by.length - names.length;
   const voters = others > 0 ? [...names, `${others} more`] : names;
   const who = voters.length === 0 ? '' : ` by ${voters.join(', ')}`;
   const when = at === undefined ? '' : `, ${shownTime(at)}`;
-  return `${slackText(status.charAt(0).toUpperCase() + status.slice(1), LONGEST_NAME)}${who}${when}`;
+  return `${visibleExcerpt(status.charAt(0).toUpperCase() + status.slice(1), LONGEST_NAME)}${who}${when}`;
 }
 
 function headOf(request: AskedRequest, wanted: string = WANTED[request.kind]): Block[] {

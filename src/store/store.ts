@@ -73,6 +73,7 @@ export type {
 export type { DeadNotice, KeptNoticeStore } from './kept-notice-store.ts';
 export type { LimitStore, TurnSlot } from './limit-store.ts';
 export type { SessionNames } from './session-names.ts';
+export type { StoredThread } from './slack-store.ts';
 export type { AskedTurn, OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 export type {
   LiveNotice,

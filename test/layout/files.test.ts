@@ -47,6 +47,7 @@ test('only the public entry points and the bundle re-export [layout.files]', () 
     [
       'src/client/index.ts',
       'src/gateway/index.ts',
+      'src/slack/index.ts',
       'src/index.ts',
       'src/testing/index.ts',
       'src/workflow/index.ts',

@@ -1,0 +1,285 @@
+import { setTimeout } from 'node:timers/promises';
+import { linkUrl, signApprovalLink } from '../../approvals/approval-link.ts';
+import type { ConfirmOptions } from '../../client/approvals.ts';
+import {
+  DecisionRefused,
+  InvalidTurn,
+  RequestNotFound,
+  RequestNotPending,
+} from '../../client/client-errors.ts';
+import type { Confirmed } from '../../client/steering.ts';
+import { credentialKeysOf } from '../../credentials/credential-keys.ts';
+import type { DecisionReceipt } from '../../protocol/gate.ts';
+import {
+  ACTIONS,
+  type ActionName,
+  endedMessage,
+  outcomeLine,
+  pendingMessage,
+} from '../../slack/request-message.ts';
+import {
+  editModal,
+  MODALS,
+  type ModalSubject,
+  type ModalValues,
+  readEdit,
+  readReason,
+  rejectModal,
+} from '../../slack/request-modals.ts';
+import { placeOf, type RequestNote, readNote } from '../../slack/request-note.ts';
+import type { SlackApp } from '../../slack/slack-app.ts';
+import { SlackFailed } from '../../slack/slack-error.ts';
+import type { SlackUser } from '../../slack/slack-options.ts';
+import { slackText } from '../../slack/slack-text.ts';
+import type { ApprovalRow } from '../../store/store.ts';
+import type { RouteSetting } from '../gateway-app.ts';
+import type { GatewayRecords } from '../gateway-records.ts';
+import { type Background, isPassing } from './background.ts';
+import type { Listener, SlackTeller } from './slack-teller.ts';
+
+/** Milliseconds that the notifier has to write down where it has posted a message. */
+const NOTE_TIME = 3_000;
+const LONGEST_NAME = 100;
+
+/** What somebody has done about a request. */
+export interface SlackAct extends Listener {
+  who: SlackUser;
+  subject: ModalSubject;
+}
+
+interface Situation extends SlackAct {
+  person: string;
+  note: RequestNote;
+  row: ApprovalRow;
+}
+
+/** Turns clicks and modals into decisions of the persons whom Slack's users are. */
+export class SlackDecisions {
+  readonly #app: SlackApp;
+  readonly #setting: RouteSetting;
+  readonly #records: GatewayRecords;
+  readonly #background: Background;
+  readonly #teller: SlackTeller;
+
+  constructor(parts: {
+    app: SlackApp;
+    setting: RouteSetting;
+    records: GatewayRecords;
+    background: Background;
+    teller: SlackTeller;
+  }) {
+    this.#app = parts.app;
+    this.#setting = parts.setting;
+    this.#records = parts.records;
+    this.#background = parts.background;
+    this.#teller = parts.teller;
+  }
+
+  async clicked(act: SlackAct, actionId: string, triggerId: string): Promise<void> {
+    const action = actionOf(actionId);
+    if (action === undefined) return;
+    await this.#answering(act, async (situation) => {
+      const { row, subject } = situation;
+      if (action === 'reject') return await this.#open(act, triggerId, rejectModal(subject, row));
+      if (action === 'open') return await this.#link(situation);
+      if (action === 'withdraw') return await this.#withdraw(situation);
+      if (action === 'approve') return await this.#decide(situation, { confirmed: true });
+      const modal = row.terms.allowEdit === true ? editModal(subject, row) : undefined;
+      if (modal === undefined) {
+        return await this.#teller.tell(act, 'None of its arguments can be edited in Slack.');
+      }
+      await this.#open(act, triggerId, modal);
+    });
+  }
+
+  async submitted(act: SlackAct, modal: string, values: ModalValues): Promise<void> {
+    await this.#answering(act, async (situation) => {
+      if (modal === MODALS.reject) {
+        const reason = readReason(values);
+        const given = reason === undefined ? {} : { reason };
+        return await this.#decide(situation, { confirmed: false, ...given });
+      }
+      if (modal !== MODALS.edit) return;
+      const args = readEdit(values, situation.row);
+      await this.#decide(situation, { confirmed: true, ...(args === undefined ? {} : { args }) });
+    });
+  }
+
+  /** Finds out who acts, and about what; tells them where that comes to nothing. */
+  async #answering(act: SlackAct, answer: (situation: Situation) => Promise<void>): Promise<void> {
+    const { subject, who } = act;
+    try {
+      const person = await this.#app.personOf(who);
+      if (person === undefined) {
+        return await this.#teller.tell(
+          act,
+          `Nothing was decided: nobody has told Holdfast who you are. Whoever runs it adds your Slack id, ${who.id}, to its persons.`,
+        );
+      }
+      const note = await this.#background.patiently(() => this.#noteOf(subject));
+      if (note === undefined) {
+        return await this.#teller.tell(
+          act,
+          'Nothing was decided: this message is none of Holdfast’s, or another one took its place.',
+        );
+      }
+      const { approvals } = this.#setting.options.client;
+      const { requestId } = subject;
+      const row = await this.#background.patiently(() => approvals.get({ requestId }));
+      if (row === undefined) throw new RequestNotFound('there is no such request');
+      const situation = { ...act, person, note, row };
+      if (row.status !== 'pending') {
+        await this.#show(situation);
+        return await this.#teller.tell(act, `It is no longer open: ${outcomeLine(outcomeOf(row))}.`);
+      }
+      await answer(situation);
+    } catch (error) {
+      await this.#teller.tell(act, `Nothing was decided: ${problemOf(error)}`);
+      if (problemOf(error) === UNKNOWN) throw error;
+    }
+  }
+
+  async #decide(situation: Situation, options: Omit<ConfirmOptions, 'attestation'>): Promise<void> {
+    const { person, row } = situation;
+    const { requestId } = row;
+    const { attester } = this.#setting;
+    try {
+      const decided = await this.#background.patiently(() =>
+        attester.confirm({ person, channel: 'slack' }, { requestId }, options, row),
+      );
+      await this.#teller.tell(situation, answerTo(decided, options));
+    } finally {
+      // A decision that came too late shows what came before it.
+      await this.#show(situation);
+    }
+  }
+
+  async #withdraw(situation: Situation): Promise<void> {
+    const { row, person } = situation;
+    const vote = row.votes.find(({ by }) => by.verified && by.principal === person);
+    if (vote === undefined) {
+      return await this.#teller.tell(situation, 'There is no vote of yours to take back.');
+    }
+    await this.#decide(situation, { confirmed: vote.confirmed, withdraw: true });
+  }
+
+  async #open(act: SlackAct, triggerId: string, modal: Parameters<SlackApp['api']['openModal']>[1]) {
+    try {
+      await this.#app.api.openModal(triggerId, modal);
+    } catch (error) {
+      if (!(error instanceof SlackFailed)) throw error;
+      await this.#teller.tell(act, 'Nothing was decided: Slack did not open the form. Click again.');
+    }
+  }
+
+  async #link(situation: Situation): Promise<void> {
+    const { publicUrl, credentialKeys } = this.#setting.options;
+    if (publicUrl === undefined || credentialKeys === undefined) {
+      return await this.#teller.tell(situation, 'This gateway has no address of its own to open it at.');
+    }
+    const { row, person } = situation;
+    const { session, requestId, until } = row;
+    const terms = { session, requestId, approver: person, expiresAt: until };
+    const url = linkUrl(publicUrl, signApprovalLink(credentialKeysOf(credentialKeys), terms));
+    await this.#teller.link(
+      situation,
+      url,
+      `For ${slackText(person, LONGEST_NAME)} alone: open it, decide there`,
+    );
+  }
+
+  /** Has the message show how the request stands, also where that changes meanwhile. */
+  async #show({ note, subject, row }: Situation): Promise<void> {
+    const { approvals } = this.#setting.options.client;
+    let shown: string | undefined;
+    try {
+      for (let times = 0; times < 3; times++) {
+        const now = (await approvals.get({ requestId: subject.requestId })) ?? row;
+        const state = JSON.stringify([now.status, now.votes]);
+        if (state === shown) return;
+        shown = state;
+        const drawn = { ...now, hint: note.hint };
+        await this.#app.api.update(
+          note,
+          now.status === 'pending' ? pendingMessage(drawn, note) : endedMessage(drawn, outcomeOf(now)),
+        );
+      }
+    } catch (error) {
+      if (!(error instanceof SlackFailed) && !isPassing(error)) throw error;
+      this.#teller.note('a message in Slack does not show what was decided', error);
+    }
+  }
+
+  /** Only what the notifier has posted counts: whoever has the bot's token can post buttons, too. */
+  async #noteOf({ requestId, channel, ts }: ModalSubject): Promise<RequestNote | undefined> {
+    const deadline = Date.now() + NOTE_TIME;
+    for (;;) {
+      const found = await this.#records.findNote(this.#app.name, placeOf({ channel, ts }));
+      if (found !== undefined) return found.requestId === requestId ? readNote(found.value) : undefined;
+      if (Date.now() > deadline) return undefined;
+      await setTimeout(100);
+    }
+  }
+}
+
+const UNKNOWN = 'something went wrong. Try again later.';
+
+function problemOf(error: unknown): string {
+  if (error instanceof DecisionRefused || error instanceof InvalidTurn) return `${reasonOf(error)}.`;
+  if (error instanceof RequestNotPending) {
+    const { request } = error;
+    if (request === undefined) return 'the request is no longer open.';
+    const { status, at } = request;
+    return `it is no longer open: ${outcomeLine(at === undefined ? { status } : { status, at })}.`;
+  }
+  if (error instanceof RequestNotFound) return 'there is no such request any more.';
+  return isPassing(error) ? 'Holdfast can’t be reached now. Try again later.' : UNKNOWN;
+}
+
+/** Without the names of methods and requests, which say nothing to people. */
+function reasonOf({ message }: Error): string {
+  return message.replace(/^approvals\.\w+: /, '').replace(/^rq-\S+: /, '');
+}
+
+function answerTo(
+  decided: Confirmed<DecisionReceipt>,
+  { confirmed, withdraw, args }: Pick<ConfirmOptions, 'confirmed' | 'withdraw' | 'args'>,
+): string {
+  const what = withdraw === true ? 'Taking your vote back' : confirmed ? 'Your approval' : 'Your rejection';
+  if (!decided.confirmed) return `${what} is kept. It counts as soon as a worker is there.`;
+  switch (decided.status) {
+    case 'approved':
+      return args === undefined ? 'You have approved it.' : 'You have approved it, as you have edited it.';
+    case 'rejected':
+      return 'You have rejected it.';
+    case 'counted': {
+      const { approvals, quorum } = decided;
+      const votes =
+        approvals === undefined || quorum === undefined ? '' : `: ${approvals} of ${quorum} approvals`;
+      return `${what} counts${votes}.`;
+    }
+    case 'withdrawn':
+      return 'Your vote is taken back.';
+    case 'duplicate':
+      return 'You have decided so before.';
+    default:
+      return `${what} is kept, and on its way.`;
+  }
+}
+
+function outcomeOf({ status, decidedAt, votes, reason, editedArgs }: ApprovalRow) {
+  const isDecision = status === 'approved' || status === 'rejected';
+  const by = isDecision ? votes.filter(({ confirmed }) => confirmed === (status === 'approved')) : [];
+  return {
+    status,
+    by: [...new Set(by.map((vote) => vote.by.principal))],
+    ...(decidedAt === undefined ? {} : { at: decidedAt }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(editedArgs === undefined ? {} : { editedArgs }),
+  };
+}
+
+function actionOf(actionId: string): ActionName | undefined {
+  const found = Object.entries(ACTIONS).find(([, id]) => id === actionId);
+  return found?.[0] as ActionName | undefined;
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { z } from '@hono/zod-openapi';
+import { RequestRefused } from '../gateway-errors.ts';
+
+const ID = z.string().min(1).max(100);
+const TEAM = z.object({ id: ID }).nullish();
+const USER = z.object({ id: ID, team_id: ID.nullish() });
+
+const CLICK = z.object({
+  type: z.literal('block_actions'),
+  api_app_id: ID,
+  team: TEAM,
+  user: USER,
+  trigger_id: z.string().max(500),
+  response_url: z.string().max(2_000).optional(),
+  container: z.object({ message_ts: ID, channel_id: ID }).optional(),
+  actions: z
+    .array(z.object({ action_id: z.string().max(255), value: z.string().max(2_000).optional() }))
+    .min(1)
+    .max(25),
+});
+
+const SUBMISSION = z.object({
+  type: z.literal('view_submission'),
+  api_app_id: ID,
+  team: TEAM,
+  user: USER,
+  view: z.object({
+    callback_id: z.string().max(255),
+    private_metadata: z.string().max(3_000),
+    state: z.object({
+      values: z.record(z.string(), z.record(z.string(), z.object({ value: z.string().nullish() }))),
+    }),
+  }),
+});
+
+/** Of kinds that nothing here makes, but whose sender is looked at all the same. */
+const OTHER = z.object({ type: z.string(), api_app_id: ID, team: TEAM, user: USER });
+
+const COMMAND = z.object({
+  api_app_id: ID,
+  team_id: ID,
+  user_id: ID,
+  channel_id: ID,
+  command: z.string().max(200),
+  text: z.string().default(''),
+  trigger_id: z.string().max(500),
+  response_url: z.string().max(2_000).optional(),
+});
+
+const VERIFICATION = z.object({ type: z.literal('url_verification'), challenge: z.string().max(1_000) });
+
+const EVENT = z.object({
+  type: z.literal('event_callback'),
+  api_app_id: ID,
+  team_id: ID,
+  event_id: z.string().min(1).max(200),
+  event: z.looseObject({
+    type: z.string(),
+    subtype: z.string().nullish(),
+    bot_id: z.string().nullish(),
+    hidden: z.boolean().nullish(),
+    channel: z.string().optional(),
+    user: z.string().optional(),
+    team: z.string().nullish(),
+    user_team: z.string().nullish(),
+    text: z.string().optional(),
+    ts: z.string().optional(),
+    thread_ts: z.string().optional(),
+  }),
+});
+
+export type ClickPayload = z.infer<typeof CLICK>;
+export type SubmissionPayload = z.infer<typeof SUBMISSION>;
+export type CommandPayload = z.infer<typeof COMMAND>;
+export type EventPayload = z.infer<typeof EVENT>;
+
+/** What somebody did. @throws RequestRefused */
+export function readInteraction(body: string): ClickPayload | SubmissionPayload | z.infer<typeof OTHER> {
+  const payload = parsed(new URLSearchParams(body).get('payload') ?? '', 'payload');
+  const type =
+    typeof payload === 'object' && payload !== null && 'type' in payload ? payload.type : undefined;
+  if (type === 'block_actions') return read(CLICK, payload, 'payload');
+  if (type === 'view_submission') return read(SUBMISSION, payload, 'payload');
+  return read(OTHER, payload, 'payload');
+}
+
+/** @throws RequestRefused */
+export function readCommand(body: string): CommandPayload {
+  return read(COMMAND, Object.fromEntries(new URLSearchParams(body)), 'body');
+}
+
+/** @throws RequestRefused */
+export function readEvent(body: string): EventPayload | z.infer<typeof VERIFICATION> {
+  return read(z.union([VERIFICATION, EVENT]), parsed(body, 'body'), 'body');
+}
+
+/** By which it is known when it comes again. */
+export function heardIdOf(kind: string, body: string): string {
+  return `${kind}:${createHash('sha256').update(body).digest('base64url')}`;
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, value: unknown, where: string): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const path = result.error.issues[0]?.path.join('.') ?? '';
+  throw new RequestRefused(
+    'bad request',
+    `${where}${path === '' ? '' : `.${path}`}: it is none that Slack sends`,
+  );
+}
+
+function parsed(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new RequestRefused('bad request', `${where}: expected JSON`, {}, { cause });
+  }
+}

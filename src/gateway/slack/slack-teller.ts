@@ -1,0 +1,67 @@
+import { mrkdwn, plain } from '../../slack/block-kit.ts';
+import type { DrawnMessage } from '../../slack/request-message.ts';
+import type { SlackApp } from '../../slack/slack-app.ts';
+import { SlackFailed } from '../../slack/slack-error.ts';
+import { slackText } from '../../slack/slack-text.ts';
+import type { GatewayLogger } from '../gateway-logger.ts';
+
+/** Somebody who has done something in Slack, and is to be told what came of it. */
+export interface Listener {
+  user: string;
+  channel: string;
+  /** Where an answer is taken; as Slack has sent it, and looked at before it is used. */
+  responseUrl?: string | undefined;
+}
+
+const LONGEST = 2_900;
+
+/** Tells those who have clicked or typed, and nobody else. */
+export class SlackTeller {
+  readonly #app: SlackApp;
+  readonly #logger: GatewayLogger;
+
+  constructor(app: SlackApp, logger: GatewayLogger) {
+    this.#app = app;
+    this.#logger = logger;
+  }
+
+  /** Never fails: what it is about has happened, or has not. */
+  async tell(to: Listener, text: string): Promise<void> {
+    const shown = slackText(text, LONGEST);
+    await this.#send(to, { text: shown, blocks: [{ type: 'section', text: plain(shown) }] });
+  }
+
+  /** @param url ours. */
+  async link(to: Listener, url: string, text: string): Promise<void> {
+    const link = `<${url}|Open the request>`;
+    await this.#send(to, {
+      text: 'Open the request',
+      blocks: [
+        { type: 'section', text: mrkdwn(link) },
+        { type: 'context', elements: [plain(text)] },
+      ],
+    });
+  }
+
+  /** For the operator. */
+  note(what: string, error: unknown): void {
+    const problem = error instanceof SlackFailed ? error.message : undefined;
+    this.#logger.warn(what, problem === undefined ? { error } : { problem });
+  }
+
+  async #send({ user, channel, responseUrl }: Listener, message: DrawnMessage): Promise<void> {
+    const { api } = this.#app;
+    const isAnswerable = responseUrl !== undefined && api.takesResponse(responseUrl);
+    try {
+      if (isAnswerable) await api.respond(responseUrl, message);
+      else await api.whisper({ channel, user }, message);
+    } catch (error) {
+      if (!isAnswerable) return this.note('somebody in Slack could not be told', error);
+      try {
+        await api.whisper({ channel, user }, message);
+      } catch (again) {
+        this.note('somebody in Slack could not be told', again);
+      }
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import { plain } from '../../slack/block-kit.ts';
+import { plainMessage } from '../../slack/plain-message.ts';
+import { callOf, type DrawnMessage } from '../../slack/request-message.ts';
+import type { SlackApp } from '../../slack/slack-app.ts';
+import { SlackFailed } from '../../slack/slack-error.ts';
+import type { SlackUser } from '../../slack/slack-options.ts';
+import { slackLines, slackText } from '../../slack/slack-text.ts';
+import { sessionOfThread } from '../../slack/thread-session.ts';
+import type { SessionNames, StoredThread } from '../../store/store.ts';
+import type { RouteSetting } from '../gateway-app.ts';
+import type { GatewayRecords } from '../gateway-records.ts';
+import type { Background } from './background.ts';
+import type { CommandPayload, EventPayload } from './slack-payloads.ts';
+import type { SlackTeller } from './slack-teller.ts';
+
+const LONGEST_SHOWN = 2_900;
+const LONGEST_NOTICE = 200;
+const THREAD_TS = /^\d{1,20}\.\d{1,10}$/;
+
+/** A reply in a thread, as far as it may be one of a session. */
+export interface ThreadReply {
+  id: string;
+  thread: StoredThread;
+  who: SlackUser;
+  text: string;
+}
+
+/** Turns that are begun in Slack, and gone on with in their threads. */
+export class SlackTurns {
+  readonly #app: SlackApp;
+  readonly #setting: RouteSetting;
+  readonly #records: GatewayRecords;
+  readonly #background: Background;
+  readonly #teller: SlackTeller;
+
+  constructor(parts: {
+    app: SlackApp;
+    setting: RouteSetting;
+    records: GatewayRecords;
+    background: Background;
+    teller: SlackTeller;
+  }) {
+    this.#app = parts.app;
+    this.#setting = parts.setting;
+    this.#records = parts.records;
+    this.#background = parts.background;
+    this.#teller = parts.teller;
+  }
+
+  /** A slash command: a thread of its own, and the first turn in it. */
+  async asked(id: string, command: CommandPayload): Promise<void> {
+    const { team_id: team, user_id: user, channel_id: channel, response_url: responseUrl } = command;
+    const listener = { user, channel, responseUrl };
+    const { commandApp: app } = this.#app;
+    const text = plainMessage(command.text).trim();
+    if (app === undefined) {
+      return await this.#teller.tell(listener, 'Nobody has said which app answers this command: commandApp.');
+    }
+    if (text === '') {
+      return await this.#teller.tell(listener, `Say what it is about: ${command.command} and your question.`);
+    }
+    const person = await this.#personOf({ id: user, teamId: team });
+    let place: StoredThread;
+    try {
+      place = { team, ...(await this.#app.api.post(channel, question(user, text))) };
+    } catch (error) {
+      if (!(error instanceof SlackFailed)) throw error;
+      this.#teller.note('a thread in Slack could not be begun', error);
+      return await this.#teller.tell(listener, `Nothing was asked: ${reasonOf(error)}`);
+    }
+    const [secret] = await this.#app.signingSecrets();
+    const names = { app, userId: person, sessionId: sessionOfThread(place, secret) };
+    try {
+      await this.#background.patiently(() => this.#records.keepThread(place, names));
+      await this.#send(names, { id, person, text });
+    } catch (error) {
+      await this.#tellThread(place, 'It could not be asked. Try again later.');
+      throw error;
+    }
+  }
+
+  /** A reply in a thread that is a session; one in another thread is nobody's business here. */
+  async replied({ id, thread, who, text }: ThreadReply): Promise<void> {
+    const names = await this.#background.patiently(() => this.#records.findThread(thread));
+    if (names === undefined) return;
+    if (!(await this.#background.patiently(() => this.#records.hearSlack(id)))) return;
+    try {
+      await this.#send(names, { id, person: await this.#personOf(who), text });
+    } catch (error) {
+      await this.#records.unhearSlack(id);
+      await this.#tellThread(thread, 'This message could not be taken. Send it again later.');
+      throw error;
+    }
+  }
+
+  async #send(names: SessionNames, { id, person, text }: { id: string; person: string; text: string }) {
+    const { client } = this.#setting.options;
+    const message = { ...names, messageId: `slack:${id}`, message: text };
+    const sent = await this.#setting.attester.sentBy(person, message);
+    await this.#background.patiently(() => client.sendMessage(sent));
+  }
+
+  async #personOf(who: SlackUser): Promise<string> {
+    return (await this.#app.personOf(who)) ?? `slack:${who.id}`;
+  }
+
+  async #tellThread({ channel, ts }: StoredThread, text: string): Promise<void> {
+    try {
+      await this.#app.api.post(channel, { text, blocks: [{ type: 'section', text: plain(text) }] }, ts);
+    } catch (error) {
+      this.#teller.note('a thread in Slack could not be told', error);
+    }
+  }
+}
+
+/** Undefined for an event that is no reply of a person in a thread: an own message, an edit, a message of another bot. */
+export function replyOf({ team_id: team, event_id: id, event }: EventPayload): ThreadReply | undefined {
+  const { type, subtype, bot_id: bot, hidden, channel, user, text = '', ts, thread_ts: threadTs } = event;
+  if (type !== 'message' || bot || hidden === true) return undefined;
+  if (subtype && subtype !== 'thread_broadcast') return undefined;
+  if (channel === undefined || user === undefined || threadTs === undefined || threadTs === ts)
+    return undefined;
+  if (!THREAD_TS.test(threadTs)) return undefined;
+  const said = plainMessage(text);
+  if (said.trim() === '') return undefined;
+  const teamId = event.user_team ?? event.team ?? team;
+  return { id, thread: { team, channel, ts: threadTs }, who: { id: user, teamId }, text: said };
+}
+
+function question(user: string, text: string): DrawnMessage {
+  return {
+    text: slackText(text, LONGEST_NOTICE),
+    blocks: [...callOf([user]), { type: 'section', text: plain(slackLines(text, LONGEST_SHOWN).text) }],
+  };
+}
+
+function reasonOf({ error }: SlackFailed): string {
+  return error === 'not_in_channel' || error === 'channel_not_found'
+    ? 'I am not in this channel: invite me, then ask again.'
+    : 'Slack can’t be reached now. Try again later.';
+}
