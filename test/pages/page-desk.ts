@@ -6,13 +6,17 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
-import { type GatewayOptions, networkAccess, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
+import {
+  type GatewayOptions,
+  networkAccess,
+  type ServedGateway,
+  serveGateway,
+} from '../../src/gateway/index.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { gatewayOf } from '../channels/named-access.ts';
-import { collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
+import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 /** Every person that any tool of the desk names. */
@@ -28,6 +32,8 @@ export interface Ran {
 export interface PageDesk {
   environment: TurnEnvironment;
   served: ServedGateway;
+  /** Of its gateway, to make another one of. */
+  options: GatewayOptions;
   keys: CredentialKeys;
   ran: Ran[];
   lines: LoggedLine[];
@@ -63,10 +69,12 @@ export const ADDRESS = z.object({
 });
 
 function deskAgent(ran: Ran[]) {
-  const run = (name: string) => (args: unknown, { callKey }: { callKey: string }) => {
-    ran.push({ tool: name, callKey, args });
-    return { done: true };
-  };
+  const run =
+    (name: string) =>
+    (args: unknown, { callKey }: { callKey: string }) => {
+      ran.push({ tool: name, callKey, args });
+      return { done: true };
+    };
   const any = { type: 'object', properties: {}, additionalProperties: true } as const;
   const refund = {
     parameters: {
@@ -89,7 +97,7 @@ function deskAgent(ran: Ran[]) {
       tool({
         ...{ name: 'wire_money', description: 'wires', parameters: any, execute: run('wire_money') },
         requireConfirmation: true,
-        approval: { approvers: [...APPROVERS], quorum: 2, notRequester: true },
+        approval: { approvers: [...APPROVERS], quorum: 2 },
       }),
       tool({
         ...{ name: 'restart', description: 'restarts', parameters: any, execute: run('restart') },
@@ -111,7 +119,10 @@ function deskAgent(ran: Ran[]) {
         ...{ name: 'charge_card', description: 'charges', parameters: any },
         authConfig: { credentialKey: 'cards', authScheme: { type: 'http', scheme: 'bearer' } },
         execute: (args, context) =>
-          run('charge_card')({ ...(args as object), has: context.credential?.http?.credentials.token }, context),
+          run('charge_card')(
+            { ...(args as object), has: context.credential?.http?.credentials.token },
+            context,
+          ),
       }),
       tool({
         ...{ name: 'call_api', description: 'calls', parameters: any },
@@ -138,18 +149,19 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
   const client = new HoldfastClient({
     ...{ temporal: environment.temporal, store, credentialKeys, searchAttributes: true },
   });
-  const gateway = gatewayOf(client, {
-    ...{ credentialKeys, records: store, access: networkAccess({}), logger: collecting(lines) },
+  const options: GatewayOptions = {
+    ...{ client, credentialKeys, records: store, access: networkAccess({}), logger: collecting(lines) },
+    ...{ about: () => ABOUT, ready: async () => ({}) },
     ...more,
-  });
-  const served = await serveGateway({ gateway });
+  };
+  const served = await serveGateway({ gateway: options });
   const now = async ({ requestId }: ApprovalRow) => {
     const row = await client.approvals.get({ requestId });
     if (row === undefined) throw new Error('the request is gone');
     return row;
   };
   return {
-    ...{ environment, served, keys, ran, lines, now },
+    ...{ environment, served, options, keys, ran, lines, now },
     async asked(name, args = {}, given = {}) {
       const names = { app: 'shop', userId: 'ada', sessionId: randomUUID(), ...given };
       await client.sendMessage({ ...names, message: JSON.stringify({ name, args }) });

@@ -1,7 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 
 /** Debian’s, unless another one is named. */
 const CHROMIUM = process.env.HOLDFAST_CHROMIUM ?? '/usr/bin/chromium';
@@ -47,7 +53,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   // Evaluated from outside of the page, which itself may run nothing.
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate<AxeResults>('axe.run(document, { resultTypes: ["violations"] })');
+  const { violations } = await page.evaluate<AxeResults>(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  );
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary ?? ''}`),
   );
@@ -55,7 +63,5 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
 
 /** How far a page is wider than its window, in pixels. */
 export async function overflowOf(page: Page): Promise<number> {
-  return await page.evaluate(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  );
+  return await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }

@@ -69,7 +69,7 @@ export function previewForm(visitor: Visitor, args: Record<string, unknown>, rea
   }
   return html`<section class="card"><span class="chip pending">Not sent yet</span>
 <h1>Run <code>${shown(row.tool)}</code> with this change?</h1>
-<table class="args diff"><caption class="vh">Arguments that change</caption>
+<table class="args diff" aria-label="Arguments that change">
 <thead><tr><th scope="col">Argument</th><th scope="col">Asked about</th><th scope="col">Will run</th></tr></thead>
 <tbody>${names.map(
     (name) => html`<tr><th scope="row">${nameOf(name)}</th>
@@ -133,7 +133,7 @@ ${fields}</form>`;
 
 function reasonField(filled: FilledFields): Html {
   const { value = '', problem } = filled.get('reason') ?? {};
-  return html`<div class="field"><label for="reason">Reason <small>optional</small></label>
+  return html`<div class="field"><label for="reason">Reason for your decision <small>optional</small></label>
 <p class="hint" id="reason-hint">Kept with the decision. Of a rejection the agent is told.</p>
 <textarea id="reason" name="reason" rows="2" maxlength="${LONGEST_REASON}" aria-describedby="reason-hint${problem === undefined ? '' : ' reason-error'}"${problem === undefined ? '' : html` aria-invalid="true"`}>
 ${value}</textarea>${problem === undefined ? '' : html`<p class="error" id="reason-error">${problem}</p>`}</div>`;

@@ -107,7 +107,7 @@ function editField(name: string, id: string, value: unknown): EditField {
   }
   const hint =
     typeof value === 'string'
-      ? html`JSON, since it has characters that can’t be seen: they stand in it as \u escapes.`
+      ? html`JSON, since it has characters that can’t be seen: they stand in it as \\u escapes.`
       : html`JSON`;
   return { name, field: { id, label, hint, control: 'json' }, before: jsonOf(value), read: parsedJson };
 }

@@ -63,7 +63,7 @@ function controlOf(
       return html`<input type="password" id="${id}" name="${id}"${told}${required} spellcheck="false" autocapitalize="off" autocomplete="off">`;
     case 'choice':
       if (options.length > 3) {
-        return html`<select id="${id}" name="${id}"${told}>${optional ? html`<option value="">Not said</option>` : ''}${options.map(
+        return html`<select id="${id}" name="${id}"${told}>${optional ? html`<option value="">Not said</option>` : value === '' ? html`<option value="">Choose…</option>` : ''}${options.map(
           ([each, label]) =>
             html`<option value="${each}"${each === value ? html` selected` : ''}>${label}</option>`,
         )}</select>`;

@@ -104,7 +104,8 @@ function changed(row: ApprovalRow): Html | '' {
 }
 
 function facts(row: ApprovalRow, now: number): Html {
-  const { requester, path, agent, app, userId, sessionId, since, until, status, votes, escalatedAt } = row;
+  const { kind, requester, path, agent, app, userId, sessionId, since, until, status, votes, escalatedAt } =
+    row;
   const agents = path.length > 0 ? path : [agent];
   const isPending = status === 'pending';
   return html`<dl class="facts">
@@ -113,9 +114,9 @@ function facts(row: ApprovalRow, now: number): Html {
 <dt>App</dt><dd>${shown(app)}</dd>
 <dt>User and session</dt><dd>${shown(userId)} <span class="soft">/</span> ${shown(sessionId)}</dd>
 <dt>Asked</dt><dd>${shownTime(since, now)}</dd>
-${isPending ? html`<dt>Decide until</dt><dd>${until === undefined ? 'it doesn’t expire' : shownTime(until, now)}</dd>` : ''}
+${isPending ? html`<dt>${kind === 'confirmation' ? 'Decide until' : 'Answer until'}</dt><dd>${until === undefined ? 'it doesn’t expire' : shownTime(until, now)}</dd>` : ''}
 ${isPending && escalatedAt !== undefined ? html`<dt>Handed on</dt><dd>${shownTime(escalatedAt, now)}</dd>` : ''}
-<dt>Who may decide</dt><dd>${deciders(row)}</dd>
+<dt>${kind === 'confirmation' ? 'Who may decide' : 'Who may answer'}</dt><dd>${deciders(row)}</dd>
 ${votes.length === 0 ? '' : html`<dt>Votes</dt><dd><ul class="votes">${votes.map(({ by, confirmed, at }) => html`<li>${confirmed ? 'Approved' : 'Rejected'} by ${voterName(by)}, ${shownTime(at, now)}</li>`)}</ul></dd>`}
 </dl>`;
 }

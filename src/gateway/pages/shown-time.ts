@@ -21,7 +21,7 @@ export function shownTime(at: number, now: number): Html {
 
 /** `in 2 hours`, `5 minutes ago`, `just now`. */
 export function distance(ms: number): string {
-  const [unit, length] = UNITS.find(([, each]) => Math.abs(ms) >= each) ?? ['minute', 60_000];
+  const [unit, length] = UNITS.find(([, each]) => Math.abs(ms) >= 2 * each) ?? ['minute', 60_000];
   const count = Math.trunc(ms / length);
   if (count === 0) return ms > 0 ? 'in less than a minute' : 'just now';
   return WORDS.format(count, unit);

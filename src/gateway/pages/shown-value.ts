@@ -31,7 +31,7 @@ export function argumentTable(
   const names = Object.keys(args).sort();
   if (names.length === 0) return html`<p class="none">No arguments.</p>`;
   if (names.length > MOST_ROWS && sensitive === false) return shownJson(args, caption);
-  return html`<table class="args"><caption class="vh">${caption}</caption><tbody>
+  return html`<table class="args" aria-label="${caption}"><tbody>
 ${names.map(
   (name) => html`<tr><th scope="row">${nameOf(name)}</th>
 <td>${isSensitive(name, sensitive) ? masked() : shownValue(args[name], { name, room })}</td></tr>`,

@@ -23,7 +23,6 @@ body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; back
   font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
 a { color: var(--accent); text-underline-offset: .18em; }
 :focus-visible { outline: 3px solid var(--ring); outline-offset: 2px; border-radius: .3rem; }
-.vh { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .soft, small { color: var(--soft); }
 .skip { position: absolute; left: .5rem; top: -4rem; background: var(--card); padding: .5rem .9rem; z-index: 1; }
 .skip:focus { top: .5rem; }
@@ -56,6 +55,9 @@ main { width: 100%; max-width: var(--width); margin: 0 auto; padding: 1.5rem 1re
 h1 { font-size: 1.45rem; line-height: 1.25; letter-spacing: -.015em; margin: .5rem 0 .35rem; overflow-wrap: anywhere; }
 h1 code { font-size: .94em; letter-spacing: -.02em; }
 h2 { font-size: .82rem; letter-spacing: .05em; text-transform: uppercase; color: var(--soft); margin: 1.5rem 0 .5rem; }
+summary { cursor: pointer; font-weight: 600; }
+details + details { margin-top: .8rem; }
+details[open] > summary { margin-bottom: .9rem; }
 p { margin: .5rem 0; overflow-wrap: anywhere; }
 code, pre, .text, textarea.code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 code, .text { font-size: .9em; overflow-wrap: anywhere; }
@@ -97,9 +99,8 @@ table.args { width: 100%; border-collapse: separate; border-spacing: 0; border: 
 .object dd, .list dd { margin: 0; min-width: 0; }
 dd > .object, dd > .list { border-left: 2px solid var(--line); padding-left: .7rem; }
 .index { font-size: .8rem; color: var(--soft); font-variant-numeric: tabular-nums; }
-.del { color: var(--stop); } .add { color: var(--go); }
-.diff td { width: 35%; } .diff thead th { background: none; font-size: .82rem; width: auto; }
-.diff .was { background: var(--stop-bg); } .diff .now { background: var(--go-bg); }
+.args.diff { margin-top: 1rem; } .diff td { width: 35%; } .diff thead th { background: none; font-size: .82rem; width: auto; }
+.diff .value { border: 0; padding: 0; } .diff .was { background: var(--stop-bg); } .diff .now { background: var(--go-bg); }
 .same { color: var(--soft); font-size: .9rem; }
 
 .facts { margin: 0; display: grid; grid-template-columns: 30% 1fr; gap: .4rem .8rem; font-size: .95rem; }

@@ -99,9 +99,8 @@ async function useLink(context: GatewayContext, links: Links, opened: Opened): P
   const options: AnswerOptions = { setting, channel: 'link', say: onceBy(links, opened), mayWithdraw: false };
   try {
     const answered = await answerRequest(form, visitor, options);
-    if (answered !== undefined && 'main' in answered) {
-      return sendPage(context, linkPage(opened, answered.main), answered.status);
-    }
+    if (answered === undefined) return sendPage(context, usedPage(opened, await usedBy(links, link)), 409);
+    if ('main' in answered) return sendPage(context, linkPage(opened, answered.main), answered.status);
   } catch (error) {
     const { status, body } = errorAnswer(error);
     if (status !== 409 && status !== 400) throw error;
@@ -110,6 +109,11 @@ async function useLink(context: GatewayContext, links: Links, opened: Opened): P
     return sendPage(context, linkPage({ ...opened, row: now }, main), status);
   }
   return context.redirect(`${site.base}/a/${context.req.param('token')}`, 303);
+}
+
+/** How a link was used that somebody else has taken meanwhile. */
+async function usedBy({ records }: Links, { id }: ApprovalLink): Promise<UsedLink> {
+  return (await records.findUsedLink(id)) ?? { at: Date.now() };
 }
 
 /** The link is taken before anything is said by it, and given back where that wasn't taken. */
