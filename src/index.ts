@@ -399,3 +399,8 @@ export type {
 } from './tools/tool-types.ts';
 export type { ToolFactory, TurnTools } from './tools/turn-tools.ts';
 export { type ConfirmationProvider, withConfirmation } from './tools/with-confirmation.ts';
+export {
+  type WebhookEventType,
+  type WebhookNotifierOptions,
+  webhookNotifier,
+} from './webhooks/webhook-notifier.ts';

@@ -18,6 +18,7 @@ import { sessionRoutes } from './routes/session-routes.ts';
 import { slackRoutes } from './routes/slack-routes.ts';
 import { steeringRoutes } from './routes/steering-routes.ts';
 import { turnRoutes } from './routes/turn-routes.ts';
+import { webhookRoutes } from './routes/webhook-routes.ts';
 import { screen } from './screen.ts';
 import { unknownRoute } from './unknown-route.ts';
 
@@ -65,6 +66,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   auditRoutes(app, setting);
   credentialRoutes(app, setting);
   jobRoutes(app, setting);
+  webhookRoutes(app, setting);
   linkRoutes(app, setting);
   slackRoutes(app, setting);
   documentRoutes(app, setting);

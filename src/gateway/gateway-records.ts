@@ -1,9 +1,16 @@
 import type { PageStore } from '../store/page-store.ts';
 import type { SlackStore } from '../store/slack-store.ts';
 import type { Store } from '../store/store.ts';
+import type { WebhookStore } from '../store/webhook-store.ts';
 
 /** What of the store the gateway itself needs; a store has all of it. */
 export type GatewayRecords = Pick<
   Store,
-  'findApiKey' | 'touchApiKey' | 'noteDenials' | keyof PageStore | 'findNote' | keyof SlackStore
+  | 'findApiKey'
+  | 'touchApiKey'
+  | 'noteDenials'
+  | keyof PageStore
+  | 'findNote'
+  | keyof SlackStore
+  | keyof WebhookStore
 >;

@@ -4,6 +4,8 @@ import { OptionReader } from '../schema/option-reader.ts';
 import type { SlackApp } from '../slack/slack-app.ts';
 import { ACCESS_SETTINGS, type AccessSettings } from './access/access-settings.ts';
 import { hostOf, publicUrlOf } from './access/public-url.ts';
+import { checkSources } from './webhooks/check-sources.ts';
+import type { WebhookSources } from './webhooks/options.ts';
 
 const GATEWAY = Symbol.for('holdfast.gateway');
 
@@ -18,9 +20,16 @@ export interface GatewaySettings {
   access?: AccessSettings;
   /** Takes clicks, commands and replies from Slack: what `slack` of `holdfast/slack` gives as its `gateway`. */
   slack?: SlackApp;
+  /** Services that tell it something by `POST /v1/webhooks/<name>`. Nobody does by default. */
+  webhooks?: WebhookSources;
 }
 
-const SETTINGS: readonly string[] = ['publicUrl', 'access', 'slack'] satisfies (keyof GatewaySettings)[];
+const SETTINGS: readonly string[] = [
+  'publicUrl',
+  'access',
+  'slack',
+  'webhooks',
+] satisfies (keyof GatewaySettings)[];
 
 /** What {@link defineGateway} makes. */
 export interface GatewayDefinition extends Readonly<GatewaySettings> {
@@ -47,6 +56,7 @@ export function defineGateway(settings: GatewaySettings): GatewayDefinition {
   if (read.given('slack') && !isSlackApp(settings.slack)) {
     read.fail('slack', 'expected the `gateway` of what slack(…) gives');
   }
+  if (settings.webhooks !== undefined) checkSources(owner, settings.webhooks);
   return Object.freeze({ ...settings, [GATEWAY]: true as const });
 }
 

@@ -24,3 +24,13 @@ export { type LocalAccessOptions, localAccess } from './local-access.ts';
 export type { EventPage } from './read-page.ts';
 export { type Readiness, readiness } from './readiness.ts';
 export { type ServedGateway, type ServeOptions, serveGateway } from './serve-gateway.ts';
+export type {
+  ByPerson,
+  VerifiedWebhook,
+  WebhookAnswer,
+  WebhookEvent,
+  WebhookHoldfast,
+  WebhookRequest,
+  WebhookSource,
+  WebhookSources,
+} from './webhooks/options.ts';

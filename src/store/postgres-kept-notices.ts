@@ -13,9 +13,11 @@ import {
   noteOf,
 } from './kept-notices.ts';
 import { PostgresAccess } from './postgres-access.ts';
+import { answerDelivery, giveDeliveryBack, takeDelivery } from './webhook-rows.ts';
+import type { WebhookStore } from './webhook-store.ts';
 
-/** What the store knows of notices. */
-export class PostgresKeptNotices extends PostgresAccess implements KeptNoticeStore {
+/** What the store knows of notices that go out, and of webhooks that come in. */
+export class PostgresKeptNotices extends PostgresAccess implements KeptNoticeStore, WebhookStore {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -61,5 +63,17 @@ export class PostgresKeptNotices extends PostgresAccess implements KeptNoticeSto
 
   dropDeadNotice(noticeId: string): Promise<boolean> {
     return dropDeadNotice(this.#database, noticeId);
+  }
+
+  takeDelivery(take: Parameters<WebhookStore['takeDelivery']>[0]): ReturnType<WebhookStore['takeDelivery']> {
+    return takeDelivery(this.#database, take);
+  }
+
+  answerDelivery(answer: Parameters<WebhookStore['answerDelivery']>[0]): Promise<void> {
+    return answerDelivery(this.#database, answer);
+  }
+
+  giveDeliveryBack(give: Parameters<WebhookStore['giveDeliveryBack']>[0]): Promise<void> {
+    return giveDeliveryBack(this.#database, give);
   }
 }

@@ -25,6 +25,7 @@ import type { SessionStore } from './session-store.ts';
 import type { SlackStore } from './slack-store.ts';
 import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
 import type { LiveNotice, StoreNotice } from './store-notice.ts';
+import type { WebhookStore } from './webhook-store.ts';
 
 export type {
   ApiKeyRow,
@@ -243,7 +244,8 @@ export interface Store
     LimitStore,
     PageStore,
     ApiKeyStore,
-    DenialStore {
+    DenialStore,
+    WebhookStore {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.

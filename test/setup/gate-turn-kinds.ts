@@ -1,13 +1,17 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { WorkflowHandle } from '@temporalio/client';
+import { type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { signDecision } from '../../src/approvals/decision-attestation.ts';
 import { type PrivateJwk, publicHalf } from '../../src/approvals/issuer.ts';
+import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
+import type { Notifier } from '../../src/approvals/notifier.ts';
+import { noticeIdOf } from '../../src/approvals/start-notice.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
-import type { WaitingRequest } from '../../src/protocol/gate.ts';
+import { requestIdOf, type WaitingRequest } from '../../src/protocol/gate.ts';
+import { callKeyOf, invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow, SessionNames } from '../../src/store/store.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -68,6 +72,23 @@ const tools = [
   tool({ name: 'look', description: 'looks', execute: () => ({ seen: true }) }),
 ];
 
+/** How often the notifier was asked, by session: the first time it is down. */
+const asked = new Map<string, number>();
+const teller: Notifier = {
+  name: 'teller',
+  async notify(requests) {
+    for (const { sessionId } of requests) {
+      if (!sessionId.startsWith('notice-')) continue;
+      asked.set(sessionId, (asked.get(sessionId) ?? 0) + 1);
+      if (asked.get(sessionId) === 1) throw new NoticeFailed('down');
+    }
+  },
+  async ended(requests, { signal }) {
+    const isSlow = requests.some(({ sessionId }) => sessionId === 'told-of-the-end-late');
+    if (isSlow) await setTimeout(30_000, undefined, { signal });
+  },
+};
+
 /** New ones for each environment: an agent keeps the connection to the model that it has asked. */
 export const gateKindApps = () => [
   new App({
@@ -82,6 +103,11 @@ export const gateKindApps = () => [
         })),
       },
     },
+  }),
+  new App({
+    name: 'told',
+    rootAgent: new LlmAgent({ name: 'clerk_with_a_pager', model: 'gemini-2.5-flash', tools }),
+    durable: { notifiers: [teller] },
   }),
 ];
 
@@ -118,6 +144,9 @@ function asking(steps: Parameters<typeof stepCalls>[0], act: Act, count = 1): Tu
     },
   };
 }
+
+/** Of an app that tells people of ends. */
+const telling = (kind: TurnKind): TurnKind => ({ ...kind, app: 'told' });
 
 const idOf = ([request]: readonly WaitingRequest[]): string => request?.requestId ?? '';
 
@@ -168,6 +197,26 @@ const reply = (requestId: string) => ({
     ],
   },
 });
+
+async function hasEnded(handle: WorkflowHandle): Promise<boolean> {
+  try {
+    return (await handle.describe()).status.name !== 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** The workflow that tells the notifier of the first request of a turn. */
+function noticeOf({ app, userId, sessionId }: SessionNames): string {
+  const runKey = invocationIdOf(app, userId, sessionId, MESSAGE);
+  return noticeIdOf({
+    workflowId: workflowIdOf(app, userId, sessionId),
+    notifier: teller.name,
+    requestIds: [requestIdOf(callKeyOf(runKey, 1, 0), 1)],
+    why: 'opened',
+  });
+}
 
 /** Turns that wait for people. */
 export const GATE_TURN_KINDS: Record<string, TurnKind> = {
@@ -239,6 +288,31 @@ export const GATE_TURN_KINDS: Record<string, TurnKind> = {
     await sentAgain(scene, (row) => row?.votes.length === 1, [idOf(scene.requests)], 1);
     await vote('otto')(scene);
   }),
+  'told-of-the-end': telling(
+    asking(
+      [[{ name: 'pay' }, { name: 'pay' }]],
+      async ({ handle, requests: [first] }) => {
+        await handle.executeUpdate('confirm', { args: [{ requestId: first?.requestId, confirmed: true }] });
+        await handle.cancel();
+      },
+      2,
+    ),
+  ),
+  'told-of-the-end-late': telling(
+    asking([[{ name: 'pay' }]], async ({ handle }) => {
+      await handle.signal('confirm', { confirmed: true });
+    }),
+  ),
+  'notice-beside-its-turn': {
+    ...telling(
+      asking([[{ name: 'pay' }]], async ({ environment, names, handle }) => {
+        const notice = environment.temporal.workflow.getHandle(noticeOf(names));
+        while (!(await hasEnded(notice))) await setTimeout(10);
+        await handle.signal('confirm', { confirmed: true });
+      }),
+    ),
+    recordedWorkflow: noticeOf,
+  },
   'reply-by-message': asking([[{ name: 'pay' }]], async ({ handle, requests }) => {
     await handle.executeUpdate('sendMessage', { args: [reply(idOf(requests))] });
   }),

@@ -34,6 +34,7 @@ import { denials } from './0051-denials.ts';
 import { usedLinks } from './0052-used-links.ts';
 import { signIns } from './0053-sign-ins.ts';
 import { notices } from './0054-notices.ts';
+import { webhookDeliveries } from './0055-webhook-deliveries.ts';
 import { slack } from './0056-slack.ts';
 
 export interface Migration {
@@ -80,5 +81,6 @@ export const migrations: readonly Migration[] = [
   { version: 52, name: 'used links', sql: usedLinks },
   { version: 53, name: 'sign-ins', sql: signIns },
   { version: 54, name: 'notices', sql: notices },
+  { version: 55, name: 'webhook deliveries', sql: webhookDeliveries },
   { version: 56, name: 'slack', sql: slack },
 ];

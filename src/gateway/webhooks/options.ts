@@ -1,0 +1,96 @@
+import type { ConfirmOptions } from '../../client/approvals.ts';
+import type { JobAnswer } from '../../client/jobs.ts';
+import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
+import type { Confirmed } from '../../client/steering.ts';
+import type { TurnHandle } from '../../client/turn-handle.ts';
+import type { DecisionReceipt } from '../../protocol/gate.ts';
+
+/** A request from outside, before anything of it is believed. */
+export interface WebhookRequest {
+  /** In lower case; those that came more than once as a list. */
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** As it came: signatures are over these bytes. */
+  body: Uint8Array;
+}
+
+/** What {@link WebhookSource.verify} has made sure of. */
+export interface VerifiedWebhook {
+  /** The sender's own id of what it tells, the same for each attempt: visible ASCII, at most 256 characters. */
+  id: string;
+}
+
+/** What a source tells. */
+export interface WebhookEvent {
+  /** The same for each attempt of its sender; it is handled once. */
+  id: string;
+  /** The field `type` of a JSON object, where it is text. */
+  type?: string;
+  /** `content-type`, `user-agent`, and those that begin with `x-`; never credentials of the gateway. */
+  headers: Readonly<Record<string, string>>;
+  /** Undefined where the body isn't JSON. */
+  json: unknown;
+  text: string;
+}
+
+/** Who is said to decide or to send: one of the source's `persons`; `webhook:<source>` unless told otherwise. */
+export interface ByPerson {
+  person?: string;
+}
+
+/** What the handler of a source may do; what it does is attested and audited with the channel `webhook`. */
+export interface WebhookHoldfast {
+  /** As {@link Approvals.confirm}. */
+  confirm(
+    which: { requestId: string },
+    options: Omit<ConfirmOptions, 'attestation'> & ByPerson,
+  ): Promise<Confirmed<DecisionReceipt>>;
+  /** As {@link Approvals.provideInput}. */
+  provideInput(
+    which: { requestId: string },
+    options: { response: unknown } & ByPerson,
+  ): Promise<Confirmed<DecisionReceipt>>;
+  /** As {@link Jobs.complete}: who says the same again changes nothing. */
+  completeJob(jobId: string, options: { result: unknown }): Promise<JobAnswer>;
+  /** As {@link Jobs.fail}. */
+  failJob(jobId: string, options: { error: string }): Promise<JobAnswer>;
+  /**
+   * As {@link HoldfastApi.sendMessage}. Without a `messageId` it is made of the delivery's: one that comes again sends nothing twice.
+   */
+  sendMessage(message: Omit<OutgoingMessage, 'attestation'> & ByPerson): Promise<TurnHandle>;
+}
+
+/** What a sender is answered. */
+export interface WebhookAnswer {
+  /** 200 to 299. Defaults to 200. */
+  status?: number;
+  /** JSON, at most 64 KiB. */
+  body?: unknown;
+}
+
+/** Who may tell this gateway something by `POST /v1/webhooks/<name>`. */
+export interface WebhookSource {
+  /**
+   * Any of these has signed what comes: `whsec_` and base64, or text of at least 16 bytes. Several while they are rotated. A function is
+   * asked for each delivery. Needed unless `verify` is a function.
+   */
+  secrets?: string | readonly string[] | (() => string | readonly string[]);
+  /**
+   * How it is made sure that the source has sent it: by Standard Webhooks 1.0.0, or by a function, which answers undefined for what is
+   * forged, compares in constant time, and sees to the age of what it takes.
+   *
+   * @default 'standard'
+   */
+  verify?:
+    | 'standard'
+    | ((request: WebhookRequest) => VerifiedWebhook | undefined | Promise<VerifiedWebhook | undefined>);
+  /** Others than `webhook:<source>` whom its handler may name. */
+  persons?: readonly string[];
+  /**
+   * Does what the event is for, within 25 seconds. What it throws is answered by 500 and logged: the sender tries again, and this is
+   * called again. It is called once for each id otherwise.
+   */
+  handle(event: WebhookEvent, holdfast: WebhookHoldfast): Promise<WebhookAnswer | undefined> | Promise<void>;
+}
+
+/** By name: lower case letters, digits, `-` and `_`. */
+export type WebhookSources = Readonly<Record<string, WebhookSource>>;

@@ -1,0 +1,58 @@
+import type { GatewayContext } from '../gateway-app.ts';
+import { RequestRefused } from '../gateway-errors.ts';
+import type { WebhookRequest } from './options.ts';
+
+const MOST_BYTES = 1024 * 1024;
+const SHOWN = /^(?:content-type|user-agent|x-[a-z\d-]{1,60})$/;
+/** They are about whoever carries the request, and believed by nobody here. */
+const HIDDEN = /^x-(?:forwarded|real-ip|holdfast)/;
+
+/**
+ * A request as it came: nothing is parsed before its signature was looked at.
+ *
+ * @throws RequestRefused where its body is too large, or packed.
+ */
+export async function readWebhook(context: GatewayContext): Promise<WebhookRequest> {
+  const { req } = context;
+  if (!/^(identity)?$/i.test(req.header('content-encoding') ?? ''))
+    throw new RequestRefused('unsupported type');
+  if (Number(req.header('content-length') ?? 0) > MOST_BYTES) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of whole(req.raw.body)) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return { headers: headersOf(context), body: Buffer.concat(chunks) };
+}
+
+/** Those that its handler may see. */
+export function shownHeaders({ headers }: WebhookRequest): Record<string, string> {
+  const shown = Object.entries(headers).filter(([name]) => SHOWN.test(name) && !HIDDEN.test(name));
+  return Object.fromEntries(shown.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}
+
+/** As they came: the platform's own type joins those that came twice. */
+function headersOf({ req, env }: GatewayContext): WebhookRequest['headers'] {
+  const distinct = env?.incoming?.headersDistinct;
+  if (distinct === undefined) return Object.fromEntries(req.raw.headers);
+  return Object.fromEntries(
+    Object.entries(distinct).map(([name, values = []]) => [name, values.length === 1 ? values[0] : values]),
+  );
+}
+
+async function* whole(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body ?? [];
+  } catch (cause) {
+    throw new RequestRefused('bad request', 'body: it breaks off', {}, { cause });
+  }
+}
+
+function tooLarge(): RequestRefused {
+  return new RequestRefused(
+    'body too large',
+    `the body has more than ${MOST_BYTES} bytes, the most that is taken`,
+  );
+}

@@ -1,0 +1,49 @@
+import { shortDigest } from '../../protocol/identity.ts';
+import type { GatewayAttester } from '../gateway-attester.ts';
+import type { GatewayOptions } from '../gateway-options.ts';
+import type { WebhookHoldfast, WebhookSource } from './options.ts';
+
+/** A handler has asked for something that its source may not do. */
+export class WebhookMisused extends Error {
+  readonly code = 'HOLDFAST_WEBHOOK_MISUSED';
+  override readonly name = 'WebhookMisused';
+}
+
+interface Delivery {
+  name: string;
+  source: WebhookSource;
+  /** The sender's. */
+  id: string;
+}
+
+/** What the handler of one delivery may do. */
+export function webhookDesk(
+  { client }: Pick<GatewayOptions, 'client'>,
+  attester: GatewayAttester,
+  { name, source, id }: Delivery,
+): WebhookHoldfast {
+  let sent = 0;
+  const personOf = (person = `webhook:${name}`): string => {
+    if (person === `webhook:${name}` || source.persons?.includes(person)) return person;
+    throw new WebhookMisused(`person: the source ${name} may name those of its persons only`);
+  };
+  return {
+    async confirm({ requestId }, { person, ...options }) {
+      const decider = { person: personOf(person), channel: 'webhook' } as const;
+      return await attester.confirm(decider, { requestId }, options);
+    },
+    async provideInput({ requestId }, { person, response }) {
+      personOf(person);
+      return await client.approvals.provideInput({ requestId }, { response });
+    },
+    completeJob: async (jobId, options) => await client.jobs.complete(jobId, options),
+    failJob: async (jobId, options) => await client.jobs.fail(jobId, options),
+    async sendMessage({ person, ...message }) {
+      sent += 1;
+      // Another attempt of this delivery sends the same.
+      const messageId = message.messageId ?? `webhook-${name}-${shortDigest(id)}-${sent}`;
+      const attested = await attester.sentBy(personOf(person), { ...message, messageId });
+      return await client.sendMessage(attested);
+    },
+  };
+}
