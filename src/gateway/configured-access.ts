@@ -1,4 +1,5 @@
 import { ApiKeys } from './access/api-keys.ts';
+import { jwtCheck } from './access/jwt-check.ts';
 import { networkAccess } from './access/network-access.ts';
 import type { Access } from './access.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
@@ -17,11 +18,12 @@ export interface ConfiguredAccessOptions {
 /** Access as settings have it, beside that of programs of this machine. */
 export function configuredAccess({ settings = {}, records, local, logger }: ConfiguredAccessOptions): Access {
   const { publicUrl, access = {} } = settings;
-  const { keys = true, hosts } = access;
+  const { keys = true, hosts, issuers = [] } = access;
   return networkAccess({
     publicUrl,
     hosts,
     local,
+    checks: [jwtCheck(issuers)],
     keys: keys && records !== undefined ? new ApiKeys({ store: records, logger }) : undefined,
   });
 }

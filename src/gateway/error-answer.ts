@@ -81,6 +81,11 @@ const RULES: readonly Rule[] = [
     status: 500,
     message: 'the store has failed: its operator’s log says how',
   },
+  {
+    code: 'HOLDFAST_ISSUER_UNREACHABLE',
+    status: 503,
+    message: 'whether the token is good can’t be found out now: try again',
+  },
   { code: 'HOLDFAST_NO_ANSWER', status: 504 },
 ];
 const RULE_OF = new Map(RULES.map((rule) => [rule.code, rule]));

@@ -1,9 +1,9 @@
-import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { SlackApp } from '../slack/slack-app.ts';
-import { ACCESS_SETTINGS, type AccessSettings } from './access/access-settings.ts';
-import { hostOf, publicUrlOf } from './access/public-url.ts';
+import type { AccessSettings } from './access/access-settings.ts';
+import { checkAccess } from './access/check-access.ts';
+import { publicUrlOf } from './access/public-url.ts';
 import { checkSources } from './webhooks/check-sources.ts';
 import type { WebhookSources } from './webhooks/options.ts';
 
@@ -62,19 +62,6 @@ export function defineGateway(settings: GatewaySettings): GatewayDefinition {
 
 export function isGatewayDefinition(value: unknown): value is GatewayDefinition {
   return typeof value === 'object' && value !== null && GATEWAY in value && value[GATEWAY] === true;
-}
-
-function checkAccess(owner: string, access: unknown): void {
-  assertKnownFields(owner, access, ACCESS_SETTINGS, { field: 'access' });
-  const read = new OptionReader(owner, access, 'access');
-  read.boolean('keys', true);
-  const { hosts }: AccessSettings = access;
-  if (hosts === undefined) return;
-  const isHosts = Array.isArray(hosts) && hosts.every((host) => hostOf(host) !== undefined);
-  if (!isHosts) {
-    const problem = 'expected names like agents.example.com or agents.example.com:8443';
-    throw new DefinitionError({ owner, field: 'access.hosts', problem });
-  }
 }
 
 function isSlackApp(slack: unknown): slack is SlackApp {

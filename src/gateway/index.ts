@@ -1,7 +1,10 @@
 export type { GatewayAbout } from './about.ts';
 export type { AccessSettings } from './access/access-settings.ts';
 export { ApiKeys, type ApiKeysOptions } from './access/api-keys.ts';
+export { IssuerUnreachable } from './access/issuer-unreachable.ts';
+export { jwtCheck } from './access/jwt-check.ts';
 export { type NetworkAccessOptions, networkAccess, type TokenCheck } from './access/network-access.ts';
+export type { GrantsByClaim, TrustedIssuer } from './access/trusted-issuer.ts';
 export type {
   Access,
   AccessRequest,

@@ -1,3 +1,5 @@
+import type { TrustedIssuer } from './trusted-issuer.ts';
+
 /** Who may use a gateway, beside programs of its own machine. */
 export interface AccessSettings {
   /**
@@ -11,6 +13,12 @@ export interface AccessSettings {
    * 443. Requests for other names are refused.
    */
   hosts?: readonly string[];
+  /** Those who say who callers are, by tokens that they sign. */
+  issuers?: readonly TrustedIssuer[];
 }
 
-export const ACCESS_SETTINGS: readonly string[] = ['keys', 'hosts'] satisfies (keyof AccessSettings)[];
+export const ACCESS_SETTINGS: readonly string[] = [
+  'keys',
+  'hosts',
+  'issuers',
+] satisfies (keyof AccessSettings)[];

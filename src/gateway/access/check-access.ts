@@ -1,0 +1,87 @@
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { isRecord } from '../../schema/kind-of.ts';
+import { assertKnownFields } from '../../schema/known-fields.ts';
+import { OptionReader } from '../../schema/option-reader.ts';
+import { ACCESS_SETTINGS } from './access-settings.ts';
+import { hostOf } from './public-url.ts';
+import { ALGORITHMS, ISSUER_FIELDS, isSafeUrl } from './trusted-issuer.ts';
+
+const ROLES: readonly unknown[] = ['run', 'read', 'approve', 'operate'];
+
+/** @throws DefinitionError naming the field of `access` that is wrong. */
+export function checkAccess(owner: string, access: unknown): void {
+  assertKnownFields(owner, access, ACCESS_SETTINGS, { field: 'access' });
+  new OptionReader(owner, access, 'access').boolean('keys', true);
+  const check = checker(owner);
+  const { hosts = [], issuers = [] } = access;
+  check(
+    'access.hosts',
+    Array.isArray(hosts) && hosts.every((host) => hostOf(host) !== undefined),
+    'expected names like agents.example.com or agents.example.com:8443',
+  );
+  check('access.issuers', Array.isArray(issuers), 'expected a list');
+  const list = issuers as readonly { issuer: unknown }[];
+  for (const [index, issuer] of list.entries()) checkIssuer(owner, issuer, `access.issuers[${index}]`);
+  const names = list.map(({ issuer }) => issuer);
+  check('access.issuers', new Set(names).size === names.length, 'two have the same `issuer`');
+}
+
+function checkIssuer(owner: string, issuer: unknown, field: string): void {
+  assertKnownFields(owner, issuer, ISSUER_FIELDS, { field });
+  const check = checker(owner);
+  const { audience, jwksUri, jwks, algorithms, person, userId, grants } = issuer;
+  const isUrl = 'expected a URL of https; of http for this machine only';
+  // Where keys are given it is a name, and nothing is asked for there.
+  const isIssuer = isText(issuer.issuer) && (jwks !== undefined || isSafeUrl(issuer.issuer));
+  check(`${field}.issuer`, isIssuer, isUrl);
+  const audiences = [audience].flat();
+  check(`${field}.audience`, audiences.length > 0 && audiences.every(isText), 'expected whom tokens are for');
+  check(`${field}.jwksUri`, jwksUri === undefined || isSafeUrl(jwksUri), isUrl);
+  check(`${field}.jwks`, jwks === undefined || jwksUri === undefined, 'goes without `jwksUri`');
+  const isSet = isRecord(jwks) && Array.isArray(jwks.keys) && jwks.keys.every(isPublic);
+  check(`${field}.jwks`, jwks === undefined || isSet, 'expected { keys: [ … ] } of public keys');
+  check(
+    `${field}.algorithms`,
+    algorithms === undefined || isSome(algorithms, ALGORITHMS),
+    `expected some of ${ALGORITHMS.join(', ')}`,
+  );
+  check(`${field}.person`, isText(person), 'expected the name of a claim');
+  check(`${field}.userId`, userId === undefined || isText(userId), 'expected the name of a claim');
+  if (typeof grants === 'function') return;
+  assertKnownFields(owner, grants, ['claim', 'values', 'everybody'], { field: `${field}.grants` });
+  check(`${field}.grants.claim`, isText(grants.claim), 'expected the name of a claim');
+  const { values, everybody = [] } = grants;
+  const isGrants = 'expected lists of { app, roles, user? }';
+  check(`${field}.grants.values`, isRecord(values) && Object.values(values).every(areGrants), isGrants);
+  check(`${field}.grants.everybody`, areGrants(everybody), isGrants);
+}
+
+function areGrants(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isGrant);
+}
+
+function isGrant(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { app, roles, user, ...more } = value;
+  const isUser = user === undefined || isText(user);
+  return isText(app) && isSome(roles, ROLES) && isUser && Object.keys(more).length === 0;
+}
+
+function isSome(value: unknown, known: readonly unknown[]): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((each) => known.includes(each));
+}
+
+/** A key that anybody may have: a shared secret would let its readers sign. */
+function isPublic(key: unknown): boolean {
+  return isRecord(key) && isText(key.kty) && key.kty !== 'oct' && key.d === undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function checker(owner: string) {
+  return (field: string, isRight: boolean, problem: string): void => {
+    if (!isRight) throw new DefinitionError({ owner, field, problem });
+  };
+}
