@@ -22,6 +22,7 @@ export function checkList({
   rootWorkflowId,
   status,
   limit,
+  order,
   after,
 }: ListApprovals): void {
   const method = 'approvals.list';
@@ -32,6 +33,9 @@ export function checkList({
   }
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_LISTED)) {
     throw new InvalidTurn(`${method}: limit: expected a whole number from 1 to ${MOST_LISTED}`);
+  }
+  if (order !== undefined && order !== 'oldest' && order !== 'newest') {
+    throw new InvalidTurn(`${method}: order: expected 'oldest' or 'newest'`);
   }
   if (after === undefined) return;
   if (!Number.isFinite(after.since)) {

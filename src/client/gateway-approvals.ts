@@ -29,9 +29,9 @@ export class GatewayApprovals implements Approvals {
   /** @throws InvalidTurn */
   async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
     checkList(list);
-    const { app, userId, sessionId, rootWorkflowId, status, limit, after } = list;
+    const { app, userId, sessionId, rootWorkflowId, status, limit, order, after } = list;
     const query = {
-      ...{ app, user: userId, session: sessionId, rootWorkflowId, limit },
+      ...{ app, user: userId, session: sessionId, rootWorkflowId, limit, order },
       status: status?.join(','),
       afterTime: after?.since,
       afterRequest: after?.requestId,

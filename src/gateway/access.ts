@@ -27,6 +27,8 @@ export interface Principal {
   readonly userId?: string;
   /** Of the API key that has shown who it is. */
   readonly keyId?: string;
+  /** The only apps that it reaches; absent where that is not known, or all of them. */
+  readonly apps?: readonly string[];
   may(need: Need): Verdict;
 }
 

@@ -12,6 +12,7 @@ import { credentialRoutes } from './routes/credential-routes.ts';
 import { documentRoutes } from './routes/document-routes.ts';
 import { eventRoutes } from './routes/event-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
+import { inboxRoutes } from './routes/inbox-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
 import { linkRoutes } from './routes/link-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
@@ -45,7 +46,9 @@ export interface Gateway {
  * const gateway = createGateway({ client, about, ready, access: localAccess({ token }), logger });
  * const { url, close } = await serveGateway({ gateway });
  */
-export function createGateway(options: GatewayOptions): Gateway {
+export function createGateway(given: GatewayOptions): Gateway {
+  const publicUrl = given.publicUrl ?? given.settings?.publicUrl;
+  const options: GatewayOptions = { ...given, ...(publicUrl === undefined ? {} : { publicUrl }) };
   const streams = new OpenStreams();
   const { records, logger } = options;
   const setting: RouteSetting = {
@@ -68,6 +71,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   jobRoutes(app, setting);
   webhookRoutes(app, setting);
   linkRoutes(app, setting);
+  inboxRoutes(app, setting);
   slackRoutes(app, setting);
   documentRoutes(app, setting);
   app.notFound(unknownRoute(app, options.access));

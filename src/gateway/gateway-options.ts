@@ -29,7 +29,7 @@ export interface GatewayOptions {
    * decision counts only where a request takes plain ones.
    */
   credentialKeys?: GivenCredentialKeys;
-  /** Where browsers reach it, as `https://agents.example.com`; other paths than its root are those of a proxy in front of it. */
+  /** Where browsers reach it, as `https://agents.example.com`; a path is that of a proxy in front of it. Defaults to that of `settings`. */
   publicUrl?: string;
   /**
    * Bytes of a request's body, at most; larger ones are refused.

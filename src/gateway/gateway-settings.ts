@@ -4,6 +4,7 @@ import type { SlackApp } from '../slack/slack-app.ts';
 import type { AccessSettings } from './access/access-settings.ts';
 import { checkAccess } from './access/check-access.ts';
 import { publicUrlOf } from './access/public-url.ts';
+import { INBOX_OPTIONS, type InboxOptions } from './pages/options.ts';
 import { checkSources } from './webhooks/check-sources.ts';
 import type { WebhookSources } from './webhooks/options.ts';
 
@@ -22,6 +23,8 @@ export interface GatewaySettings {
   slack?: SlackApp;
   /** Services that tell it something by `POST /v1/webhooks/<name>`. Nobody does by default. */
   webhooks?: WebhookSources;
+  /** Pages on which people sign in by an API key, see what waits for them, and decide it. */
+  inbox?: InboxOptions;
 }
 
 const SETTINGS: readonly string[] = [
@@ -29,6 +32,7 @@ const SETTINGS: readonly string[] = [
   'access',
   'slack',
   'webhooks',
+  'inbox',
 ] satisfies (keyof GatewaySettings)[];
 
 /** What {@link defineGateway} makes. */
@@ -57,6 +61,10 @@ export function defineGateway(settings: GatewaySettings): GatewayDefinition {
     read.fail('slack', 'expected the `gateway` of what slack(…) gives');
   }
   if (settings.webhooks !== undefined) checkSources(owner, settings.webhooks);
+  if (settings.inbox !== undefined) {
+    assertKnownFields(owner, settings.inbox, INBOX_OPTIONS, { field: 'inbox' });
+    new OptionReader(owner, settings.inbox, 'inbox').boolean('enabled', true);
+  }
   return Object.freeze({ ...settings, [GATEWAY]: true as const });
 }
 

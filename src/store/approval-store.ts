@@ -101,6 +101,8 @@ export interface ListApprovals {
   status?: readonly RequestStatus[];
   /** Defaults to 100, at most 1,000. */
   limit?: number;
+  /** Which come first. Defaults to `oldest`. */
+  order?: 'oldest' | 'newest';
   /** Goes on behind this one, the last of the page before. */
   after?: { since: number; requestId: string };
 }
@@ -197,7 +199,7 @@ export interface ApprovalStore {
   findRequest(session: string, requestId: string): Promise<ApprovalRow | undefined>;
   /** By its id alone, for those who are told nothing else; it names the session by its call key. */
   findApproval(requestId: string): Promise<ApprovalRow | undefined>;
-  /** Oldest first. */
+  /** Oldest first, unless told otherwise. */
   listApprovals(list?: ListApprovals): Promise<ApprovalRow[]>;
   /** Recomputes the chain of a session's audit, those of deleted sessions included. */
   verifyAudit(session: string): Promise<AuditedRequest>;

@@ -36,8 +36,10 @@ export async function findApproval(database: Database, requestId: string): Promi
 /** @throws TypeError where `limit` is no whole number */
 export async function listApprovals(
   database: Database,
-  { app, userId, sessionId, rootWorkflowId, status = PENDING, limit = DEFAULT_LIMIT, after }: ListApprovals,
+  { app, userId, sessionId, rootWorkflowId, order, status = PENDING, ...page }: ListApprovals,
 ): Promise<ApprovalRow[]> {
+  const { limit = DEFAULT_LIMIT, after } = page;
+  const isNewest = order === 'newest';
   checkWhole('limit', limit);
   if (status.length === 0) return [];
   let query = approvalsOf(database);
@@ -62,12 +64,16 @@ export async function listApprovals(
       : query.where('a.status', 'in', status);
   if (after !== undefined) {
     query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('a.since', 'a.request_id'), '>', tuple(String(after.since), storableText(after.requestId))),
+      eb(
+        refTuple('a.since', 'a.request_id'),
+        isNewest ? '<' : '>',
+        tuple(String(after.since), storableText(after.requestId)),
+      ),
     );
   }
-  const rows = await database.read(
-    query.orderBy('a.since').orderBy('a.request_id').limit(Math.min(limit, MOST_ROWS)).compile(),
-  );
+  const direction = isNewest ? 'desc' : 'asc';
+  const ordered = query.orderBy('a.since', direction).orderBy('a.request_id', direction);
+  const rows = await database.read(ordered.limit(Math.min(limit, MOST_ROWS)).compile());
   return rows.map(namedRow);
 }
 

@@ -6,13 +6,14 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
+import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import {
   type GatewayOptions,
   networkAccess,
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow, Grant } from '../../src/store/store.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -40,6 +41,8 @@ export interface PageDesk {
   /** Has a tool called, and gives the request that it waits for. */
   asked(tool: string, args?: Record<string, unknown>, names?: Partial<Names>): Promise<ApprovalRow>;
   link(request: ApprovalRow, approver?: string, expiresAt?: number): string;
+  /** An API key of somebody with these grants. */
+  key(name: string, grants: readonly Grant[], userId?: string): Promise<{ keyId: string; text: string }>;
   now(request: ApprovalRow): Promise<ApprovalRow>;
   ranOf(request: ApprovalRow): Ran[];
   close(): Promise<void>;
@@ -175,6 +178,11 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
     },
     link({ session, requestId, until: expires }, approver = 'mira', expiresAt = expires) {
       return linkUrl(served.url, signApprovalLink(keys, { session, requestId, approver, expiresAt }));
+    },
+    async key(name, grants, userId) {
+      const { keyId, digest, text: keyText } = newKeyText();
+      await store.createApiKey({ keyId, digest, name, grants, ...(userId === undefined ? {} : { userId }) });
+      return { keyId, text: keyText };
     },
     ranOf: ({ callKey }) => ran.filter((each) => each.callKey === callKey),
     async close() {

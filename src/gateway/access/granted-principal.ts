@@ -15,7 +15,9 @@ export interface Granted {
 export function grantedPrincipal({ grants, ...who }: Granted): Principal {
   const { userId } = who;
   const own = userId === undefined ? grants : grants.flatMap((grant) => ofUser(grant, userId));
-  return { ...who, may: (need) => verdictOf(own, need) };
+  const apps = [...new Set(own.map(({ app }) => app))];
+  const known = apps.includes('*') ? {} : { apps };
+  return { ...who, ...known, may: (need) => verdictOf(own, need) };
 }
 
 /** What a grant is to somebody who may act for one user only. */

@@ -7,3 +7,5 @@ export interface InboxOptions {
    */
   enabled?: boolean;
 }
+
+export const INBOX_OPTIONS: readonly string[] = ['enabled'] satisfies (keyof InboxOptions)[];

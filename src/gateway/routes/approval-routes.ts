@@ -44,7 +44,8 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       tags,
       operationId: 'listApprovals',
       summary: 'List requests to people',
-      description: 'The oldest first; the pending ones unless `status` says otherwise.',
+      description:
+        'The oldest first unless `order` says otherwise; the pending ones unless `status` says otherwise.',
       ...guarded(setting, SEES, subjectOfQuery),
       request: { query: LIST_APPROVALS_QUERY },
       responses: { 200: json(APPROVAL_LIST, 'A page of them.'), ...problems() },

@@ -80,9 +80,11 @@ export const LIST_APPROVALS_QUERY = z.object({
       default: 'pending',
       description: `Some of ${STATUSES.join(', ')}, separated by commas.`,
     }),
-  limit: wholeNumber('Requests of a page, the oldest first.', { min: 1, max: 1_000 })
+  limit: wholeNumber('Requests of a page.', { min: 1, max: 1_000 }).optional().openapi({ default: 100 }),
+  order: z
+    .enum(['oldest', 'newest'], { error: expected('oldest or newest') })
     .optional()
-    .openapi({ default: 100 }),
+    .openapi({ default: 'oldest', description: 'Which come first.' }),
   afterTime: time('`since` of the last request of the page before.').optional(),
   afterRequest: text('`requestId` of the last request of the page before.').optional(),
 });

@@ -58,6 +58,10 @@ export function approvalListSuite(store: () => PostgresStore): void {
       if (page.length < 3) break;
     }
     expect(paged).toEqual([b, d, e, f]);
+    const newest = await store().listApprovals({ app, order: 'newest', limit: 3 });
+    expect(newest.map(({ requestId }) => requestId)).toEqual([f, e, d]);
+    const [, , last] = newest;
+    expect(await listed({ app, order: 'newest', ...(last && { after: last }) })).toEqual([b]);
     await expect(store().listApprovals({ limit: 1.5 })).rejects.toThrow('limit');
   });
 

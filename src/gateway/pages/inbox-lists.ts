@@ -1,0 +1,133 @@
+import type { Approvals } from '../../client/approvals.ts';
+import type { Jobs } from '../../client/jobs.ts';
+import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
+import type { JobStatus } from '../../protocol/job.ts';
+import type { ApprovalRow, JobRow } from '../../store/store.ts';
+import type { Principal } from '../access.ts';
+
+/** Rows of a page. */
+const PAGE = 25;
+/** Rows at a time, and how often at most for one page: who may see little of much goes on from page to page. */
+const LOOKED_AT = 200;
+const MOST_LOOKS = 10;
+
+export interface RequestFilter {
+  app?: string | undefined;
+  kind?: GateKind | undefined;
+  status: readonly RequestStatus[];
+  order: 'oldest' | 'newest';
+  after?: { since: number; requestId: string } | undefined;
+}
+
+export interface Page<Row> {
+  rows: Row[];
+  /** The last row that was looked at, behind which there may be more. */
+  next?: { since: number; id: string };
+}
+
+/** Requests that somebody may see: who may decide them may. */
+export async function visibleRequests(
+  approvals: Pick<Approvals, 'list'>,
+  principal: Principal,
+  { app, kind, status, order, after }: RequestFilter,
+): Promise<Page<ApprovalRow>> {
+  const list = async (ofApp: string | undefined, behind: Place | undefined) =>
+    await approvals.list({
+      ...{ status, order, limit: LOOKED_AT },
+      ...(ofApp === undefined ? {} : { app: ofApp }),
+      ...(behind === undefined ? {} : { after: { since: behind.since, requestId: behind.id } }),
+    });
+  return await visiblePage(principal, {
+    ...{ app, order, list },
+    after: after && { since: after.since, id: after.requestId },
+    idOf: ({ requestId }) => requestId,
+    isShown: (row) => (kind === undefined || row.kind === kind) && maySee(principal, row),
+  });
+}
+
+/** Jobs that somebody may see. */
+export async function visibleJobs(
+  jobs: Pick<Jobs, 'list'>,
+  principal: Principal,
+  {
+    app,
+    status,
+    after,
+  }: { app?: string | undefined; status: readonly JobStatus[]; after?: Place | undefined },
+): Promise<Page<JobRow>> {
+  return await visiblePage(principal, {
+    ...{ app, after, order: 'oldest' },
+    list: async (ofApp, behind) =>
+      await jobs.list({
+        ...{ status, limit: LOOKED_AT },
+        ...(ofApp === undefined ? {} : { app: ofApp }),
+        ...(behind === undefined ? {} : { after: { since: behind.since, jobId: behind.id } }),
+      }),
+    idOf: ({ jobId }) => jobId,
+    isShown: ({ app: ofApp, userId }) =>
+      principal.may({ permission: 'read', app: ofApp, userId }) === 'allowed',
+  });
+}
+
+export function maySee(principal: Principal, { app, userId }: Pick<ApprovalRow, 'app' | 'userId'>): boolean {
+  return (
+    mayDecide(principal, { app, userId }) || principal.may({ permission: 'read', app, userId }) === 'allowed'
+  );
+}
+
+export function mayDecide(
+  principal: Principal,
+  { app, userId }: Pick<ApprovalRow, 'app' | 'userId'>,
+): boolean {
+  return principal.may({ permission: 'approve', app, userId }) === 'allowed';
+}
+
+interface Place {
+  since: number;
+  id: string;
+}
+
+interface Lister<Row> {
+  app: string | undefined;
+  order: 'oldest' | 'newest';
+  after: Place | undefined;
+  list(app: string | undefined, after: Place | undefined): Promise<Row[]>;
+  idOf(row: Row): string;
+  isShown(row: Row): boolean;
+}
+
+async function visiblePage<Row extends { since: number }>(
+  { apps }: Principal,
+  { app, order, after, list, idOf, isShown }: Lister<Row>,
+): Promise<Page<Row>> {
+  const sources =
+    app === undefined ? (apps ?? [undefined]) : apps === undefined || apps.includes(app) ? [app] : [];
+  const isBefore = (one: Place, other: Place) => {
+    const less = one.since < other.since || (one.since === other.since && one.id < other.id);
+    return order === 'oldest' ? less : !less;
+  };
+  const placeOf = (row: Row): Place => ({ since: row.since, id: idOf(row) });
+  const rows: Row[] = [];
+  let place = after;
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const from = place;
+    const found = await Promise.all(sources.map((source) => list(source, from)));
+    const sorted = found.flat().sort((one, other) => (isBefore(placeOf(one), placeOf(other)) ? -1 : 1));
+    // Of what a source has more of, nothing behind its last row is in order yet.
+    const ends = found
+      .filter((page) => page.length === LOOKED_AT)
+      .flatMap((page) => page.slice(-1).map(placeOf));
+    const end = ends.sort((one, other) => (isBefore(one, other) ? -1 : 1))[0];
+    for (const row of sorted) {
+      const here = placeOf(row);
+      if (end !== undefined && isBefore(end, here)) break;
+      if (isShown(row)) {
+        if (rows.length === PAGE) return { rows, ...(place === undefined ? {} : { next: place }) };
+        rows.push(row);
+      }
+      place = here;
+    }
+    if (end === undefined) return { rows };
+  }
+  return { rows, ...(place === undefined ? {} : { next: place }) };
+}

@@ -1,0 +1,159 @@
+import { html } from 'hono/html';
+import type { ApprovalRow, JobRow } from '../../store/store.ts';
+import type { GatewayAbout } from '../about.ts';
+import type { Page } from './inbox-lists.ts';
+import type { PageSite } from './page-site.ts';
+import { countOf, statusChip } from './request-view.ts';
+import { pageOf } from './shell.ts';
+import { type Html, shown } from './shown-text.ts';
+import { distance, shownTime } from './shown-time.ts';
+import type { SignedIn } from './sign-in.ts';
+
+export type Tab = 'pending' | 'decided' | 'jobs';
+
+/** What each page of the inbox is drawn with. */
+export interface InboxFrame {
+  site: PageSite;
+  who: SignedIn;
+  about: GatewayAbout;
+  now: number;
+}
+
+/** What a list was narrowed down to. */
+export interface Narrowed {
+  app?: string | undefined;
+  kind?: string | undefined;
+  /** Apps to choose from. */
+  apps: readonly string[];
+}
+
+const TABS: readonly (readonly [tab: Tab, path: string, name: string])[] = [
+  ['pending', '/inbox', 'Waiting'],
+  ['decided', '/inbox/decided', 'Decided'],
+  ['jobs', '/inbox/jobs', 'Jobs'],
+];
+
+const KINDS = [
+  ['confirmation', 'Approvals'],
+  ['input', 'Questions'],
+  ['credential', 'Credentials'],
+] as const;
+
+const JOB_LOOKS: Record<JobRow['status'], readonly [word: string, look: string]> = {
+  running: ['Running', 'pending'],
+  completed: ['Completed', 'good'],
+  failed: ['Failed', 'bad'],
+  cancelled: ['Cancelled', ''],
+  timed_out: ['Timed out', 'bad'],
+};
+
+export function inboxPage(
+  { site, who }: InboxFrame,
+  { tab, title, main, wide }: { tab?: Tab; title: string; main: Html; wide?: true },
+): string {
+  const top = html`<nav class="tabs" aria-label="Inbox">${TABS.map(
+    ([each, path, name]) =>
+      html`<a href="${site.base}${path}"${each === tab ? html` aria-current="page"` : ''}>${name}</a>`,
+  )}</nav>
+<span class="who"><span>Signed in as <b>${shown(who.person)}</b></span><form method="post" action="${site.base}/inbox/sign-out"><input type="hidden" name="token" value="${who.formToken}"><button class="plain">Sign out</button></form></span>`;
+  return pageOf({ title, main, top, ...(wide ? { width: 'wide' } : {}) });
+}
+
+/** Requests, each a way to its page. */
+export function requestList(
+  frame: InboxFrame,
+  tab: 'pending' | 'decided',
+  page: Page<ApprovalRow>,
+  narrowed: Narrowed,
+): string {
+  const { site, now } = frame;
+  const title = tab === 'pending' ? 'Waiting for an answer' : 'Decided';
+  const path = tab === 'pending' ? '/inbox' : '/inbox/decided';
+  const rows = page.rows.map(
+    (
+      row,
+    ) => html`<li><a class="row" href="${site.base}/inbox/requests/${encodeURIComponent(row.requestId)}">${headOf(row)}</a>
+${row.hint === '' ? '' : html`<p>${shown(cut(row.hint))}</p>`}
+<p>${shown(row.app)} · ${shown(row.userId)}${row.requester === undefined ? '' : html` · asked for by ${shown(row.requester)}`}</p>
+<div class="aside">${statusChip(row)}<span>${tab === 'pending' ? timing(row, now) : shownTime(row.decidedAt ?? row.since, now)}</span>${temporalLink(frame.about, row.workflowId)}</div></li>`,
+  );
+  const nothing =
+    tab === 'pending'
+      ? empty('Nothing waits', 'Whatever asks for a person, and you may see, appears here.')
+      : empty(
+          'Nothing was decided yet',
+          'Requests that were answered, have expired or were cancelled appear here.',
+        );
+  const main = html`<div class="bar"><h1>${title}</h1></div>
+${filters(`${site.base}${path}`, narrowed, true)}
+${rows.length === 0 ? nothing : html`<ul class="rows">${rows}</ul>`}
+${pager(`${site.base}${path}`, page, narrowed)}`;
+  return inboxPage(frame, { tab, title, main, wide: true });
+}
+
+export function jobList(frame: InboxFrame, page: Page<JobRow>, narrowed: Narrowed): string {
+  const { site, now } = frame;
+  const rows = page.rows.map((row) => {
+    const [word, look] = JOB_LOOKS[row.status];
+    const { progress } = row;
+    const value = progress?.value;
+    const share = value === undefined ? '' : `${Math.round(value * 100)} %`;
+    const workflowId = row.address?.workflowId;
+    return html`<li><strong><code>${shown(row.tool)}</code> of ${shown(row.agent)}</strong>
+<p>${shown(row.app)} · ${shown(row.userId)} · <code>${shown(row.jobId)}</code></p>
+${progress === undefined ? '' : html`<p>${share}${share !== '' && progress.message !== undefined ? ', ' : ''}${progress.message === undefined ? '' : shown(progress.message)} <span class="soft">(${distance(progress.at - now)})</span></p>`}
+<div class="aside"><span class="chip ${look}">${word}</span><span>begun ${distance(row.since - now)}${row.status === 'running' ? `, until ${distance(row.until - now)}` : ''}</span>${workflowId === undefined ? '' : temporalLink(frame.about, workflowId)}</div></li>`;
+  });
+  const main = html`<div class="bar"><h1>Jobs</h1></div>
+${filters(`${site.base}/inbox/jobs`, narrowed, false)}
+${rows.length === 0 ? empty('No job runs', 'Jobs of long-running tools appear here until they end.') : html`<ul class="rows">${rows}</ul>`}
+${pager(`${site.base}/inbox/jobs`, page, narrowed)}`;
+  return inboxPage(frame, { tab: 'jobs', title: 'Jobs', main, wide: true });
+}
+
+/** To the run that waits, where operators have said which UI there is. */
+export function temporalLink({ uiUrl, namespace }: GatewayAbout, workflowId: string): Html | '' {
+  if (uiUrl === undefined) return '';
+  const url = `${uiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
+  return html`<a class="ui" href="${url}" rel="noopener noreferrer">Temporal</a>`;
+}
+
+function headOf(row: ApprovalRow): Html {
+  const name = html`<code>${shown(row.tool)}</code>`;
+  if (row.kind === 'confirmation') return html`${name} of ${shown(row.agent)}`;
+  return row.kind === 'input' ? html`A question of ${shown(row.agent)}` : html`A credential for ${name}`;
+}
+
+function timing(row: ApprovalRow, now: number): Html {
+  const count = countOf(row);
+  const until = row.until === undefined ? '' : `, expires ${distance(row.until - now)}`;
+  return html`asked ${distance(row.since - now)}${until}${count === '' ? '' : `, ${count}`}`;
+}
+
+function filters(action: string, { app, kind, apps }: Narrowed, hasKinds: boolean): Html | '' {
+  if (apps.length < 2 && !hasKinds) return '';
+  const option = (value: string, name: Html | string, chosen: string | undefined) =>
+    html`<option value="${value}"${value === (chosen ?? '') ? html` selected` : ''}>${name}</option>`;
+  return html`<form class="filters" method="get" action="${action}">
+${apps.length < 2 && app === undefined ? '' : html`<div class="field"><label for="app">App</label><select id="app" name="app">${option('', 'All apps', app)}${apps.map((each) => option(each, shown(each), app))}</select></div>`}
+${hasKinds ? html`<div class="field"><label for="kind">What</label><select id="kind" name="kind">${option('', 'Everything', kind)}${KINDS.map(([each, name]) => option(each, name, kind))}</select></div>` : ''}
+<button class="quiet">Show</button></form>`;
+}
+
+function pager(action: string, { next }: Page<unknown>, { app, kind }: Narrowed): Html | '' {
+  if (next === undefined) return '';
+  const query = new URLSearchParams({
+    ...(app === undefined ? {} : { app }),
+    ...(kind === undefined ? {} : { kind }),
+    after: `${next.since}~${next.id}`,
+  });
+  return html`<nav class="pager" aria-label="Pages"><a class="button quiet" href="${action}?${query.toString()}">Show more</a></nav>`;
+}
+
+function empty(title: string, text: string): Html {
+  return html`<div class="card empty"><strong>${title}</strong>${text}</div>`;
+}
+
+function cut(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

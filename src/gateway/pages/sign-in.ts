@@ -1,0 +1,117 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { getCookie } from 'hono/cookie';
+import { html } from 'hono/html';
+import type { ApiKeys } from '../access/api-keys.ts';
+import type { Principal } from '../access.ts';
+import type { GatewayContext } from '../gateway-app.ts';
+import type { GatewayRecords } from '../gateway-records.ts';
+import { isFormCookie, isSameToken, newFormCookie } from './form-token.ts';
+import { cookieName, keepCookie, type PageSite } from './page-site.ts';
+import { pageOf } from './shell.ts';
+
+const COOKIE = 'holdfast';
+const COOKIE_BYTES = 32;
+const COOKIE_TEXT = /^[\w-]{43}$/;
+/** Of the form to sign in with, where nobody is known yet. */
+const FORM_COOKIE = 'holdfast-form';
+
+/** Where the form to sign in goes on to: a page of the inbox, whatever was asked for. */
+const NEXT = /^\/inbox(\/decided|\/jobs|\/requests\/[\w.~-]{1,400})?$/;
+
+/** Somebody who is signed in. */
+export interface SignedIn {
+  principal: Principal;
+  /** As whom they decide. */
+  person: string;
+  /** Stands in each of their forms. */
+  formToken: string;
+  tokenHash: Buffer;
+}
+
+export interface SignInParts {
+  records: GatewayRecords;
+  keys: ApiKeys;
+}
+
+/** Undefined for a browser that nobody has signed in with, or whose key is revoked by now. */
+export async function signedIn(
+  context: GatewayContext,
+  site: PageSite,
+  { records, keys }: SignInParts,
+): Promise<SignedIn | undefined> {
+  const cookie = getCookie(context, cookieName(site, COOKIE));
+  if (cookie === undefined || !COOKIE_TEXT.test(cookie)) return undefined;
+  const tokenHash = hashOf(cookie);
+  const found = await records.findSignIn(tokenHash);
+  if (found === undefined) return undefined;
+  const principal = await keys.principal(found.keyId);
+  if (principal?.person === undefined) return undefined;
+  return { principal, person: principal.person, formToken: tokenOf(cookie), tokenHash };
+}
+
+/** Opens a new sign-in for whoever a key stands for; undefined where it is none. */
+export async function signIn(
+  context: GatewayContext,
+  site: PageSite,
+  { records, keys, apiKey }: SignInParts & { apiKey: string },
+): Promise<Principal | undefined> {
+  const principal = await keys.authenticate(apiKey.trim());
+  if (principal?.keyId === undefined || principal.person === undefined) return undefined;
+  const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
+  await records.openSignIn({ tokenHash: hashOf(cookie), keyId: principal.keyId });
+  keepCookie(context, site, { name: COOKIE, value: cookie });
+  return principal;
+}
+
+export async function signOut(
+  context: GatewayContext,
+  site: PageSite,
+  { records, tokenHash }: { records: GatewayRecords; tokenHash: Buffer },
+): Promise<void> {
+  await records.endSignIn(tokenHash);
+  keepCookie(context, site, { name: COOKIE, value: '', maxAge: 0 });
+}
+
+/** A browser keeps the cookie to itself while another site opens a page: opened once more by itself, it sends it. */
+export function isFromElsewhere({ req }: GatewayContext): boolean {
+  return ['cross-site', 'same-site'].includes(req.header('sec-fetch-site') ?? '');
+}
+
+export function nextOf(text: string | undefined): string {
+  return text !== undefined && NEXT.test(text) ? text : '/inbox';
+}
+
+/** The form, with what is wrong where a key was refused. */
+export function signInPage(
+  context: GatewayContext,
+  site: PageSite,
+  { next, problem }: { next: string; problem?: string },
+): string {
+  const known = getCookie(context, cookieName(site, FORM_COOKIE));
+  const cookie = isFormCookie(known) ? known : newFormCookie();
+  keepCookie(context, site, { name: FORM_COOKIE, value: cookie });
+  const invalid = problem === undefined ? '' : html` aria-invalid="true" aria-describedby="key-error"`;
+  const main = html`<section class="card"><h1>Sign in</h1>
+<p class="soft">With your API key. Whoever runs this gateway makes one with <code>holdfast keys create</code>.</p>
+<form method="post" action="${site.base}/inbox/sign-in">
+<input type="hidden" name="token" value="${tokenOf(cookie)}"><input type="hidden" name="next" value="${next}">
+<div class="field"><label for="key">API key</label>
+<input type="password" class="code" id="key" name="key" required autocomplete="current-password" spellcheck="false" autocapitalize="off"${invalid}>
+${problem === undefined ? '' : html`<p class="error" id="key-error" role="alert">${problem}</p>`}</div>
+<div class="actions"><button class="primary">Sign in</button></div></form></section>`;
+  return pageOf({ title: 'Sign in', main, width: 'narrow' });
+}
+
+export function isSignInForm(context: GatewayContext, site: PageSite, token: string | undefined): boolean {
+  const cookie = getCookie(context, cookieName(site, FORM_COOKIE));
+  return isFormCookie(cookie) && isSameToken(token, tokenOf(cookie));
+}
+
+/** Who has the cookie can make it, and nobody else. */
+function tokenOf(cookie: string): string {
+  return createHmac('sha256', cookie).update('holdfast forms of pages').digest('base64url');
+}
+
+function hashOf(cookie: string): Buffer {
+  return createHash('sha256').update(cookie).digest();
+}
