@@ -189,6 +189,7 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
       'dist/src/index.d.ts',
       'dist/src/client/index.js',
       'dist/src/gateway/index.js',
+      'dist/src/slack/index.js',
       'dist/src/testing/index.js',
       'dist/src/workflow/index.js',
       'dist/worker/index.js',
