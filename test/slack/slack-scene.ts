@@ -1,0 +1,196 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { App } from '../../src/agents/app.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { GatewayLogger } from '../../src/gateway/index.ts';
+import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
+import { slack } from '../../src/slack/index.ts';
+import type { ApprovalRow, SessionNames } from '../../src/store/store.ts';
+import { call, text } from '../../src/testing/gemini-reply.ts';
+import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import { type SlackMessage, type SlackStandIn, startSlackStandIn } from '../../src/testing/slack-stand-in.ts';
+import { tool } from '../../src/tools/tool.ts';
+import { gatewayOf } from '../channels/named-access.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { until } from '../setup/until.ts';
+
+export const CHANNEL = 'C0APPROVALS';
+export const MIRA = 'U0MIRA';
+export const OTTO = 'U0OTTO';
+/** In the workspace, and nobody’s. */
+export const EVE = 'U0EVE';
+
+const PARAMETERS = {
+  type: 'object',
+  properties: { order: { type: 'string' }, cents: { type: 'integer' } },
+  required: ['order', 'cents'],
+} as const;
+
+/** A request that waits, and its message. */
+export interface AskedInSlack {
+  names: SessionNames;
+  request: ApprovalRow;
+  message: SlackMessage;
+}
+
+/** A worker, a gateway and Slack: all real but Slack. */
+export interface SlackScene {
+  environment: TurnEnvironment;
+  slack: SlackStandIn;
+  gateway: ServedGateway;
+  /** Calls that ran, as `<call key> <cents>`. */
+  ran: string[];
+  /** What the gateway has logged, as text. */
+  logged: string[];
+  /** Sends a message that makes the agent ask for a call of this tool. */
+  ask(tool: string, args?: object): Promise<AskedInSlack>;
+  /** The same, without waiting for its message. */
+  askSilently(tool: string, args?: object): Promise<Omit<AskedInSlack, 'message'>>;
+  messageOf(request: Pick<ApprovalRow, 'requestId'>): Promise<SlackMessage>;
+  now(asked: { request: ApprovalRow }): Promise<ApprovalRow | undefined>;
+  close(): Promise<void>;
+}
+
+/** What the model calls is in the message: `call NAME ARGS`; other messages are answered. */
+const script: GeminiScript = ({ contents }) => {
+  const last = contents?.at(-1)?.parts ?? [];
+  if (last.some(({ functionResponse }) => functionResponse)) return text('It is done.');
+  const said = last.map((part) => part.text ?? '').join('');
+  const [, name, args] = /^call (\w+) (.*)$/s.exec(said) ?? [];
+  return name === undefined ? text(`You said: ${said}`) : call(name, JSON.parse(args ?? '{}'));
+};
+
+export async function openSlackScene(): Promise<SlackScene> {
+  const standIn = await startSlackStandIn();
+  const keys = { k1: randomBytes(32).toString('base64') };
+  const ran: string[] = [];
+  const logged: string[] = [];
+  const paying = (name: string, approval: object) =>
+    tool({
+      name,
+      description: 'pays',
+      parameters: PARAMETERS,
+      requireConfirmation: true,
+      approval,
+      execute: ({ cents }, { callKey }) => {
+        ran.push(`${callKey} ${String(cents)}`);
+        return { paid: true };
+      },
+    });
+  const desk = slack({
+    botToken: () => standIn.botToken,
+    signingSecret: [() => standIn.signingSecret],
+    appId: standIn.appId,
+    teamIds: [standIn.teamId],
+    channel: CHANNEL,
+    persons: { [MIRA]: 'mira', [OTTO]: 'otto' },
+    commandApp: 'shop',
+    slackApiUrl: standIn.url,
+  });
+  const rootAgent = new LlmAgent({
+    name: 'cashier',
+    model: 'gemini-2.5-flash',
+    tools: [
+      paying('pay', { approvers: ['mira', 'otto'], allowEdit: true }),
+      paying('pay_two', { approvers: ['mira', 'otto'], quorum: 2 }),
+      paying('pay_soon', { approvers: ['mira'], expiresIn: '2s' }),
+    ],
+  });
+  const app = new App({
+    name: 'shop',
+    rootAgent,
+    plugins: [desk.plugin],
+    durable: { notifiers: [desk.notifier] },
+  });
+  const environment = await openTurnEnvironment({
+    apps: [app],
+    script,
+    workerOptions: { credentialKeys: keys, publicUrl: () => 'https://agents.example.com' },
+  });
+  const log = (level: string) => (message: string, attributes?: object) => {
+    logged.push(`${level} ${message} ${JSON.stringify(attributes, errorsToo)}`);
+  };
+  const logger: GatewayLogger = {
+    debug: log('debug'),
+    info: log('info'),
+    warn: log('warn'),
+    error: log('error'),
+  };
+  const gateway = await serveGateway({
+    gateway: gatewayOf(environment.client, {
+      credentialKeys: keys,
+      records: environment.store,
+      publicUrl: 'https://agents.example.com',
+      settings: { slack: desk.gateway },
+      logger,
+    }),
+  });
+  const { approvals } = environment.client;
+  const askSilently: SlackScene['askSilently'] = async (name, args = { order: 'FH-12529', cents: 700 }) => {
+    const names = { app: 'shop', userId: 'ada', sessionId: randomUUID() };
+    await environment.client.sendMessage({ ...names, message: `call ${name} ${JSON.stringify(args)}` });
+    return await until(async () => {
+      const [request] = await approvals.list(names);
+      if (request === undefined) throw new Error('nobody was asked');
+      return { names, request };
+    });
+  };
+  const messageOf: SlackScene['messageOf'] = ({ requestId }) =>
+    until(() => {
+      const found = standIn.messages.find(({ blocks }) => JSON.stringify(blocks).includes(`"${requestId}"`));
+      if (found === undefined) throw new Error('nothing was posted');
+      return found;
+    });
+  return {
+    environment,
+    slack: standIn,
+    gateway,
+    ran,
+    logged,
+    askSilently,
+    messageOf,
+    async ask(name, args) {
+      const asked = await askSilently(name, args);
+      return { ...asked, message: await messageOf(asked.request) };
+    },
+    now: ({ request: { requestId } }) => approvals.get({ requestId }),
+    async close() {
+      await gateway.close();
+      await environment.close();
+      await standIn.close();
+    },
+  };
+}
+
+/** All that is drawn of a message, in one text. */
+export function drawnIn({ blocks }: Pick<SlackMessage, 'blocks'>): string {
+  const texts = (value: unknown): string[] => {
+    if (Array.isArray(value)) return value.flatMap(texts);
+    if (typeof value !== 'object' || value === null) return [];
+    return Object.entries(value).flatMap(([key, each]) =>
+      key === 'text' && typeof each === 'string' ? [each] : texts(each),
+    );
+  };
+  return texts(blocks).join('\n');
+}
+
+/** What this person was told, and nobody else. */
+export function toldTo({ slack: { whispers } }: Pick<SlackScene, 'slack'>, user: string): string[] {
+  return whispers.filter((whisper) => whisper.user === user).map(drawnIn);
+}
+
+export function buttonsOf({ blocks }: Pick<SlackMessage, 'blocks'>): string[] {
+  const found = [...JSON.stringify(blocks).matchAll(/"action_id":"holdfast\.(\w+)"/g)];
+  return found.map(([, name]) => name ?? '');
+}
+
+/** Slack was answered in time. */
+export async function expectTaken(answer: Promise<Response>): Promise<void> {
+  const began = performance.now();
+  expect((await answer).status).toBe(200);
+  expect(performance.now() - began).toBeLessThan(3_000);
+}
+
+function errorsToo(_key: string, value: unknown): unknown {
+  return value instanceof Error ? `${value.name}: ${value.message} ${String(value.stack)}` : value;
+}
