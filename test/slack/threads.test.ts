@@ -49,7 +49,9 @@ describe.concurrent('turns in Slack', () => {
       return texts;
     });
   const sessionsOf = async (userId: string) =>
-    (await scene.environment.client.sessions.list({ app: 'shop', userId })).map(({ sessionId }) => sessionId);
+    (await scene.environment.client.sessions.list({ app: 'shop', userId })).sessions.map(
+      ({ sessionId }) => sessionId,
+    );
 
   test('a slash command begins a turn in a thread, and replies in it go on with the session [slack.thread]', async () => {
     const hello = `hello ${randomUUID()}`;

@@ -38,7 +38,7 @@ import { type Background, isPassing } from './background.ts';
 import type { Listener, SlackTeller } from './slack-teller.ts';
 
 /** Milliseconds that the notifier has to write down where it has posted a message. */
-const NOTE_TIME = 3_000;
+const NOTE_TIME = 60_000;
 const LONGEST_NAME = 100;
 
 /** What somebody has done about a request. */
@@ -212,12 +212,13 @@ export class SlackDecisions {
 
   /** Only what the notifier has posted counts: whoever has the bot's token can post buttons, too. */
   async #noteOf({ requestId, channel, ts }: ModalSubject): Promise<RequestNote | undefined> {
-    const deadline = Date.now() + NOTE_TIME;
-    for (;;) {
+    // Its name is when it was posted, in seconds.
+    const deadline = Math.min(Number(ts) * 1_000, Date.now()) + NOTE_TIME;
+    for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
       const found = await this.#records.findNote(this.#app.name, placeOf({ channel, ts }));
       if (found !== undefined) return found.requestId === requestId ? readNote(found.value) : undefined;
-      if (Date.now() > deadline) return undefined;
-      await setTimeout(100);
+      if (!(Date.now() < deadline)) return undefined;
+      await setTimeout(pause);
     }
   }
 }

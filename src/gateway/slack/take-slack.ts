@@ -1,5 +1,5 @@
-import type { SlackApp } from '../../slack/slack-app.ts';
 import { slackSignatureFlaw } from '../../net/signatures.ts';
+import type { SlackApp } from '../../slack/slack-app.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import { readBody } from '../take-body.ts';

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { defineGateway } from '../../src/gateway/index.ts';
+import { type SlackOptions, slack } from '../../src/slack/index.ts';
+
+const SECRET = 'planted-secret-9Qx';
+const OPTIONS: SlackOptions = {
+  botToken: SECRET,
+  signingSecret: SECRET,
+  appId: 'A0123456789',
+  teamIds: ['T0123456789'],
+  channel: 'C0123456789',
+  persons: { U0123456789: 'mira' },
+};
+
+describe('slack', () => {
+  test.each<[string, object, RegExp]>([
+    ['a name of a channel', { channel: '#approvals' }, /^slack: channel: expected a channel’s id/],
+    ['no workspace', { teamIds: [] }, /^slack: teamIds: /],
+    ['a workspace by its name', { teamIds: ['acme'] }, /^slack: teamIds\[0\]: /],
+    ['another app id', { appId: SECRET }, /^slack: appId: expected an app’s id, A…, got other text$/],
+    ['an empty secret', { botToken: '' }, /^slack: botToken: /],
+    ['no secret', { signingSecret: [] }, /^slack: signingSecret: expected at least one/],
+    ['a secret that is none', { signingSecret: [7] }, /^slack: signingSecret\[0\]: /],
+    ['people by their names', { persons: { mira: 'mira' } }, /^slack: persons: expected the ids/],
+    ['nobody', { persons: { U0123456789: '' } }, /^slack: persons\.U0123456789: /],
+    [
+      'an address without TLS',
+      { slackApiUrl: 'http://slack.example.com/api' },
+      /^slack: slackApiUrl: expected https/,
+    ],
+    ['an option that there isn’t', { chanel: 'C0123456789' }, /^slack: chanel: unknown option/],
+  ])('refuses %s, and quotes no value [slack.options]', (_what, wrong, message) => {
+    const make = () => slack({ ...OPTIONS, ...wrong } as SlackOptions);
+    expect(make).toThrow(message);
+    expect(make).not.toThrow(SECRET);
+  });
+
+  test('asks for its secrets when they are needed, and says which one is missing [slack.options]', async () => {
+    const name = 'HOLDFAST_TEST_NO_SUCH_SECRET';
+    const { gateway } = slack({ ...OPTIONS, signingSecret: [{ env: name }, () => SECRET] });
+    await expect(gateway.signingSecrets()).rejects.toThrow(
+      `slack: signingSecret: there is none: set ${name}`,
+    );
+    process.env[name] = 'there';
+    try {
+      expect(await gateway.signingSecrets()).toEqual(['there', SECRET]);
+    } finally {
+      delete process.env[name];
+    }
+  });
+
+  test('knows people by their ids, or by a function, and nobody by the name of a property [slack.options]', async () => {
+    const { gateway } = slack(OPTIONS);
+    const who = (id: string) => gateway.personOf({ id, teamId: 'T0123456789' });
+    expect(await Promise.all(['U0123456789', 'U0OTHER', 'constructor', '__proto__'].map(who))).toEqual([
+      'mira',
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    const found = slack({ ...OPTIONS, persons: async ({ id }) => (id === 'U1' ? 'jo' : '') });
+    expect(await found.gateway.personOf({ id: 'U1', teamId: 'T1' })).toBe('jo');
+    expect(await found.gateway.personOf({ id: 'U2', teamId: 'T1' })).toBeUndefined();
+  });
+
+  test('is an option of the gateway [slack.options]', () => {
+    const { gateway } = slack(OPTIONS);
+    expect(defineGateway({ slack: gateway }).slack).toBe(gateway);
+    expect(() => defineGateway({ slack: OPTIONS as never })).toThrow(
+      /^defineGateway: slack: expected the `gateway`/,
+    );
+    expect(JSON.stringify(gateway)).not.toContain(SECRET);
+  });
+});
