@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import { noticeProblem } from '../src/approvals/notice-problem.ts';
 import { noticeIdOf } from '../src/approvals/start-notice.ts';
 import type { DeliverNotice } from '../src/protocol/gate.ts';
@@ -23,6 +24,7 @@ export async function buryNotice(
   await dependencies.store.buryNotice({
     noticeId: noticeIdOf(input),
     ...{ notifier, app, session, requestId, why, attempts, input },
+    taskQueue: activityInfo().taskQueue,
     error: problem,
   });
   callLogger(dependencies, { app, sessionId }).warn(

@@ -89,8 +89,19 @@ export function resolveNotifiers(owner: string, field: string, notifiers: unknow
       throw new DefinitionError({ owner, field: `${place}.name`, problem });
     }
     names.add(name);
+    checkOptional(owner, place, notifier);
   }
   return Object.freeze([...listOf(owner, field, notifiers)] as Notifier[]);
+}
+
+function checkOptional(owner: string, place: string, { ended, retryFor }: Record<string, unknown>): void {
+  if (ended !== undefined && typeof ended !== 'function') {
+    const problem = `expected a function, got ${kindOf(ended)}`;
+    throw new DefinitionError({ owner, field: `${place}.ended`, problem });
+  }
+  if (retryFor === undefined || (typeof retryFor === 'number' && retryFor >= 0)) return;
+  const problem = 'expected milliseconds, 0 or more';
+  throw new DefinitionError({ owner, field: `${place}.retryFor`, problem });
 }
 
 function issuerOf(owner: string, field: string, given: unknown): Issuer {

@@ -29,6 +29,8 @@ export interface DeadNotice {
   attempts: number;
   /** How it is told again. */
   input: DeliverNotice;
+  /** Of the workers that have its notifier. */
+  taskQueue: string;
   /** Milliseconds since the epoch. */
   diedAt: number;
 }
@@ -66,5 +68,5 @@ export interface KeptNoticeStore {
   listDeadNotices(list?: { app?: string; limit?: number }): Promise<DeadNotice[]>;
   findDeadNotice(noticeId: string): Promise<DeadNotice | undefined>;
   /** Whether there was one. */
-  dropDeadNotice(noticeId: string): Promise<boolean>;
+  dropDeadNotice(notice: Pick<DeadNotice, 'noticeId' | 'diedAt'>): Promise<boolean>;
 }

@@ -33,6 +33,9 @@ select $1, $2, $3, s.id, $5, $6, $7, $8, $9 from holdfast.sessions s where s.id 
 on conflict (notice_id) do update set error = excluded.error, attempts = excluded.attempts, input = excluded.input,
   died_at = excluded.died_at`;
 
+const DROP = `delete from holdfast.dead_notices d
+where d.notice_id = $1 and date_trunc('milliseconds', d.died_at) = to_timestamp($2::double precision / 1000) returning 1`;
+
 export async function noteOf(
   database: Database,
   { notifier, requestId }: Parameters<KeptNoticeStore['noteOf']>[0],
@@ -109,10 +112,10 @@ export async function buryNotice(
   database: Database,
   notice: Parameters<KeptNoticeStore['buryNotice']>[0],
 ): Promise<void> {
-  const { noticeId, notifier, app, session, requestId, why, error, attempts, input } = notice;
+  const { noticeId, notifier, app, session, requestId, why, error, attempts, input, taskQueue } = notice;
   await database.query(BURY, [
     ...[noticeId, storableText(notifier), storableText(app), session, storableText(requestId)],
-    ...[why, storableText(error), attempts, jsonText(input)],
+    ...[why, storableText(error), attempts, jsonText({ notice: input, taskQueue })],
   ]);
 }
 
@@ -137,11 +140,12 @@ export async function findDeadNotice(database: Database, noticeId: string): Prom
   return row && deadNotice(row);
 }
 
-export async function dropDeadNotice(database: Database, noticeId: string): Promise<boolean> {
-  const dropped = await database.query(
-    'delete from holdfast.dead_notices d where d.notice_id = $1 returning 1',
-    [storableText(noticeId)],
-  );
+/** Another one of this id, which has died since, stays. */
+export async function dropDeadNotice(
+  database: Database,
+  { noticeId, diedAt }: Parameters<KeptNoticeStore['dropDeadNotice']>[0],
+): Promise<boolean> {
+  const dropped = await database.query(DROP, [storableText(noticeId), diedAt]);
   return dropped.length > 0;
 }
 
@@ -155,7 +159,8 @@ function deadNotice(row: DeadNoticeRow): DeadNotice {
     why: row.why,
     error: row.error,
     attempts: row.attempts,
-    input: row.input,
+    input: row.input.notice,
+    taskQueue: row.input.taskQueue,
     diedAt: row.died_at.getTime(),
   };
 }

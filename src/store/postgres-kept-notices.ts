@@ -61,8 +61,8 @@ export class PostgresKeptNotices extends PostgresAccess implements KeptNoticeSto
     return findDeadNotice(this.#database, noticeId);
   }
 
-  dropDeadNotice(noticeId: string): Promise<boolean> {
-    return dropDeadNotice(this.#database, noticeId);
+  dropDeadNotice(notice: Parameters<KeptNoticeStore['dropDeadNotice']>[0]): Promise<boolean> {
+    return dropDeadNotice(this.#database, notice);
   }
 
   takeDelivery(take: Parameters<WebhookStore['takeDelivery']>[0]): ReturnType<WebhookStore['takeDelivery']> {

@@ -129,7 +129,7 @@ export interface Tables {
     why: NotifyInput['why'];
     error: string;
     attempts: number;
-    input: JSONColumnType<DeliverNotice>;
+    input: JSONColumnType<{ notice: DeliverNotice; taskQueue: string }>;
     died_at: Generated<Date>;
   };
   'holdfast.api_keys': {

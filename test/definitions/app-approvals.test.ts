@@ -145,6 +145,12 @@ describe('refuses, naming the field [define.refuse]', () => {
       'notifiers[1].name',
       'another notifier has this name: each has its own',
     ],
+    [{ notifiers: [{ ...pager, ended: true }] }, 'notifiers[0].ended', 'expected a function, got boolean'],
+    [
+      { notifiers: [{ ...pager, retryFor: '3 days' }] },
+      'notifiers[0].retryFor',
+      'expected milliseconds, 0 or more',
+    ],
   ])('%j', (durable, field, problem) => {
     const error = refusal(() => shop(durable));
     expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION', field: `durable.${field}`, problem });

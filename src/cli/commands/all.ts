@@ -9,6 +9,7 @@ import { graph } from './graph.ts';
 import { init } from './init.ts';
 import { jobs } from './jobs.ts';
 import { keys } from './keys.ts';
+import { notices } from './notices.ts';
 import { replay } from './replay.ts';
 import { run } from './run.ts';
 import { sessions } from './sessions.ts';
@@ -23,6 +24,7 @@ export const COMMANDS: readonly AddCommand[] = [
   sessions,
   approvals,
   jobs,
+  notices,
   credentials,
   keys,
   graph,

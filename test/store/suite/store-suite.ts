@@ -25,6 +25,7 @@ import { jobListSuite } from './job-lists.ts';
 import { jobMessageSuite } from './job-messages.ts';
 import { jobModelSuite } from './job-model.ts';
 import { jobSuite } from './jobs.ts';
+import { keptNoticeSuite } from './kept-notices.ts';
 import { mediaSuite } from './media.ts';
 import { mergedResponseSuite } from './merged-responses.ts';
 import { modelLimitSuite } from './model-limits.ts';
@@ -58,6 +59,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
 
     describe('schema', () => schemaSuite(store));
     describe('steps', () => stepSuite(store));
+    describe('kept notices, and webhooks', () => keptNoticeSuite(store));
     describe('calls', () => callSuite(store));
     describe('callback events', () => callbackEventSuite(store));
     describe('media and code', () => mediaSuite(store));

@@ -1,0 +1,51 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { ChangeNoticeOptions } from '../notices/change-notice.ts';
+import type { ListNoticesOptions } from '../notices/list-notices.ts';
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
+
+type InFolder<Options> = Options & { folder: string };
+
+export const notices: AddCommand = (holdfast) => {
+  const group = holdfast
+    .command('notices')
+    .description('what notifiers could not tell anybody: list, send again, drop');
+
+  group
+    .command('list')
+    .description('notices that were given up, the oldest first')
+    .option('--app <name>', 'of this app (default: of all)')
+    .option('--limit <number>', 'so many at most, up to 1000', limitNumber, 100)
+    .option('--json', 'one JSON value: { notices }')
+    .option(...FOLDER_OPTION)
+    .action(async (options: InFolder<ListNoticesOptions>) => {
+      const { listNotices } = await import('../notices/list-notices.ts');
+      await listNotices({ ...options, env: process.env });
+    });
+
+  notice(group.command('resend').description('have a worker tell it again')).action(
+    async (argument: string, options: InFolder<ChangeNoticeOptions>) => {
+      const { resendNotice } = await import('../notices/change-notice.ts');
+      await resendNotice(argument, { ...options, env: process.env });
+    },
+  );
+
+  notice(group.command('drop').description('forget it')).action(
+    async (argument: string, options: InFolder<ChangeNoticeOptions>) => {
+      const { dropNotice } = await import('../notices/change-notice.ts');
+      await dropNotice(argument, { ...options, env: process.env });
+    },
+  );
+};
+
+function notice(command: Command): Command {
+  return command
+    .argument('<notice>', 'as holdfast notices list calls it')
+    .option('--json', 'one JSON value: the notice')
+    .option(...FOLDER_OPTION);
+}
+
+function limitNumber(text: string): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= 1_000) return number;
+  throw new InvalidArgumentError('Expected a whole number of 1 to 1000.');
+}

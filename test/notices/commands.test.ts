@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { App } from '../../src/agents/app.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
+import type { Notifier } from '../../src/approvals/notifier.ts';
+import { dropNotice, resendNotice } from '../../src/cli/notices/change-notice.ts';
+import { listNotices } from '../../src/cli/notices/list-notices.ts';
+import { tool } from '../../src/tools/tool.ts';
+import type { FolderOwnership } from '../../worker/index.ts';
+import { openLocalGateway } from '../../worker/local-gateway.ts';
+import { capturedOutput } from '../cli/captured-output.ts';
+import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+
+const told: string[] = [];
+let gone = true;
+const pager: Notifier = {
+  name: 'pager',
+  async notify(requests) {
+    if (gone) throw new NoticeFailed('nobody is there any more', { final: true });
+    for (const { requestId } of requests) told.push(requestId);
+  },
+};
+
+let environment: TurnEnvironment;
+let closeGateway: () => Promise<void>;
+
+beforeAll(async () => {
+  const pay = tool({ name: 'pay', description: 'pays', execute: () => 1, requireConfirmation: true });
+  const rootAgent = new LlmAgent({ name: 'cashier', model: 'gemini-2.5-flash', tools: [pay] });
+  environment = await openTurnEnvironment({
+    apps: [new App({ name: 'paged', rootAgent, durable: { notifiers: [pager] } })],
+    script: stepCalls([[{ name: 'pay' }]]),
+  });
+  // As `holdfast dev` does, which has the folder while somebody else looks at it.
+  const ownership = { folder: environment.folder, release: () => undefined } as unknown as FolderOwnership;
+  const { close } = await openLocalGateway({
+    ownership,
+    client: environment.client,
+    about: () => ({
+      v: 1,
+      version: '0',
+      namespace: '',
+      taskQueue: '',
+      store: 'embedded',
+      apps: [],
+      agents: [],
+    }),
+    ready: async () => ({}),
+    records: environment.store,
+  });
+  closeGateway = close;
+});
+afterAll(async () => {
+  await closeGateway?.();
+  await environment?.close();
+});
+
+const place = () => ({ folder: environment.folder, env: process.env });
+
+async function dead(): Promise<string> {
+  const names = { app: 'paged', userId: 'ada', sessionId: randomUUID() };
+  await environment.client.sendMessage({ ...names, message: 'go' });
+  const find = async () => (await environment.store.listDeadNotices()).map(({ noticeId }) => noticeId);
+  const mine = async () => (await find()).find((id) => id.includes(names.sessionId)) ?? '';
+  await expect.poll(mine, { timeout: 30_000 }).not.toBe('');
+  return await mine();
+}
+
+test('notices that were given up are listed, told again, and dropped [notice.dead]', async () => {
+  const [first, second] = [await dead(), await dead()];
+  const listed = capturedOutput();
+  await listNotices({ ...place(), limit: 10, json: true }, listed);
+  const [{ notices }] = listed.values() as [
+    { notices: { noticeId: string; notice: string; requestId: string }[] },
+  ];
+  expect(notices.map(({ noticeId }) => noticeId)).toEqual([first, second]);
+  expect(notices[0]).toMatchObject({
+    notifier: 'pager',
+    why: 'opened',
+    attempts: 1,
+    error: 'nobody is there any more',
+  });
+  const lines = capturedOutput();
+  await listNotices({ ...place(), limit: 10 }, lines);
+  expect(lines.lines.join('\n')).toContain(notices[0]?.notice);
+
+  const output = capturedOutput();
+  await resendNotice(notices[0]?.notice ?? '', place(), output);
+  // Nobody is there yet: it is given up once more.
+  await expect.poll(() => environment.store.findDeadNotice(first), { timeout: 30_000 }).toBeDefined();
+  gone = false;
+  await resendNotice(first, place(), output);
+  await expect.poll(() => told, { timeout: 30_000 }).toEqual([notices[0]?.requestId]);
+  expect(await environment.store.findDeadNotice(first)).toBeUndefined();
+
+  await dropNotice(second, place(), output);
+  expect(await environment.store.listDeadNotices()).toEqual([]);
+  await expect(dropNotice(second, place(), output)).rejects.toMatchObject({ exitCode: 2 });
+  const empty = capturedOutput();
+  await listNotices({ ...place(), limit: 10 }, empty);
+  expect(empty.notes.join('\n')).toContain('no notice was given up');
+});
+
+test('notices go with the session that they are of [notice.dead]', async () => {
+  gone = true;
+  const noticeId = await dead();
+  const [app = '', userId = '', sessionId = ''] = noticeId.split('/');
+  await environment.client.sessions.delete({ app, userId, sessionId, cancelRunning: true });
+  expect(await environment.store.findDeadNotice(noticeId)).toBeUndefined();
+});
