@@ -1,6 +1,9 @@
 import { App, LlmAgent } from 'holdfast';
+import { defineGateway } from 'holdfast/gateway';
+import { mailNotifier } from './mail.ts';
 import { issuers } from './people.ts';
 import { refund } from './refund.ts';
+import { theatreSlack } from './slack.ts';
 
 export { refundsScript as geminiScript } from './script.ts';
 
@@ -15,8 +18,16 @@ const cashier = new LlmAgent({
   tools: [refund],
 });
 
+const slack = theatreSlack();
+const { REFUNDS_MAILBOX: mailbox } = process.env;
+
 export const app = new App({
   name: 'refunds',
   rootAgent: cashier,
-  durable: { approval: { issuers: issuers() } },
+  durable: {
+    approval: { issuers: issuers() },
+    notifiers: [...(slack ? [slack.notifier] : []), ...(mailbox ? [mailNotifier(mailbox)] : [])],
+  },
 });
+
+export const gateway = defineGateway(slack ? { slack: slack.gateway } : {});

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Command } from '../terminal/command.ts';
+import { TheatreChannels } from './channels.ts';
 import { euros } from './euros.ts';
 import { Payments, paymentsFile } from './payments.ts';
 import { keyFileOf, makeKeys } from './people.ts';
@@ -56,6 +57,24 @@ const [handedOn] = await escalated();
 await decide('olga', handedOn);
 await late.ends();
 
+say('Nobody needs a terminal: two more are asked about in Slack, and by mail.');
+const mailbox = join(values.folder, 'refunds-mail.jsonl');
+await using channels = await TheatreChannels.open(mailbox);
+const more = begin('nora', 'Refund €250 of B-1005 and €1600 of B-1006.', channels.env);
+const [small, big] = [await channels.messageAbout('B-1005'), await channels.messageAbout('B-1006')];
+const mail = await channels.mailTo('jo', 'B-1006');
+const { origin } = new URL(mail.link);
+await channels.shows(small, /B-1005/);
+await channels.click('mira', small, 'Approve', origin);
+await channels.shows(small, /mira/);
+
+say('The larger one: Mira in Slack, Nora in vain, Jo by the link in the mail.');
+await channels.click('nora', big, 'Approve', origin);
+await channels.click('mira', big, 'Approve', origin);
+await channels.approveByLink(mail);
+await channels.shows(big, /jo/);
+await more.ends();
+
 say('All of it is in the audit, each row bound to the one before.');
 await holdfast(['approvals', 'list', '--session', session, '--all']);
 await holdfast(['approvals', 'audit', 'verify', session]);
@@ -65,7 +84,14 @@ payments.close();
 say('What the theatre has paid:');
 for (const { receipt, booking, cents } of paid) console.log(`  ${receipt}  ${booking}  ${euros(cents)}`);
 const sums = paid.map(({ booking, cents }) => `${booking} ${cents}`).sort();
-const wanted = ['B-1001 8000', 'B-1002 29000', 'B-1003 240000', 'B-1004 15000'];
+const wanted = [
+  'B-1001 8000',
+  'B-1002 29000',
+  'B-1003 240000',
+  'B-1004 15000',
+  'B-1005 25000',
+  'B-1006 160000',
+];
 if (sums.join() !== wanted.join()) throw new Error(`it should have paid ${wanted.join(', ')}`);
 
 function say(text: string): void {
@@ -74,7 +100,7 @@ function say(text: string): void {
 
 /** A turn, and beside it what its process prints. */
 function begin(name: string, message: string, env: Record<string, string>): Command {
-  const stop = Object.keys(env).length > 0 && values['stop-server'] ? ['--stop-server'] : [];
+  const stop = 'REFUNDS_MAILBOX' in env && values['stop-server'] ? ['--stop-server'] : [];
   const words = [
     'run',
     agents,

@@ -47,7 +47,7 @@ describe('refunds', () => {
   });
 });
 
-test('one command asks, decides as each approver, pays once and verifies the audit [example.refunds] [approval.quorum] [approval.audit]', async () => {
+test('one command asks, decides as each approver, in the terminal, in Slack and by a link, pays once and verifies the audit [example.refunds] [approval.quorum] [approval.audit] [slack.approve] [link.once]', async () => {
   const keys = join(work, 'keys');
   const demo = new HoldfastProcess(['--folder', join(work, '.holdfast'), '--stop-server'], {
     program,
@@ -59,6 +59,11 @@ test('one command asks, decides as each approver, pays once and verifies the aud
   expect(stdout).toMatch(/rq-\S+ counts: 1 of 2 approvals; more are needed/);
   expect(stdout).toContain('whoever has asked for the call may not decide');
   expect(stdout).toContain('+ cents: 29000');
+  expect(stdout).toMatch(/Slack │ .*[Aa]pproved by mira, jo/);
+  expect(stdout).toContain(
+    'only nora sees: Nothing was decided: whoever has asked for the call may not decide.',
+  );
+  expect(stdout).toMatch(/page │ .*jo approved this/);
   expect(stdout).toMatch(/holds: \d+ rows, each bound to the one before/);
   const payments = new Payments(join(work, 'payments.sqlite'));
   const paid = payments.all().map(({ booking, cents }) => [booking, cents]);
@@ -68,6 +73,8 @@ test('one command asks, decides as each approver, pays once and verifies the aud
     ['B-1002', 290_00],
     ['B-1003', 2_400_00],
     ['B-1004', 150_00],
+    ['B-1005', 250_00],
+    ['B-1006', 1_600_00],
   ]);
   const privateKeys = readdirSync(keys).filter((name) => name.endsWith('.key.json'));
   expect(privateKeys).toHaveLength(4);
