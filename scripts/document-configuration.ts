@@ -46,6 +46,7 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   ],
   '`approvalTool`': [['src/tools/built-in/approval-tool.ts', 'ApprovalToolOptions']],
   '`terminalNotifier`': [['src/approvals/terminal-notifier.ts', 'TerminalNotifierOptions']],
+  '`webhookNotifier`': [['src/webhooks/webhook-notifier.ts', 'WebhookNotifierOptions']],
   '`new Gemini`': [
     ['src/models/gemini.ts', 'GeminiParams'],
     ['src/models/gemini-connection.ts', 'GeminiConnection'],
