@@ -63,6 +63,9 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`runConfig` of a Runner': [['src/client/runner/run-config.ts', 'RunConfig']],
   '`sendMessage`': [['src/client/outgoing-turn.ts', 'OutgoingMessage']],
   '`createGateway`': [['src/gateway/gateway-options.ts', 'GatewayOptions']],
+  '`webhooks` of `defineGateway`, for each source': [
+    ['src/gateway/webhooks/options.ts', 'WebhookSource'],
+  ],
   '`createTestEnvironment`': [['src/testing/test-environment.ts', 'TestEnvironmentOptions']],
 };
 
