@@ -29,6 +29,8 @@ export interface Principal {
   readonly keyId?: string;
   /** The only apps that it reaches; absent where that is not known, or all of them. */
   readonly apps?: readonly string[];
+  /** It may ask as often as it likes: it is of the gateway's own machine. */
+  readonly unlimited?: boolean;
   may(need: Need): Verdict;
 }
 

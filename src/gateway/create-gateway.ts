@@ -1,5 +1,6 @@
 import { ApiKeys } from './access/api-keys.ts';
 import type { Access } from './access.ts';
+import { CallerLimits } from './caller-limits.ts';
 import { errorAnswer } from './error-answer.ts';
 import { emptyApp, type GatewayHono, type GatewayMiddleware, type RouteSetting } from './gateway-app.ts';
 import { GatewayAttester } from './gateway-attester.ts';
@@ -36,6 +37,8 @@ export interface Gateway {
   request(path: string, init?: RequestInit): Promise<Response>;
   /** Ends the streams and the waiting of those who poll, who come back elsewhere, or later. */
   endStreams(): void;
+  /** Writes down what it has counted of refusals; to be awaited before its store closes. */
+  flush(): Promise<void>;
 }
 
 /**
@@ -55,11 +58,12 @@ export function createGateway(given: GatewayOptions): Gateway {
     options,
     streams,
     attester: new GatewayAttester(options),
+    limits: new CallerLimits(options),
     keys: records && new ApiKeys({ store: records, logger }),
     closing: streams.closing,
   };
   const app = emptyApp();
-  app.use('*', requestLog(options.logger), safeHeaders, screen(options.access));
+  app.use('*', requestLog(options.logger), safeHeaders, setting.limits.watch, screen(options.access));
   healthRoutes(app, setting);
   sessionRoutes(app, setting);
   turnRoutes(app, setting);
@@ -74,7 +78,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   inboxRoutes(app, setting);
   slackRoutes(app, setting);
   documentRoutes(app, setting);
-  app.notFound(unknownRoute(app, options.access));
+  app.notFound(unknownRoute(app, { access: options.access, limits: setting.limits }));
   app.onError((error, context) => {
     const { status, body, headers, unexpected } = errorAnswer(error);
     if (unexpected)
@@ -90,6 +94,7 @@ export function createGateway(given: GatewayOptions): Gateway {
     fetch: (request, env) => app.fetch(request, env),
     request: async (path, init) => await app.request(path, init),
     endStreams: () => streams.end(),
+    flush: () => setting.limits.flush(),
   };
 }
 

@@ -1,8 +1,10 @@
 import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
+import type { DeniedKind } from '../store/store.ts';
 import type { ApiKeys } from './access/api-keys.ts';
 import type { Principal } from './access.ts';
+import type { CallerLimits } from './caller-limits.ts';
 import type { GatewayAttester } from './gateway-attester.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -16,6 +18,10 @@ export interface GatewayEnv {
     principal: Principal;
     /** Of who speaks for a job by its own token, in place of a principal. */
     jobToken?: string;
+    /** Strangers of its address have asked too often: see `AccessRequest.knownOnly`. */
+    isCrowded?: boolean;
+    /** What its principal was not let do. */
+    denied?: Pick<DeniedKind, 'reason' | 'permission' | 'app'>;
   };
 }
 
@@ -27,6 +33,8 @@ export type GatewayMiddleware = MiddlewareHandler<GatewayEnv>;
 export interface RouteSetting {
   options: GatewayOptions;
   streams: OpenStreams;
+  /** How often callers may ask. */
+  limits: CallerLimits;
   /** Signs who decides and who sends. */
   attester: GatewayAttester;
   /** Keys of the store; undefined where the gateway has none. */

@@ -34,6 +34,11 @@ const REFUSALS = {
     code: 'HOLDFAST_GATEWAY_BODY_TOO_LARGE',
     message: 'the body is too large',
   },
+  'too many': {
+    status: 429,
+    code: 'HOLDFAST_GATEWAY_TOO_MANY_REQUESTS',
+    message: 'too many requests: wait as long as Retry-After says',
+  },
   'unsupported type': {
     status: 415,
     code: 'HOLDFAST_GATEWAY_UNSUPPORTED_TYPE',

@@ -1,9 +1,10 @@
 import { MOST_RESULT_BYTES } from '../client/check-job.ts';
 import { JobNotFound } from '../client/job-errors.ts';
 import type { Permission } from './access.ts';
+import { accessRequestOf } from './access-request.ts';
 import type { GatewayContext, GatewayMiddleware, RouteSetting } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
-import { accessRequestOf, authenticated, demand } from './screen.ts';
+import { authenticated, demand } from './screen.ts';
 import { takeBody } from './take-body.ts';
 
 const SECURITY: Record<string, string[]>[] = [{ token: [] }, { jobToken: [] }];
@@ -30,7 +31,7 @@ export function speakerOf(context: GatewayContext): { token?: string } {
   return token === undefined ? {} : { token };
 }
 
-function ownOrPermitted({ options }: RouteSetting, permission: Permission): GatewayMiddleware {
+function ownOrPermitted({ options, limits }: RouteSetting, permission: Permission): GatewayMiddleware {
   const { access, client } = options;
   return async (context, next) => {
     const jobId = context.req.param('jobId') ?? '';
@@ -38,14 +39,15 @@ function ownOrPermitted({ options }: RouteSetting, permission: Permission): Gate
     const token = principal === 'unauthenticated' ? tokenOf(context) : undefined;
     if (token === undefined) {
       const missing = () => new JobNotFound('there is no such job');
-      const known = await authenticated(access, context);
+      await authenticated({ access, limits }, context);
       const job = await client.jobs.get(jobId);
       if (job === undefined) throw missing();
-      demand(known, permission, { names: { app: job.app, userId: job.userId }, missing });
+      demand(context, permission, { names: { app: job.app, userId: job.userId }, missing });
     } else {
       // Before anything of the body is read; a job that its call has not begun yet has no row.
       await client.jobs.get(jobId, { token });
       context.set('jobToken', token);
+      limits.spend({ name: `job:${jobId}` });
     }
     await next();
   };

@@ -1,17 +1,9 @@
-import type { Access, AccessRequest, Need, Permission, Principal } from './access.ts';
+import type { Access, Need, Permission } from './access.ts';
+import { accessRequestOf } from './access-request.ts';
+import type { CallerLimits } from './caller-limits.ts';
 import type { GatewayContext, GatewayMiddleware } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
 import { visitOf } from './pages/page-visit.ts';
-
-/** Of these, one is the protocol's limit, and two are a trick. */
-const SINGLE = new Set([
-  'host',
-  'origin',
-  'authorization',
-  'content-type',
-  'content-length',
-  'last-event-id',
-]);
 
 /** Keeps out what no route should see. */
 export function screen(access: Access): GatewayMiddleware {
@@ -21,6 +13,12 @@ export function screen(access: Access): GatewayMiddleware {
     checkTarget(request.url, context.req.path);
     await next();
   };
+}
+
+/** What every caller passes. */
+export interface Gate {
+  access: Access;
+  limits: CallerLimits;
 }
 
 /** Whose affairs a request is about. */
@@ -41,26 +39,31 @@ export type SubjectOf = (context: GatewayContext) => Subject | Promise<Subject>;
  * @param permission or several, one of which is enough.
  */
 export function permitted(
-  access: Access,
+  gate: Gate,
   permission: Permission | readonly Permission[],
   find: SubjectOf = subjectOfPath,
 ): GatewayMiddleware {
   return async (context, next) => {
-    const principal = await authenticated(access, context);
-    demand(principal, permission, await find(context));
+    await authenticated(gate, context);
+    demand(context, permission, await find(context));
     await next();
   };
 }
 
 /** @throws RequestRefused, or what `missing` gives, where the principal may do none of these. */
 export function demand(
-  principal: Principal,
+  context: GatewayContext,
   permission: Permission | readonly Permission[],
   { names, missing, narrower }: Subject,
 ): void {
+  const principal = context.get('principal');
   const verdicts = [permission].flat().map((each) => principal.may({ permission: each, ...names }));
   if (verdicts.includes('allowed')) return;
-  if (verdicts.includes('forbidden')) {
+  const isForbidden = verdicts.includes('forbidden');
+  const { app } = names;
+  const needed = { permission: [permission].flat().join(' or '), ...(app === undefined ? {} : { app }) };
+  context.set('denied', { reason: isForbidden ? 'forbidden' : 'hidden', ...needed });
+  if (isForbidden) {
     throw new RequestRefused('forbidden', narrower && `forbidden: ${narrower}`);
   }
   throw missing();
@@ -71,14 +74,15 @@ export function subjectOf({ app, userId }: { [name in 'app' | 'userId']?: string
   return { names, missing: () => new RequestRefused('no such session') };
 }
 
-/** @throws RequestRefused */
-export async function authenticated(access: Access, context: GatewayContext) {
+/** Finds out who asks, and has them ask no more often than they may. @throws RequestRefused */
+export async function authenticated({ access, limits }: Gate, context: GatewayContext) {
   const principal = await access.authenticate(accessRequestOf(context));
   if (typeof principal === 'string') {
     const challenge = principal === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : undefined;
     throw new RequestRefused(principal, undefined, challenge);
   }
   context.set('principal', principal);
+  limits.spend(principal);
   return principal;
 }
 
@@ -93,31 +97,6 @@ export function subjectOfQuery({ req }: GatewayContext): Subject {
 
 function subjectOfPath({ req }: GatewayContext): Subject {
   return subjectOf({ app: req.param('app'), userId: req.param('user') });
-}
-
-export function accessRequestOf({ req, env }: GatewayContext): AccessRequest {
-  const incoming = env?.incoming;
-  return {
-    method: req.method,
-    url: new URL(req.url),
-    headers: req.raw.headers,
-    repeated: repeatedIn(incoming?.rawHeaders ?? []),
-    localPort: incoming?.socket.localPort,
-    remoteAddress: incoming?.socket.remoteAddress,
-  };
-}
-
-/** @param raw names and values in turns. */
-function repeatedIn(raw: readonly string[]): ReadonlySet<string> {
-  const seen = new Set<string>();
-  const repeated = new Set<string>();
-  raw.forEach((name, index) => {
-    const lower = name.toLowerCase();
-    if (index % 2 === 1 || !SINGLE.has(lower)) return;
-    if (seen.has(lower)) repeated.add(lower);
-    seen.add(lower);
-  });
-  return repeated;
 }
 
 function checkTarget({ username, password }: URL, path: string): void {

@@ -124,4 +124,5 @@ async function close(server: Server, gateway: Gateway): Promise<void> {
   await ended;
   clearTimeout(timer);
   clearInterval(idle);
+  await gateway.flush();
 }

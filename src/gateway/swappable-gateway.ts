@@ -21,10 +21,12 @@ export function swappableGateway(first: Gateway): SwappableGateway {
     fetch: (request, env) => current.fetch(request, env),
     request: (path, init) => current.request(path, init),
     endStreams: () => current.endStreams(),
+    flush: () => current.flush(),
     swap(next) {
       const before = current;
       current = next;
       before.endStreams();
+      void before.flush();
     },
   };
 }

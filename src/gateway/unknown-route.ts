@@ -1,7 +1,6 @@
-import type { Access } from './access.ts';
 import type { GatewayContext, GatewayHono } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
-import { authenticated } from './screen.ts';
+import { authenticated, type Gate } from './screen.ts';
 
 /** Methods of each path that there is, by a pattern of it. */
 type Paths = { pattern: RegExp; methods: Set<string> }[];
@@ -10,10 +9,10 @@ type Paths = { pattern: RegExp; methods: Set<string> }[];
  * Answers what no route takes: OPTIONS with the path's methods, another method of a path that there is, and paths that there
  * aren't. Nobody without a principal learns which is which.
  */
-export function unknownRoute(app: GatewayHono, access: Access) {
+export function unknownRoute(app: GatewayHono, gate: Gate) {
   let paths: Paths | undefined;
   return async (context: GatewayContext): Promise<Response> => {
-    await authenticated(access, context);
+    await authenticated(gate, context);
     paths ??= pathsOf(app);
     const methods = paths.find(({ pattern }) => pattern.test(context.req.path))?.methods;
     if (methods === undefined) throw new RequestRefused('no such route');

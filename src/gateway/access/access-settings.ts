@@ -1,3 +1,4 @@
+import type { RateLimit } from './token-buckets.ts';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 
 /** Who may use a gateway, beside programs of its own machine. */
@@ -15,10 +16,34 @@ export interface AccessSettings {
   hosts?: readonly string[];
   /** Those who say who callers are, by tokens that they sign. */
   issuers?: readonly TrustedIssuer[];
+  /**
+   * How many proxies of the operator stand in front of the gateway, `true` for one: each adds the address that it sees to
+   * `X-Forwarded-For`, which is believed as far. Without one nothing of `X-Forwarded-*` is.
+   *
+   * @default false
+   */
+  trustProxy?: boolean | number;
+  /** How often callers may ask each process that serves the gateway. */
+  rateLimits?: {
+    /**
+     * Of each principal.
+     *
+     * @default { perSecond: 50, burst: 200 }
+     */
+    principals?: RateLimit;
+    /**
+     * Of each address, for requests that are refused since nothing says who sends them.
+     *
+     * @default { perSecond: 10, burst: 50 }
+     */
+    strangers?: RateLimit;
+  };
 }
 
 export const ACCESS_SETTINGS: readonly string[] = [
   'keys',
   'hosts',
   'issuers',
+  'trustProxy',
+  'rateLimits',
 ] satisfies (keyof AccessSettings)[];

@@ -13,7 +13,10 @@ export function checkAccess(owner: string, access: unknown): void {
   assertKnownFields(owner, access, ACCESS_SETTINGS, { field: 'access' });
   new OptionReader(owner, access, 'access').boolean('keys', true);
   const check = checker(owner);
-  const { hosts = [], issuers = [] } = access;
+  const { hosts = [], issuers = [], trustProxy = false, rateLimits = {} } = access;
+  const isProxies = typeof trustProxy === 'boolean' || isProxyCount(trustProxy);
+  check('access.trustProxy', isProxies, 'expected true, false, or how many proxies');
+  checkRates(owner, rateLimits);
   check(
     'access.hosts',
     Array.isArray(hosts) && hosts.every((host) => hostOf(host) !== undefined),
@@ -24,6 +27,27 @@ export function checkAccess(owner: string, access: unknown): void {
   for (const [index, issuer] of list.entries()) checkIssuer(owner, issuer, `access.issuers[${index}]`);
   const names = list.map(({ issuer }) => issuer);
   check('access.issuers', new Set(names).size === names.length, 'two have the same `issuer`');
+}
+
+function isProxyCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= 10;
+}
+
+function checkRates(owner: string, rateLimits: unknown): void {
+  const field = 'access.rateLimits';
+  assertKnownFields(owner, rateLimits, ['principals', 'strangers'], { field });
+  const check = checker(owner);
+  for (const [name, limit] of Object.entries(rateLimits)) {
+    if (limit === undefined) continue;
+    assertKnownFields(owner, limit, ['perSecond', 'burst'], { field: `${field}.${name}` });
+    const { perSecond, burst } = limit;
+    check(`${field}.${name}.perSecond`, isPositive(perSecond), 'expected a number above 0');
+    check(`${field}.${name}.burst`, isPositive(burst) && burst >= 1, 'expected a number, 1 or more');
+  }
+}
+
+function isPositive(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
 function checkIssuer(owner: string, issuer: unknown, field: string): void {

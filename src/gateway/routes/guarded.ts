@@ -12,12 +12,15 @@ const BODY_LIMIT = 16 * 1024 * 1024;
  * @param find whose affairs a request is about, where its path doesn't name them.
  */
 export function guarded(
-  { options }: RouteSetting,
+  { options, limits }: RouteSetting,
   permission: Permission | readonly Permission[],
   find?: SubjectOf,
 ) {
   return {
-    middleware: [permitted(options.access, permission, find), takeBody(options.bodyLimit ?? BODY_LIMIT)],
+    middleware: [
+      permitted({ access: options.access, limits }, permission, find),
+      takeBody(options.bodyLimit ?? BODY_LIMIT),
+    ],
     security: [{ token: [] }],
     'x-holdfast-permission': [permission].flat().join(' or '),
   };

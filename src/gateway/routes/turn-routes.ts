@@ -50,7 +50,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       const names = sessionNames(context.req.valid('param'));
       const message = context.req.valid('json') as Message;
       if (await answersRequests(client.approvals, names, message.message)) {
-        demand(context.get('principal'), 'approve', subjectOf(names));
+        demand(context, 'approve', subjectOf(names));
       }
       const { person } = context.get('principal');
       const sent = { ...names, ...message, messageId: message.messageId ?? randomUUID() };

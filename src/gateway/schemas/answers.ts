@@ -18,6 +18,7 @@ const MEANINGS = {
   409: 'The session, the turn that runs, the request or the job doesn’t allow it.',
   413: 'The body is too large.',
   415: 'The body isn’t JSON.',
+  429: 'Too many requests: wait as long as `Retry-After` says.',
   500: 'An error that the operator finds in the log by the request id.',
   503: 'Temporal or the store can’t be reached: try again.',
   504: 'No worker has answered in time.',
@@ -25,7 +26,7 @@ const MEANINGS = {
 
 type ErrorCode = keyof typeof MEANINGS;
 
-const ALWAYS: readonly ErrorCode[] = [400, 401, 403, 404, 500, 503];
+const ALWAYS: readonly ErrorCode[] = [400, 401, 403, 404, 429, 500, 503];
 
 export function json<Schema extends z.ZodType>(schema: Schema, description: string) {
   return { description, content: { 'application/json': { schema } } };
