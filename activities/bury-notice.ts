@@ -1,9 +1,9 @@
 import { activityInfo } from '@temporalio/activity';
-import { noticeProblem } from '../src/approvals/notice-problem.ts';
 import { noticeIdOf } from '../src/approvals/start-notice.ts';
 import type { DeliverNotice } from '../src/protocol/gate.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { callLogger } from './logging.ts';
+import { noticeProblem } from './notice-problem.ts';
 
 const CONCEALED = 'it failed; what it said is kept from here';
 

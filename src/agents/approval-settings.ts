@@ -4,7 +4,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
-import { problemOfName } from '../tools/person-name.ts';
+import { problemOfName } from '../schema/person-name.ts';
 
 /** Whose decisions an app believes. */
 export interface AppApprovalOptions {

@@ -3,7 +3,7 @@ import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
-import { problemOfName } from './person-name.ts';
+import { problemOfName } from '../schema/person-name.ts';
 
 /** Who may decide whether a call runs, and how. */
 export interface ApprovalOptions {

@@ -1,6 +1,6 @@
 import { newKeyText } from '../../gateway/access/key-text.ts';
+import { problemOfName } from '../../schema/person-name.ts';
 import type { GrantRole } from '../../store/store.ts';
-import { problemOfName } from '../../tools/person-name.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';

@@ -2,7 +2,7 @@ import { webhookSecret } from '../../net/signatures.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { isRecord, kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import { problemOfName } from '../../tools/person-name.ts';
+import { problemOfName } from '../../schema/person-name.ts';
 import type { WebhookSource } from './options.ts';
 
 const NAME = /^[a-z\d][a-z\d_-]{0,63}$/;

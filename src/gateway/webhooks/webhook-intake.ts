@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
+import { jsonBytes } from '../../protocol/json-bytes.ts';
 import { isRecord } from '../../schema/kind-of.ts';
-import { jsonText } from '../../store/json-text.ts';
 import type { WebhookAnswered, WebhookStore } from '../../store/webhook-store.ts';
 import type { GatewayAttester } from '../gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';
@@ -114,7 +114,7 @@ function answeredBy(name: string, answer: unknown): WebhookAnswered {
     throw new WebhookMisused(`the handler of ${name} answers { status: 200 to 299, body }, or nothing`);
   }
   if (body === undefined) return { status };
-  if (Buffer.byteLength(jsonText(body)) > MOST_ANSWER_BYTES) {
+  if (jsonBytes(body) > MOST_ANSWER_BYTES) {
     throw new WebhookMisused(
       `the handler of ${name} answers with more than ${MOST_ANSWER_BYTES} bytes of JSON`,
     );

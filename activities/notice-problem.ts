@@ -1,4 +1,4 @@
-import { thrownMessage } from '../tools/thrown-message.ts';
+import { thrownMessage } from '../src/tools/thrown-message.ts';
 
 const LONGEST = 500;
 /** Addresses of hooks are secrets: what follows their host, and a name before it. */

@@ -1,4 +1,4 @@
-import { kindOf } from '../schema/kind-of.ts';
+import { kindOf } from './kind-of.ts';
 
 const LONGEST_NAME = 256;
 
