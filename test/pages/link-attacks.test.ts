@@ -335,7 +335,7 @@ describe('a page', () => {
     const pages = [await readPage(link), await readPage(`${link}?edit`)];
     pages.push(
       await sendForm(link, pages[1] as ReadPage, {
-        [fieldOf(pages[1]?.text, 'a0')]: evil[0] ?? '',
+        [fieldOf(pages[1]?.text, 'a0')]: evil[1] ?? '',
         do: 'preview',
       }),
     );

@@ -32,7 +32,7 @@ describe('a link', () => {
     const again = await sendForm(url, shown, { do: 'reject' });
     expect(again.status).toBe(409);
     for (const page of [again, await readPage(url)]) {
-      expect(page.text).toMatch(/mira<\/bdi> approved this<\/strong> by this link/);
+      expect(page.text).toMatch(/Approved<\/strong> by <b><bdi>mira<\/bdi><\/b> by a link, <time/);
       expect(page.text).not.toContain('<form');
     }
     const other = await readPage(desk.link(request, 'jo'));

@@ -3,7 +3,7 @@ import type { ApprovalRow, JobRow } from '../../store/store.ts';
 import type { GatewayAbout } from '../about.ts';
 import type { Page } from './inbox-lists.ts';
 import type { PageSite } from './page-site.ts';
-import { countOf, statusChip } from './request-view.ts';
+import { countOf, questionOf, statusChip } from './request-view.ts';
 import { pageOf } from './shell.ts';
 import { type Html, shown } from './shown-text.ts';
 import { distance, shownTime } from './shown-time.ts';
@@ -73,7 +73,7 @@ export function requestList(
     (
       row,
     ) => html`<li><a class="row" href="${site.base}/inbox/requests/${encodeURIComponent(row.requestId)}">${headOf(row)}</a>
-${row.hint === '' ? '' : html`<p>${shown(cut(row.hint))}</p>`}
+${questionOf(row) === '' ? '' : html`<p>${shown(cut(questionOf(row)))}</p>`}
 <p>${shown(row.app)} · ${shown(row.userId)}${row.requester === undefined ? '' : html` · asked for by ${shown(row.requester)}`}</p>
 <div class="aside">${statusChip(row)}<span>${tab === 'pending' ? timing(row, now) : shownTime(row.decidedAt ?? row.since, now)}</span>${temporalLink(frame.about, row.workflowId)}</div></li>`,
   );

@@ -27,6 +27,10 @@ const ENDED: Record<Exclude<RequestStatus, 'pending'>, readonly [word: string, l
   cancelled: ['Cancelled', ''],
 };
 
+/** ADK’s own hint of a tool that has none: it is for programs. */
+const NO_HINT =
+  /^Please approve or reject the tool call .*\(\) by responding with a FunctionResponse with an expected ToolConfirmation payload\.$/s;
+
 const CHANNELS: Readonly<Record<string, string>> = {
   cli: 'in a terminal',
   http: 'over HTTP',
@@ -50,11 +54,12 @@ export function requestTitle({ kind, tool, status }: Pick<ApprovalRow, 'kind' | 
 
 /** What is asked, in whose name, and by when: all that somebody decides by, drawn here. */
 export function requestCard(row: ApprovalRow, now: number): Html {
-  const { hint, kind, args, sensitive, payload, authConfig } = row;
+  const { kind, args, sensitive, payload, authConfig } = row;
+  const question = questionOf(row);
   return html`<article class="card">
 ${statusChip(row)}
 <h1>${headline(row)}</h1>
-${hint === '' ? '' : html`<div class="question">${shownLines(hint)}</div>`}
+${question === '' ? '' : html`<div class="question">${shownLines(question)}</div>`}
 ${kind === 'credential' && authConfig !== undefined ? html`<p>It is kept as <code>${shown(authConfig.credentialKey)}</code>, encrypted, for the user <b>${shown(row.userId)}</b>.</p>` : ''}
 <h2>Arguments</h2>
 ${argumentTable(args, sensitive, `Arguments of ${visibleText(row.tool)}`)}
@@ -82,6 +87,11 @@ export function voterName({ principal, verified, channel }: ApprovalRow['votes']
   if (!verified) return html`somebody unverified`;
   const where = channel === undefined ? '' : (CHANNELS[channel] ?? '');
   return html`<b>${shown(principal)}</b>${where === '' ? '' : ` ${where}`}`;
+}
+
+/** What the tool asks people; empty where it asks nothing of its own. */
+export function questionOf({ hint }: Pick<ApprovalRow, 'hint'>): string {
+  return NO_HINT.test(hint) ? '' : hint;
 }
 
 /** How many of those whom it takes have approved; empty where one is enough. */

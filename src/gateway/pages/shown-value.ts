@@ -96,7 +96,7 @@ function shownString(text: string, { name, room }: Place): Html {
   if (text.length <= LONGEST_LINE && !text.includes('\n'))
     return html`<span class="text">${shown(part)}</span>${rest}`;
   const size = `${text.length} characters`;
-  return html`<div class="long" tabindex="0" role="region" aria-label="${`${labelOf(name)}, ${size}`}"><pre>${shownLines(part)}</pre></div><small class="size">${size}</small>${rest}`;
+  return html`<div class="long" tabindex="0" role="group" aria-label="${`${labelOf(name)}, ${size}`}"><pre>${shownLines(part)}</pre></div><small class="size">${size}</small>${rest}`;
 }
 
 /** Undefined for what has no parts. */

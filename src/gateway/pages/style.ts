@@ -136,7 +136,7 @@ button, .button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: 
 .push { margin-left: auto; }
 
 .filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin-bottom: 1rem; }
-.filters label { font-size: .85rem; }
+.filters label { font-size: .85rem; } .filters select { min-height: 2.9rem; }
 .filters .field { margin: 0; min-width: 10rem; }
 .rows { list-style: none; margin: 0 0 1rem; padding: 0; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; overflow: hidden;
   box-shadow: var(--shade); }

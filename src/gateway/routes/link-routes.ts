@@ -173,12 +173,17 @@ function usedPage(opened: Opened, { at, outcome }: UsedLink): string {
       html`<div class="note" role="status"><p>${text}</p></div>${requestCard(row, now)}`,
     );
   }
+  // The vote that decided it is told already.
+  const isTold = row.status !== 'pending' && row.votes.some(({ by }) => by.principal === link.approver);
+  const main = html`${outcomeCard(row, now)}${isTold ? '' : saidNote(opened, { at, outcome }, now)}${requestCard(row, now)}`;
+  return linkPage(opened, main);
+}
+
+function saidNote({ row, link }: Opened, { at, outcome = '' }: UsedLink, now: number): Html {
   const count = countOf(row);
   const waits = count === '' ? 'It counts as soon as a worker takes it up.' : `${count}: more are needed.`;
-  return linkPage(
-    opened,
-    html`${outcomeCard(row, now)}<div class="${outcome === 'reject' ? 'warn' : 'done'}" role="status"><p><strong>${shown(link.approver)} ${SAID[outcome] ?? 'has answered'}</strong> by this link, ${shownTime(at, now)}.${row.status === 'pending' ? ` ${waits}` : ''}</p></div>${requestCard(row, now)}`,
-  );
+  const look = outcome === 'reject' ? 'warn' : 'done';
+  return html`<div class="${look}" role="status"><p><strong>${shown(link.approver)} ${SAID[outcome] ?? 'has answered'}</strong> by this link, ${shownTime(at, now)}.${row.status === 'pending' ? ` ${waits}` : ''}</p></div>`;
 }
 
 /** Without the words that programs know it by. */

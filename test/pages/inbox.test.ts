@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+import { get } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Grant } from '../../src/store/store.ts';
+import { until } from '../setup/until.ts';
+import { type ReadPage, readPage, sendForm } from './browser-form.ts';
+import { openPageDesk, type PageDesk } from './page-desk.ts';
+
+let desk: PageDesk;
+beforeAll(async () => {
+  desk = await openPageDesk();
+});
+afterAll(() => desk.close());
+
+const EVERYTHING: Grant = { app: '*', roles: ['read', 'approve'] };
+
+const at = (path: string) => `${desk.served.url}${path}`;
+
+async function signInWith(key: string, next = '/inbox'): Promise<ReadPage> {
+  const form = await readPage(at(`/inbox/sign-in?next=${encodeURIComponent(next)}`));
+  return await sendForm(at('/inbox/sign-in'), form, { key });
+}
+
+/** Somebody who is signed in, with a browser that keeps the cookie. */
+async function signedIn(name: string, grants: readonly Grant[] = [EVERYTHING], userId?: string) {
+  const key = await desk.key(name, grants, userId);
+  const { cookie, status } = await signInWith(key.text);
+  expect(status).toBe(303);
+  const read = async (path: string) => ({ ...(await readPage(at(path), { headers: { cookie } })), cookie });
+  return { key, cookie, read };
+}
+
+describe('signing in', () => {
+  test('takes an API key, and keeps nothing of it in the browser [inbox.session]', async () => {
+    const key = await desk.key('mira', [EVERYTHING]);
+    const led = await readPage(at('/inbox/decided'));
+    expect([led.status, led.headers.get('location')]).toEqual([
+      303,
+      '/inbox/sign-in?next=%2Finbox%2Fdecided',
+    ]);
+    const sent = await signInWith(key.text, '/inbox/decided');
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, '/inbox/decided']);
+    const [cookie = ''] = sent.headers.getSetCookie();
+    expect(cookie).toMatch(/^holdfast=[\w-]{43}; .*HttpOnly; SameSite=Strict$/);
+    expect(cookie).not.toContain(key.text.slice(-20));
+    const again = await signInWith(key.text);
+    expect(again.cookie).not.toBe(sent.cookie);
+    const page = await readPage(at('/inbox'), { headers: { cookie: sent.cookie } });
+    expect([page.status, page.text]).toEqual([200, expect.stringMatching(/Signed in as <b><bdi>mira/)]);
+    expect(JSON.stringify(desk.lines)).not.toContain(key.text.slice(-20));
+  });
+
+  test('is refused without a key that holds, from another page, and by cookies that are made up [inbox.session]', async () => {
+    const key = await desk.key('mira', [EVERYTHING]);
+    for (const wrong of [
+      '',
+      'x',
+      `${key.text}x`,
+      key.text.slice(0, -1),
+      `hf_0000000000000000_${'A'.repeat(43)}`,
+    ]) {
+      const page = await signInWith(wrong);
+      expect([page.status, page.headers.getSetCookie().join()]).toEqual([
+        401,
+        expect.not.stringMatching(/^holdfast=/),
+      ]);
+      if (wrong.length > 1) expect(page.text).not.toContain(wrong);
+    }
+    const form = await readPage(at('/inbox/sign-in'));
+    for (const [shown, headers] of [
+      [form, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+      [{ ...form, cookie: '' }, {}],
+      [{ ...form, hidden: {} }, {}],
+      [{ ...form, hidden: { ...form.hidden, token: 'x' } }, {}],
+    ] as const) {
+      expect((await sendForm(at('/inbox/sign-in'), shown, { key: key.text }, headers)).status).toBe(403);
+    }
+    for (const cookie of [
+      'holdfast=',
+      `holdfast=${'A'.repeat(43)}`,
+      `holdfast=${key.text}`,
+      'holdfast=%00',
+    ]) {
+      expect((await readPage(at('/inbox'), { headers: { cookie } })).status).toBe(303);
+    }
+  });
+
+  test('leads nowhere but into the inbox [inbox.session]', async () => {
+    const key = await desk.key('mira', [EVERYTHING]);
+    for (const next of [
+      'https://evil.example',
+      '//evil.example',
+      '/\\evil.example',
+      '/inbox/../v1/health',
+      '/inbox/requests/..%2f..%2f',
+      '/inbox@evil.example',
+      'javascript:alert(1)',
+      '/inbox\r\nset-cookie: x=1',
+      '/a/x',
+    ]) {
+      expect((await signInWith(key.text, next)).headers.get('location')).toBe('/inbox');
+      const { cookie } = await signInWith(key.text);
+      const path = `/inbox/sign-in?next=${encodeURIComponent(next)}`;
+      expect((await readPage(at(path), { headers: { cookie } })).headers.get('location')).toBe('/inbox');
+    }
+    const one = '/inbox/requests/rq-e-1.1.0.1';
+    expect((await signInWith(key.text, one)).headers.get('location')).toBe(one);
+  });
+
+  test('ends with a sign-out, by a form only, and with its key [inbox.session]', async () => {
+    const { cookie, read, key } = await signedIn('mira');
+    const page = await read('/inbox');
+    await readPage(at('/inbox/sign-out'), { headers: { cookie } });
+    const forged = { cookie, hidden: { token: 'x' } };
+    expect((await sendForm(at('/inbox/sign-out'), forged, {})).status).toBe(403);
+    expect((await read('/inbox')).status).toBe(200);
+    expect((await sendForm(at('/inbox/sign-out'), page, {})).text).toContain('Signed out');
+    expect((await read('/inbox')).status).toBe(303);
+    const other = await signedIn('jo');
+    await desk.environment.store.revokeApiKey(other.key.keyId);
+    await until(async () => expect((await other.read('/inbox')).status).toBe(303));
+    expect((await signInWith(key.text)).status).toBe(303);
+    expect((await signInWith(other.key.text)).status).toBe(401);
+  });
+
+  test('a page that another site has opened opens once more by itself, where the cookie is [inbox.session]', async () => {
+    // What fetch sends for itself can’t be chosen.
+    const headers = {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    };
+    const page = await new Promise<string>((resolve, reject) => {
+      get(at('/inbox/jobs'), { headers }, (answer) => resolve(text(answer))).once('error', reject);
+    });
+    expect(page).toContain('http-equiv="refresh"');
+  });
+});
+
+describe('what somebody sees', () => {
+  test('is what their key may see, and all else is like nothing [inbox.access]', async () => {
+    const mine = await desk.asked('restart', { host: 'a' }, { app: 'bank', userId: 'bo' });
+    const others = await Promise.all([
+      desk.asked('restart', { host: 'b' }, { app: 'shop', userId: 'bo' }),
+      desk.asked('restart', { host: 'c' }, { app: 'bank', userId: 'cy' }),
+    ]);
+    const limits = [
+      await signedIn('bo', [{ app: 'bank', roles: ['approve'], user: 'bo' }]),
+      await signedIn('bo', [{ app: 'bank', roles: ['read'] }], 'bo'),
+    ];
+    for (const { read, cookie } of limits) {
+      const [list, none] = [await read('/inbox'), await read('/inbox/requests/rq-none.1.0.1')];
+      expect(list.text).toContain(mine.requestId);
+      expect((await read(`/inbox/requests/${mine.requestId}`)).status).toBe(200);
+      for (const other of others) {
+        expect(list.text).not.toContain(other.requestId);
+        const path = `/inbox/requests/${other.requestId}`;
+        expect([(await read(path)).status, (await read(path)).text]).toEqual([404, none.text]);
+        const shown = { cookie, hidden: { ...list.hidden, digest: other.argsDigest } };
+        expect((await sendForm(at(path), shown, { do: 'approve' })).status).toBe(404);
+        expect(await desk.now(other)).toMatchObject({ status: 'pending', history: [] });
+      }
+      expect((await read('/inbox?app=shop')).text).not.toContain('/inbox/requests/');
+    }
+  });
+
+  test('may be more than what they may decide [inbox.access]', async () => {
+    const row = await desk.asked('restart', { host: 'a' });
+    const { read, cookie } = await signedIn('reader', [{ app: '*', roles: ['read'] }]);
+    const path = `/inbox/requests/${row.requestId}`;
+    const page = await read(path);
+    expect(page.text).toContain('not decide it');
+    expect(page.text).not.toContain('value="approve"');
+    const shown = { cookie, hidden: { ...page.hidden, digest: row.argsDigest } };
+    expect((await sendForm(at(path), shown, { do: 'approve' })).status).toBe(403);
+    expect(await desk.now(row)).toMatchObject({ status: 'pending', history: [] });
+  });
+
+  test('comes page by page, the oldest first, and what was decided the newest first [inbox.pages]', async () => {
+    const userId = `u-${randomUUID()}`;
+    const rows = [];
+    for (let n = 0; n < 27; n += 1) rows.push(await desk.asked('restart', { n }, { app: 'bank', userId }));
+    const { read } = await signedIn('pager', [{ app: 'bank', roles: ['approve'], user: userId }]);
+    const idsOf = (text: string) =>
+      [...text.matchAll(/\/inbox\/requests\/(rq-[\w.-]+)/g)].map(([, id]) => id);
+    const first = await read('/inbox');
+    const more = /href="(\/inbox\?after=[^"]+)"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const second = await read(more);
+    expect([idsOf(first.text).length, idsOf(second.text).length]).toEqual([25, 2]);
+    expect([...idsOf(first.text), ...idsOf(second.text)]).toEqual(rows.map(({ requestId }) => requestId));
+    expect(second.text).not.toContain('Show more');
+    expect((await read('/inbox?kind=input')).text).toContain('Nothing waits');
+    expect((await read(`/inbox?after=${'9'.repeat(40)}~x&kind=<script>&app=<b>`)).text).not.toMatch(
+      /<script|<b>&lt;/,
+    );
+    for (const row of rows.slice(0, 2)) {
+      await desk.options.client.approvals.confirm({ requestId: row.requestId }, { confirmed: false });
+      await until(async () => expect((await desk.now(row)).status).toBe('rejected'));
+    }
+    const decided = await read('/inbox/decided');
+    expect(idsOf(decided.text)).toEqual([rows[1]?.requestId, rows[0]?.requestId]);
+  });
+});
+
+describe('a decision', () => {
+  test('is theirs, by the inbox, and may be taken back while more are needed [inbox.access]', async () => {
+    const row = await desk.asked('wire_money', { cents: 5 });
+    const path = `/inbox/requests/${row.requestId}`;
+    const [mira, jo] = [await signedIn('mira'), await signedIn('jo')];
+    const approve = async ({ read }: typeof mira) =>
+      await sendForm(at(path), await read(path), { do: 'approve' });
+    expect((await approve(mira)).headers.get('location')).toBe(`${path}?sent`);
+    const voted = await mira.read(path);
+    expect(voted.text).toContain('Take my vote back');
+    expect((await sendForm(at(path), voted, { do: 'withdraw' })).status).toBe(303);
+    expect(await desk.now(row)).toMatchObject({ status: 'pending', votes: [] });
+    expect((await approve(jo)).status).toBe(303);
+    expect((await approve(mira)).status).toBe(303);
+    await until(() => expect(desk.ranOf(row)).toHaveLength(1));
+    const { votes } = await desk.now(row);
+    expect(votes.map(({ by }) => [by.principal, by.channel, by.verified])).toEqual([
+      ['jo', 'inbox', true],
+      ['mira', 'inbox', true],
+    ]);
+    const late = await sendForm(at(path), voted, { do: 'reject' });
+    expect([late.status, late.text]).toEqual([
+      409,
+      expect.stringMatching(/Approved<\/strong> by <b><bdi>jo/),
+    ]);
+  });
+
+  test('is taken from the page of whoever is signed in only [link.csrf]', async () => {
+    const row = await desk.asked('restart', { host: 'x' });
+    const path = `/inbox/requests/${row.requestId}`;
+    const [mira, jo] = [await signedIn('mira'), await signedIn('jo')];
+    const [page, other] = [await mira.read(path), await jo.read(path)];
+    const hidden = page.hidden;
+    for (const [shown, headers] of [
+      [{ ...page, cookie: '' }, {}],
+      [{ ...page, hidden: { digest: row.argsDigest } }, {}],
+      [{ ...page, hidden: other.hidden }, {}],
+      [{ ...other, hidden }, {}],
+      [page, { origin: 'https://evil.example' }],
+      [page, { 'sec-fetch-site': 'cross-site' }],
+      [page, { 'sec-fetch-site': 'same-site' }],
+    ] as const) {
+      expect((await sendForm(at(path), shown, { do: 'approve' }, headers)).status).toBe(403);
+    }
+    for (const method of ['GET', 'HEAD']) {
+      await fetch(at(`${path}?do=approve&token=${hidden.token}`), {
+        method,
+        headers: { cookie: mira.cookie },
+      });
+    }
+    expect((await readPage(at(path), { method: 'PUT', headers: { cookie: mira.cookie } })).status).toBe(405);
+    expect(await desk.now(row)).toMatchObject({ status: 'pending', history: [] });
+    expect((await sendForm(at(path), page, { do: 'approve' })).status).toBe(303);
+  });
+});
+
+test('an inbox that is turned off, or has no store, is not there [inbox.access]', async () => {
+  const { createGateway, defineGateway } = await import('../../src/gateway/index.ts');
+  const { records: _records, ...without } = desk.options;
+  const host = new URL(desk.served.url).host;
+  for (const options of [
+    without,
+    { ...desk.options, settings: defineGateway({ inbox: { enabled: false } }) },
+  ]) {
+    const gateway = createGateway({ ...options, access: { ...options.access, screen: () => undefined } });
+    for (const path of ['/inbox', '/inbox/sign-in']) {
+      expect((await gateway.request(`http://${host}${path}`)).status).toBe(401);
+    }
+  }
+});
