@@ -16,8 +16,12 @@ const pager = { name: 'pager', notify: async () => undefined };
 
 describe('whose decisions an app believes [approval.approvers]', () => {
   test('nobody’s by default', () => {
-    expect(shop({}).approval).toEqual({ trustTemporal: false, issuers: [] });
-    expect(shop({ approval: {} }).approval).toEqual({ trustTemporal: false, issuers: [] });
+    expect(shop({}).approval).toEqual({ trustTemporal: false, issuers: [], trustGateway: true });
+    expect(shop({ approval: {} }).approval).toEqual({
+      trustTemporal: false,
+      issuers: [],
+      trustGateway: true,
+    });
   });
 
   test('those whose public keys it lists, reduced to what counts', () => {
@@ -30,6 +34,7 @@ describe('whose decisions an app believes [approval.approvers]', () => {
     });
     expect(approval).toEqual({
       trustTemporal: true,
+      trustGateway: true,
       issuers: [
         { issuer: 'desk', key: { ...ed25519, kid: 'k1', alg: 'EdDSA' } },
         { issuer: 'desk', key: { ...p256, alg: 'ES256' }, approver: 'mira', channels: ['cli'] },

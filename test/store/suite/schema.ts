@@ -92,10 +92,12 @@ export function schemaSuite(store: () => PostgresStore): void {
     expect(rows).toEqual([
       { table: 'holdfast.approvals', indexes: 1 },
       { table: 'holdfast.audit', indexes: 1 },
+      { table: 'holdfast.dead_notices', indexes: 1 },
       { table: 'holdfast.events', indexes: 1 },
       { table: 'holdfast.inbox', indexes: 1 },
       { table: 'holdfast.jobs', indexes: 1 },
       { table: 'holdfast.ledger', indexes: 1 },
+      { table: 'holdfast.notice_notes', indexes: 1 },
       { table: 'holdfast.responses', indexes: 1 },
       { table: 'holdfast.runs', indexes: 1 },
     ]);
