@@ -62,10 +62,11 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`new Runner`': [['src/client/runner/runner-config.ts', 'RunnerConfig']],
   '`runConfig` of a Runner': [['src/client/runner/run-config.ts', 'RunConfig']],
   '`sendMessage`': [['src/client/outgoing-turn.ts', 'OutgoingMessage']],
+  '`defineGateway`': [['src/gateway/gateway-settings.ts', 'GatewaySettings']],
+  '`access` of `defineGateway`': [['src/gateway/access/access-settings.ts', 'AccessSettings']],
+  '`access.issuers` of `defineGateway`': [['src/gateway/access/trusted-issuer.ts', 'TrustedIssuer']],
   '`createGateway`': [['src/gateway/gateway-options.ts', 'GatewayOptions']],
-  '`webhooks` of `defineGateway`, for each source': [
-    ['src/gateway/webhooks/options.ts', 'WebhookSource'],
-  ],
+  '`webhooks` of `defineGateway`, for each source': [['src/gateway/webhooks/options.ts', 'WebhookSource']],
   '`createTestEnvironment`': [['src/testing/test-environment.ts', 'TestEnvironmentOptions']],
 };
 
