@@ -24,16 +24,10 @@ export type { GeminiRequest } from './gemini-request.ts';
 export type { GeminiScript, GeminiScriptInfo } from './gemini-script.ts';
 export { type GeminiStandIn, type GeminiStandInOptions, startGeminiStandIn } from './gemini-stand-in.ts';
 export { type HoldfastMatchers, holdfastMatchers } from './matchers.ts';
-export {
-  type SlackForgery,
-  type SlackMessage,
-  type SlackMood,
-  type SlackStandIn,
-  type SlackStandInOptions,
-  type SlackView,
-  type SlackWhisper,
-  startSlackStandIn,
-} from './slack-stand-in.ts';
+export type { SlackForgery } from './slack-sign.ts';
+export { startSlackStandIn } from './slack-stand-in.ts';
+export type { SlackMessage, SlackView, SlackWhisper } from './slack-state.ts';
+export type { SlackMood, SlackStandIn, SlackStandInOptions } from './slack-workspace.ts';
 export type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
 export type { TestJob, TestJobs } from './test-jobs.ts';
 export type { TestRequest, TestRequests } from './test-requests.ts';

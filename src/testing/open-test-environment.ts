@@ -35,6 +35,7 @@ const FIELDS = [
   'apps',
   'script',
   'worker',
+  'gateway',
   'folder',
   'onProgress',
 ] satisfies (keyof TestEnvironmentOptions)[];
@@ -85,7 +86,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         logger: warningLogger(toStandardError),
         shutdownGraceTime: 0,
         credentialKeys,
-        publicUrl: () => gatewayUrl,
+        publicUrl: () => options.gateway?.publicUrl ?? gatewayUrl,
         ...more,
         ...(spans === undefined ? {} : { tracing: spans.tracing }),
       }),
@@ -118,6 +119,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       }),
       records: store,
       credentialKeys,
+      ...(options.gateway === undefined ? {} : { settings: options.gateway }),
     });
     ends.push(() => gateway.close());
     gatewayUrl = gateway.url;

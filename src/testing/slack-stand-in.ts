@@ -6,94 +6,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isObject, type Json, listOf } from './gemini-json.ts';
 import { contentOf, SLACK_METHODS, shownMessage } from './slack-methods.ts';
 import { type SlackForgery, slackHeaders } from './slack-sign.ts';
-import {
-  type SlackMessage,
-  SlackRefusal,
-  SlackState,
-  type SlackView,
-  type SlackWhisper,
-} from './slack-state.ts';
-
-export type { SlackForgery, SlackMessage, SlackView, SlackWhisper };
-
-/** How Slack answers: as ever, not at all, late, or that there is too much. */
-export type SlackMood = 'up' | 'down' | { slow: number } | { rateLimited: number };
-
-export interface SlackStandInOptions {
-  /** @default a free one on 127.0.0.1 */
-  port?: number;
-  /** Whether it keeps the process up until it is closed. Default true. */
-  ref?: boolean;
-}
-
-/** Who acts, where. */
-interface Actor {
-  user: string;
-  /** Defaults to the stand-in's: that of somebody else's workspace in a shared channel. */
-  userTeam?: string;
-}
-
-export interface SlackStandIn extends AsyncDisposable {
-  /** For `slackApiUrl`: `http://127.0.0.1:PORT/api/`. */
-  readonly url: string;
-  readonly botToken: string;
-  readonly signingSecret: string;
-  readonly appId: string;
-  readonly teamId: string;
-  /** All that stand in channels, in the order in which they were posted. */
-  readonly messages: readonly SlackMessage[];
-  /** Ephemeral ones. */
-  readonly whispers: readonly SlackWhisper[];
-  readonly views: readonly SlackView[];
-  /** Methods that were called, refused calls included. */
-  readonly calls: readonly string[];
-  /** What was refused, as Slack would: empty in a test of a correct client. */
-  readonly refusals: readonly { method: string; error: string; problems: readonly string[] }[];
-  /** From now on. `slow` in milliseconds, `rateLimited` in seconds that clients are told to wait. */
-  become(mood: SlackMood): void;
-  /**
-   * Somebody clicks on a button.
-   *
-   * @param gateway its address, without a path.
-   * @throws where the message has no such button: nobody could click on it.
-   */
-  click(
-    gateway: string,
-    click: Actor & { message: SlackMessage; action: string },
-    forged?: SlackForgery,
-  ): Promise<Response>;
-  /** Somebody sends a modal; inputs that aren't given stay as they were. */
-  submitView(
-    gateway: string,
-    submit: { view: SlackView; values?: Readonly<Record<string, string>>; userTeam?: string },
-    forged?: SlackForgery,
-  ): Promise<Response>;
-  /** Somebody types a slash command. */
-  command(
-    gateway: string,
-    command: Actor & { channel: string; command: string; text: string },
-    forged?: SlackForgery,
-  ): Promise<Response>;
-  /** Somebody replies in a thread. `fields` of the event beside, or in place of, the usual ones; `eventId` to send one again. */
-  reply(
-    gateway: string,
-    reply: Actor & { channel: string; threadTs: string; text: string; eventId?: string; fields?: Json },
-    forged?: SlackForgery,
-  ): Promise<Response>;
-  /** Sends anything, signed. */
-  send(gateway: string, path: string, body: string, type: string, forged?: SlackForgery): Promise<Response>;
-  /** Body of a click, to be sent in another way, or twice. */
-  clickBody(
-    click: Actor & { message: SlackMessage; action: string; value?: string },
-    forged?: SlackForgery,
-  ): string;
-  close(): Promise<void>;
-}
+import { type SlackMessage, SlackRefusal, SlackState, type SlackView } from './slack-state.ts';
+import type { SlackActor, SlackMood, SlackStandIn, SlackStandInOptions } from './slack-workspace.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 /** Milliseconds for which a modal may be opened by a trigger. */
 const TRIGGER_LIFE = 3_000;
 const MOST_REPLIES = 5;
+const LONGEST_WAIT = 30_000;
 
 /**
  * Starts a local HTTP server that stands in for Slack: the Web API methods that Holdfast uses, which refuse what Slack refuses, and
@@ -101,7 +21,7 @@ const MOST_REPLIES = 5;
  *
  * @example
  * await using slack = await startSlackStandIn();
- * await slack.click(gateway.url, { message: slack.messages[0], action: 'Approve', user: 'U0MIRA' });
+ * await slack.click(gateway.url, { message: await slack.waitForMessage(), action: 'Approve', user: 'U0MIRA' });
  */
 export async function startSlackStandIn(options: SlackStandInOptions = {}): Promise<SlackStandIn> {
   const standIn = new LocalSlack(options);
@@ -149,13 +69,23 @@ class LocalSlack implements SlackStandIn {
     this.#origin = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  async waitForMessage(count = 1): Promise<SlackMessage> {
+    const deadline = Date.now() + LONGEST_WAIT;
+    for (;;) {
+      const message = this.messages[count - 1];
+      if (message !== undefined) return message;
+      if (Date.now() > deadline) throw new Error(`Slack has ${this.messages.length} messages, not ${count}`);
+      await wait(50);
+    }
+  }
+
   become(mood: SlackMood): void {
     this.#mood = mood;
   }
 
   async click(
     gateway: string,
-    click: Actor & { message: SlackMessage; action: string },
+    click: SlackActor & { message: SlackMessage; action: string },
     forged: SlackForgery = {},
   ): Promise<Response> {
     return await this.send(gateway, '/v1/slack/interactions', this.clickBody(click, forged), FORM, forged);
@@ -168,7 +98,7 @@ class LocalSlack implements SlackStandIn {
       user,
       userTeam,
       value,
-    }: Actor & { message: SlackMessage; action: string; value?: string },
+    }: SlackActor & { message: SlackMessage; action: string; value?: string },
     forged: SlackForgery = {},
   ): string {
     const button = buttonOf(message, action);
@@ -222,7 +152,7 @@ class LocalSlack implements SlackStandIn {
 
   async command(
     gateway: string,
-    { user, channel, command, text }: Actor & { channel: string; command: string; text: string },
+    { user, channel, command, text }: SlackActor & { channel: string; command: string; text: string },
     forged: SlackForgery = {},
   ): Promise<Response> {
     const body = formOf({
@@ -245,7 +175,7 @@ class LocalSlack implements SlackStandIn {
 
   async reply(
     gateway: string,
-    reply: Actor & { channel: string; threadTs: string; text: string; eventId?: string; fields?: Json },
+    reply: SlackActor & { channel: string; threadTs: string; text: string; eventId?: string; fields?: Json },
     forged: SlackForgery = {},
   ): Promise<Response> {
     const { user, userTeam, channel, threadTs, text, fields } = reply;

@@ -5,6 +5,7 @@ import type { BaseAgent } from '../agents/base-agent.ts';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
 import type { OutgoingMessage } from '../client/outgoing-turn.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
+import type { GatewaySettings } from '../gateway/gateway-settings.ts';
 import type { Store } from '../store/store.ts';
 import type { GeminiScript } from './gemini-script.ts';
 import type { GeminiStandIn } from './gemini-stand-in.ts';
@@ -28,6 +29,8 @@ export interface TestEnvironmentOptions {
     Partial<WorkerOptions>,
     'agents' | 'apps' | 'store' | 'connection' | 'namespace' | 'taskQueue'
   >;
+  /** What {@link defineGateway} has made, for the gateway of this environment. */
+  gateway?: GatewaySettings;
   /**
    * Server, store and worker live here, and are gone at the end where none is named.
    *

@@ -117,6 +117,20 @@ export const PART_8: Rows = {
   'webhook.ssrf': ['holdfast', 'No delivery reaches an inner address.'],
   'slack.approve': ['holdfast', 'People approve, reject and edit in Slack, and see the outcome.'],
   'slack.verify': ['holdfast', 'Only Slack, and only mapped people, decide in Slack.'],
+  'slack.message': [
+    'holdfast',
+    'A message shows what somebody decides by within Slack’s limits, and nothing of a model’s in it is markup or hidden.',
+  ],
+  'slack.quorum': ['holdfast', 'Several of Slack’s users make a quorum, and one of them no more than one vote.'],
+  'slack.ended': ['holdfast', 'A message shows what became of its request, wherever that was decided.'],
+  'slack.replay': ['holdfast', 'What Slack sends counts once, however often it comes.'],
+  'slack.outage': [
+    'holdfast',
+    'Slack is answered in time whatever is down, and what it, or a worker, has missed is made up for.',
+  ],
+  'slack.thread': ['holdfast', 'A thread is a session: asked, answered and decided in, and nobody poses as one.'],
+  'slack.secret': ['holdfast', 'No secret is in what is posted and logged.'],
+  'slack.options': ['holdfast', 'Wrong options of Slack are named, and their values are not.'],
   'channel.attested': [
     'holdfast',
     'Workers believe the gateway of their keys for who decides and who sends, and no other unless it is listed.',

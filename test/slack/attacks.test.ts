@@ -76,20 +76,20 @@ describe('what only looks like Slack', () => {
       415,
     ],
     ['said to be compressed', { headers: { 'content-encoding': 'gzip' } }, 415],
-  ])('a click %s decides nothing [slack.forged]', async (_how, forged, status) => {
+  ])('a click %s decides nothing [slack.verify]', async (_how, forged, status) => {
     const click = { message: asked.message, action: 'Approve', user: MIRA };
     const answer = await scene.slack.click(scene.gateway.url, click, forged);
     expect(answer.status).toBe(status);
     await undecided();
   });
 
-  test('a user of another workspace, in a shared channel, decides nothing [slack.forged]', async () => {
+  test('a user of another workspace, in a shared channel, decides nothing [slack.verify]', async () => {
     const click = { message: asked.message, action: 'Approve', user: MIRA, userTeam: 'T0ELSEWHERE' };
     expect((await scene.slack.click(scene.gateway.url, click)).status).toBe(403);
     await undecided();
   });
 
-  test('two of a header, a changed body and a body that is cut decide nothing [slack.forged]', async () => {
+  test('two of a header, a changed body and a body that is cut decide nothing [slack.verify]', async () => {
     const text = body();
     const signed = slackHeaders(text, scene.slack.signingSecret, seconds());
     const good: Record<string, string> = { 'content-type': FORM, ...signed };
@@ -110,7 +110,7 @@ describe('what only looks like Slack', () => {
     await undecided();
   });
 
-  test('a huge body is refused before all of it is read [slack.forged]', async () => {
+  test('a huge body is refused before all of it is read [slack.verify]', async () => {
     const huge = `payload=${'x'.repeat(1024 * 1024)}`;
     const answer = await scene.slack.send(scene.gateway.url, INTERACTIONS, huge, FORM);
     expect(answer.status).toBe(413);
@@ -126,13 +126,13 @@ describe('what only looks like Slack', () => {
       'no actions',
       `payload=${encodeURIComponent(JSON.stringify({ type: 'block_actions', api_app_id: 'A0HOLDFAST' }))}`,
     ],
-  ])('signed nonsense, %s, is refused, and quoted nowhere [slack.forged]', async (_what, nonsense) => {
+  ])('signed nonsense, %s, is refused, and quoted nowhere [slack.verify]', async (_what, nonsense) => {
     const answer = await scene.slack.send(scene.gateway.url, INTERACTIONS, nonsense, FORM);
     expect(answer.status).toBe(400);
     expect(scene.logged.filter((line) => line.startsWith('error'))).toEqual([]);
   });
 
-  test('a button that somebody with the bot’s token has posted decides nothing [slack.forged]', async () => {
+  test('a button that somebody with the bot’s token has posted decides nothing [slack.verify]', async () => {
     const place = { channel: asked.message.channel, ts: '1700000000.000001' };
     const message = { ...asked.message, ...place };
     await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Approve', user: MIRA }));
@@ -149,7 +149,7 @@ describe('what only looks like Slack', () => {
     await undecided();
   });
 
-  test('answers go to Slack and nowhere else, wherever a click says [slack.forged]', async () => {
+  test('answers go to Slack and nowhere else, wherever a click says [slack.verify]', async () => {
     const elsewhere = scene.gateway.url;
     const before = scene.logged.length;
     for (const responseUrl of [
@@ -174,7 +174,7 @@ describe('what only looks like Slack', () => {
     await undecided();
   });
 
-  test('events: Slack’s challenge is answered only where it is signed [slack.forged]', async () => {
+  test('events: Slack’s challenge is answered only where it is signed [slack.verify]', async () => {
     const challenge = JSON.stringify({ type: 'url_verification', token: 't', challenge: 'c-123' });
     const send = (forged = {}) =>
       scene.slack.send(scene.gateway.url, '/v1/slack/events', challenge, 'application/json', forged);

@@ -39,16 +39,11 @@ describe.concurrent('decisions in Slack', () => {
       expect(buttonsOf(message)).toEqual([]);
       expect(drawnIn(message)).toMatch(/Approved by mira, \d{4}-/);
     });
-    await until(() => expect(toldTo(scene, MIRA).join()).toContain('You have approved it.')).catch(
-      async (e) => {
-        console.log('DBG3', toldTo(scene, MIRA));
-        throw e;
-      },
-    );
+    await until(() => expect(toldTo(scene, MIRA).join()).toContain('You have approved it.'));
     expect(await scene.environment.client.approvals.verifyAudit(names)).toMatchObject({ ok: true });
   });
 
-  test('a rejection asks for its reason, which the agent and the message have [slack.reject]', async () => {
+  test('a rejection asks for its reason, which the agent and the message have [slack.approve]', async () => {
     const asked = await scene.ask('pay');
     const { message, request } = asked;
     const before = scene.slack.views.length;
@@ -74,7 +69,7 @@ describe.concurrent('decisions in Slack', () => {
     expect(scene.ran.join()).not.toContain(request.callKey);
   });
 
-  test('what an approver edits runs, checked by the tool’s schema [slack.edit]', async () => {
+  test('what an approver edits runs, checked by the tool’s schema [slack.approve]', async () => {
     const asked = await scene.ask('pay');
     const { message, request } = asked;
     await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Edit', user: MIRA }));
@@ -118,7 +113,7 @@ describe.concurrent('decisions in Slack', () => {
     await until(() => expect(drawnIn(message)).toMatch(/Approved by otto, mira/));
   });
 
-  test('whom nobody knows is told so, and nothing is decided [slack.unknown]', async () => {
+  test('whom nobody knows is told so, and nothing is decided [slack.verify]', async () => {
     const asked = await scene.ask('pay');
     const { message } = asked;
     await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Approve', user: EVE }));
@@ -156,7 +151,7 @@ describe.concurrent('decisions in Slack', () => {
     });
   });
 
-  test('whoever opens the request gets a link that is theirs, and nobody else sees it [slack.open]', async () => {
+  test('whoever opens the request gets a link that is theirs, and nobody else sees it [slack.approve]', async () => {
     const { message } = await scene.ask('pay');
     await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Open', user: MIRA }));
     await until(() =>

@@ -40,7 +40,7 @@ function sent(modal: ModalView, changed: Readonly<Record<string, string>> = {}):
 }
 
 describe('forms', () => {
-  test('keep within Slack’s limits, and one that nobody has touched edits nothing [slack.edit]', () => {
+  test('keep within Slack’s limits, and one that nobody has touched edits nothing [slack.approve]', () => {
     fc.assert(
       fc.property(REQUEST, (request) => {
         expect(viewProblems(rejectModal(SUBJECT, request))).toEqual([]);
@@ -54,7 +54,7 @@ describe('forms', () => {
     );
   });
 
-  test('what is edited is what was typed; the other arguments stay what they were, and sensitive ones are left out [slack.edit]', () => {
+  test('what is edited is what was typed; the other arguments stay what they were, and sensitive ones are left out [slack.approve]', () => {
     fc.assert(
       fc.property(REQUEST, fc.string(), fc.nat(), (request, typed, which) => {
         const modal = editModal(SUBJECT, request);
@@ -82,7 +82,7 @@ describe('forms', () => {
     expect(editModal(SUBJECT, { ...request, sensitive: true })).toBeUndefined();
   });
 
-  test('say what is no JSON, and give no reason where none was typed [slack.edit]', () => {
+  test('say what is no JSON, and give no reason where none was typed [slack.approve]', () => {
     const modal = editModal(SUBJECT, { tool: 'pay', args: { cents: 5 }, sensitive: false });
     if (modal === undefined) throw new Error('there is no form');
     expect(Object.keys(editProblems(sent(modal, { 'json:0': 'five' })))).toEqual(['json:0']);
