@@ -1,14 +1,18 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { verifyApprovalLink } from '../../src/approvals/approval-link.ts';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import type { EndedRequest, NoticeContext, NotifiedRequest, Notifier } from '../../src/approvals/notifier.ts';
+import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import type { Confirm } from '../../src/protocol/gate.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+
+const credentialKeys = `k1:${randomBytes(32).toString('base64')}`;
 
 /** What is done with the notices of one session. */
 interface Pager {
@@ -45,7 +49,11 @@ const apps = [
 
 let environment: TurnEnvironment;
 beforeAll(async () => {
-  environment = await openTurnEnvironment({ apps, script: stepCalls([[{ name: 'pay' }]]) });
+  environment = await openTurnEnvironment({
+    apps,
+    script: stepCalls([[{ name: 'pay' }]]),
+    workerOptions: { credentialKeys, publicUrl: 'https://agents.example.com' },
+  });
 });
 afterAll(() => environment?.close());
 
@@ -94,6 +102,23 @@ test('are told of the end of what they were told of, and find what they have kep
     value: { ts: '1.2' },
   });
   expect(await environment.store.findNote('other', place)).toBeUndefined();
+});
+
+test('make links by which one person decides [notice.ended]', async () => {
+  const links: (string | undefined)[] = [];
+  const turn = await asking({
+    notify: async (request, { linkFor }) => void links.push(linkFor(request, 'mira')),
+  });
+  await expect.poll(() => links, { timeout: 30_000 }).toHaveLength(1);
+  const [link = ''] = links;
+  expect(link).toMatch(/^https:\/\/agents\.example\.com\/a\//);
+  const token = link.slice(link.lastIndexOf('/') + 1);
+  expect(await verifyApprovalLink(parseCredentialKeys(credentialKeys), token)).toMatchObject({
+    requestId: turn.requestId,
+    approver: 'mira',
+  });
+  await turn.confirm();
+  await turn.handle.result();
 });
 
 test('that are down are told once they are up, and their turn goes on meanwhile [notice.outlives]', async () => {

@@ -223,6 +223,21 @@ describe('webhooks that come in [webhook.in]', () => {
     expect(handled.filter((each) => each === id)).toHaveLength(1);
   });
 
+  test('whose handler takes long come again for its answer, and are handled once', async () => {
+    const id = randomUUID();
+    const goOn = Promise.withResolvers<void>();
+    handles.set(id, async () => {
+      await goOn.promise;
+      return { slow: true };
+    });
+    expect(await send({ id })).toMatchObject({ status: 503 });
+    goOn.resolve();
+    await expect
+      .poll(() => send({ id }), { timeout: 30_000 })
+      .toMatchObject({ status: 200, body: { slow: true } });
+    expect(handled.filter((each) => each === id)).toHaveLength(1);
+  }, 90_000);
+
   test('whose handler throws come again; a message that was sent by then is sent once', async () => {
     const id = randomUUID();
     const sessionId = randomUUID();

@@ -86,8 +86,9 @@ export interface WebhookSource {
   /** Others than `webhook:<source>` whom its handler may name. */
   persons?: readonly string[];
   /**
-   * Does what the event is for, within 25 seconds. What it throws is answered by 500 and logged: the sender tries again, and this is
-   * called again. It is called once for each id otherwise.
+   * Does what the event is for. What it throws is answered by 500 and logged: the sender tries again, and this is called again. It is
+   * called once for each id otherwise. After 20 seconds the sender is told to come again, and gets the answer then; after 2 minutes
+   * whoever has called it is taken to be gone.
    */
   handle(event: WebhookEvent, holdfast: WebhookHoldfast): Promise<WebhookAnswer | undefined> | Promise<void>;
 }

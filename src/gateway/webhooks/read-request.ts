@@ -1,5 +1,6 @@
 import type { GatewayContext } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
+import { readBody } from '../take-body.ts';
 import type { WebhookRequest } from './options.ts';
 
 const MOST_BYTES = 1024 * 1024;
@@ -16,15 +17,8 @@ export async function readWebhook(context: GatewayContext): Promise<WebhookReque
   const { req } = context;
   if (!/^(identity)?$/i.test(req.header('content-encoding') ?? ''))
     throw new RequestRefused('unsupported type');
-  if (Number(req.header('content-length') ?? 0) > MOST_BYTES) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of whole(req.raw.body)) {
-    size += chunk.length;
-    if (size > MOST_BYTES) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return { headers: headersOf(context), body: Buffer.concat(chunks) };
+  const body = await readBody(context, MOST_BYTES);
+  return { headers: headersOf(context), body };
 }
 
 /** Those that its handler may see. */
@@ -39,20 +33,5 @@ function headersOf({ req, env }: GatewayContext): WebhookRequest['headers'] {
   if (distinct === undefined) return Object.fromEntries(req.raw.headers);
   return Object.fromEntries(
     Object.entries(distinct).map(([name, values = []]) => [name, values.length === 1 ? values[0] : values]),
-  );
-}
-
-async function* whole(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
-  try {
-    yield* body ?? [];
-  } catch (cause) {
-    throw new RequestRefused('bad request', 'body: it breaks off', {}, { cause });
-  }
-}
-
-function tooLarge(): RequestRefused {
-  return new RequestRefused(
-    'body too large',
-    `the body has more than ${MOST_BYTES} bytes, the most that is taken`,
   );
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
 import { jsonBytes } from '../../protocol/json-bytes.ts';
 import { isRecord } from '../../schema/kind-of.ts';
-import type { WebhookAnswered, WebhookStore } from '../../store/webhook-store.ts';
+import type { WebhookAnswered, WebhookDelivery, WebhookStore } from '../../store/webhook-store.ts';
 import type { GatewayAttester } from '../gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
@@ -10,10 +10,10 @@ import type { WebhookEvent, WebhookRequest, WebhookSource } from './options.ts';
 import { shownHeaders } from './read-request.ts';
 import { WebhookMisused, webhookDesk } from './webhook-desk.ts';
 
-/** Milliseconds that a handler has: senders wait for about as long. */
-const HANDLER_TIME = 25_000;
+/** Milliseconds that a sender waits for its handler. */
+const PATIENCE = 20_000;
 /** Milliseconds after which a gateway that has said nothing more of a delivery is gone. */
-const LONGEST_HOLD = 60_000;
+const LONGEST_HOLD = 120_000;
 const MOST_ANSWER_BYTES = 64 * 1024;
 const ID = /^[\x21-\x7e]{1,256}$/;
 
@@ -43,15 +43,19 @@ export class WebhookIntake {
     const delivery = { source: name, id, holder: randomUUID() };
     const taken = await this.#store.takeDelivery({ ...delivery, time: LONGEST_HOLD });
     if (taken.kind !== 'taken') return taken;
-    let answer: WebhookAnswered;
+    const work = this.#handled(delivery, source, eventOf(id, request));
+    const late = Promise.withResolvers<Taken>();
+    const timer = setTimeout(() => {
+      late.resolve({ kind: 'busy' });
+      work.catch((error) =>
+        this.#options.logger.error('a webhook has failed', { requestId, source: name, error }),
+      );
+    }, PATIENCE);
     try {
-      answer = await this.#handled(name, source, eventOf(id, request));
-    } catch (error) {
-      await this.#store.giveDeliveryBack(delivery);
-      throw error;
+      return await Promise.race([work, late.promise]);
+    } finally {
+      clearTimeout(timer);
     }
-    await this.#store.answerDelivery({ ...delivery, answer });
-    return { kind: 'answered', answer };
   }
 
   async #verified(
@@ -71,18 +75,23 @@ export class WebhookIntake {
     throw new RequestRefused('unauthenticated');
   }
 
-  async #handled(name: string, source: WebhookSource, event: WebhookEvent): Promise<WebhookAnswered> {
+  /** Goes on when nobody waits for it any more: its sender gets the answer when it comes again. */
+  async #handled(
+    delivery: WebhookDelivery & { holder: string },
+    source: WebhookSource,
+    event: WebhookEvent,
+  ): Promise<Taken> {
+    const { source: name } = delivery;
     const desk = webhookDesk(this.#options, this.#attester, { name, source, id: event.id });
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => late.reject(new WebhookMisused(`the handler of ${name} has not answered in ${HANDLER_TIME} ms`)),
-      HANDLER_TIME,
-    );
+    let answer: WebhookAnswered;
     try {
-      return answeredBy(name, await Promise.race([source.handle(event, desk), late.promise]));
-    } finally {
-      clearTimeout(timer);
+      answer = answeredBy(name, await source.handle(event, desk));
+    } catch (error) {
+      await this.#store.giveDeliveryBack(delivery);
+      throw error;
     }
+    await this.#store.answerDelivery({ ...delivery, answer });
+    return { kind: 'answered', answer };
   }
 }
 
