@@ -87,15 +87,17 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       const link = desk.link(refund);
       await page.goto(link);
       await page.click('text=Edit arguments');
-      await look('the edit');
+      await page.waitForURL(/edit$/);
+    await look('the edit');
       await page.getByLabel('cents', { exact: true }).fill('x');
       await page.click('text=Preview the change');
       await page.waitForSelector('[aria-invalid]');
-    expect(complaints.splice(0)).toEqual([expect.stringContaining('status of 400')]);
+      expect(complaints.splice(0)).toEqual([expect.stringContaining('status of 400')]);
       await look('a wrong edit');
       await page.getByLabel('cents', { exact: true }).fill('5');
       await page.click('text=Preview the change');
-      await look('the preview');
+      await page.waitForSelector('text=Not sent yet');
+    await look('the preview');
       await page.click('text=Approve with this change');
       await page.waitForSelector('text=Approved');
       await look('the outcome');
@@ -106,23 +108,23 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       await page.click('button:has-text("Sign in")');
       for (const tab of ['Waiting', 'Decided', 'Jobs']) {
         await page.click(`nav >> text=${tab}`);
-        await look(tab);
+        await page.waitForSelector(`nav a[aria-current]:has-text("${tab}")`);
+      await look(tab);
       }
       await page.click('nav >> text=Waiting');
       await page.locator('.rows a.row').first().click();
-      await look('a request of the inbox');
+      await page.waitForURL(/requests/);
+    await look('a request of the inbox');
       await page.click('text=Sign out');
-      await look('signed out');
+      await page.waitForSelector('text=Signed out');
+    await look('signed out');
       await context.close();
     },
   );
 
-  test('somebody decides with the keyboard alone, and without script [inbox.pages]', async () => {
+  test('somebody decides with the keyboard alone [inbox.pages]', async () => {
     const row = await desk.asked('refund_order', { order: 'A-1', cents: 700 });
-    const { page, context } = await visit(browser, { ...DESKTOP, javaScriptEnabled: false });
-    await page.goto(desk.link(row));
-    await context.close();
-    const { page: typed, context: other, complaints } = await visit(browser, PHONE);
+    const { page: typed, context, complaints } = await visit(browser, PHONE);
     await typed.goto(desk.link(row));
     await typed.keyboard.press('Tab');
     expect(await focused(typed)).toBe('Skip to content');
@@ -143,7 +145,7 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
     await until(() => expect(desk.ranOf(row)).toMatchObject([{ args: { order: 'A-1', cents: 500 } }]));
     expect(await desk.now(row)).toMatchObject({ reason: 'as agreed' });
     expect(complaints).toEqual([]);
-    await other.close();
+    await context.close();
   });
 
   test('somebody answers, and gives a credential, on a phone without script [inbox.pages]', async () => {
@@ -157,11 +159,13 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
     await page.getByLabel('No', { exact: true }).check();
     await page.getByLabel('size').selectOption('XL');
     await page.getByText('Send the answer').tap();
+    await page.waitForSelector('.done');
     const address = { street: 'Elm 1\nback door', gift: false, size: 'XL' };
     await until(() => expect(desk.ranOf(ship)).toMatchObject([{ args: { address } }]));
     await page.goto(desk.link(charge));
     await page.getByLabel('Token').fill('tok-3');
     await page.getByText('Store and hand over').tap();
+    await page.waitForSelector('.done');
     await until(() => expect(desk.ranOf(charge)).toMatchObject([{ args: { has: 'tok-3' } }]));
     await context.close();
   });
@@ -188,6 +192,7 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
     await page.click('text=Preview the change');
     await page.click('text=Back to editing');
     await page.click('text=Preview the change');
+    await page.waitForSelector('text=Not sent yet');
     expect(await page.locator('.diff tbody tr').count()).toBe(1);
     await page.click('text=Approve with this change');
     await until(() => expect(desk.ranOf(row)).toMatchObject([{ args: { ...args, cents: 2 } }]));
@@ -217,6 +222,7 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       await page.goto(site);
       const [answer] = await Promise.all([
         page.waitForResponse((each) => each.request().method() === 'POST'),
+        page.waitForURL((url) => url.origin === desk.served.url),
         page.evaluate(`document.getElementById('${form}').submit()`),
       ]);
       expect(answer.status()).toBe(403);
