@@ -88,7 +88,7 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       await page.goto(link);
       await page.click('text=Edit arguments');
       await page.waitForURL(/edit$/);
-    await look('the edit');
+      await look('the edit');
       await page.getByLabel('cents', { exact: true }).fill('x');
       await page.click('text=Preview the change');
       await page.waitForSelector('[aria-invalid]');
@@ -97,7 +97,7 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       await page.getByLabel('cents', { exact: true }).fill('5');
       await page.click('text=Preview the change');
       await page.waitForSelector('text=Not sent yet');
-    await look('the preview');
+      await look('the preview');
       await page.click('text=Approve with this change');
       await page.waitForSelector('text=Approved');
       await look('the outcome');
@@ -109,15 +109,15 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       for (const tab of ['Waiting', 'Decided', 'Jobs']) {
         await page.click(`nav >> text=${tab}`);
         await page.waitForSelector(`nav a[aria-current]:has-text("${tab}")`);
-      await look(tab);
+        await look(tab);
       }
       await page.click('nav >> text=Waiting');
       await page.locator('.rows a.row').first().click();
       await page.waitForURL(/requests/);
-    await look('a request of the inbox');
+      await look('a request of the inbox');
       await page.click('text=Sign out');
       await page.waitForSelector('text=Signed out');
-    await look('signed out');
+      await look('signed out');
       await context.close();
     },
   );

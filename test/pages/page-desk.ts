@@ -7,6 +7,7 @@ import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts'
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
+import { GatewayAttester } from '../../src/gateway/gateway-attester.ts';
 import {
   type GatewayOptions,
   networkAccess,
@@ -52,6 +53,8 @@ interface Names {
   app: string;
   userId: string;
   sessionId: string;
+  /** Who sends the message, as the gateway attests. */
+  requester: string;
 }
 
 /** The model calls what it is told to. */
@@ -152,6 +155,7 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
   const client = new HoldfastClient({
     ...{ temporal: environment.temporal, store, credentialKeys, searchAttributes: true },
   });
+  const attester = new GatewayAttester({ client, credentialKeys });
   const options: GatewayOptions = {
     ...{ client, credentialKeys, records: store, access: networkAccess({}), logger: collecting(lines) },
     ...{ about: () => ABOUT, ready: async () => ({}) },
@@ -166,8 +170,10 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
   return {
     ...{ environment, served, options, keys, ran, lines, now },
     async asked(name, args = {}, given = {}) {
-      const names = { app: 'shop', userId: 'ada', sessionId: randomUUID(), ...given };
-      await client.sendMessage({ ...names, message: JSON.stringify({ name, args }) });
+      const { requester, ...some } = given;
+      const names = { app: 'shop', userId: 'ada', sessionId: randomUUID(), ...some };
+      const message = { ...names, messageId: randomUUID(), message: JSON.stringify({ name, args }) };
+      await client.sendMessage(requester === undefined ? message : await attester.sentBy(requester, message));
       // Scripts use it as well, where no test waits for a condition.
       const signal = AbortSignal.timeout(120_000);
       for (;;) {
