@@ -88,16 +88,13 @@ async function handOver(
   error: unknown,
 ): Promise<void> {
   const { taskQueue } = activityInfo();
-  const { endings, ...about } = input;
   try {
     await Promise.all(
       rows.map(async ({ requestId, status }) => {
         if (input.why !== 'ended' && status !== 'pending') return;
-        const ending = endings?.find((each) => each.requestId === requestId);
         const start: DeliverNotice = {
-          ...about,
+          ...input,
           requestIds: [requestId],
-          ...(ending === undefined ? {} : { endings: [ending] }),
           notifier: notifier.name,
           since,
           retryFor: notifier.retryFor ?? DEFAULT_RETRY_TIME,

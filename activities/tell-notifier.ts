@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { NoticeContext, Notifier } from '../src/approvals/notifier.ts';
 import type { NotifyInput } from '../src/protocol/gate.ts';
 import type { ApprovalRow } from '../src/store/store.ts';
@@ -12,10 +13,20 @@ import { whicheverComesFirst } from './race.ts';
 /** Milliseconds that one notifier may take. */
 const NOTIFIER_TIME = 60_000;
 
+/** Milliseconds between two looks whether an end is recorded: twice as long after each. */
+const FIRST_LOOK = 50;
+const LAST_LOOK = 2_000;
+
 /** A notifier is just being told of a request whose end it is to be told of: another attempt follows. */
 class StillTelling extends Error {
   readonly code = 'HOLDFAST_NOTIFIER_BUSY';
   override readonly name = 'StillTelling';
+}
+
+/** The store has yet to hear that a request has ended: another attempt follows. */
+class NotRecorded extends Error {
+  readonly code = 'HOLDFAST_END_NOT_RECORDED';
+  override readonly name = 'NotRecorded';
 }
 
 export interface NoticeToTell {
@@ -93,18 +104,35 @@ async function tellOpen(
 }
 
 async function tellEnd(
-  { store, transcriptUrl }: ActivityDependencies,
+  dependencies: ActivityDependencies,
   notifier: Notifier,
-  { input: { session, endings = [] }, rows }: NoticeToTell,
+  { input, rows }: NoticeToTell,
   context: NoticeContext,
 ): Promise<void> {
   if (notifier.ended === undefined || rows.length === 0) return;
-  const names = rows.map(({ requestId }) => ({ notifier: notifier.name, requestId, session }));
-  const free = await Promise.all(names.map((name) => store.beginTellingEnd(name)));
+  const { store, transcriptUrl } = dependencies;
+  const recorded = await recordedRows(dependencies, input, rows, context.signal);
+  const ended = recorded.flatMap((row) => endedRequest(row, transcriptUrl) ?? []);
+  const { session } = input;
+  const free = await Promise.all(
+    ended.map(({ requestId }) => store.beginTellingEnd({ notifier: notifier.name, requestId, session })),
+  );
   if (free.includes(false)) throw new StillTelling(`the notifier ${notifier.name} is being told of it`);
-  const ended = rows.flatMap((row) => {
-    const ending = endings.find(({ requestId }) => requestId === row.requestId);
-    return ending === undefined ? [] : [endedRequest(row, ending, transcriptUrl)];
-  });
-  await notifier.ended(structuredClone(ended), context);
+  if (ended.length > 0) await notifier.ended(structuredClone(ended), context);
+}
+
+/** The end is recorded with what comes of it: the start of the tool, the end of the turn. */
+async function recordedRows(
+  dependencies: ActivityDependencies,
+  input: NotifyInput,
+  rows: readonly ApprovalRow[],
+  signal: AbortSignal,
+): Promise<readonly ApprovalRow[]> {
+  let known = rows;
+  for (let wait = FIRST_LOOK; known.some(({ status }) => status === 'pending'); wait *= 2) {
+    if (wait > LAST_LOOK) throw new NotRecorded('the end of the request is not recorded yet');
+    await setTimeout(wait, undefined, { signal });
+    known = await rowsOf(dependencies, input);
+  }
+  return known;
 }

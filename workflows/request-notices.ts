@@ -7,7 +7,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DeliverNotice, NotifyInput, ToldEnding } from '../src/protocol/gate.ts';
+import type { DeliverNotice, NotifyInput } from '../src/protocol/gate.ts';
 import { DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { notifyOptions } from './activity-options.ts';
@@ -39,7 +39,7 @@ export class RequestNotices {
   readonly #parent = CancellationScope.current();
   #opened: PendingRequest[] = [];
   #notices: Notice[] = [];
-  #ended: { request: PendingRequest; ending: ToldEnding }[] = [];
+  #ended: PendingRequest[] = [];
   readonly #ends = new Set<EndNotice>();
 
   constructor(names: Names) {
@@ -59,12 +59,12 @@ export class RequestNotices {
   }
 
   /** A request has ended: nobody need be told that it waits, unless another one is told of as well. */
-  ended(request: PendingRequest, ending: ToldEnding): void {
+  ended(request: PendingRequest): void {
     for (const { requests, scope } of this.#notices) {
       if (requests.every((each) => each.ending !== undefined)) scope.cancel();
     }
     if (request.gate.notifiesEnd !== true) return;
-    this.#ended.push({ request, ending });
+    this.#ended.push(request);
     if (this.#ended.length > 1) return;
     void Promise.resolve().then(() => this.#tellEnds(this.#ended.splice(0)));
   }
@@ -102,12 +102,8 @@ export class RequestNotices {
   }
 
   /** Also where the turn is cancelled: people see that nobody waits for them any more. */
-  #tellEnds(all: readonly { request: PendingRequest; ending: ToldEnding }[]): void {
-    const requests = all.map(({ request }) => request);
-    const input: NotifyInput = {
-      ...this.#inputOf('ended', requests),
-      endings: all.map(({ ending }) => ending),
-    };
+  #tellEnds(requests: readonly PendingRequest[]): void {
+    const input = this.#inputOf('ended', requests);
     const notice: EndNotice = { input, since: Date.now() };
     this.#ends.add(notice);
     void CancellationScope.nonCancellable(() => this.#schedule(input))

@@ -8,7 +8,6 @@ import {
   REQUEST_PREFIX,
   type RequestEntry,
   type RequestName,
-  type ToldEnding,
 } from '../src/protocol/gate.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
 import { type Decision, RAW_SECRET } from './decision-arguments.ts';
@@ -256,7 +255,7 @@ export class Requests {
     };
     this.#book.close(request, ending, digest);
     this.#decisions.forget(request);
-    this.#notices.ended(request, toldEnding(entry, status));
+    this.#notices.ended(request);
     this.#asker.changed();
   }
 
@@ -337,16 +336,6 @@ export class Requests {
     for (const requestId of requestIds)
       this.#asker.note(`decision on ${requestId} refused: there is no such request`);
   }
-}
-
-/** What the person gave beside that is nobody else's. */
-function toldEnding({ requestId, at, by, reason, args }: RequestEntry, status: Answer['status']): ToldEnding {
-  return {
-    ...{ requestId, status, at },
-    ...(by === undefined ? {} : { by }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(args === undefined ? {} : { args }),
-  };
 }
 
 function reasonOf(error: unknown): string {

@@ -223,11 +223,6 @@ export interface RecordEntriesInput {
   entries: RequestEntry[];
 }
 
-/** How a request has ended, as its workflow knows it: the store may learn of it later. */
-export interface ToldEnding extends Pick<RequestEntry, 'requestId' | 'at' | 'by' | 'reason' | 'args'> {
-  status: Exclude<RequestStatus, 'pending'>;
-}
-
 /** Input of `holdfast.notify`: tells people of requests that opened, that others may decide from now on, or that have ended. */
 export interface NotifyInput {
   v: number;
@@ -239,8 +234,6 @@ export interface NotifyInput {
   workflowId: string;
   why: 'opened' | 'escalated' | 'ended';
   requestIds: string[];
-  /** Of those that have ended, in the order of {@link requestIds}. */
-  endings?: ToldEnding[];
 }
 
 /** Start of the workflow `deliverNotice`: a notice goes on being told when its turn doesn't wait for it any more. */

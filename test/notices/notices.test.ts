@@ -196,6 +196,30 @@ test('hear of requests whose turn was cancelled [notice.ended]', async () => {
   await expect.poll(() => told, { timeout: 30_000 }).toEqual(['cancelled']);
 });
 
+test('believe no end that the store has not recorded, whoever starts a workflow that says so [notice.ended]', async () => {
+  const told: string[] = [];
+  const turn = await asking({ ended: async ({ status }) => void told.push(status) });
+  const session = (await environment.store.findApproval(turn.requestId))?.session ?? '';
+  const forged = await environment.temporal.workflow.start('deliverNotice', {
+    workflowId: `forged-${randomUUID()}`,
+    taskQueue: 'holdfast',
+    args: [
+      {
+        ...{ v: 1, session, app: 'paged', userId: 'ada', sessionId: turn.sessionId, workflowId: 'w' },
+        ...{ why: 'ended', requestIds: [turn.requestId], notifier: 'pager', since: Date.now(), retryFor: 1 },
+        endings: [
+          { requestId: turn.requestId, status: 'approved', by: { principal: 'mira', verified: true } },
+        ],
+      },
+    ],
+  });
+  expect(await forged.result()).toMatchObject({ status: 'dead' });
+  expect(told).toEqual([]);
+  await turn.confirm();
+  await turn.handle.result();
+  await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved']);
+});
+
 test('say in vain is in vain: such a notice is kept as dead at once [notice.dead]', async () => {
   let tries = 0;
   const turn = await asking({
