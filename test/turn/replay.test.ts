@@ -65,6 +65,7 @@ test('a bundle that does something else is found out [replay]', async () => {
     readFileSync(bundlePath(), 'utf8')
       .replaceAll('holdfast.callModel', 'holdfast.askModel')
       .replaceAll('holdfast.deliverJob', 'holdfast.tellJob')
+      .replaceAll('holdfast.deliverNotice', 'holdfast.tellNotice')
       .replaceAll('message-too-large', 'another-patch'),
   );
   try {
