@@ -11,7 +11,7 @@ import { callOf, type DrawnMessage, endedMessage, pendingMessage } from './reque
 import { placeOf, type RequestNote, readNote } from './request-note.ts';
 import type { SlackApp } from './slack-app.ts';
 import { SlackFailed } from './slack-error.ts';
-import { threadOfSession } from './thread-session.ts';
+import { isThreadName, type SlackThread, threadOfSession } from './thread-session.ts';
 
 /** Characters of a hint that are kept to draw it again. */
 const LONGEST_HINT = 1_500;
@@ -62,7 +62,7 @@ export class SlackNotifier implements Notifier {
 
   async #post(request: NotifiedRequest, why: NotifiedWhy, context: NoticeContext): Promise<void> {
     const { requestId, terms, hint, sessionId } = request;
-    const thread = threadOfSession(sessionId, await this.#app.signingSecrets());
+    const thread = await this.#threadOf(sessionId);
     const channel = thread?.channel ?? this.#app.channelOf(request);
     if (channel === undefined) return;
     const escalated = why === 'escalated';
@@ -73,6 +73,12 @@ export class SlackNotifier implements Notifier {
     const place = await this.#app.api.post(channel, pendingMessage(request, { opens, mentions }), thread?.ts);
     const kept: RequestNote = { ...place, hint: hint.slice(0, LONGEST_HINT).toWellFormed(), opens, mentions };
     await context.keep(requestId, escalated ? { ...kept, escalated } : kept, placeOf(place));
+  }
+
+  /** Only sessions that may be threads need the secret. */
+  async #threadOf(sessionId: string): Promise<SlackThread | undefined> {
+    if (!isThreadName(sessionId)) return undefined;
+    return threadOfSession(sessionId, await this.#app.signingSecrets());
   }
 
   async #escalate(request: NotifiedRequest, note: RequestNote, context: NoticeContext): Promise<void> {

@@ -8,7 +8,7 @@ import type { DrawnMessage } from './request-message.ts';
 import type { SlackApp } from './slack-app.ts';
 import { SlackFailed } from './slack-error.ts';
 import { slackLines, slackText } from './slack-text.ts';
-import { threadOfSession } from './thread-session.ts';
+import { isThreadName, threadOfSession } from './thread-session.ts';
 
 const LONGEST_SECTION = 2_900;
 const LONGEST_ANSWER = 10_000;
@@ -28,7 +28,7 @@ export class SlackPlugin extends BasePlugin {
 
   override async afterRunCallback({ invocationContext }: PluginParams<'afterRunCallback'>): Promise<void> {
     const { session, invocationId, agent } = invocationContext;
-    if (!session.id.startsWith('slack:')) return;
+    if (!isThreadName(session.id)) return;
     const thread = threadOfSession(session.id, await this.#app.signingSecrets());
     if (thread === undefined) return;
     const last = session.events.findLast((event) => event.invocationId === invocationId);

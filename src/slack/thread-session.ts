@@ -19,6 +19,11 @@ export function sessionOfThread({ team, channel, ts }: SlackThread, signingSecre
   return `${name}:${proofOf(name, signingSecret)}`;
 }
 
+/** Whether a session is named as a thread; whether it is one, its proof says. */
+export function isThreadName(sessionId: string): boolean {
+  return SESSION.test(sessionId);
+}
+
 /** Undefined for a session that no thread is. */
 export function threadOfSession(
   sessionId: string,

@@ -103,6 +103,8 @@ describe.concurrent('turns in Slack', () => {
     await send({ text: 'elsewhere', threadTs: '1700000000.000001' });
     await send({ text: 'other channel', channel: 'C0OTHER' });
     await send({ text: 'reaction', fields: { type: 'reaction_added' } });
+    await send({ text: 'a guest', userTeam: 'T0ELSEWHERE' });
+    await send({ text: 'a user', fields: { type: 'user_change', user: { id: MIRA } } });
     await send({ eventId });
     await Promise.all(
       [1, 2, 3].map((n) => send({ eventId }, { headers: { 'x-slack-retry-num': String(n) } })),

@@ -82,12 +82,13 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     const payload = readEvent(body);
     if ('challenge' in payload) return context.json({ challenge: payload.challenge }, 200);
     const { api_app_id, team_id: id } = payload;
-    const reply = replyOf(payload);
-    // Events that are nobody's message have no sender to look at.
-    const user = reply === undefined ? { id: '' } : { id: reply.who.id, team_id: reply.who.teamId };
-    checkSender(slack, { api_app_id, team: { id }, user });
+    checkSender(slack, { api_app_id, team: { id }, user: { id: '' } });
     const all = parts();
-    if (reply !== undefined) begin(context, () => new SlackTurns(all).replied(reply));
+    const reply = 'event_id' in payload ? replyOf(payload) : undefined;
+    // Slack stops sending events to who refuses many: those of other workspaces' users are taken, and nothing is done.
+    if (reply !== undefined && slack.teamIds.has(reply.who.teamId)) {
+      begin(context, () => new SlackTurns(all).replied(reply));
+    }
     return context.body(null, 200);
   });
 }

@@ -55,19 +55,24 @@ const EVENT = z.object({
   api_app_id: ID,
   team_id: ID,
   event_id: z.string().min(1).max(200),
-  event: z.looseObject({
-    type: z.string(),
-    subtype: z.string().nullish(),
-    bot_id: z.string().nullish(),
-    hidden: z.boolean().nullish(),
-    channel: z.string().optional(),
-    user: z.string().optional(),
-    team: z.string().nullish(),
-    user_team: z.string().nullish(),
-    text: z.string().optional(),
-    ts: z.string().optional(),
-    thread_ts: z.string().optional(),
-  }),
+  event: z.looseObject({ type: z.string() }),
+});
+
+/** Of kinds that nobody has subscribed to, or that Slack tells of itself. */
+const OTHER_EVENT = z.object({ type: z.string(), api_app_id: ID, team_id: ID });
+
+const MESSAGE = z.object({
+  type: z.literal('message'),
+  subtype: z.literal('thread_broadcast').nullish(),
+  bot_id: z.null().optional(),
+  hidden: z.literal(false).nullish(),
+  channel: ID,
+  user: ID,
+  team: ID.nullish(),
+  user_team: ID.nullish(),
+  text: z.string(),
+  ts: ID,
+  thread_ts: z.string().regex(/^\d{1,20}\.\d{1,10}$/),
 });
 
 export type ClickPayload = z.infer<typeof CLICK>;
@@ -91,8 +96,16 @@ export function readCommand(body: string): CommandPayload {
 }
 
 /** @throws RequestRefused */
-export function readEvent(body: string): EventPayload | z.infer<typeof VERIFICATION> {
-  return read(z.union([VERIFICATION, EVENT]), parsed(body, 'body'), 'body');
+export function readEvent(
+  body: string,
+): EventPayload | z.infer<typeof VERIFICATION> | z.infer<typeof OTHER_EVENT> {
+  return read(z.union([VERIFICATION, EVENT, OTHER_EVENT]), parsed(body, 'body'), 'body');
+}
+
+/** Undefined for an event that is no message of a person in a thread: an own one, an edit, one of another bot. */
+export function threadMessageOf({ event }: EventPayload): z.infer<typeof MESSAGE> | undefined {
+  const message = MESSAGE.safeParse(event).data;
+  return message === undefined || message.thread_ts === message.ts ? undefined : message;
 }
 
 /** By which it is known when it comes again. */

@@ -10,12 +10,11 @@ import type { SessionNames, StoredThread } from '../../store/store.ts';
 import type { RouteSetting } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { Background } from './background.ts';
-import type { CommandPayload, EventPayload } from './slack-payloads.ts';
+import { type CommandPayload, type EventPayload, threadMessageOf } from './slack-payloads.ts';
 import type { SlackTeller } from './slack-teller.ts';
 
 const LONGEST_SHOWN = 2_900;
 const LONGEST_NOTICE = 200;
-const THREAD_TS = /^\d{1,20}\.\d{1,10}$/;
 
 /** A reply in a thread, as far as it may be one of a session. */
 export interface ThreadReply {
@@ -113,18 +112,16 @@ export class SlackTurns {
   }
 }
 
-/** Undefined for an event that is no reply of a person in a thread: an own message, an edit, a message of another bot. */
-export function replyOf({ team_id: team, event_id: id, event }: EventPayload): ThreadReply | undefined {
-  const { type, subtype, bot_id: bot, hidden, channel, user, text = '', ts, thread_ts: threadTs } = event;
-  if (type !== 'message' || bot || hidden === true) return undefined;
-  if (subtype && subtype !== 'thread_broadcast') return undefined;
-  if (channel === undefined || user === undefined || threadTs === undefined || threadTs === ts)
-    return undefined;
-  if (!THREAD_TS.test(threadTs)) return undefined;
-  const said = plainMessage(text);
-  if (said.trim() === '') return undefined;
-  const teamId = event.user_team ?? event.team ?? team;
-  return { id, thread: { team, channel, ts: threadTs }, who: { id: user, teamId }, text: said };
+/** Undefined for an event that is no reply of a person in a thread. */
+export function replyOf(payload: EventPayload): ThreadReply | undefined {
+  const message = threadMessageOf(payload);
+  if (message === undefined) return undefined;
+  const text = plainMessage(message.text);
+  if (text.trim() === '') return undefined;
+  const { team_id: team, event_id: id } = payload;
+  const { channel, user, thread_ts: ts } = message;
+  const teamId = message.user_team ?? message.team ?? team;
+  return { id, thread: { team, channel, ts }, who: { id: user, teamId }, text };
 }
 
 function question(user: string, text: string): DrawnMessage {
