@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { serveGateway } from '../../src/gateway/index.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { until } from '../setup/until.ts';
 import { type ReadPage, readPage, sendForm } from './browser-form.ts';
@@ -257,6 +258,30 @@ describe('a decision', () => {
     expect(await desk.now(row)).toMatchObject({ status: 'pending', history: [] });
     expect((await sendForm(at(path), page, { do: 'approve' })).status).toBe(303);
   });
+});
+
+test('who guesses at keys is slowed down, and asks the store for nobody [inbox.session]', async () => {
+  const strangers = { perSecond: 0.001, burst: 5 };
+  const slow = await serveGateway({
+    gateway: { ...desk.options, settings: { access: { rateLimits: { strangers } } } },
+  });
+  try {
+    const form = await readPage(`${slow.url}/inbox/sign-in`);
+    const key = await desk.key('mira', [EVERYTHING]);
+    const guess = async (text: string) =>
+      (await sendForm(`${slow.url}/inbox/sign-in`, form, { key: text })).status;
+    const wrong = `hf_0000000000000000_${'A'.repeat(43)}`;
+    const answers = [];
+    for (let n = 0; n < 8; n += 1) answers.push(await guess(wrong));
+    expect(answers).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
+    expect(await guess(key.text)).toBe(429);
+    const request = await desk.asked('restart', { host: 'slow' });
+    const link = desk.link(request).replace(desk.served.url, slow.url);
+    expect((await readPage(link)).status).toBe(200);
+    expect((await readPage(`${slow.url}/a/none`)).status).toBe(429);
+  } finally {
+    await slow.close();
+  }
 });
 
 test('an inbox that is turned off, or has no store, is not there [inbox.access]', async () => {

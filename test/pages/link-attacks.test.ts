@@ -102,7 +102,7 @@ describe('requests that are no form of the page', () => {
       '?confirmed=true',
     ];
     await Promise.all(
-      Array.from({ length: 200 }, async (_, index) => {
+      Array.from({ length: 150 }, async (_, index) => {
         const method = index % 2 === 0 ? 'GET' : 'HEAD';
         const answer = await fetch(`${url}${queries[index % queries.length]}`, {
           method,

@@ -159,6 +159,8 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
   const options: GatewayOptions = {
     ...{ client, credentialKeys, records: store, access: networkAccess({}), logger: collecting(lines) },
     ...{ about: () => ABOUT, ready: async () => ({}) },
+    // One address sends all the attacks there are.
+    settings: { access: { rateLimits: { strangers: { perSecond: 10_000, burst: 10_000 } } } },
     ...more,
   };
   const served = await serveGateway({ gateway: options });

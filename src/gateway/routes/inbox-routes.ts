@@ -51,9 +51,16 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
     ...{ who, site: site(context), about: options.about(), now: Date.now() },
   });
 
+  const known = async (context: GatewayContext) => {
+    const who = await signedIn(context, site(context), parts);
+    if (who === undefined) return undefined;
+    context.set('principal', who.principal);
+    setting.limits.spend(who.principal);
+    return who;
+  };
   /** For whoever is signed in; others are asked to, and led back. */
   const shownTo = (show: Show) => async (context: GatewayContext) => {
-    const who = await signedIn(context, site(context), parts);
+    const who = await known(context);
     if (who !== undefined) return await show(context, frameOf(context, who));
     if (isFromElsewhere(context)) {
       return sendPage(context, pageOf({ title: 'Inbox', main: html`<p>One moment…</p>`, again: true }));
@@ -72,7 +79,7 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
     ) =>
     async (context: GatewayContext) => {
       demandOwnPage(context, site(context));
-      const who = await signedIn(context, site(context), parts);
+      const who = await known(context);
       const form = await takeForm(context);
       if (who === undefined || !isSameToken(form.get('token'), who.formToken))
         throw new RequestRefused('forbidden');

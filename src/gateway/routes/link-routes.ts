@@ -60,6 +60,7 @@ async function withLink(context: GatewayContext, links: Links | undefined, then:
   const link = await verifyApprovalLink(links.keys, context.req.param('token') ?? '');
   if (link === 'expired') return sendPage(context, EXPIRED, 410);
   if (typeof link === 'string') return noSuchPage(context);
+  links.setting.limits.spend({ name: `link:${link.id}` });
   const row = await client.approvals.get({ requestId: link.requestId });
   // A session that was deleted and made again has another id, and may ask by the same ones.
   if (row === undefined || row.session !== link.session) return noSuchPage(context);
