@@ -30,6 +30,7 @@ export { type ServedGateway, type ServeOptions, serveGateway } from './serve-gat
 export type {
   ByPerson,
   VerifiedWebhook,
+  VerifyWebhook,
   WebhookAnswer,
   WebhookEvent,
   WebhookHoldfast,

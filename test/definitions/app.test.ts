@@ -26,7 +26,7 @@ describe('App [app.settings]', () => {
       limits: {},
       runConfig: {},
       toolFactories: new Map(),
-      approval: { trustTemporal: false, issuers: [] },
+      approval: { trustTemporal: false, issuers: [], trustGateway: true },
       notifiers: [],
     });
     expect(app.resumabilityConfig).toBeUndefined();
@@ -63,7 +63,7 @@ describe('App [app.settings]', () => {
         customMetadata: { desk: ['a'] },
       },
       toolFactories: new Map([['query', query]]),
-      approval: { trustTemporal: true, issuers: [] },
+      approval: { trustTemporal: true, issuers: [], trustGateway: true },
       notifiers: [pager],
     });
   });

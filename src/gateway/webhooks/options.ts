@@ -67,6 +67,11 @@ export interface WebhookAnswer {
   body?: unknown;
 }
 
+/** Makes sure that a source has sent a request; undefined for what is forged. */
+export type VerifyWebhook = (
+  request: WebhookRequest,
+) => VerifiedWebhook | undefined | Promise<VerifiedWebhook | undefined>;
+
 /** Who may tell this gateway something by `POST /v1/webhooks/<name>`. */
 export interface WebhookSource {
   /**
@@ -80,9 +85,7 @@ export interface WebhookSource {
    *
    * @default 'standard'
    */
-  verify?:
-    | 'standard'
-    | ((request: WebhookRequest) => VerifiedWebhook | undefined | Promise<VerifiedWebhook | undefined>);
+  verify?: 'standard' | VerifyWebhook;
   /** Others than `webhook:<source>` whom its handler may name. */
   persons?: readonly string[];
   /**
