@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
+import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/store.ts';
 import { type CredentialKind, credentialFields, credentialKinds, KIND_NAMES } from './credential-fields.ts';
 import { changedNames, editFields, isEditable } from './edit-fields.ts';
@@ -79,7 +80,7 @@ export function previewForm(visitor: Visitor, args: Record<string, unknown>, rea
 ${same === 0 ? '' : html`<p class="same">${same === 1 ? 'One other argument stays' : `${same} other arguments stay`} as asked about.</p>`}
 ${formOf(
   visitor,
-  html`<input type="hidden" name="edited" value="${JSON.stringify(args)}">
+  html`<input type="hidden" name="edited" value="${visibleText(JSON.stringify(args))}">
 ${reasonField(new Map([['reason', { value: reason }]]))}
 <div class="actions"><button class="primary" name="do" value="approve">Approve with this change</button>
 <button class="quiet" name="do" value="edit">Back to editing</button></div>`,
