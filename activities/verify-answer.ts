@@ -1,9 +1,12 @@
+import { verifyDecisionAttestation } from '../src/approvals/decision-attestation.ts';
 import { CredentialKeyMissing, CredentialUnreadable } from '../src/credentials/credential-errors.ts';
 import { isResultWithheld } from '../src/plugins/withheld.ts';
+import { digestOf } from '../src/protocol/canonical-json.ts';
 import type { ProvideCredential, ProvideInput, Voter } from '../src/protocol/gate.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import { compileSchema } from '../src/schema/compile-schema.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
+import { believedIssuers } from './believed-issuers.ts';
 import { type DecisionToVerify, NOBODY, type Verdict } from './verify-confirm.ts';
 
 type Answer = Verdict | { counts: true; by: Voter; kind?: undefined; response?: unknown };
@@ -11,7 +14,7 @@ type Answer = Verdict | { counts: true; by: Voter; kind?: undefined; response?: 
 /** Whether a response is of the kind that was asked for, and what it stands for where it came as text. */
 export async function verifyInput(
   verify: DecisionToVerify,
-  { response, responseRef }: ProvideInput,
+  { response, responseRef, attestation }: ProvideInput,
 ): Promise<Answer> {
   const { input, request } = verify;
   if (responseRef !== undefined) return await verifyKept(verify, responseRef);
@@ -20,7 +23,26 @@ export async function verifyInput(
       'response: of a sensitive tool it goes through the store: answer by the client or the command line',
     );
   }
-  return await verifyResponse(request, { response, isText: input.isText === true });
+  const verdict = await verifyResponse(request, { response, isText: input.isText === true });
+  if (!verdict.counts || attestation === undefined) return verdict;
+  return { ...verdict, ...(await attestedBy(verify, { response, attestation })) };
+}
+
+/**
+ * Who answers, as far as somebody whom the app believes says so: nobody has to. What is believed and is about something else is an
+ * answer to that.
+ */
+async function attestedBy(
+  { dependencies, input, request }: DecisionToVerify,
+  { response, attestation }: { response: unknown; attestation: string },
+): Promise<{ by: Voter } | Extract<Answer, { counts: false }>> {
+  const { session, requestId, argsDigest, app } = request;
+  const responseDigest = digestOf(response);
+  const expected = { session, requestId, argsDigest, decision: 'approve', responseDigest } as const;
+  const issuers = believedIssuers(dependencies, app, attestation);
+  const attested = await verifyDecisionAttestation(attestation, expected, issuers, input.at);
+  if (attested.ok || attested.by === undefined) return { by: attested.by ?? NOBODY };
+  return { counts: false, reason: attested.reason, by: attested.by };
 }
 
 /** Of an answer in the store, which is kept there as what it stands for: its content goes nowhere else. */

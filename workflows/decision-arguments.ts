@@ -70,11 +70,12 @@ export function checkedConfirm(given: Confirm): Decision {
 export function checkedInput(given: ProvideInput): Decision {
   const refuse = refuseOf(PROVIDE_INPUT);
   const name = checkedName(given, refuse);
-  const { response, responseRef } = given;
+  const { response, responseRef, attestation } = given;
   if (isGiven(responseRef)) return { kind: 'input', name, input: { responseRef: checkedRef(responseRef) } };
   if (response === undefined) throw refuse('response', 'expected the answer as JSON, got nothing');
   checkSize('response', response, refuse);
-  return { kind: 'input', name, input: { response } };
+  checkText('attestation', attestation, LONGEST_ATTESTATION, refuse);
+  return { kind: 'input', name, input: { response, ...(isGiven(attestation) ? { attestation } : {}) } };
 }
 
 /** What is no reference may be the answer itself, and isn't quoted. */

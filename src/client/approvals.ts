@@ -26,7 +26,7 @@ export interface ConfirmOptions
 }
 
 /** What {@link Approvals.provideInput} takes. */
-export interface ProvideInputOptions extends AnswerOptions, Pick<ProvideInput, 'response'> {}
+export interface ProvideInputOptions extends AnswerOptions, Pick<ProvideInput, 'response' | 'attestation'> {}
 
 /** What {@link Approvals.provideCredential} takes. */
 export interface ProvideCredentialOptions extends AnswerOptions, Pick<ProvideCredential, 'credentialRef'> {}

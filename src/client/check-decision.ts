@@ -30,13 +30,7 @@ export function checkedConfirm(given: ConfirmOptions): Decision<Confirm> {
   if (reason !== undefined && typeof reason !== 'string') {
     throw invalid(method, 'reason', 'expected text or nothing');
   }
-  if (attestation !== undefined && (typeof attestation !== 'string' || attestation === '')) {
-    throw invalid(method, 'attestation', 'expected a compact JWS or nothing');
-  }
-  if (attestation !== undefined && attestation.length > LONGEST_ATTESTATION) {
-    const problem = `${attestation.length} characters, at most ${LONGEST_ATTESTATION} are allowed`;
-    throw invalid(method, 'attestation', problem);
-  }
+  checkAttestation(method, attestation);
   checkJson({ args, payload }, method);
   return {
     confirmed,
@@ -51,10 +45,11 @@ export function checkedConfirm(given: ConfirmOptions): Decision<Confirm> {
 /** @throws InvalidTurn */
 export function checkedInput(given: ProvideInputOptions): Decision<ProvideInput> {
   const method = 'approvals.provideInput';
-  const { response } = fieldsOf(given, method);
+  const { response, attestation } = fieldsOf(given, method);
   if (response === undefined) throw invalid(method, 'response', 'expected JSON; null is a value, too');
+  checkAttestation(method, attestation);
   checkJson({ response }, method);
-  return { response };
+  return { response, ...(attestation === undefined ? {} : { attestation }) };
 }
 
 /** @throws InvalidTurn */
@@ -70,6 +65,17 @@ export function checkedCredential(given: ProvideCredentialOptions): Decision<Pro
     );
   }
   return { credentialRef };
+}
+
+function checkAttestation(method: string, attestation: unknown): asserts attestation is string | undefined {
+  if (attestation === undefined) return;
+  if (typeof attestation !== 'string' || attestation === '') {
+    throw invalid(method, 'attestation', 'expected a compact JWS or nothing');
+  }
+  if (attestation.length > LONGEST_ATTESTATION) {
+    const problem = `${attestation.length} characters, at most ${LONGEST_ATTESTATION} are allowed`;
+    throw invalid(method, 'attestation', problem);
+  }
 }
 
 function fieldsOf(given: object, method: string): Record<string, unknown> {

@@ -10,15 +10,19 @@ import { isConcealed } from './shown-request.ts';
 export interface GivenInput {
   response?: unknown;
   isText: boolean;
+  /** Left out with an answer that is put into the store: it would tell its digest to the history. */
+  attestation?: string;
 }
 
 /** An answer as it travels: one to a sensitive tool is put into the store, and only a reference to it is sent. */
 export async function sealedInput(
   context: ClientContext,
   row: ApprovalRow,
-  { response, isText }: GivenInput,
-): Promise<Pick<ProvideInput, 'response' | 'responseRef'>> {
-  if (row.kind !== 'input' || !isConcealed(row)) return { response };
+  { response, isText, attestation }: GivenInput,
+): Promise<Pick<ProvideInput, 'response' | 'responseRef' | 'attestation'>> {
+  if (row.kind !== 'input' || !isConcealed(row)) {
+    return { response, ...(attestation === undefined ? {} : { attestation }) };
+  }
   const responseRef = `ri-${randomBytes(16).toString('base64url')}`;
   const { session, requestId } = row;
   await storeOf(context, 'provideInput').keepResponse({ session, requestId, responseRef, response, isText });

@@ -2,9 +2,10 @@ import { type Decision, signDecision } from '../approvals/decision-attestation.t
 import { GATEWAY_ISSUER, gatewayKey } from '../approvals/gateway-issuer.ts';
 import type { PrivateJwk } from '../approvals/issuer.ts';
 import { signMessage } from '../approvals/message-attestation.ts';
-import type { ConfirmOptions } from '../client/approvals.ts';
+import type { ConfirmOptions, ProvideInputOptions } from '../client/approvals.ts';
 import { RequestNotFound } from '../client/client-errors.ts';
 import type { OutgoingMessage } from '../client/outgoing-turn.ts';
+import { isConcealed } from '../client/shown-request.ts';
 import type { Confirmed } from '../client/steering.ts';
 import { credentialKeysOf } from '../credentials/credential-keys.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
@@ -56,6 +57,34 @@ export class GatewayAttester {
       { requestId },
       { ...options, ...(attestation === undefined ? {} : { attestation }) },
     );
+  }
+
+  /**
+   * Answers a request for input as this person. An answer that is kept secret names nobody: the gateway's word for it would have its
+   * digest.
+   *
+   * @throws as `Approvals.provideInput`
+   */
+  async provideInput(
+    { person, channel }: Decider,
+    { requestId }: { requestId: string },
+    options: Omit<ProvideInputOptions, 'attestation'>,
+  ): Promise<Confirmed<DecisionReceipt>> {
+    const row = await this.#approvals.get({ requestId });
+    if (row === undefined) throw new RequestNotFound('there is no such request');
+    const isAttested = row.kind === 'input' && !isConcealed(row) && options.response !== undefined;
+    if (this.#key === undefined || !isAttested)
+      return await this.#approvals.provideInput({ requestId }, options);
+    const { session, argsDigest } = row;
+    const attestation = await signDecision(
+      {
+        ...{ issuer: GATEWAY_ISSUER, approver: person, channel, session, requestId, argsDigest },
+        decision: 'approve',
+        responseDigest: digestOf(options.response),
+      },
+      this.#key,
+    );
+    return await this.#approvals.provideInput({ requestId }, { ...options, attestation });
   }
 
   /** The message with the gateway's word for who sends it, where it can give one. */

@@ -82,6 +82,8 @@ export interface ProvideInput extends RequestName {
   response?: unknown;
   /** In its place: of an answer that the client has put into the store, as that to a sensitive tool must be. */
   responseRef?: string;
+  /** A compact JWS that proves who answers, over the response; nothing of an answer in the store. */
+  attestation?: string;
 }
 
 /** Payload of the signal and the update `provideCredential`. The secret itself is in the store, encrypted. */

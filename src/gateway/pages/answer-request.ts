@@ -141,9 +141,9 @@ async function answer(form: Form, visitor: Visitor, options: AnswerOptions): Pro
   if (response === undefined) {
     return { status: 400, main: html`${requestCard(row, now)}${answerForm(visitor, filled)}` };
   }
-  const { approvals } = options.setting.options.client;
+  const { attester } = options.setting;
   const receipt = await options.say('answer', () =>
-    approvals.provideInput({ requestId: row.requestId }, { response: response.value }),
+    attester.provideInput(deciderOf(visitor, options), row, { response: response.value }),
   );
   return receipt && { receipt, said: 'answer' };
 }

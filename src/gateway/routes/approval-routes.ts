@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import type { ConfirmOptions, WhichRequest } from '../../client/approvals.ts';
+import type { ConfirmOptions, ProvideInputOptions, WhichRequest } from '../../client/approvals.ts';
 import { RequestNotFound } from '../../client/client-errors.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
@@ -129,9 +129,14 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       responses: { 200: json(DECISION, 'What became of the answer.'), ...bodyProblems(409) },
     }),
     async (context) => {
-      const { response } = context.req.valid('json');
-      const answer = { response, ...context.req.valid('query') };
-      return context.json(await approvals.provideInput(context.req.valid('param'), answer), 200);
+      const answer = { ...context.req.valid('json'), ...context.req.valid('query') } as ProvideInputOptions;
+      const which = context.req.valid('param');
+      const { person } = context.get('principal');
+      if (person === undefined || answer.attestation !== undefined) {
+        return context.json(await approvals.provideInput(which, answer), 200);
+      }
+      const decider = { person, channel: 'http' as const };
+      return context.json(await setting.attester.provideInput(decider, which, answer), 200);
     },
   );
   app.openapi(

@@ -113,6 +113,7 @@ export const PROVIDE_INPUT = bodyOf({
   response: json('Checked by the request’s schema.').refine((value) => value !== undefined, {
     error: expected('JSON'),
   }),
+  attestation: text('A compact JWS that proves who answers.').optional(),
 }).openapi('ProvideInput', { required: ['response'] });
 
 export const PROVIDE_CREDENTIAL = bodyOf({

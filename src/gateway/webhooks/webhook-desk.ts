@@ -33,8 +33,8 @@ export function webhookDesk(
       return await attester.confirm(decider, { requestId }, options);
     },
     async provideInput({ requestId }, { person, response }) {
-      personOf(person);
-      return await client.approvals.provideInput({ requestId }, { response });
+      const decider = { person: personOf(person), channel: 'webhook' } as const;
+      return await attester.provideInput(decider, { requestId }, { response });
     },
     completeJob: async (jobId, options) => await client.jobs.complete(jobId, options),
     failJob: async (jobId, options) => await client.jobs.fail(jobId, options),
