@@ -24,6 +24,7 @@ export type { GatewayRecords } from './gateway-records.ts';
 export { defineGateway, type GatewayDefinition, type GatewaySettings } from './gateway-settings.ts';
 export type { TurnLinks, TurnView } from './links.ts';
 export { type LocalAccessOptions, localAccess } from './local-access.ts';
+export type { InboxOptions } from './pages/options.ts';
 export type { EventPage } from './read-page.ts';
 export { type Readiness, readiness } from './readiness.ts';
 export { type ServedGateway, type ServeOptions, serveGateway } from './serve-gateway.ts';
