@@ -5,23 +5,7 @@ export type { AppApprovalOptions, AppApprovals } from './agents/approval-setting
 export { BaseAgent, type BaseAgentConfig, isBaseAgent } from './agents/base-agent.ts';
 export type { BudgetLimits, Budgets, ResolvedBudgetLimits, ResolvedBudgets } from './agents/budget-limits.ts';
 export { CallbackFailed, type CallbackFailedParams } from './agents/callback-failed.ts';
-export type {
-  AfterAgentCallback,
-  AfterModelCallback,
-  AfterToolCallback,
-  BeforeAgentCallback,
-  BeforeModelCallback,
-  BeforeToolCallback,
-  OnModelErrorCallback,
-  OnToolErrorCallback,
-  SingleAfterModelCallback,
-  SingleAfterToolCallback,
-  SingleAgentCallback,
-  SingleBeforeModelCallback,
-  SingleBeforeToolCallback,
-  SingleOnModelErrorCallback,
-  SingleOnToolErrorCallback,
-} from './agents/callbacks.ts';
+export type * from './agents/callbacks.ts';
 export { CustomAgent, isCustomAgent, type NextOfAgent } from './agents/custom-agent.ts';
 export type { Limits, ResolvedLimits, RunningTurns } from './agents/limit-settings.ts';
 export {
