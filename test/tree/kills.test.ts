@@ -92,11 +92,14 @@ async function expectWhole(turns: readonly TurnHandle[], sessionIds: readonly st
       expect(new Set(calls).size).toBe(calls.length);
     }
   }
-  const open: string[] = [];
-  for await (const { workflowId, status } of temporal.workflow.list()) {
-    if (status.name === 'RUNNING') open.push(workflowId);
-  }
-  expect(open).toEqual([]);
+  // The list comes a moment behind the runs.
+  await until(async () => {
+    const open: string[] = [];
+    for await (const { workflowId, status } of temporal.workflow.list()) {
+      if (status.name === 'RUNNING') open.push(workflowId);
+    }
+    expect(open).toEqual([]);
+  });
 }
 
 test(
