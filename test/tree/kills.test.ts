@@ -122,6 +122,8 @@ test(
       expect(
         rows.filter(({ requestId }) => !requests.some((one) => one.requestId === requestId)),
       ).toHaveLength(2);
+      // All that needs nobody: a call that is killed before its effect is not run again.
+      expect(effects.read()).toHaveLength(before + EFFECTS.all - 3);
     });
     await worker.kill();
     await approveAll(sessionId);
