@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { type JobTool, jobTool, openJobEnvironment, responsesOf, startJobTurn } from '../setup/job-turns.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
+import { until } from '../setup/until.ts';
 
 /** What the tools of this file do: set by each test. */
 let tools: JobTool;
@@ -151,13 +152,13 @@ test('calls of one step wait side by side, and one of a later step waits as the 
       [{ name: 'report', args: { month: 3 } }],
     ],
   });
-  const both = await vi.waitFor(async () => {
+  const both = await until(async () => {
     const found = (await client.jobs.list(turn.names)).filter(({ mode }) => mode === 'parked');
     expect(found).toHaveLength(2);
     return found;
   });
   for (const { jobId } of both.toReversed()) await client.jobs.complete(jobId, { result: { jobId } });
-  const third = await vi.waitFor(async () => {
+  const third = await until(async () => {
     const [found] = await client.jobs.list(turn.names);
     expect(found).toMatchObject({ mode: 'parked' });
     return found;

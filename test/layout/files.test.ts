@@ -77,3 +77,11 @@ test('tests that run at the same time wait by themselves: expect.poll of vitestâ
   );
   expect(tests.filter((path) => polling(readFileSync(join(root, path), 'utf8')))).toEqual([]);
 });
+
+test('what tests wait for may take long: without a time of its own vi.waitFor gives up after a second', () => {
+  const waiting = (text: string) => /\bvi\.waitFor\((?![^;]*\btimeout:)/.test(text);
+  expect(waiting('await vi.waitFor(() => expect(1).toBe(1));')).toBe(true);
+  expect(waiting('await vi.waitFor(holds, { timeout: 120_000 });')).toBe(false);
+  const tests = pathsOf('test').filter((path) => path.endsWith('.ts') && !path.startsWith('test/layout/'));
+  expect(tests.filter((path) => waiting(readFileSync(join(root, path), 'utf8')))).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import { ApiError, GoogleGenAI } from '@google/genai';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   blocked,
   call,
@@ -15,6 +15,7 @@ import {
 } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-script.ts';
 import { type GeminiStandInOptions, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { until } from '../setup/until.ts';
 
 const MODEL = 'gemini-2.5-flash';
 
@@ -209,7 +210,7 @@ test('notes a client that goes away, and tells the script', async () => {
   await gemini.waitForRequests(1);
   abort.abort();
   await expect(asked).rejects.toThrow();
-  await vi.waitFor(() => expect(gemini.requests[0]?.aborted).toBe(true));
+  await until(() => expect(gemini.requests[0]?.aborted).toBe(true));
   expect(signal?.aborted).toBe(true);
   expect(gemini.requests[0]?.answeredAt).toBeUndefined();
   expect(gemini.refusals).toEqual([]);
@@ -225,7 +226,7 @@ test('notes a client that leaves in the midst of a stream', async () => {
       for await (const _ of stream) abort.abort();
     })(),
   ).rejects.toThrow();
-  await vi.waitFor(() => expect(gemini.requests[0]?.aborted).toBe(true));
+  await until(() => expect(gemini.requests[0]?.aborted).toBe(true));
   expect(gemini.refusals).toEqual([]);
 });
 
@@ -238,7 +239,7 @@ test('clients that leave long streams are noted, and are no failures', async () 
     for await (const _ of stream) abort.abort();
   };
   await Promise.allSettled(Array.from({ length: 20 }, leave));
-  await vi.waitFor(() => {
+  await until(() => {
     const open = gemini.requests.filter(({ aborted, answeredAt }) => !aborted && answeredAt === undefined);
     expect(open).toEqual([]);
   });
@@ -252,7 +253,7 @@ test('waits before the first byte and between chunks [standin.pace]', async () =
   ]);
   const stream = await ai.models.generateContentStream({ model: MODEL, contents: 'Hi' });
   expect(await collect(stream)).toHaveLength(3);
-  await vi.waitFor(() => expect(gemini.requests[0]?.answeredAt).toEqual(expect.any(Number)));
+  await until(() => expect(gemini.requests[0]?.answeredAt).toEqual(expect.any(Number)));
   const { receivedAt = 0, answeredAt = 0 } = gemini.requests[0] ?? {};
   expect(answeredAt - receivedAt).toBeGreaterThanOrEqual(135);
 });

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { call, hang, reply, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-script.ts';
 import { type GeminiStandInOptions, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { until } from '../setup/until.ts';
 
 const MODEL = 'gemini-2.5-flash';
 
@@ -87,7 +88,7 @@ test('a script that rejects because the client left is nobody’s failure', asyn
   await gemini.waitForRequests(1);
   abort.abort();
   await expect(asked).rejects.toThrow();
-  await vi.waitFor(() => expect(gemini.requests[0]?.aborted).toBe(true));
+  await until(() => expect(gemini.requests[0]?.aborted).toBe(true));
   expect(gemini.refusals).toEqual([]);
 });
 

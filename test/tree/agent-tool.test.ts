@@ -327,11 +327,15 @@ describe('its end', () => {
       { error: expect.stringMatching(/^error from sub-agent "slow" \(code: "HOLDFAST_AGENT_TIMED_OUT"/) },
     ]);
     expect(slow.shown.length).toBe(1);
-    const open: string[] = [];
-    for await (const { workflowId, status } of environment?.temporal.workflow.list() ?? []) {
-      if (status.name === 'RUNNING') open.push(workflowId);
-    }
-    expect(open).toEqual([]);
+    const open = async () => {
+      const ids: string[] = [];
+      for await (const { workflowId, status } of environment?.temporal.workflow.list() ?? []) {
+        if (status.name === 'RUNNING') ids.push(workflowId);
+      }
+      return ids;
+    };
+    // The list comes a moment behind the runs.
+    await expect.poll(open).toEqual([]);
   });
 
   test('comes when its budget is used up, and what it has used is its caller’s too [tree.budget]', async () => {

@@ -77,8 +77,11 @@ export class TreeScene {
   /** All runs below the root. */
   async below(): Promise<TreeRun[]> {
     const runs: TreeRun[] = [];
-    for await (const { workflowId, runId, status } of this.environment.temporal.workflow.list()) {
-      if (workflowId.startsWith(`${this.rootId}/`)) runs.push({ workflowId, runId, status: status.name });
+    for await (const { workflowId, runId } of this.environment.temporal.workflow.list()) {
+      if (!workflowId.startsWith(`${this.rootId}/`)) continue;
+      // The list comes a moment behind the runs.
+      const { status } = await this.handle(workflowId, runId).describe();
+      runs.push({ workflowId, runId, status: status.name });
     }
     return runs;
   }

@@ -103,11 +103,15 @@ test('cancelling and interrupting a turn ends all that runs below it [tree.cance
   await expect.poll(() => started.length).toBe(2);
   await handle.signal('interrupt', { reason: 'enough' });
   expect(await turn.result()).toMatchObject({ status: 'interrupted' });
-  const open_: string[] = [];
-  for await (const { workflowId, status } of temporal.workflow.list()) {
-    if (workflowId.startsWith(turn.workflowId) && status.name === 'RUNNING') open_.push(workflowId);
-  }
-  expect(open_).toEqual([]);
+  const running = async () => {
+    const ids: string[] = [];
+    for await (const { workflowId, status } of temporal.workflow.list()) {
+      if (workflowId.startsWith(turn.workflowId) && status.name === 'RUNNING') ids.push(workflowId);
+    }
+    return ids;
+  };
+  // The list comes a moment behind the runs.
+  await expect.poll(running).toEqual([]);
   const responses = (await store.readEvents(names)).flatMap(({ event }) =>
     (event.content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.response ?? []),
   );
