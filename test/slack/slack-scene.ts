@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import type { GatewayLogger } from '../../src/gateway/index.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { slack } from '../../src/slack/index.ts';
@@ -40,6 +41,8 @@ export interface SlackScene {
   environment: TurnEnvironment;
   slack: SlackStandIn;
   gateway: ServedGateway;
+  /** Of worker and gateway. */
+  credentialKeys: CredentialKeys;
   /** Calls that ran, as `<call key> <cents>`. */
   ran: string[];
   /** What the gateway has logged, as text. */
@@ -64,7 +67,7 @@ const script: GeminiScript = ({ contents }) => {
 
 export async function openSlackScene(): Promise<SlackScene> {
   const standIn = await startSlackStandIn();
-  const keys = { k1: randomBytes(32).toString('base64') };
+  const keys = credentialKeysOf({ k1: randomBytes(32).toString('base64') });
   const ran: string[] = [];
   const logged: string[] = [];
   const paying = (name: string, approval: object) =>
@@ -147,6 +150,7 @@ export async function openSlackScene(): Promise<SlackScene> {
     environment,
     slack: standIn,
     gateway,
+    credentialKeys: keys,
     ran,
     logged,
     askSilently,
