@@ -19,6 +19,7 @@ import {
   SESSION_BODY,
   SESSION_LIST,
 } from '../schemas/sessions.ts';
+import { demandSharedState } from '../shared-state.ts';
 import { guarded } from './guarded.ts';
 
 const tags = ['Sessions'];
@@ -41,6 +42,7 @@ export function sessionRoutes(app: GatewayHono, setting: RouteSetting): void {
     async (context) => {
       const { app: name, user: userId } = context.req.valid('param');
       const { sessionId, state } = context.req.valid('json');
+      demandSharedState(context, name, state);
       const session = await sessions.create({
         app: name,
         userId,

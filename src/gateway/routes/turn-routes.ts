@@ -15,6 +15,7 @@ import { ANSWER_QUERY, wholeNumber } from '../schemas/fields.ts';
 import { SESSION, SESSION_PATH, sessionNames, TURN, TURN_PATH } from '../schemas/path-parts.ts';
 import { ENDED_TURN, RECEIPT, RUNNING_TURN, SEND_MESSAGE, TURN_BODY } from '../schemas/turns.ts';
 import { demand, subjectOf } from '../screen.ts';
+import { demandSharedState } from '../shared-state.ts';
 import { turnFrames } from '../stream-frames.ts';
 import { after, children, partial, placeOf, RESUME_HEADER, STREAM, streamed } from './event-routes.ts';
 import { guarded } from './guarded.ts';
@@ -52,6 +53,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       if (await answersRequests(client.approvals, names, message.message)) {
         demand(context, 'approve', subjectOf(names));
       }
+      demandSharedState(context, names.app, message.stateDelta);
       const { person } = context.get('principal');
       const sent = { ...names, ...message, messageId: message.messageId ?? randomUUID() };
       const turn = await client.sendMessage(
