@@ -32,6 +32,7 @@ import { bundlePath } from '../../worker/bundle.ts';
 import { acquireFolder, openTemporal } from '../../worker/index.ts';
 import { endServer } from './end-server.ts';
 import { type ScriptedJob, ScriptedJobs } from './scripted-jobs.ts';
+import { until } from './until.ts';
 
 /** A call as a model would ask for it, and what it asks people. */
 export interface ScriptedCall {
@@ -344,7 +345,7 @@ export class GatedTurn {
     for (;;) {
       const { jobs } = await this.status();
       if (jobs.length === count) return jobs;
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
 
@@ -387,8 +388,9 @@ export class GatedTurn {
     return { refused: refused(handle.result()) };
   }
 
-  status() {
-    return this.handle.query<TurnStatus>('status');
+  /** A worker that has just come, or reads histories again, may not answer at once. */
+  status(): Promise<TurnStatus> {
+    return until(() => this.handle.query<TurnStatus>('status'));
   }
 
   async details(): Promise<string> {

@@ -119,9 +119,9 @@ describe('a waiting turn', () => {
   test('needs no memory of a worker: one that was evicted goes on as before [confirm.signal]', async () => {
     await environment.stopWorker();
     await environment.startWorker({ maxCachedWorkflows: 2 });
-    const turns = await Promise.all(
-      Array.from({ length: 6 }, () => waiting({ ...gated, gate: { attested: true, quorum: 2 } })),
-    );
+    const turns: GatedTurn[] = [];
+    // One by one: each is asked by queries, which bring it back into the cache and drive another one out.
+    for (let n = 0; n < 6; n++) turns.push(await waiting({ ...gated, gate: { attested: true, quorum: 2 } }));
     for (const name of ['bob', 'eve']) {
       for (const turn of turns) await turn.update('confirm', { confirmed: true, attestation: `as ${name}` });
     }
