@@ -85,3 +85,14 @@ test('what tests wait for may take long: without a time of its own vi.waitFor gi
   const tests = pathsOf('test').filter((path) => path.endsWith('.ts') && !path.startsWith('test/layout/'));
   expect(tests.filter((path) => waiting(readFileSync(join(root, path), 'utf8')))).toEqual([]);
 });
+
+test('retries of each connection to Temporal end with it', () => {
+  const bare = (text: string) =>
+    [...text.matchAll(/\bConnection\.(?:connect|lazy)\([^;]*;/g)].filter(
+      ([made]) => !made.includes('retriesUntilClosed()'),
+    );
+  expect(bare('Connection.lazy({ address });')).toHaveLength(1);
+  expect(bare('Connection.lazy({ address, interceptors: retriesUntilClosed() });')).toEqual([]);
+  const code = (path: string) => readFileSync(join(root, path), 'utf8').replace(/\/\*.*?\*\//gs, '');
+  expect(sources.filter((path) => bare(code(path)).length > 0)).toEqual([]);
+});

@@ -342,11 +342,11 @@ export class GatedTurn {
 
   /** What the turn waits for, once it is so many jobs. */
   async parked(count = 1): Promise<WaitingJob[]> {
-    for (;;) {
+    return await until(async () => {
       const { jobs } = await this.status();
       if (jobs.length === count) return jobs;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+      throw new Error(`it waits for ${jobs.length} jobs, and not for ${count}`);
+    });
   }
 
   /** Activities of this type, `<tool>/<errand>` where they are errands of a job, wait until what is returned is called. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Connection } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StreamItem } from '../../src/client/stream-item.ts';
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
@@ -15,6 +15,7 @@ import { error, hang, raw, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { until } from '../setup/until.ts';
 import { watchedApps } from '../setup/watched-apps.ts';
 import type { FromWatchedWorker, WatchedWorkerOptions } from '../setup/watched-worker-process.ts';
 import { Witness } from '../setup/witness.ts';
@@ -137,8 +138,6 @@ async function kill(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   await exited;
 }
-
-const until = (holds: () => void) => vi.waitFor(holds, { timeout: 120_000, interval: 50 });
 
 beforeAll(async () => {
   environment = await openTurnEnvironment({ apps: watchedApps(witness), script });

@@ -10,8 +10,8 @@ begin
   select * into j from holdfast.jobs t where t.job_id = job and t.session_id = session for update;
   if not found then
     began := true;
-    if not holdfast.add_job_1(session, job, run, of_key, call_id, tool, agent, holdfast.now_ms_1() + deadline::bigint,
-        workflow, workflow_run, activity) then
+    -- Until is told below, by the row's own since.
+    if not holdfast.add_job_1(session, job, run, of_key, call_id, tool, agent, 0, workflow, workflow_run, activity) then
       raise exception using errcode = 'HF002', message = format('call %s was begun and is not in the store', of_key);
     end if;
     update holdfast.jobs t set until = t.since + deadline::bigint where t.job_id = job and t.session_id = session
