@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { PostgresKeptNotices } from './postgres-kept-notices.ts';
 import type { SessionNames } from './session-names.ts';
-import { findThread, hearSlack, keepThread, unhearSlack } from './slack-rows.ts';
+import { findThread, hearSlack, keepThread } from './slack-rows.ts';
 import type { SlackStore, StoredThread } from './slack-store.ts';
 
 /** What the store knows of Slack. */
@@ -13,12 +13,8 @@ export class PostgresSlack extends PostgresKeptNotices implements SlackStore {
     this.#database = database;
   }
 
-  hearSlack(id: string): Promise<boolean> {
-    return hearSlack(this.#database, id);
-  }
-
-  unhearSlack(id: string): Promise<void> {
-    return unhearSlack(this.#database, id);
+  hearSlack(heard: Parameters<SlackStore['hearSlack']>[0]): Promise<boolean> {
+    return hearSlack(this.#database, heard);
   }
 
   keepThread(thread: StoredThread, names: SessionNames): Promise<void> {

@@ -1,20 +1,20 @@
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import type { SessionNames } from './session-names.ts';
-import type { StoredThread } from './slack-store.ts';
+import type { SlackStore, StoredThread } from './slack-store.ts';
 
 const KEEP_THREAD = `insert into holdfast.slack_threads (thread, app, user_id, name) values ($1, $2, $3, $4)
 on conflict (thread) do nothing`;
 
-export async function hearSlack(database: Database, id: string): Promise<boolean> {
-  const [row] = await database.query<{ heard: boolean }>('select holdfast.hear_slack_1($1) as heard', [
+export async function hearSlack(
+  database: Database,
+  { id, holder }: Parameters<SlackStore['hearSlack']>[0],
+): Promise<boolean> {
+  const [row] = await database.query<{ heard: boolean }>('select holdfast.hear_slack_1($1, $2) as heard', [
     storableText(id),
+    storableText(holder),
   ]);
   return row?.heard === true;
-}
-
-export async function unhearSlack(database: Database, id: string): Promise<void> {
-  await database.query('delete from holdfast.slack_heard t where t.id = $1', [storableText(id)]);
 }
 
 export async function keepThread(

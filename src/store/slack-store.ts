@@ -10,13 +10,12 @@ export interface StoredThread {
 /** What the gateway keeps of Slack. */
 export interface SlackStore {
   /**
-   * Something that Slack has sent is to count once. It is remembered for a day.
+   * Something that Slack has sent is to count once. It is remembered for a day. Repeating it changes nothing.
    *
-   * @returns false where it was heard before.
+   * @param heard `holder`: random, of this one attempt.
+   * @returns false where another attempt has heard of it.
    */
-  hearSlack(id: string): Promise<boolean>;
-  /** It could not be taken: when it is sent again, it counts. */
-  unhearSlack(id: string): Promise<void>;
+  hearSlack(heard: { id: string; holder: string }): Promise<boolean>;
   /** A thread is a session from now on. */
   keepThread(thread: StoredThread, names: SessionNames): Promise<void>;
   /** Undefined for a thread that is no session. */

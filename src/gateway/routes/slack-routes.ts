@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { StoreNeeded } from '../../client/client-errors.ts';
 import { editProblems, MODALS, readSubject } from '../../slack/request-modals.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
@@ -45,10 +46,10 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     const payload = readInteraction(body);
     checkSender(slack, payload);
     const all = parts();
-    const heardId = heardIdOf('interaction', body);
+    const heard = { id: heardIdOf('interaction', body), holder: randomUUID() };
     const once = (work: () => Promise<void>) =>
       begin(context, async () => {
-        if (await background.patiently(() => all.records.hearSlack(heardId))) await work();
+        if (await background.patiently(() => all.records.hearSlack(heard))) await work();
       });
     if ('actions' in payload) {
       once(() => clicked(new SlackDecisions(all), payload));
@@ -69,10 +70,10 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     const { api_app_id, team_id: id, user_id } = command;
     checkSender(slack, { api_app_id, team: { id }, user: { id: user_id } });
     const all = parts();
-    const heardId = heardIdOf('command', body);
+    const heard = { id: heardIdOf('command', body), holder: randomUUID() };
     begin(context, async () => {
-      if (!(await background.patiently(() => all.records.hearSlack(heardId)))) return;
-      await new SlackTurns(all).asked(heardId, command);
+      if (!(await background.patiently(() => all.records.hearSlack(heard)))) return;
+      await new SlackTurns(all).asked(heard.id, command);
     });
     return context.body(null, 200);
   });

@@ -78,15 +78,13 @@ export class SlackTurns {
     }
   }
 
-  /** A reply in a thread that is a session; one in another thread is nobody's business here. */
+  /** A reply in a thread that is a session; one in another thread is nobody's business here. Told again, it is the same message. */
   async replied({ id, thread, who, text }: ThreadReply): Promise<void> {
     const names = await this.#background.patiently(() => this.#records.findThread(thread));
     if (names === undefined) return;
-    if (!(await this.#background.patiently(() => this.#records.hearSlack(id)))) return;
     try {
       await this.#send(names, { id, person: await this.#personOf(who), text });
     } catch (error) {
-      await this.#records.unhearSlack(id);
       await this.#tellThread(thread, 'This message could not be taken. Send it again later.');
       throw error;
     }

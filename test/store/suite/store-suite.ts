@@ -42,6 +42,7 @@ import { retryStateSuite } from './retry-state.ts';
 import { rewindSuite } from './rewind.ts';
 import { schemaSuite } from './schema.ts';
 import { sessionSuite } from './sessions.ts';
+import { slackSuite } from './slack.ts';
 import { stateSuite } from './state.ts';
 import { stepSuite } from './steps.ts';
 import { turnSlotSuite } from './turn-slots.ts';
@@ -65,6 +66,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('media and code', () => mediaSuite(store));
     describe('merged responses', () => mergedResponseSuite(store));
     describe('pages', () => pageSuite(store));
+    describe('what Slack sends', () => slackSuite(store));
     describe('peek', () => peekSuite(store));
     describe('notices', () => noticeSuite(store));
     describe('endings', () => endingSuite(store));
