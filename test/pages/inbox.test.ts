@@ -231,6 +231,42 @@ describe('a decision', () => {
     ]);
   });
 
+  test('is about what the page has shown, not about what asks by the same id since [inbox.shown]', async () => {
+    const { read } = await signedIn('mira');
+    const names = { app: 'shop', userId: 'ada', sessionId: randomUUID(), messageId: randomUUID() };
+    const asked = async (name: string, args: Record<string, unknown>) => await desk.asked(name, args, names);
+    let row = await asked('restart', { host: 'one' });
+    const path = `/inbox/requests/${row.requestId}`;
+    const answers: [string, Record<string, unknown>][] = [
+      ['restart', { host: 'one' }],
+      ['restart', { host: 'two' }],
+    ];
+    for (const [name, args] of answers) {
+      const page = await read(path);
+      await desk.options.client.sessions.delete({ ...names, cancelRunning: true });
+      const next = await asked(name, args);
+      expect([next.requestId, next.session === row.session]).toEqual([row.requestId, false]);
+      row = next;
+      for (const said of ['approve', 'reject', 'preview', 'edit']) {
+        const sent = await sendForm(at(path), page, { do: said });
+        expect([sent.status, sent.text]).toEqual([
+          409,
+          expect.stringContaining('has changed since it was shown'),
+        ]);
+        expect(sent.text).toContain(String(args.host));
+      }
+      expect(await desk.now(row)).toMatchObject({ status: 'pending', history: [] });
+    }
+    const page = await read(path);
+    const others = { session: randomUUID(), digest: 'x', asked: 'x' };
+    for (const [name, value] of Object.entries(others)) {
+      const forged = { ...page, hidden: { ...page.hidden, [name]: value } };
+      expect((await sendForm(at(path), forged, { do: 'approve' })).status).toBe(409);
+    }
+    expect((await sendForm(at(path), page, { do: 'approve' })).status).toBe(303);
+    await until(() => expect(desk.ranOf(row)).toMatchObject([{ args: { host: 'two' } }]));
+  });
+
   test('is taken from the page of whoever is signed in only [link.csrf]', async () => {
     const row = await desk.asked('restart', { host: 'x' });
     const path = `/inbox/requests/${row.requestId}`;

@@ -53,6 +53,7 @@ interface Names {
   app: string;
   userId: string;
   sessionId: string;
+  messageId: string;
   /** Who sends the message, as the gateway attests. */
   requester: string;
 }
@@ -172,9 +173,9 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
   return {
     ...{ environment, served, options, keys, ran, lines, now },
     async asked(name, args = {}, given = {}) {
-      const { requester, ...some } = given;
+      const { requester, messageId = randomUUID(), ...some } = given;
       const names = { app: 'shop', userId: 'ada', sessionId: randomUUID(), ...some };
-      const message = { ...names, messageId: randomUUID(), message: JSON.stringify({ name, args }) };
+      const message = { ...names, messageId, message: JSON.stringify({ name, args }) };
       await client.sendMessage(requester === undefined ? message : await attester.sentBy(requester, message));
       // Scripts use it as well, where no test waits for a condition.
       const signal = AbortSignal.timeout(120_000);

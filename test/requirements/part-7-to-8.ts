@@ -98,6 +98,7 @@ export const PART_8: Rows = {
     'holdfast',
     'The inbox shows what its key may see, and lets it decide what it may decide.',
   ],
+  'inbox.shown': ['holdfast', 'An answer is to what its page has shown, and to nothing that has come since.'],
   'inbox.pages': ['holdfast', 'A person sees what waits for them, without script, by keyboard and phone.'],
   'notice.ended': [
     'holdfast',
@@ -121,14 +122,20 @@ export const PART_8: Rows = {
     'holdfast',
     'A message shows what somebody decides by within Slack’s limits, and nothing of a model’s in it is markup or hidden.',
   ],
-  'slack.quorum': ['holdfast', 'Several of Slack’s users make a quorum, and one of them no more than one vote.'],
+  'slack.quorum': [
+    'holdfast',
+    'Several of Slack’s users make a quorum, and one of them no more than one vote.',
+  ],
   'slack.ended': ['holdfast', 'A message shows what became of its request, wherever that was decided.'],
   'slack.replay': ['holdfast', 'What Slack sends counts once, however often it comes.'],
   'slack.outage': [
     'holdfast',
     'Slack is answered in time whatever is down, and what it, or a worker, has missed is made up for.',
   ],
-  'slack.thread': ['holdfast', 'A thread is a session: asked, answered and decided in, and nobody poses as one.'],
+  'slack.thread': [
+    'holdfast',
+    'A thread is a session: asked, answered and decided in, and nobody poses as one.',
+  ],
   'slack.secret': ['holdfast', 'No secret is in what is posted and logged.'],
   'slack.options': ['holdfast', 'Wrong options of Slack are named, and their values are not.'],
   'channel.attested': [

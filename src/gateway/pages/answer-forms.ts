@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/store.ts';
+import { shownFields } from './as-shown.ts';
 import { type CredentialKind, credentialFields, credentialKinds, KIND_NAMES } from './credential-fields.ts';
 import { changedNames, editFields, isEditable } from './edit-fields.ts';
 import { type Filled, shownField } from './fields.ts';
@@ -128,7 +129,7 @@ ${formOf(visitor, html`<div class="actions"><button class="quiet" name="do" valu
 
 function formOf({ action, formToken, row }: Visitor, fields: Html): Html {
   return html`<form method="post" action="${action}" accept-charset="utf-8" autocomplete="off">
-<input type="hidden" name="token" value="${formToken}"><input type="hidden" name="digest" value="${row.argsDigest}">
+<input type="hidden" name="token" value="${formToken}">${shownFields(row)}
 ${fields}</form>`;
 }
 

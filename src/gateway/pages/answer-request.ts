@@ -6,6 +6,7 @@ import type { ApprovalRow } from '../../store/store.ts';
 import type { RouteSetting } from '../gateway-app.ts';
 import type { Channel, Decider } from '../gateway-attester.ts';
 import { answerForm, editForm, previewForm, type Visitor, withdrawForm } from './answer-forms.ts';
+import { CHANGED, isAsShown } from './as-shown.ts';
 import { credentialKinds, readCredential } from './credential-fields.ts';
 import { changedNames, filledWith, isEditable, previewedEdit, readEdit } from './edit-fields.ts';
 import type { Filled } from './fields.ts';
@@ -46,9 +47,7 @@ export async function answerRequest(
   options: AnswerOptions,
 ): Promise<Answered | undefined> {
   const { row } = visitor;
-  if (form.get('digest') !== row.argsDigest) {
-    return warned('This page is out of date: look at the request as it is now.', visitor, options);
-  }
+  if (!isAsShown(form, row)) return warned(CHANGED, visitor, options);
   const said = form.get('do');
   switch (said) {
     case 'edit':

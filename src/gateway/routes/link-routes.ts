@@ -105,7 +105,8 @@ async function useLink(context: GatewayContext, links: Links, opened: Opened): P
   } catch (error) {
     const { status, body } = errorAnswer(error);
     if (status !== 409 && status !== 400) throw error;
-    const now = (await setting.options.client.approvals.get({ requestId: link.requestId })) ?? row;
+    const now = await setting.options.client.approvals.get({ requestId: link.requestId });
+    if (now === undefined || now.session !== link.session) return noSuchPage(context);
     const main = html`<div class="warn" role="alert"><p><strong>That doesn’t count.</strong> ${shown(toldOf(body.error.message, link))}</p></div>${requestMain({ ...visitor, row: now }, options)}`;
     return sendPage(context, linkPage({ ...opened, row: now }, main), status);
   }
@@ -175,7 +176,8 @@ function usedPage(opened: Opened, { at, outcome }: UsedLink): string {
     );
   }
   // The vote that decided it is told already.
-  const isTold = row.status !== 'pending' && row.votes.some(({ by }) => by.principal === link.approver);
+  const isVoted = row.status === 'approved' || row.status === 'rejected';
+  const isTold = isVoted && row.votes.some(({ by }) => by.principal === link.approver);
   const main = html`${outcomeCard(row, now)}${isTold ? '' : saidNote(opened, { at, outcome }, now)}${requestCard(row, now)}`;
   return linkPage(opened, main);
 }
