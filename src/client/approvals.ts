@@ -17,19 +17,41 @@ export type WhichRequest =
   | ({ requestId: string } & Partial<SessionNames>)
   | (SessionNames & Omit<RequestName, 'requestId'> & { requestId?: undefined });
 
+/** Which request somebody has seen: of which session, and with which arguments. Fields of `ApprovalRow`. */
+export type ShownRequest = Pick<ApprovalRow, 'session' | 'argsDigest'>;
+
+/** Part of the options of every answer to a request. */
+export interface AsShown {
+  /**
+   * The request as it was shown to whoever decides: another one that has its id by now, as in a session that was deleted and made
+   * again, or one with other arguments, is not decided. Defaults to the request as it is. Needs a store.
+   *
+   * @example
+   * await client.approvals.confirm(request, { confirmed: true, shown: request });
+   */
+  shown?: ShownRequest;
+}
+
 /** What {@link Approvals.confirm} takes. */
 export interface ConfirmOptions
   extends AnswerOptions,
+    AsShown,
     Pick<Confirm, 'confirmed' | 'args' | 'payload' | 'reason' | 'attestation'> {
   /** Takes the voter's earlier decision back, while the request is pending; `confirmed` says which one. */
   withdraw?: boolean;
 }
 
 /** What {@link Approvals.provideInput} takes. */
-export interface ProvideInputOptions extends AnswerOptions, Pick<ProvideInput, 'response' | 'attestation'> {}
+export interface ProvideInputOptions
+  extends AnswerOptions,
+    AsShown,
+    Pick<ProvideInput, 'response' | 'attestation'> {}
 
 /** What {@link Approvals.provideCredential} takes. */
-export interface ProvideCredentialOptions extends AnswerOptions, Pick<ProvideCredential, 'credentialRef'> {}
+export interface ProvideCredentialOptions
+  extends AnswerOptions,
+    AsShown,
+    Pick<ProvideCredential, 'credentialRef'> {}
 
 /** Names a session; one that was deleted by the store's id of it only. */
 export type WhichAudit = SessionNames | { session: string };

@@ -14,6 +14,7 @@ import type {
 import { auditedSessions, readAudits, verifyAudits } from './audit-of-tree.ts';
 import { checkList } from './check-approval-list.ts';
 import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
+import { checkedShown } from './check-shown.ts';
 import { type ClientContext, storeOf } from './client-context.ts';
 import { decide } from './decide.ts';
 import { findRequest, namedRequest } from './find-request.ts';
@@ -56,6 +57,7 @@ export class ClientApprovals implements Approvals {
       method: 'approvals.confirm',
       order: CONFIRM,
       decision,
+      ...checkedShown(options, 'approvals.confirm'),
       sealed: (row) => withoutSecrets(row, decision, 'approvals.confirm'),
       timeout: options.timeout,
       isSame: ({ status, editedArgs }) =>
@@ -72,6 +74,7 @@ export class ClientApprovals implements Approvals {
       method: 'approvals.provideInput',
       order: PROVIDE_INPUT,
       decision,
+      ...checkedShown(options, 'approvals.provideInput'),
       sealed: (row) => sealedInput(this.#context, row, { ...decision, isText: false }),
       timeout: options.timeout,
       isSame: ({ kind, status, response }) =>
@@ -89,6 +92,7 @@ export class ClientApprovals implements Approvals {
       method: 'approvals.provideCredential',
       order: PROVIDE_CREDENTIAL,
       decision,
+      ...checkedShown(options, 'approvals.provideCredential'),
       timeout: options.timeout,
       isSame: ({ credentialRef, status }) =>
         status === 'answered' && credentialRef === decision.credentialRef,

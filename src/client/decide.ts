@@ -3,8 +3,9 @@ import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { ApprovalRow } from '../store/store.ts';
-import type { WhichRequest } from './approvals.ts';
+import type { ShownRequest, WhichRequest } from './approvals.ts';
 import { ANSWER_TIMEOUT, type Answer, aboutWorkers, ask } from './ask-workflow.ts';
+import { checkIsShown } from './check-shown.ts';
 import type { ClientContext } from './client-context.ts';
 import { AmbiguousRequest, DecisionRefused, InvalidTurn, RequestNotPending } from './client-errors.ts';
 import { type Addressee, addresseeOf } from './find-request.ts';
@@ -25,6 +26,8 @@ export interface Said {
   /** Whether a request that has ended was answered by the same. */
   isSame: (ended: ApprovalRow) => boolean;
   timeout: number | undefined;
+  /** The request as it was shown. */
+  shown?: ShownRequest;
 }
 
 /** A worker's refusal of an update. */
@@ -43,6 +46,7 @@ export async function decide(
 ): Promise<Confirmed<DecisionReceipt>> {
   const { method, order, timeout = ANSWER_TIMEOUT } = said;
   const to = await addresseeOf(context, which, method);
+  checkIsShown(to.row, said.shown, method);
   const decision = (to.row && (await said.sealed?.(to.row))) ?? said.decision;
   const payload = { v: PROTOCOL_VERSION, ...to.named, ...decision };
   const deadline = Date.now() + timeout;

@@ -11,6 +11,7 @@ import type {
 } from './approvals.ts';
 import { checkList } from './check-approval-list.ts';
 import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
+import { checkedShown } from './check-shown.ts';
 import { RequestNotFound } from './client-errors.ts';
 import { type NamedRequest, namedRequest, requestNotFound } from './find-request.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
@@ -47,18 +48,19 @@ export class GatewayApprovals implements Approvals {
 
   /** @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn */
   async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>> {
-    return await this.#decide(
-      which,
-      { method: 'approvals.confirm', order: 'confirm' },
-      options,
-      checkedConfirm(options),
-    );
+    return await this.#decide(which, { method: 'approvals.confirm', order: 'confirm' }, options, {
+      ...checkedConfirm(options),
+      ...checkedShown(options, 'approvals.confirm'),
+    });
   }
 
   /** @throws as {@link confirm} */
   async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>> {
     const how = { method: 'approvals.provideInput', order: 'provide-input' };
-    return await this.#decide(which, how, options, checkedInput(options));
+    return await this.#decide(which, how, options, {
+      ...checkedInput(options),
+      ...checkedShown(options, how.method),
+    });
   }
 
   /** @throws as {@link confirm} */
@@ -67,7 +69,10 @@ export class GatewayApprovals implements Approvals {
     options: ProvideCredentialOptions,
   ): Promise<Confirmed<DecisionReceipt>> {
     const how = { method: 'approvals.provideCredential', order: 'provide-credential' };
-    return await this.#decide(which, how, options, checkedCredential(options));
+    return await this.#decide(which, how, options, {
+      ...checkedCredential(options),
+      ...checkedShown(options, how.method),
+    });
   }
 
   /** @throws SessionNotFound, InvalidTurn */

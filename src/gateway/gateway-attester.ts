@@ -2,7 +2,7 @@ import { type Decision, signDecision } from '../approvals/decision-attestation.t
 import { GATEWAY_ISSUER, gatewayKey } from '../approvals/gateway-issuer.ts';
 import type { PrivateJwk } from '../approvals/issuer.ts';
 import { signMessage } from '../approvals/message-attestation.ts';
-import type { ConfirmOptions, ProvideInputOptions } from '../client/approvals.ts';
+import type { ConfirmOptions, ProvideInputOptions, ShownRequest } from '../client/approvals.ts';
 import { RequestNotFound } from '../client/client-errors.ts';
 import type { OutgoingMessage } from '../client/outgoing-turn.ts';
 import { isConcealed } from '../client/shown-request.ts';
@@ -11,7 +11,6 @@ import { credentialKeysOf } from '../credentials/credential-keys.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import { messageDigest } from '../protocol/message.ts';
-import type { ApprovalRow } from '../store/store.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
 /** Where a decision was made. */
@@ -41,21 +40,21 @@ export class GatewayAttester {
   /**
    * Approves, rejects, or takes a vote back, as this person.
    *
-   * @param shown the request as it was shown to the person: what was changed since makes the decision void.
+   * @param shown the request as it was shown to the person: about what was changed since nothing is decided.
    * @throws as `Approvals.confirm`
    */
   async confirm(
     decider: Decider,
     { requestId }: { requestId: string },
-    options: Omit<ConfirmOptions, 'attestation'>,
-    shown?: Pick<ApprovalRow, 'session' | 'argsDigest'>,
+    options: Omit<ConfirmOptions, 'attestation' | 'shown'>,
+    shown?: ShownRequest,
   ): Promise<Confirmed<DecisionReceipt>> {
     const about = shown ?? (await this.#approvals.get({ requestId }));
     if (about === undefined) throw new RequestNotFound('there is no such request');
     const attestation = await this.#decision(decider, { requestId, ...about }, options);
     return await this.#approvals.confirm(
       { requestId },
-      { ...options, ...(attestation === undefined ? {} : { attestation }) },
+      { ...options, ...shownField(shown), ...(attestation === undefined ? {} : { attestation }) },
     );
   }
 
@@ -63,24 +62,27 @@ export class GatewayAttester {
    * Answers a request for input as this person. An answer that is kept secret names nobody: the gateway's word for it would have its
    * digest.
    *
+   * @param shown as of {@link confirm}
    * @throws as `Approvals.provideInput`
    */
   async provideInput(
     { person, channel }: Decider,
     { requestId }: { requestId: string },
-    options: Omit<ProvideInputOptions, 'attestation'>,
+    given: Omit<ProvideInputOptions, 'attestation' | 'shown'>,
+    shown?: ShownRequest,
   ): Promise<Confirmed<DecisionReceipt>> {
     const row = await this.#approvals.get({ requestId });
     if (row === undefined) throw new RequestNotFound('there is no such request');
-    const isAttested = row.kind === 'input' && !isConcealed(row) && options.response !== undefined;
+    const options = { ...given, ...shownField(shown) };
+    const isAttested = row.kind === 'input' && !isConcealed(row) && given.response !== undefined;
     if (this.#key === undefined || !isAttested)
       return await this.#approvals.provideInput({ requestId }, options);
-    const { session, argsDigest } = row;
+    const { session, argsDigest } = shown ?? row;
     const attestation = await signDecision(
       {
         ...{ issuer: GATEWAY_ISSUER, approver: person, channel, session, requestId, argsDigest },
         decision: 'approve',
-        responseDigest: digestOf(options.response),
+        responseDigest: digestOf(given.response),
       },
       this.#key,
     );
@@ -103,7 +105,7 @@ export class GatewayAttester {
   async #decision(
     { person, channel }: Decider,
     { session, requestId, argsDigest }: { session: string; requestId: string; argsDigest: string },
-    { confirmed, withdraw, args, payload }: Omit<ConfirmOptions, 'attestation'>,
+    { confirmed, withdraw, args, payload }: Omit<ConfirmOptions, 'attestation' | 'shown'>,
   ): Promise<string | undefined> {
     if (this.#key === undefined) return undefined;
     const decision: Decision = withdraw ? 'withdraw' : confirmed ? 'approve' : 'reject';
@@ -119,4 +121,8 @@ export class GatewayAttester {
       this.#key,
     );
   }
+}
+
+function shownField(shown: ShownRequest | undefined): { shown?: ShownRequest } {
+  return shown === undefined ? {} : { shown };
 }

@@ -1,5 +1,10 @@
 import { createRoute } from '@hono/zod-openapi';
-import type { ConfirmOptions, ProvideInputOptions, WhichRequest } from '../../client/approvals.ts';
+import type {
+  ConfirmOptions,
+  ProvideCredentialOptions,
+  ProvideInputOptions,
+  WhichRequest,
+} from '../../client/approvals.ts';
 import { RequestNotFound } from '../../client/client-errors.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
@@ -114,7 +119,8 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
         return context.json(await approvals.confirm(which, decision), 200);
       }
       const decider = { person, channel: 'http' as const };
-      return context.json(await setting.attester.confirm(decider, which, decision), 200);
+      const { shown, ...said } = decision;
+      return context.json(await setting.attester.confirm(decider, which, said, shown), 200);
     },
   );
   app.openapi(
@@ -136,7 +142,8 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
         return context.json(await approvals.provideInput(which, answer), 200);
       }
       const decider = { person, channel: 'http' as const };
-      return context.json(await setting.attester.provideInput(decider, which, answer), 200);
+      const { shown, ...said } = answer;
+      return context.json(await setting.attester.provideInput(decider, which, said, shown), 200);
     },
   );
   app.openapi(
@@ -152,7 +159,10 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
       responses: { 200: json(DECISION, 'What became of the answer.'), ...bodyProblems(409) },
     }),
     async (context) => {
-      const answer = { ...context.req.valid('json'), ...context.req.valid('query') };
+      const answer = {
+        ...context.req.valid('json'),
+        ...context.req.valid('query'),
+      } as ProvideCredentialOptions;
       return context.json(await approvals.provideCredential(context.req.valid('param'), answer), 200);
     },
   );

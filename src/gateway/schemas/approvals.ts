@@ -95,6 +95,16 @@ export const SESSION_APPROVAL_QUERY = z.object({
   callId: text('The wire’s id of the call.').optional(),
 });
 
+const SHOWN = bodyOf({
+  session: text('Its `session`.'),
+  argsDigest: text('Its `argsDigest`.'),
+})
+  .optional()
+  .openapi({
+    description:
+      'The request as the decider has seen it: where another one has its id by now, or other arguments, the answer is a 409.',
+  });
+
 export const CONFIRM_REQUEST = bodyOf({
   confirmed: z
     .boolean({ error: expected('true or false') })
@@ -107,6 +117,7 @@ export const CONFIRM_REQUEST = bodyOf({
   payload: json('For the tool.').optional(),
   reason: text('Recorded; told to the model with a rejection.').optional(),
   attestation: text('A compact JWS that proves who decides.').optional(),
+  shown: SHOWN,
 }).openapi('ConfirmRequest');
 
 export const PROVIDE_INPUT = bodyOf({
@@ -114,10 +125,12 @@ export const PROVIDE_INPUT = bodyOf({
     error: expected('JSON'),
   }),
   attestation: text('A compact JWS that proves who answers.').optional(),
+  shown: SHOWN,
 }).openapi('ProvideInput', { required: ['response'] });
 
 export const PROVIDE_CREDENTIAL = bodyOf({
   credentialRef: text('Of a stored credential.'),
+  shown: SHOWN,
 }).openapi('ProvideCredential');
 
 export const DECISION = z
