@@ -22,6 +22,7 @@ import { steeringRoutes } from './routes/steering-routes.ts';
 import { turnRoutes } from './routes/turn-routes.ts';
 import { webhookRoutes } from './routes/webhook-routes.ts';
 import { screen } from './screen.ts';
+import { Background } from './slack/background.ts';
 import { unknownRoute } from './unknown-route.ts';
 
 /** The gateway as a Hono application: {@link serveGateway} gives it a port. */
@@ -37,7 +38,7 @@ export interface Gateway {
   request(path: string, init?: RequestInit): Promise<Response>;
   /** Ends the streams and the waiting of those who poll, who come back elsewhere, or later. */
   endStreams(): void;
-  /** Writes down what it has counted of refusals; to be awaited before its store closes. */
+  /** Waits for what it has answered and is still doing, ten seconds at most, and writes down what it has refused; to be awaited before its store closes. */
   flush(): Promise<void>;
 }
 
@@ -61,6 +62,7 @@ export function createGateway(given: GatewayOptions): Gateway {
     limits: new CallerLimits(options),
     keys: records && new ApiKeys({ store: records, logger }),
     closing: streams.closing,
+    background: new Background({ logger, closing: streams.closing }),
   };
   const app = emptyApp();
   app.use('*', requestLog(options.logger), safeHeaders, setting.limits.watch, screen(options.access));
@@ -94,7 +96,10 @@ export function createGateway(given: GatewayOptions): Gateway {
     fetch: (request, env) => app.fetch(request, env),
     request: async (path, init) => await app.request(path, init),
     endStreams: () => streams.end(),
-    flush: () => setting.limits.flush(),
+    async flush() {
+      await setting.background.settle();
+      await setting.limits.flush();
+    },
   };
 }
 

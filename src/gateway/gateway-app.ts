@@ -9,6 +9,7 @@ import type { GatewayAttester } from './gateway-attester.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { refuseInvalid } from './request-problems.ts';
+import type { Background } from './slack/background.ts';
 
 export interface GatewayEnv {
   /** Of Node's server; absent in process. */
@@ -41,6 +42,8 @@ export interface RouteSetting {
   keys: ApiKeys | undefined;
   /** Aborted when the gateway closes. */
   closing: AbortSignal;
+  /** What is done behind an answer. */
+  background: Background;
 }
 
 export function emptyApp(): GatewayHono {

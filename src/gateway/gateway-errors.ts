@@ -39,6 +39,11 @@ const REFUSALS = {
     code: 'HOLDFAST_GATEWAY_TOO_MANY_REQUESTS',
     message: 'too many requests: wait as long as Retry-After says',
   },
+  busy: {
+    status: 503,
+    code: 'HOLDFAST_GATEWAY_BUSY',
+    message: 'the gateway has too much to do, or closes: try again later',
+  },
   'unsupported type': {
     status: 415,
     code: 'HOLDFAST_GATEWAY_UNSUPPORTED_TYPE',

@@ -34,7 +34,10 @@ export interface ServedGateway {
   /** Without a slash at its end. */
   url: string;
   port: number;
-  /** Ends streams and polls, waits two seconds for what else is being answered, and frees the port. */
+  /**
+   * Ends streams and polls, waits two seconds for what else is being answered, and frees the port; then ten seconds at most for what was
+   * answered and is still being done.
+   */
   close(): Promise<void>;
 }
 

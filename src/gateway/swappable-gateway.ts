@@ -8,6 +8,7 @@ export interface SwappableGateway extends Gateway {
 
 export function swappableGateway(first: Gateway): SwappableGateway {
   let current = first;
+  const swapped = new Set<Promise<void>>();
   return {
     get app() {
       return current.app;
@@ -21,12 +22,15 @@ export function swappableGateway(first: Gateway): SwappableGateway {
     fetch: (request, env) => current.fetch(request, env),
     request: (path, init) => current.request(path, init),
     endStreams: () => current.endStreams(),
-    flush: () => current.flush(),
+    async flush() {
+      await Promise.all([...swapped, current.flush()]);
+    },
     swap(next) {
       const before = current;
       current = next;
       before.endStreams();
-      void before.flush();
+      const flushed = before.flush().finally(() => swapped.delete(flushed));
+      swapped.add(flushed);
     },
   };
 }

@@ -132,6 +132,10 @@ export const PART_8: Rows = {
     'holdfast',
     'Slack is answered in time whatever is down, and what it, or a worker, has missed is made up for.',
   ],
+  'slack.closing': [
+    'holdfast',
+    'A gateway that closes finishes what Slack was answered for; what it can’t take is answered so.',
+  ],
   'slack.thread': [
     'holdfast',
     'A thread is a session: asked, answered and decided in, and nobody poses as one.',

@@ -3,9 +3,9 @@ import { expect } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
-import type { GatewayLogger } from '../../src/gateway/index.ts';
+import type { Gateway, GatewayLogger, GatewayOptions } from '../../src/gateway/index.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
-import { slack } from '../../src/slack/index.ts';
+import { type SlackOptions, slack } from '../../src/slack/index.ts';
 import type { ApprovalRow, SessionNames } from '../../src/store/store.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
@@ -41,6 +41,8 @@ export interface SlackScene {
   environment: TurnEnvironment;
   slack: SlackStandIn;
   gateway: ServedGateway;
+  /** Another one of the same Slack app, which nobody serves yet. */
+  newGateway(more?: Pick<Partial<GatewayOptions>, 'client' | 'records'>): Gateway;
   /** Of worker and gateway. */
   credentialKeys: CredentialKeys;
   /** Calls that ran, as `<call key> <cents>`. */
@@ -65,7 +67,14 @@ const script: GeminiScript = ({ contents }) => {
   return name === undefined ? text(`You said: ${said}`) : call(name, JSON.parse(args ?? '{}'));
 };
 
-export async function openSlackScene(): Promise<SlackScene> {
+export interface SlackSceneOptions {
+  persons?: SlackOptions['persons'];
+}
+
+/** Whom the scene knows, unless it is told otherwise. */
+export const PERSONS: Readonly<Record<string, string>> = { [MIRA]: 'mira', [OTTO]: 'otto' };
+
+export async function openSlackScene({ persons = PERSONS }: SlackSceneOptions = {}): Promise<SlackScene> {
   const standIn = await startSlackStandIn();
   const keys = credentialKeysOf({ k1: randomBytes(32).toString('base64') });
   const ran: string[] = [];
@@ -88,7 +97,7 @@ export async function openSlackScene(): Promise<SlackScene> {
     appId: standIn.appId,
     teamIds: [standIn.teamId],
     channel: CHANNEL,
-    persons: { [MIRA]: 'mira', [OTTO]: 'otto' },
+    persons,
     commandApp: 'shop',
     slackApiUrl: standIn.url,
   });
@@ -121,15 +130,18 @@ export async function openSlackScene(): Promise<SlackScene> {
     warn: log('warn'),
     error: log('error'),
   };
-  const gateway = await serveGateway({
-    gateway: gatewayOf(environment.client, {
+  const newGateway: SlackScene['newGateway'] = ({
+    client = environment.client,
+    records = environment.store,
+  } = {}) =>
+    gatewayOf(client, {
       credentialKeys: keys,
-      records: environment.store,
+      records,
       publicUrl: 'https://agents.example.com',
       settings: { slack: desk.gateway },
       logger,
-    }),
-  });
+    });
+  const gateway = await serveGateway({ gateway: newGateway() });
   const { approvals } = environment.client;
   const askSilently: SlackScene['askSilently'] = async (name, args = { order: 'FH-12529', cents: 700 }) => {
     const names = { app: 'shop', userId: 'ada', sessionId: randomUUID() };
@@ -150,6 +162,7 @@ export async function openSlackScene(): Promise<SlackScene> {
     environment,
     slack: standIn,
     gateway,
+    newGateway,
     credentialKeys: keys,
     ran,
     logged,

@@ -18,6 +18,12 @@ import { SlackTeller } from '../slack/slack-teller.ts';
 import { replyOf, SlackTurns } from '../slack/slack-turns.ts';
 import { takeSlack } from '../slack/take-slack.ts';
 
+/** Milliseconds that Slack waits for what an event comes to; it waits three seconds in all. */
+const EVENT_TIME = 2_500;
+/** People who are told at the same time that there is too much to do. */
+const MOST_SENT_AWAY = 100;
+const BUSY = 'Holdfast has too much to do now: try again later.';
+
 interface Sender {
   api_app_id: string;
   team?: { id: string } | null | undefined;
@@ -25,20 +31,20 @@ interface Sender {
 }
 
 /**
- * What Slack sends: clicks and modals, slash commands, events. Slack's signature is their authentication. Each is answered at once, and
- * done beside: Slack waits three seconds, whatever Temporal and the store do.
+ * What Slack sends: clicks and modals, slash commands, events. Slack's signature is their authentication. Slack waits three seconds,
+ * whatever Temporal and the store do: clicks and commands, which it sends once, are answered at once and done beside; events, which it
+ * sends again, are answered once they have come to something, or go on beside.
  */
 export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
   const slack = setting.options.settings?.slack;
   if (slack === undefined) return;
   const { logger, records } = setting.options;
-  const background = new Background({ logger, closing: setting.closing });
-  const begin = (context: GatewayContext, work: () => Promise<void>) =>
-    background.begin({ requestId: context.get('requestId') }, work);
+  const { background, closing } = setting;
+  const sentAway = new Background({ logger, closing, most: MOST_SENT_AWAY });
   const teller = new SlackTeller(slack, logger);
   const parts = () => {
     if (records === undefined) throw new StoreNeeded('this gateway has no store');
-    return { app: slack, setting, records, background, teller };
+    return { app: slack, setting, records, teller };
   };
 
   app.post('/v1/slack/interactions', async (context) => {
@@ -48,18 +54,23 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     const all = parts();
     const heard = { id: heardIdOf('interaction', body), holder: randomUUID() };
     const once = (work: () => Promise<void>) =>
-      begin(context, async () => {
+      background.begin(aboutOf(context), async () => {
         if (await background.patiently(() => all.records.hearSlack(heard))) await work();
       });
     if ('actions' in payload) {
-      once(() => clicked(new SlackDecisions(all), payload));
+      if (!once(() => clicked(new SlackDecisions(all), payload))) {
+        const listener = clickerOf(payload);
+        const isTold =
+          listener !== undefined && sentAway.begin(aboutOf(context), () => teller.tell(listener, BUSY));
+        if (!isTold) throw new RequestRefused('busy');
+      }
     } else if ('view' in payload) {
       const { callback_id: modal, state } = payload.view;
       const problems = modal === MODALS.edit ? editProblems(state.values) : {};
       if (Object.keys(problems).length > 0) {
         return context.json({ response_action: 'errors', errors: problems }, 200);
       }
-      once(() => submitted(new SlackDecisions(all), payload));
+      if (!once(() => submitted(new SlackDecisions(all), payload))) throw new RequestRefused('busy');
     }
     return context.body(null, 200);
   });
@@ -71,10 +82,11 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     checkSender(slack, { api_app_id, team: { id }, user: { id: user_id } });
     const all = parts();
     const heard = { id: heardIdOf('command', body), holder: randomUUID() };
-    begin(context, async () => {
+    const isBegun = background.begin(aboutOf(context), async () => {
       if (!(await background.patiently(() => all.records.hearSlack(heard)))) return;
       await new SlackTurns(all).asked(heard.id, command);
     });
+    if (!isBegun) return context.json({ response_type: 'ephemeral', text: BUSY }, 200);
     return context.body(null, 200);
   });
 
@@ -88,7 +100,10 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     const reply = 'event_id' in payload ? replyOf(payload) : undefined;
     // Slack stops sending events to who refuses many: those of other workspaces' users are taken, and nothing is done.
     if (reply !== undefined && slack.teamIds.has(reply.who.teamId)) {
-      begin(context, () => new SlackTurns(all).replied(reply));
+      const turns = new SlackTurns(all);
+      const work = (answered: AbortSignal) => turns.replied(reply, answered);
+      const outcome = await background.beginAndWait(aboutOf(context), work, EVENT_TIME);
+      if (outcome === 'full') throw new RequestRefused('busy');
     }
     return context.body(null, 200);
   });
@@ -101,14 +116,23 @@ function checkSender(slack: SlackApp, { api_app_id: appId, team, user }: Sender)
   if (appId !== slack.appId || !isKnown) throw new RequestRefused('forbidden');
 }
 
+function aboutOf(context: GatewayContext): { requestId: string } {
+  return { requestId: context.get('requestId') };
+}
+
 async function clicked(decisions: SlackDecisions, payload: ClickPayload): Promise<void> {
-  const { container, actions, trigger_id: triggerId, response_url: responseUrl } = payload;
+  const { container, actions, trigger_id: triggerId } = payload;
   const [action] = actions;
-  if (container === undefined || action?.value === undefined) return;
-  const { channel_id: channel, message_ts: ts } = container;
-  const subject = { requestId: action.value, channel, ts };
-  const act = { ...listenerOf(payload, channel), responseUrl, subject };
-  await decisions.clicked(act, action.action_id, triggerId);
+  const listener = clickerOf(payload);
+  if (container === undefined || listener === undefined || action?.value === undefined) return;
+  const subject = { requestId: action.value, channel: container.channel_id, ts: container.message_ts };
+  await decisions.clicked({ ...listener, subject }, action.action_id, triggerId);
+}
+
+/** Undefined where nothing says where they have clicked. */
+function clickerOf(payload: ClickPayload) {
+  const { container, response_url: responseUrl } = payload;
+  return container && { ...listenerOf(payload, container.channel_id), responseUrl };
 }
 
 async function submitted(decisions: SlackDecisions, payload: SubmissionPayload): Promise<void> {

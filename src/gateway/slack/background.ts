@@ -1,13 +1,18 @@
 import { setTimeout } from 'node:timers/promises';
 import { errorAnswer } from '../error-answer.ts';
+import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 
 /** Milliseconds for which something is tried that can't be done now. */
 const LONGEST = 10 * 60_000;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 15_000;
+/** Milliseconds that a gateway which closes waits for what it has begun. */
+const GRACE = 10_000;
+/** Things that are done at the same time. */
+const MOST = 1_000;
 
-/** Whether Temporal, or the store, can't be reached now, so that the same may go well later. */
+/** Whether Temporal, the store or the gateway can't be reached now, so that the same may go well later. */
 export function isPassing(error: unknown): boolean {
   const { status } = errorAnswer(error);
   return status === 503 || status === 504;
@@ -17,17 +22,64 @@ export function isPassing(error: unknown): boolean {
 export class Background {
   readonly #logger: GatewayLogger;
   readonly #closing: AbortSignal;
+  readonly #most: number;
+  readonly #open = new Set<Promise<void>>();
 
-  constructor({ logger, closing }: { logger: GatewayLogger; closing: AbortSignal }) {
+  /** @param parts `most`: things that are done at the same time. */
+  constructor({
+    logger,
+    closing,
+    most = MOST,
+  }: {
+    logger: GatewayLogger;
+    closing: AbortSignal;
+    most?: number;
+  }) {
     this.#logger = logger;
     this.#closing = closing;
+    this.#most = most;
   }
 
-  /** @param about for the log: no names of users and no contents. */
-  begin(about: Record<string, unknown>, work: () => Promise<void>): void {
-    void work().catch((error: unknown) => {
-      this.#logger.error('something from Slack could not be done', { ...about, error });
+  /**
+   * @param about for the log: no names of users and no contents.
+   * @returns false where too much else is being done: it isn't begun.
+   */
+  begin(about: Record<string, unknown>, work: () => Promise<void>): boolean {
+    if (this.#open.size >= this.#most) return false;
+    void this.#run(about, work);
+    return true;
+  }
+
+  /**
+   * The same, waiting for it a while.
+   *
+   * @param time milliseconds; what takes longer goes on.
+   * @param work hears by its signal that nobody waits any more.
+   * @throws what passes, where it threw that meanwhile.
+   */
+  async beginAndWait(
+    about: Record<string, unknown>,
+    work: (left: AbortSignal) => Promise<void>,
+    time: number,
+  ): Promise<'done' | 'later' | 'full'> {
+    if (this.#open.size >= this.#most) return 'full';
+    const left = new AbortController();
+    const ended = new AbortController();
+    const problem: { error?: unknown } = {};
+    const run = this.#run(about, async () => {
+      try {
+        await work(left.signal);
+      } catch (error) {
+        if (left.signal.aborted || !isPassing(error)) throw error;
+        problem.error = error;
+      }
     });
+    const late = setTimeout(time, 'late', { signal: ended.signal }).catch(() => 'ended');
+    const first = await Promise.race([run, late]);
+    left.abort();
+    ended.abort();
+    if ('error' in problem) throw problem.error;
+    return first === 'late' ? 'later' : 'done';
   }
 
   /**
@@ -46,5 +98,38 @@ export class Background {
       }
       await setTimeout(pause, undefined, { signal: this.#closing }).catch(() => undefined);
     }
+  }
+
+  /** @throws RequestRefused where the gateway closes meanwhile. */
+  async pause(time: number): Promise<void> {
+    await setTimeout(time, undefined, { signal: this.#closing }).catch((cause: unknown) => {
+      throw new RequestRefused('busy', undefined, {}, { cause });
+    });
+  }
+
+  /** Waits for all that was begun, `grace` milliseconds at most: what isn't done then is given up, and the operator told. */
+  async settle(grace = GRACE): Promise<void> {
+    const over = new AbortController();
+    const late = setTimeout(grace, undefined, { signal: over.signal }).catch(() => undefined);
+    let isLate = false;
+    void late.then(() => {
+      isLate = true;
+    });
+    while (this.#open.size > 0 && !isLate) await Promise.race([late, Promise.all(this.#open)]);
+    over.abort();
+    if (this.#open.size === 0) return;
+    this.#logger.error('the gateway closes while something from Slack is being done: it is given up', {
+      count: this.#open.size,
+    });
+  }
+
+  #run(about: Record<string, unknown>, work: () => Promise<void>): Promise<void> {
+    const done = work()
+      .catch((error: unknown) => {
+        this.#logger.error('something from Slack could not be done', { ...about, error });
+      })
+      .finally(() => this.#open.delete(done));
+    this.#open.add(done);
+    return done;
   }
 }

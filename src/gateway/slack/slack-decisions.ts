@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { linkUrl, signApprovalLink } from '../../approvals/approval-link.ts';
 import type { ConfirmOptions } from '../../client/approvals.ts';
 import {
@@ -65,13 +64,12 @@ export class SlackDecisions {
     app: SlackApp;
     setting: RouteSetting;
     records: GatewayRecords;
-    background: Background;
     teller: SlackTeller;
   }) {
     this.#app = parts.app;
     this.#setting = parts.setting;
     this.#records = parts.records;
-    this.#background = parts.background;
+    this.#background = parts.setting.background;
     this.#teller = parts.teller;
   }
 
@@ -218,7 +216,7 @@ export class SlackDecisions {
       const found = await this.#records.findNote(this.#app.name, placeOf({ channel, ts }));
       if (found !== undefined) return found.requestId === requestId ? readNote(found.value) : undefined;
       if (!(Date.now() < deadline)) return undefined;
-      await setTimeout(pause);
+      await this.#background.pause(pause);
     }
   }
 }

@@ -9,7 +9,7 @@ import { sessionOfThread } from '../../slack/thread-session.ts';
 import type { SessionNames, StoredThread } from '../../store/store.ts';
 import type { RouteSetting } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
-import type { Background } from './background.ts';
+import { type Background, isPassing } from './background.ts';
 import { type CommandPayload, type EventPayload, threadMessageOf } from './slack-payloads.ts';
 import type { SlackTeller } from './slack-teller.ts';
 
@@ -36,13 +36,12 @@ export class SlackTurns {
     app: SlackApp;
     setting: RouteSetting;
     records: GatewayRecords;
-    background: Background;
     teller: SlackTeller;
   }) {
     this.#app = parts.app;
     this.#setting = parts.setting;
     this.#records = parts.records;
-    this.#background = parts.background;
+    this.#background = parts.setting.background;
     this.#teller = parts.teller;
   }
 
@@ -78,13 +77,19 @@ export class SlackTurns {
     }
   }
 
-  /** A reply in a thread that is a session; one in another thread is nobody's business here. Told again, it is the same message. */
-  async replied({ id, thread, who, text }: ThreadReply): Promise<void> {
+  /**
+   * A reply in a thread that is a session; one in another thread is nobody's business here. Told again, it is the same message.
+   *
+   * @param answered Slack has its answer, and doesn't tell it again.
+   * @throws what passes, where Slack may still tell it again.
+   */
+  async replied({ id, thread, who, text }: ThreadReply, answered: AbortSignal): Promise<void> {
     const names = await this.#background.patiently(() => this.#records.findThread(thread));
     if (names === undefined) return;
     try {
       await this.#send(names, { id, person: await this.#personOf(who), text });
     } catch (error) {
+      if (isPassing(error) && !answered.aborted) throw error;
       await this.#tellThread(thread, 'This message could not be taken. Send it again later.');
       throw error;
     }
