@@ -53,7 +53,7 @@ export interface Gateway {
 export function createGateway(given: GatewayOptions): Gateway {
   const publicUrl = given.publicUrl ?? given.settings?.publicUrl;
   const options: GatewayOptions = { ...given, ...(publicUrl === undefined ? {} : { publicUrl }) };
-  const streams = new OpenStreams();
+  const streams = new OpenStreams(options.settings?.access?.rateLimits?.streams);
   const { records, logger } = options;
   const setting: RouteSetting = {
     options,

@@ -1,3 +1,4 @@
+import { watchAdmission } from './admission-watch.ts';
 import { errorAnswer } from './error-answer.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -14,6 +15,10 @@ export interface EventStream {
   /** What is sent, until it ends or the signal is aborted. */
   frames: (signal: AbortSignal) => AsyncIterable<Frame>;
   streams: OpenStreams;
+  /** Whose it is; undefined for who may have any number. */
+  who: string | undefined;
+  /** Throws where its reader may have it no longer. */
+  readmit: () => Promise<void>;
   /** Milliseconds. */
   keepAlive: number;
   logger: GatewayLogger;
@@ -35,10 +40,11 @@ const encoder = new TextEncoder();
 const OPENING = `retry: ${RETRY}\n\n`;
 const KEEP_ALIVE = ': keep-alive\n\n';
 const CLOSING = ': the gateway closes\n\n';
+const NOT_ADMITTED = ': come back and be let in anew\n\n';
 
 /**
  * Server-sent events, made one at a time, when their reader has taken the one before: of a reader that is slow nothing is kept.
- * A reader that goes away ends the making at once.
+ * A reader that goes away ends the making at once, and one that may not have it any more soon.
  */
 export function eventStream(stream: EventStream): Response {
   const writing = new StreamWriting(stream);
@@ -72,12 +78,12 @@ class StreamWriting {
   /** Writes one thing, as soon as there is one. */
   async next(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     const write = (text: string) => controller.enqueue(encoder.encode(text));
-    if (this.#frames === undefined) {
-      this.#frames = this.#begin();
-      write(OPENING);
-      return;
-    }
     try {
+      if (this.#frames === undefined) {
+        this.#frames = this.#begin(controller);
+        write(OPENING);
+        return;
+      }
       const next = await this.#take(this.#frames);
       if (this.#stop.signal.aborted) return;
       if (next === 'silence') write(KEEP_ALIVE);
@@ -97,10 +103,15 @@ class StreamWriting {
     this.#frames?.return?.().catch(() => undefined);
   }
 
-  #begin(): AsyncIterator<Frame> {
-    const { streams, frames } = this.#stream;
+  #begin(controller: ReadableStreamDefaultController<Uint8Array>): AsyncIterator<Frame> {
+    const { streams, frames, who, readmit, logger, requestId } = this.#stream;
     const { signal } = this.#stop;
-    this.#forget = streams.add();
+    this.#forget = streams.add(who);
+    const end = (why: unknown) => {
+      logger.info('a stream ends whose reader isn’t let in any more', { requestId, error: why });
+      this.#finish(controller, NOT_ADMITTED);
+    };
+    watchAdmission({ readmit, end, signal });
     streams.closing.addEventListener('abort', () => this.#wake(), { once: true, signal });
     return frames(signal)[Symbol.asyncIterator]();
   }

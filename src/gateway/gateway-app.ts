@@ -21,6 +21,8 @@ export interface GatewayEnv {
     jobToken?: string;
     /** Strangers of its address have asked too often: see `AccessRequest.knownOnly`. */
     isCrowded?: boolean;
+    /** Throws what the caller would be told now, if it came anew; of routes that need a permission. */
+    readmit: () => Promise<void>;
     /** What its principal was not let do. */
     denied?: Pick<DeniedKind, 'reason' | 'permission' | 'app'>;
   };

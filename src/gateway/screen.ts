@@ -1,5 +1,6 @@
-import type { Access, Need, Permission } from './access.ts';
+import type { Access, Need, Permission, Principal } from './access.ts';
 import { accessRequestOf } from './access-request.ts';
+import { READMIT_AFTER } from './admission-watch.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import type { GatewayContext, GatewayMiddleware } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
@@ -44,9 +45,18 @@ export function permitted(
   find: SubjectOf = subjectOfPath,
 ): GatewayMiddleware {
   return async (context, next) => {
+    const began = performance.now();
     await authenticated(gate, context);
-    demand(context, permission, await find(context));
+    const subject = await find(context);
+    demand(context, permission, subject);
+    const readmit = async () => {
+      context.set('principal', await principalOf(gate.access, context));
+      demand(context, permission, subject);
+    };
+    context.set('readmit', readmit);
     await next();
+    // Who has waited long for an answer may have it no longer. What was done, was done.
+    if (context.req.method === 'GET' && performance.now() - began > READMIT_AFTER) await readmit();
   };
 }
 
@@ -76,14 +86,17 @@ export function subjectOf({ app, userId }: { [name in 'app' | 'userId']?: string
 
 /** Finds out who asks, and has them ask no more often than they may. @throws RequestRefused */
 export async function authenticated({ access, limits }: Gate, context: GatewayContext) {
-  const principal = await access.authenticate(accessRequestOf(context));
-  if (typeof principal === 'string') {
-    const challenge = principal === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : undefined;
-    throw new RequestRefused(principal, undefined, challenge);
-  }
+  const principal = await principalOf(access, context);
   context.set('principal', principal);
   limits.spend(principal);
   return principal;
+}
+
+async function principalOf(access: Access, context: GatewayContext): Promise<Principal> {
+  const principal = await access.authenticate(accessRequestOf(context));
+  if (typeof principal !== 'string') return principal;
+  const challenge = principal === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : undefined;
+  throw new RequestRefused(principal, undefined, challenge);
 }
 
 /** Of a list that its query narrows. */

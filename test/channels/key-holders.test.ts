@@ -213,6 +213,18 @@ describe('who has an API key', () => {
     }
   });
 
+  test('follows nothing any more once the key was revoked [auth.keys]', async () => {
+    const { keyId, text } = await keyOf('mira', RUNS);
+    const events = `${served.url}/v1/apps/shop/users/ada/sessions/${randomUUID()}/events`;
+    const headers = { authorization: `Bearer ${text}`, accept: 'text/event-stream' };
+    const answer = await fetch(events, { headers });
+    expect(answer.status).toBe(200);
+    const ended = answer.text();
+    await environment.store.revokeApiKey(keyId);
+    expect(await ended).not.toContain('event:');
+    expect((await fetch(events, { headers })).status).toBe(401);
+  });
+
   test('shows it once in a request; whoever shows two is nobody [auth.keys]', async () => {
     const { text } = await keyOf('mira', RUNS);
     const sent = (authorization: string[]) =>

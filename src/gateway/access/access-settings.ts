@@ -23,7 +23,7 @@ export interface AccessSettings {
    * @default false
    */
   trustProxy?: boolean | number;
-  /** How often callers may ask each process that serves the gateway. */
+  /** How much callers may ask of each process that serves the gateway. */
   rateLimits?: {
     /**
      * Of each principal.
@@ -37,6 +37,12 @@ export interface AccessSettings {
      * @default { perSecond: 10, burst: 50 }
      */
     strangers?: RateLimit;
+    /**
+     * Streams that each principal may have open at once.
+     *
+     * @default 256
+     */
+    streams?: number;
   };
 }
 

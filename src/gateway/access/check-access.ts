@@ -35,9 +35,15 @@ function isProxyCount(value: unknown): boolean {
 
 function checkRates(owner: string, rateLimits: unknown): void {
   const field = 'access.rateLimits';
-  assertKnownFields(owner, rateLimits, ['principals', 'strangers'], { field });
+  assertKnownFields(owner, rateLimits, ['principals', 'strangers', 'streams'], { field });
   const check = checker(owner);
-  for (const [name, limit] of Object.entries(rateLimits)) {
+  const { streams = 1, ...rates } = rateLimits;
+  check(
+    `${field}.streams`,
+    isPositive(streams) && Number.isSafeInteger(streams),
+    'expected a whole number, 1 or more',
+  );
+  for (const [name, limit] of Object.entries(rates)) {
     if (limit === undefined) continue;
     assertKnownFields(owner, limit, ['perSecond', 'burst'], { field: `${field}.${name}` });
     const { perSecond, burst } = limit;

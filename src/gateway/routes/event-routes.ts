@@ -104,9 +104,14 @@ export function streamed(
   frames: (signal: AbortSignal) => AsyncIterable<Frame>,
 ): Response {
   if (context.req.raw.method === 'HEAD') return noStream();
+  const { name, unlimited } = context.get('principal');
+  const who = unlimited ? undefined : name;
+  streams.demandRoom(who);
   return eventStream({
     frames,
     streams,
+    who,
+    readmit: context.get('readmit'),
     keepAlive: options.keepAlive ?? KEEP_ALIVE,
     logger: options.logger,
     requestId: context.get('requestId'),
