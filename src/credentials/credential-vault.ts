@@ -7,6 +7,8 @@ import { seal, unseal } from './seal.ts';
 
 const LONGEST_NAME = 512;
 const LONGEST_LABEL = 200;
+/** Others who put the same credential at the same moment are few. */
+const MOST_SWAPS = 20;
 
 /** What {@link CredentialVault.put} takes. */
 export interface CredentialToKeep {
@@ -20,6 +22,12 @@ export interface CredentialToKeep {
   label?: string | undefined;
 }
 
+/** A credential that may have to go again. */
+export interface PutForNow {
+  credentialRef: string;
+  undo(): Promise<void>;
+}
+
 /** Names one credential of a user. */
 export type WhichCredential = { app: string; userId: string } & (
   | { credentialRef: string }
@@ -28,7 +36,7 @@ export type WhichCredential = { app: string; userId: string } & (
 
 type CredentialStore = Pick<
   ApprovalStore,
-  'putCredential' | 'findCredential' | 'listCredentials' | 'removeCredential'
+  'putCredential' | 'swapCredential' | 'findCredential' | 'listCredentials' | 'removeCredential'
 >;
 
 /** Secrets of users, encrypted in the store with keys that the store hasn't got. */
@@ -47,19 +55,30 @@ export class CredentialVault {
    *
    * @throws InvalidCredential, CredentialKeyMissing, InvalidCredentialKeys
    */
-  async put({ app, userId, credentialKey, credential, label }: CredentialToKeep): Promise<StoredCredential> {
-    const names = { app, userId, credentialKey };
-    for (const [field, value] of Object.entries(names)) assertName(field, value);
-    const read = readAuthCredential(credential);
-    const place = { ...names, credentialRef: `cr-${randomBytes(16).toString('base64url')}` };
-    const key = this.#ownKeys().sealing();
-    return await this.#store.putCredential({
-      ...place,
-      authType: read.authType,
-      ...(label === undefined ? {} : { label: labelOf(label) }),
-      keyId: key.id,
-      sealed: seal(read, place, key),
-    });
+  async put(credential: CredentialToKeep): Promise<StoredCredential> {
+    return await this.#store.putCredential(this.#sealed(credential));
+  }
+
+  /**
+   * As `put`, until it is known whether this one is wanted: `undo` has what was there before in its place again, unless another was put
+   * meanwhile.
+   *
+   * @throws InvalidCredential, CredentialKeyMissing, InvalidCredentialKeys
+   */
+  async putForNow(credential: CredentialToKeep): Promise<PutForNow> {
+    const sealed = this.#sealed(credential);
+    const { app, userId, credentialKey, credentialRef } = sealed;
+    for (let tried = 0; tried < MOST_SWAPS; tried += 1) {
+      const before = await this.#store.findCredential({ app, userId, credentialKey });
+      const swap = { credential: sealed, before: before?.credentialRef };
+      if (!(await this.#store.swapCredential(swap))) continue;
+      const undo = async () => {
+        if (before === undefined) await this.#store.removeCredential({ app, userId, credentialRef });
+        else await this.#store.swapCredential({ credential: before, before: credentialRef });
+      };
+      return { credentialRef, undo };
+    }
+    throw new InvalidCredential('credentialKey', 'others are putting this credential at the same time');
   }
 
   /**
@@ -88,6 +107,21 @@ export class CredentialVault {
   /** Whether there was one. */
   remove(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean> {
     return this.#store.removeCredential(remove);
+  }
+
+  #sealed({ app, userId, credentialKey, credential, label }: CredentialToKeep) {
+    const names = { app, userId, credentialKey };
+    for (const [field, value] of Object.entries(names)) assertName(field, value);
+    const read = readAuthCredential(credential);
+    const place = { ...names, credentialRef: `cr-${randomBytes(16).toString('base64url')}` };
+    const key = this.#ownKeys().sealing();
+    return {
+      ...place,
+      authType: read.authType,
+      ...(label === undefined ? {} : { label: labelOf(label) }),
+      keyId: key.id,
+      sealed: seal(read, place, key),
+    };
   }
 
   #ownKeys(): CredentialKeys {

@@ -3,6 +3,14 @@ import type { SlackStore } from '../store/slack-store.ts';
 import type { Store } from '../store/store.ts';
 import type { WebhookStore } from '../store/webhook-store.ts';
 
+/** Of those that people give. */
+type CredentialWays =
+  | 'putCredential'
+  | 'swapCredential'
+  | 'findCredential'
+  | 'listCredentials'
+  | 'removeCredential';
+
 /** What of the store the gateway itself needs; a store has all of it. */
 export type GatewayRecords = Pick<
   Store,
@@ -11,6 +19,7 @@ export type GatewayRecords = Pick<
   | 'noteDenials'
   | keyof PageStore
   | 'findNote'
+  | CredentialWays
   | keyof SlackStore
   | keyof WebhookStore
 >;

@@ -206,6 +206,16 @@ export interface ApprovalStore {
 
   /** Replaces the one of the same app, user and key. */
   putCredential(credential: Omit<SealedCredential, 'createdAt'>): Promise<StoredCredential>;
+  /**
+   * As `putCredential`, where the user's credential of this key is still the one with the reference `before`; without `before`, where
+   * there is none.
+   *
+   * @returns whether it is stored.
+   */
+  swapCredential(swap: {
+    credential: Omit<SealedCredential, 'createdAt'> & { createdAt?: number };
+    before?: string | undefined;
+  }): Promise<boolean>;
   findCredential(
     find: { app: string; userId: string } & ({ credentialRef: string } | { credentialKey: string }),
   ): Promise<SealedCredential | undefined>;

@@ -13,6 +13,16 @@ on conflict on constraint credentials_pkey do update set credential_ref = exclud
   created_at = excluded.created_at
 returning *`;
 
+/** Repeated, it finds its own work. */
+const SWAP = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
+  credential_ref, auth_type, label, key_id, sealed, created_at)
+values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11, clock_timestamp()))
+on conflict on constraint credentials_pkey do update set credential_ref = excluded.credential_ref,
+  auth_type = excluded.auth_type, label = excluded.label, key_id = excluded.key_id, sealed = excluded.sealed,
+  created_at = excluded.created_at
+where c.credential_ref in (excluded.credential_ref, $12)
+returning 1`;
+
 const REMOVE =
   'delete from holdfast.credentials c where c.user_key = $1 and c.credential_ref = $2 returning 1';
 
@@ -23,21 +33,29 @@ export async function putCredential(
   database: Database,
   credential: Omit<SealedCredential, 'createdAt'>,
 ): Promise<StoredCredential> {
+  const [row] = await database.query<CredentialRow>(PUT, valuesOf(credential));
+  return storedCredential(row as CredentialRow);
+}
+
+/** @throws Unstorable where a name or the key isn't storable */
+export async function swapCredential(
+  database: Database,
+  { credential, before }: Parameters<ApprovalStore['swapCredential']>[0],
+): Promise<boolean> {
+  const { createdAt } = credential;
+  const swapped = await database.query(SWAP, [
+    ...valuesOf(credential),
+    createdAt === undefined ? null : new Date(createdAt),
+    before === undefined ? null : storableText(before),
+  ]);
+  return swapped.length > 0;
+}
+
+function valuesOf(credential: Omit<SealedCredential, 'createdAt'>): unknown[] {
   const { app, userId, credentialKey, credentialRef, authType, label, keyId, sealed } = credential;
   const keys = keysOf(app, userId, credentialKey);
-  const [row] = await database.query<CredentialRow>(PUT, [
-    keys.user,
-    keys.app,
-    app,
-    userId,
-    credentialKey,
-    credentialRef,
-    authType,
-    label === undefined ? null : storableText(label),
-    keyId,
-    sealed,
-  ]);
-  return storedCredential(row as CredentialRow);
+  const shown = label === undefined ? null : storableText(label);
+  return [keys.user, keys.app, app, userId, credentialKey, credentialRef, authType, shown, keyId, sealed];
 }
 
 export async function findCredential(

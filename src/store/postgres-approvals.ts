@@ -14,7 +14,13 @@ import type {
 import { findApproval, findRequest, listApprovals } from './approvals-read.ts';
 import { recordEntries, suspendCall } from './approvals-write.ts';
 import { verifyAudit } from './audit-verify.ts';
-import { findCredential, listCredentials, putCredential, removeCredential } from './credential-rows.ts';
+import {
+  findCredential,
+  listCredentials,
+  putCredential,
+  removeCredential,
+  swapCredential,
+} from './credential-rows.ts';
 import type { Database } from './database.ts';
 import { findResponse, keepResponse } from './kept-responses.ts';
 import type { Notices } from './notices.ts';
@@ -81,6 +87,10 @@ export class PostgresApprovals extends PostgresSlack implements ApprovalStore {
 
   putCredential(credential: Omit<SealedCredential, 'createdAt'>): Promise<StoredCredential> {
     return putCredential(this.#database, credential);
+  }
+
+  swapCredential(swap: Parameters<ApprovalStore['swapCredential']>[0]): Promise<boolean> {
+    return swapCredential(this.#database, swap);
   }
 
   findCredential(

@@ -99,6 +99,7 @@ export const PART_8: Rows = {
     'The inbox shows what its key may see, and lets it decide what it may decide.',
   ],
   'inbox.shown': ['holdfast', 'An answer is to what its page has shown, and to nothing that has come since.'],
+  'inbox.credential': ['holdfast', 'A credential whose answer is refused leaves what the user had before.'],
   'inbox.pages': ['holdfast', 'A person sees what waits for them, without script, by keyboard and phone.'],
   'notice.ended': [
     'holdfast',

@@ -10,6 +10,7 @@ import { CHANGED, isAsShown } from './as-shown.ts';
 import { credentialKinds, readCredential } from './credential-fields.ts';
 import { changedNames, filledWith, isEditable, previewedEdit, readEdit } from './edit-fields.ts';
 import type { Filled } from './fields.ts';
+import { giveCredential } from './give-credential.ts';
 import { readInput } from './input-fields.ts';
 import { outcomeCard, requestCard } from './request-view.ts';
 import type { Html } from './shown-text.ts';
@@ -149,19 +150,16 @@ async function answer(form: Form, visitor: Visitor, options: AnswerOptions): Pro
 
 async function provide(form: Form, visitor: Visitor, options: AnswerOptions): Promise<Answered | undefined> {
   const { row, now } = visitor;
-  const { requestId, app, userId, authConfig } = row;
   const given = readCredential(form, credentialKinds(row));
-  if (given === undefined || authConfig === undefined) return unknown(visitor, options);
+  if (given === undefined) return unknown(visitor, options);
   const { credential } = given;
   if (credential === undefined) {
     return { status: 400, main: html`${requestCard(row, now)}${answerForm(visitor, given.filled)}` };
   }
-  const { approvals, credentials } = options.setting.options.client;
-  const receipt = await options.say('credential', async () => {
-    const { credentialKey } = authConfig;
-    const { credentialRef } = await credentials.put({ app, userId, credentialKey, credential });
-    return await approvals.provideCredential({ requestId }, { credentialRef });
-  });
+  const receipt = await options.say(
+    'credential',
+    async () => await giveCredential(options.setting.options, row, credential),
+  );
   return receipt && { receipt, said: 'credential' };
 }
 
