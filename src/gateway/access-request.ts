@@ -14,7 +14,6 @@ const SINGLE = new Set([
 /** What access sees of a request. */
 export function accessRequestOf(context: GatewayContext): AccessRequest {
   const { req, env } = context;
-  const isCrowded = context.get('isCrowded') ?? false;
   const incoming = env?.incoming;
   return {
     method: req.method,
@@ -23,7 +22,6 @@ export function accessRequestOf(context: GatewayContext): AccessRequest {
     repeated: repeatedIn(incoming?.rawHeaders ?? []),
     localPort: incoming?.socket.localPort,
     remoteAddress: incoming?.socket.remoteAddress,
-    knownOnly: isCrowded,
   };
 }
 

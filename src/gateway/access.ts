@@ -49,8 +49,6 @@ export interface AccessRequest {
   localPort: number | undefined;
   /** Of whoever has connected: a proxy, where there is one; undefined as `localPort`. */
   remoteAddress?: string | undefined;
-  /** It may cost nothing more: too many requests of strangers come from there, and only who is known already is let in. */
-  knownOnly?: boolean;
 }
 
 /** Who may use a gateway, and what for. */

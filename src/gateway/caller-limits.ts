@@ -45,12 +45,11 @@ export class CallerLimits {
 
   /**
    * Sees each request and its answer. Whoever is refused without having said who they are uses up what strangers of their address
-   * have; then nothing is asked for their sake, and who is known already is let in as before.
+   * have; whoever has a good key or token is let in from there as before, so that nobody is locked out by others behind one proxy.
    */
   readonly watch: GatewayMiddleware = async (context, next) => {
     const address = callerAddress(accessRequestOf(context), this.#proxies);
     const network = address === undefined ? undefined : networkOf(address);
-    if (network !== undefined && this.#strangers.isEmpty(network)) context.set('isCrowded', true);
     await next();
     const { status } = context.res;
     const principal = context.get('principal');

@@ -55,6 +55,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   const options: GatewayOptions = { ...given, ...(publicUrl === undefined ? {} : { publicUrl }) };
   const streams = new OpenStreams(options.settings?.access?.rateLimits?.streams);
   const { records, logger } = options;
+  warnOfProxy(options);
   const setting: RouteSetting = {
     options,
     streams,
@@ -101,6 +102,16 @@ export function createGateway(given: GatewayOptions): Gateway {
       await setting.limits.flush();
     },
   };
+}
+
+/** Only a proxy makes it https. */
+function warnOfProxy({ access, publicUrl = '', settings, logger }: GatewayOptions): void {
+  const isBehindOne = access.reach === 'network' && publicUrl.startsWith('https:');
+  if (!isBehindOne || settings?.access?.trustProxy !== undefined) return;
+  logger.warn(
+    'all callers share the address of the proxy that ends TLS, and the limit of those who aren’t known: set `access.trustProxy` of ' +
+      'defineGateway to true where the proxy adds callers’ addresses to X-Forwarded-For, else to false',
+  );
 }
 
 /** No answer is kept, framed, sniffed for its type, or read by another origin. */

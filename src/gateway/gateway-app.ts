@@ -19,8 +19,6 @@ export interface GatewayEnv {
     principal: Principal;
     /** Of who speaks for a job by its own token, in place of a principal. */
     jobToken?: string;
-    /** Strangers of its address have asked too often: see `AccessRequest.knownOnly`. */
-    isCrowded?: boolean;
     /** Throws what the caller would be told now, if it came anew; of routes that need a permission. */
     readmit: () => Promise<void>;
     /** What its principal was not let do. */

@@ -12,6 +12,9 @@ values ($1, $2, $3, $4, $5, clock_timestamp() + $6::float8 * interval '1 millise
 on conflict (key_id) do update set key_id = excluded.key_id where k.digest = excluded.digest
 returning k.*`;
 
+/** One statement, however many there are of them. */
+const FIND = 'select * from holdfast.api_keys where key_id = any($1::text[])';
+
 /** The same digest again is the same rotation. */
 const ROTATE = `update holdfast.api_keys k set digest = $2, rotated_at = clock_timestamp(),
   old_digest = case when k.digest = $2 then k.old_digest else k.digest end,
@@ -39,19 +42,13 @@ export async function createApiKey(database: Database, key: NewApiKey): Promise<
   return rowOf(row);
 }
 
-export async function findApiKey(database: Database, keyId: string): Promise<KnownApiKey | undefined> {
-  const query = database.db
-    .selectFrom('holdfast.api_keys')
-    .selectAll()
-    .where('key_id', '=', storableText(keyId));
-  const [row] = await database.read(query.compile());
-  return (
-    row && {
-      ...rowOf(row),
-      digest: row.digest,
-      ...(row.old_digest === null ? {} : { oldDigest: row.old_digest }),
-    }
-  );
+export async function findApiKeys(database: Database, keyIds: readonly string[]): Promise<KnownApiKey[]> {
+  const rows = await database.query<KeyRow>(FIND, [keyIds.map(storableText)]);
+  return rows.map((row) => ({
+    ...rowOf(row),
+    digest: row.digest,
+    ...(row.old_digest === null ? {} : { oldDigest: row.old_digest }),
+  }));
 }
 
 export async function listApiKeys(database: Database): Promise<ApiKeyRow[]> {

@@ -52,8 +52,8 @@ export interface KnownApiKey extends ApiKeyRow {
 export interface ApiKeyStore {
   /** @throws Unstorable where a name can't be stored. */
   createApiKey(key: NewApiKey): Promise<ApiKeyRow>;
-  /** Revoked and expired ones, too. */
-  findApiKey(keyId: string): Promise<KnownApiKey | undefined>;
+  /** Those of these that there are, revoked and expired ones, too. */
+  findApiKeys(keyIds: readonly string[]): Promise<KnownApiKey[]>;
   /** The newest first. */
   listApiKeys(): Promise<ApiKeyRow[]>;
   /**

@@ -1,6 +1,6 @@
 import {
   createApiKey,
-  findApiKey,
+  findApiKeys,
   listApiKeys,
   revokeApiKey,
   rotateApiKey,
@@ -23,8 +23,8 @@ export class PostgresAccess implements ApiKeyStore, DenialStore {
     return createApiKey(this.#database, key);
   }
 
-  findApiKey(keyId: string): Promise<KnownApiKey | undefined> {
-    return findApiKey(this.#database, keyId);
+  findApiKeys(keyIds: readonly string[]): Promise<KnownApiKey[]> {
+    return findApiKeys(this.#database, keyIds);
   }
 
   listApiKeys(): Promise<ApiKeyRow[]> {

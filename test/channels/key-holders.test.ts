@@ -250,7 +250,7 @@ describe('who has an API key', () => {
     const { send, keyId } = await keyOf('mira', RUNS);
     await send('apps/shop/sessions');
     await expect
-      .poll(async () => (await environment.store.findApiKey(keyId))?.usedAt)
+      .poll(async () => (await environment.store.findApiKeys([keyId]))[0]?.usedAt)
       .toEqual(expect.any(Number));
   });
 });

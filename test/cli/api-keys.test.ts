@@ -69,7 +69,7 @@ describe('holdfast keys, of API keys', () => {
     const { text, keyId, output } = await made('ada', { user: 'u1', expires: 86_400_000 });
     expect(output.lines).toEqual([expect.stringMatching(/^hf_[0-9a-f]{16}_[\w-]{43}$/)]);
     expect(await holder(text)).toBe('ada');
-    expect(await store.findApiKey(keyId)).toMatchObject({
+    expect((await store.findApiKeys([keyId]))[0]).toMatchObject({
       userId: 'u1',
       grants: [{ app: 'shop', roles: ['run', 'read'] }],
       expiresAt: expect.any(Number),

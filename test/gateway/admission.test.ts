@@ -24,9 +24,9 @@ function ground(more: Partial<GatewayOptions> = {}, client: Partial<HoldfastApi>
   const row: KnownApiKey = { keyId, name: 'mira', grants: READS, createdAt: 0, digest };
   const store = {
     isAway: false,
-    findApiKey: async () => {
+    findApiKeys: async () => {
       if (store.isAway) throw new StoreUnavailable('the store is away');
-      return { ...row };
+      return [{ ...row }];
     },
     touchApiKey: async () => undefined,
   };

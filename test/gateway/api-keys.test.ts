@@ -12,9 +12,9 @@ function ground(grants: Grant[], more: Partial<KnownApiKey> = {}) {
   const looks: string[] = [];
   const touched: string[] = [];
   const store = {
-    findApiKey: async (id: string) => {
-      looks.push(id);
-      return id === keyId ? { ...row } : undefined;
+    findApiKeys: async (ids: readonly string[]) => {
+      looks.push(...ids);
+      return ids.includes(keyId) ? [{ ...row }] : [];
     },
     touchApiKey: async (id: string) => void touched.push(id),
   };
@@ -85,6 +85,19 @@ describe('an API key', () => {
     vi.advanceTimersByTime(61_000);
     expect(await keys.authenticate(text)).toBeUndefined();
     expect(await keys.authenticate(rotated.text)).toBeDefined();
+  });
+
+  test('that nobody has is looked for once; however many are tried, those of others stay known [auth.limits]', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    const { keys, text, looks } = ground(READS);
+    expect(await keys.authenticate(text)).toBeDefined();
+    const wrong = newKeyText().text;
+    for (const _again of [1, 2, 3]) expect(await keys.authenticate(wrong)).toBeUndefined();
+    expect(looks).toHaveLength(2);
+    const tried = Array.from({ length: 20_000 }, () => keys.authenticate(newKeyText().text));
+    expect(new Set(await Promise.all(tried))).toEqual(new Set([undefined]));
+    expect(await keys.authenticate(text)).toBeDefined();
+    expect(looks).toHaveLength(20_002);
   });
 
   test('that can’t be looked up is neither good nor bad, and is looked up again [auth.keys]', async () => {

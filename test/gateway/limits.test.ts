@@ -4,7 +4,12 @@ import { callerAddress, networkOf } from '../../src/gateway/access/caller-addres
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { TokenBuckets } from '../../src/gateway/access/token-buckets.ts';
 import { DenialLog } from '../../src/gateway/denial-log.ts';
-import { type AccessSettings, ApiKeys, networkAccess } from '../../src/gateway/index.ts';
+import {
+  type AccessSettings,
+  ApiKeys,
+  type GatewaySettings,
+  networkAccess,
+} from '../../src/gateway/index.ts';
 import type { Denial, KnownApiKey } from '../../src/store/store.ts';
 import { collecting, HOST, type LoggedLine, stubGateway, TOKEN } from './gateway-stub.ts';
 
@@ -15,12 +20,12 @@ function ground(access: AccessSettings = {}) {
     ...{ keyId, name: 'mira', createdAt: 0, digest },
     grants: [{ app: 'shop', roles: ['read'] }],
   };
-  const looks: string[] = [];
+  const looks: number[] = [];
   const noted: Denial[] = [];
   const records = {
-    findApiKey: async (id: string) => {
-      looks.push(id);
-      return id === keyId ? row : undefined;
+    findApiKeys: async (ids: readonly string[]) => {
+      looks.push(ids.length);
+      return ids.includes(keyId) ? [row] : [];
     },
     touchApiKey: async () => undefined,
     noteDenials: async (denials: readonly Denial[]) => void noted.push(...denials),
@@ -84,19 +89,41 @@ describe('how often callers may ask', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
   });
 
-  test('strangers who go on are told to wait, cost the store nothing, and lock nobody out [auth.limits]', async () => {
-    const { send, asMira, looks } = ground({ rateLimits: { strangers: FEW } });
+  test('strangers who go on are told to wait, and lock nobody out [auth.limits]', async () => {
+    const { send, asMira } = ground({ rateLimits: { strangers: FEW } });
     expect((await send(SESSIONS, asMira)).status).toBe(200);
     const guess = () => send(SESSIONS, { authorization: `Bearer ${newKeyText().text}` });
     const answers = await times(20, guess);
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, ...Array(17).fill(429)]);
-    expect(looks).toHaveLength(4);
     expect((await send(SESSIONS, asMira)).status).toBe(200);
     expect((await send(SESSIONS, { authorization: `Bearer ${newKeyText().text}` }, '192.0.2.2')).status).toBe(
       401,
     );
     vi.advanceTimersByTime(60_000);
     expect((await guess()).status).toBe(401);
+  });
+
+  test('strangers who share its address keep out no key that was never seen, and cost the store little [auth.limits]', async () => {
+    vi.useRealTimers();
+    const { send, asMira, looks } = ground({ rateLimits: { strangers: FEW } });
+    const began = performance.now();
+    let isOver = false;
+    const storm = async () => {
+      const refused: number[] = [];
+      while (!isOver) {
+        refused.push((await send(SESSIONS, { authorization: `Bearer ${newKeyText().text}` })).status);
+      }
+      return refused;
+    };
+    const strangers = Array.from({ length: 50 }, storm);
+    await expect.poll(() => looks.length).toBeGreaterThan(3);
+    expect((await send(SESSIONS, asMira)).status).toBe(200);
+    isOver = true;
+    const refused = (await Promise.all(strangers)).flat();
+    expect(new Set(refused)).toEqual(new Set([401, 429]));
+    // One statement each 20 milliseconds, for however many.
+    expect(looks.length).toBeLessThanOrEqual((performance.now() - began) / 20 + 2);
+    expect(looks.reduce((sum, count) => sum + count, 0)).toBe(refused.length + 1);
   });
 
   test('a key that was good lately is looked at again, however many strangers there are [auth.limits]', async () => {
@@ -163,6 +190,33 @@ describe('how often callers may ask', () => {
         },
       ),
     );
+  });
+});
+
+describe('a gateway behind a proxy', () => {
+  const warned = (settings: GatewaySettings, isLocal = false) => {
+    const { lines } = stubGateway(
+      {},
+      {
+        settings,
+        ...(isLocal
+          ? {}
+          : {
+              access: networkAccess({ publicUrl: settings.publicUrl, checks: [{ check: () => undefined }] }),
+            }),
+      },
+    );
+    return lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+  };
+  const publicUrl = 'https://agents.example.com';
+
+  test('says at its start that nobody has said whether to trust it [auth.limits]', () => {
+    expect(warned({ publicUrl })).toEqual([expect.stringContaining('trustProxy')]);
+    expect(warned({ publicUrl, access: {} })).toHaveLength(1);
+    expect(warned({ publicUrl, access: { trustProxy: false } })).toEqual([]);
+    expect(warned({ publicUrl, access: { trustProxy: 2 } })).toEqual([]);
+    expect(warned({ publicUrl: 'http://10.0.0.1:8080' })).toEqual([]);
+    expect(warned({ publicUrl }, true)).toEqual([]);
   });
 });
 

@@ -4,48 +4,59 @@ import type { ApiKeyStore, KnownApiKey } from '../../store/store.ts';
 import type { Principal } from '../access.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 import { grantedPrincipal } from './granted-principal.ts';
+import { KeyLookups } from './key-lookups.ts';
 import { readKeyText } from './key-text.ts';
 
 export interface ApiKeysOptions {
-  store: Pick<ApiKeyStore, 'findApiKey' | 'touchApiKey'>;
+  store: Pick<ApiKeyStore, 'findApiKeys' | 'touchApiKey'>;
   logger: Pick<GatewayLogger, 'warn'>;
 }
 
 /** How long what the store has said is believed, milliseconds: a revocation holds within 5 seconds, everywhere. */
 const BELIEVED = 4_000;
 const MOST_BELIEVED = 10_000;
+/** How often the store is asked for keys that nobody has seen, milliseconds: anybody may make them up. */
+const UNSEEN_EVERY = 20;
 /** How often the use of a key is noted, milliseconds. */
 const NOTED = 60_000;
 
 interface Look {
-  /** By the monotonic clock, when the store was asked. */
+  /** By the monotonic clock, before the store was asked. */
   at: number;
-  row: Promise<KnownApiKey | undefined>;
+  row: KnownApiKey;
 }
 
-/** API keys of the store, checked from a small cache. */
+/**
+ * API keys of the store, checked from a small cache. Strangers who make up keys crowd nobody out: what they try is kept apart, and keys
+ * that were seen are looked up apart from those that weren't.
+ */
 export class ApiKeys {
   readonly #store: ApiKeysOptions['store'];
   readonly #logger: ApiKeysOptions['logger'];
-  readonly #looks = new LRUCache<string, Look>({ max: MOST_BELIEVED });
+  readonly #seen = new LRUCache<string, Look>({ max: MOST_BELIEVED });
+  /** When it was that the store had none of this id. */
+  readonly #missing = new LRUCache<string, number>({ max: MOST_BELIEVED });
+  readonly #lookups: KeyLookups;
+  readonly #unseenLookups: KeyLookups;
   readonly #noted = new LRUCache<string, number>({ max: MOST_BELIEVED });
 
   constructor({ store, logger }: ApiKeysOptions) {
     this.#store = store;
     this.#logger = logger;
+    this.#lookups = new KeyLookups(store, 0);
+    this.#unseenLookups = new KeyLookups(store, UNSEEN_EVERY);
   }
 
   /**
    * Whose key a text is.
    *
-   * @param options.knownOnly asks the store for keys only that it was asked for lately.
    * @returns undefined for what is no key, or an expired or revoked one.
    * @throws StoreUnavailable
    */
-  async authenticate(text: string, options: { knownOnly?: boolean } = {}): Promise<Principal | undefined> {
+  async authenticate(text: string): Promise<Principal | undefined> {
     const given = readKeyText(text);
     if (given === undefined) return undefined;
-    const row = await this.#find(given.keyId, options);
+    const row = await this.#find(given.keyId);
     if (row === undefined || !isGood(row)) return undefined;
     const { digest, oldDigest, oldUntil = 0 } = row;
     const isOld = oldDigest !== undefined && oldUntil > Date.now() && isSame(oldDigest, given.digest);
@@ -65,22 +76,18 @@ export class ApiKeys {
     return row !== undefined && isGood(row) ? principalOf(row) : undefined;
   }
 
-  async #find(
-    keyId: string,
-    { knownOnly = false }: { knownOnly?: boolean } = {},
-  ): Promise<KnownApiKey | undefined> {
+  async #find(keyId: string): Promise<KnownApiKey | undefined> {
     const now = performance.now();
-    const known = this.#looks.get(keyId);
-    if (known !== undefined && now - known.at < BELIEVED) return await known.row;
-    if (knownOnly && known === undefined) return undefined;
-    const look = { at: now, row: this.#store.findApiKey(keyId) };
-    this.#looks.set(keyId, look);
-    try {
-      return await look.row;
-    } catch (error) {
-      if (this.#looks.peek(keyId) === look) this.#looks.delete(keyId);
-      throw error;
-    }
+    const seen = this.#seen.get(keyId);
+    if (seen !== undefined && now - seen.at < BELIEVED) return seen.row;
+    const missing = this.#missing.get(keyId);
+    if (missing !== undefined && now - missing < BELIEVED) return undefined;
+    const row = await (seen === undefined ? this.#unseenLookups : this.#lookups).find(keyId);
+    if (row === undefined) {
+      this.#seen.delete(keyId);
+      this.#missing.set(keyId, now);
+    } else this.#seen.set(keyId, { at: now, row });
+    return row;
   }
 
   #note({ keyId, usedAt = 0 }: KnownApiKey): void {

@@ -71,9 +71,9 @@ export function networkAccess(options: NetworkAccessOptions): Access {
 
 function keyCheck(keys: ApiKeys): TokenCheck {
   return {
-    check(token, { knownOnly = false }) {
+    check(token) {
       if (!token.startsWith('hf_')) return undefined;
-      return keys.authenticate(token, { knownOnly }).then((principal) => principal ?? 'unauthenticated');
+      return keys.authenticate(token).then((principal) => principal ?? 'unauthenticated');
     },
   };
 }

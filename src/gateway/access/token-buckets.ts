@@ -33,10 +33,6 @@ export class TokenBuckets {
     return 0;
   }
 
-  isEmpty(who: string): boolean {
-    return this.#filled(who).tokens < 1;
-  }
-
   #filled(who: string): Bucket {
     const { perSecond, burst } = this.#limit;
     const now = performance.now();

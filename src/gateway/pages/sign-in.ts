@@ -55,8 +55,7 @@ export async function signIn(
   site: PageSite,
   { records, keys, apiKey }: SignInParts & { apiKey: string },
 ): Promise<Principal | undefined> {
-  const knownOnly = context.get('isCrowded') === true;
-  const principal = await keys.authenticate(apiKey.trim(), { knownOnly });
+  const principal = await keys.authenticate(apiKey.trim());
   if (principal?.keyId === undefined || principal.person === undefined) return undefined;
   const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
   await records.openSignIn({ tokenHash: hashOf(cookie), keyId: principal.keyId });

@@ -22,9 +22,9 @@ export function accessSuite(store: () => PostgresStore): void {
       expiresAt: expect.any(Number),
     });
     expect(created.expiresAt).toBeGreaterThanOrEqual(before + 59_000);
-    expect(await store().findApiKey(key.keyId)).toEqual({ ...created, digest: Buffer.from(secret) });
+    expect((await store().findApiKeys([key.keyId]))[0]).toEqual({ ...created, digest: Buffer.from(secret) });
     expect(await store().listApiKeys()).toContainEqual(created);
-    expect(await store().findApiKey('0000')).toBeUndefined();
+    expect((await store().findApiKeys(['0000']))[0]).toBeUndefined();
     // Once more, as after an answer that was lost; another key takes no id that is taken.
     expect(await store().createApiKey(key)).toMatchObject({ keyId: key.keyId });
     await expect(store().createApiKey({ ...key, digest: digest() })).rejects.toThrow('another API key');
@@ -35,7 +35,7 @@ export function accessSuite(store: () => PostgresStore): void {
     await store().createApiKey(key);
     const rotation = { keyId: key.keyId, digest: digest(), grace: 60_000 };
     for (const _again of [1, 2]) await store().rotateApiKey(rotation);
-    expect(await store().findApiKey(key.keyId)).toMatchObject({
+    expect((await store().findApiKeys([key.keyId]))[0]).toMatchObject({
       digest: Buffer.from(rotation.digest),
       oldDigest: Buffer.from(key.digest),
       oldUntil: expect.any(Number),
@@ -51,10 +51,10 @@ export function accessSuite(store: () => PostgresStore): void {
     const key = newKey();
     await store().createApiKey(key);
     await store().touchApiKey(key.keyId);
-    const used = (await store().findApiKey(key.keyId))?.usedAt;
+    const used = (await store().findApiKeys([key.keyId]))[0]?.usedAt;
     expect(used).toEqual(expect.any(Number));
     await store().touchApiKey(key.keyId);
-    expect((await store().findApiKey(key.keyId))?.usedAt).toBe(used);
+    expect((await store().findApiKeys([key.keyId]))[0]?.usedAt).toBe(used);
   });
 
   test('denials of one minute and kind are one row, and old ones are dropped [auth.denials]', async () => {
