@@ -6,6 +6,7 @@ import { serveGateway } from '../../src/gateway/index.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { until } from '../setup/until.ts';
 import { type ReadPage, readPage, sendForm } from './browser-form.ts';
+import { lateGateway } from './late-gateway.ts';
 import { openPageDesk, type PageDesk } from './page-desk.ts';
 
 let desk: PageDesk;
@@ -265,6 +266,42 @@ describe('a decision', () => {
     }
     expect((await sendForm(at(path), page, { do: 'approve' })).status).toBe(303);
     await until(() => expect(desk.ranOf(row)).toMatchObject([{ args: { host: 'two' } }]));
+  });
+
+  test('is lost where its request is made anew while it is on its way [inbox.shown]', async () => {
+    const key = await desk.key('mira', [EVERYTHING]);
+    const address = { 'in-0': 'Elm 1', 'in-1': '', 'in-2': 'false', 'in-3': '1' };
+    for (const [answering, tool, fields] of [
+      ['confirm', 'restart', { do: 'approve' }],
+      ['provideInput', 'ship', { ...address, do: 'answer' }],
+      ['provideCredential', 'charge_card', { kind: 'bearer', 'bearer-secret': 'sk-1', do: 'credential' }],
+    ] as const) {
+      const names = { app: 'shop', userId: `new-${tool}`, sessionId: randomUUID(), messageId: randomUUID() };
+      const row = await desk.asked(tool, { n: 1 }, names);
+      const { credentials } = desk.options.client;
+      const again = async () => {
+        // With one the call would ask for none.
+        for (const { credentialRef } of await credentials.list(names)) {
+          await credentials.remove({ ...names, credentialRef });
+        }
+        await desk.options.client.sessions.delete({ ...names, cancelRunning: true });
+        const other = await desk.asked(tool, { n: 1 }, names);
+        expect([other.requestId, other.session === row.session]).toEqual([row.requestId, false]);
+      };
+      const late = await lateGateway(desk.options, answering, again);
+      try {
+        const form = await readPage(`${late.url}/inbox/sign-in`);
+        const { cookie } = await sendForm(`${late.url}/inbox/sign-in`, form, { key: key.text });
+        const path = `${late.url}/inbox/requests/${row.requestId}`;
+        const page = await readPage(path, { headers: { cookie } });
+        const sent = await sendForm(path, { ...page, cookie }, fields);
+        expect([sent.status, sent.text]).toEqual([409, expect.stringContaining('doesn’t count')]);
+        expect(await desk.now(row)).toMatchObject({ status: 'pending', history: [] });
+        expect(await credentials.list(names)).toEqual([]);
+      } finally {
+        await late.close();
+      }
+    }
   });
 
   test('is taken from the page of whoever is signed in only [link.csrf]', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { serveGateway } from '../../src/gateway/index.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import { until } from '../setup/until.ts';
 import { readPage, sendForm } from './browser-form.ts';
+import { lateGateway } from './late-gateway.ts';
 import { openPageDesk, type PageDesk } from './page-desk.ts';
 
 let desk: PageDesk;
@@ -235,18 +235,7 @@ describe('an answer', () => {
     const given = { kind: 'bearer', 'bearer-secret': 'sk-planted-late', do: 'credential' };
     /** Sends it, and has something happen after the credential was stored, before the answer is. */
     const sendLate = async (request: ApprovalRow, meanwhile: () => Promise<unknown>) => {
-      const approvals: typeof client.approvals = Object.create(client.approvals, {
-        get: { value: client.approvals.get.bind(client.approvals) },
-        provideCredential: {
-          value: async (...answer: Parameters<typeof client.approvals.provideCredential>) => {
-            await meanwhile();
-            return await client.approvals.provideCredential(...answer);
-          },
-        },
-      });
-      const late = await serveGateway({
-        gateway: { ...desk.options, client: Object.create(client, { approvals: { value: approvals } }) },
-      });
+      const late = await lateGateway(desk.options, 'provideCredential', meanwhile);
       try {
         const url = desk.link(request).replace(desk.served.url, late.url);
         return await sendForm(url, await readPage(url), given);

@@ -142,8 +142,9 @@ async function answer(form: Form, visitor: Visitor, options: AnswerOptions): Pro
     return { status: 400, main: html`${requestCard(row, now)}${answerForm(visitor, filled)}` };
   }
   const { attester } = options.setting;
+  const shown = { session: row.session, argsDigest: row.argsDigest };
   const receipt = await options.say('answer', () =>
-    attester.provideInput(deciderOf(visitor, options), row, { response: response.value }),
+    attester.provideInput(deciderOf(visitor, options), row, { response: response.value }, shown),
   );
   return receipt && { receipt, said: 'answer' };
 }

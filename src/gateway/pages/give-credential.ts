@@ -16,7 +16,7 @@ import type { GatewayOptions } from '../gateway-options.ts';
  */
 export async function giveCredential(
   { client, records, credentialKeys, logger }: GatewayOptions,
-  { requestId, session, app, userId, authConfig }: ApprovalRow,
+  { requestId, session, argsDigest, app, userId, authConfig }: ApprovalRow,
   credential: PutCredential['credential'],
 ): Promise<Confirmed<DecisionReceipt>> {
   const row = await client.approvals.get({ requestId });
@@ -30,7 +30,10 @@ export async function giveCredential(
   const { credentialKey } = authConfig;
   const { credentialRef, undo } = await vault.putForNow({ app, userId, credentialKey, credential });
   try {
-    return await client.approvals.provideCredential({ requestId }, { credentialRef });
+    return await client.approvals.provideCredential(
+      { requestId },
+      { credentialRef, shown: { session, argsDigest } },
+    );
   } catch (error) {
     // Of another failure nobody knows whether the answer counts: then its credential has to be there.
     if (isRefusal(error)) {
