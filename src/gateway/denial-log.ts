@@ -1,3 +1,4 @@
+import { storableText } from '../store/json-text.ts';
 import type { Denial, DeniedKind } from '../store/store.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 import type { GatewayRecords } from './gateway-records.ts';
@@ -9,31 +10,29 @@ const MOST_KINDS = 100;
 /** How often old ones are dropped, milliseconds. */
 const SWEEP = 3_600_000;
 const MINUTE = 60_000;
-/** Characters of what callers name. */
-const LONGEST = 100;
+/** Characters of what callers name, and of their names. */
+const LONGEST = 200;
 
 /** Counts what is refused, and writes it down now and then: a storm of refusals is a few rows. */
 export class DenialLog {
   readonly #records: Pick<GatewayRecords, 'noteDenials'>;
-  readonly #logger: Pick<GatewayLogger, 'warn'>;
+  readonly #logger: Pick<GatewayLogger, 'warn' | 'error'>;
   #counted = new Map<string, Denial>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #swept = Number.NEGATIVE_INFINITY;
 
-  constructor(records: Pick<GatewayRecords, 'noteDenials'>, logger: Pick<GatewayLogger, 'warn'>) {
+  constructor(records: Pick<GatewayRecords, 'noteDenials'>, logger: Pick<GatewayLogger, 'warn' | 'error'>) {
     this.#records = records;
     this.#logger = logger;
   }
 
   note(denied: DeniedKind, at = Date.now()): void {
-    const { app, ...kind } = denied;
-    const named = { ...kind, ...(app === undefined ? {} : { app: app.slice(0, LONGEST) }) };
-    this.#add({ ...named, count: 1, firstAt: at, lastAt: at });
+    this.#add({ ...storableKind(denied), count: 1, firstAt: at, lastAt: at });
     this.#timer ??= setTimeout(() => void this.flush(), INTERVAL).unref();
   }
 
-  /** Writes down what was counted; what can't be written is kept for the next time. */
+  /** Writes down what was counted; while the store is away, it is kept for the next time. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -65,6 +64,13 @@ export class DenialLog {
       await this.#records.noteDenials(denials, { sweep });
       if (sweep) this.#swept = now;
     } catch (error) {
+      if (!isAway(error)) {
+        this.#logger.error('what was refused can’t be noted, and is dropped', {
+          kinds: denials.length,
+          error,
+        });
+        return;
+      }
       this.#logger.warn('what was refused can’t be noted now', { error });
       for (const denial of denials) this.#add(denial);
       this.#timer ??= setTimeout(() => void this.flush(), MINUTE).unref();
@@ -77,6 +83,19 @@ const MANY = 'many';
 
 function isOfMany({ route }: Denial): boolean {
   return route === MANY;
+}
+
+/** As the store keeps it: two that it can't tell apart would be one row of it twice. */
+function storableKind({ reason, route, who, address, permission, app }: DeniedKind): DeniedKind {
+  const kind: DeniedKind = { reason, route };
+  for (const [name, text] of Object.entries({ who, address, permission, app })) {
+    if (text !== undefined) Object.assign(kind, { [name]: storableText(text.slice(0, LONGEST)) });
+  }
+  return kind;
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'HOLDFAST_STORE_UNAVAILABLE';
 }
 
 /** The minute is part of it: a row is of one. */

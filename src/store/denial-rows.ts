@@ -6,6 +6,7 @@ import { jsonArray, jsonText } from './json-text.ts';
 import type { Tables } from './tables.ts';
 
 const MOST_LISTED = 1_000;
+const MINUTE = 60_000;
 
 /** A statement that is repeated after a lost connection may count twice: a count too many is better than none. */
 const NOTE = `insert into holdfast.denials as d (minute, kind, facts, count, first_at, last_at)
@@ -25,7 +26,7 @@ export async function noteDenials(
   denials: readonly Denial[],
   { sweep = false }: Parameters<DenialStore['noteDenials']>[1] = {},
 ): Promise<void> {
-  if (denials.length > 0) await database.query(NOTE, [jsonArray(denials.map(noteOf))]);
+  if (denials.length > 0) await database.query(NOTE, [jsonArray(notesOf(denials))]);
   if (sweep) await database.query(SWEEP);
 }
 
@@ -46,11 +47,27 @@ export async function listDenials(
   return rows.map(denialOf);
 }
 
-function noteOf({ count, firstAt, lastAt, ...kind }: Denial): string {
-  const { reason, route, who, address, permission, app } = kind;
-  const facts = jsonText({ reason, route, who, address, permission, app });
-  const digest = createHash('sha256').update(facts).digest('hex');
-  return `{"kind":"${digest}","facts":${facts},"count":${count},"first":${firstAt},"last":${lastAt}}`;
+/** One for each row: a statement can't add to a row twice. */
+function notesOf(denials: readonly Denial[]): string[] {
+  const notes = new Map<
+    string,
+    { kind: string; facts: string; times: Pick<Denial, 'count' | 'firstAt' | 'lastAt'> }
+  >();
+  for (const { count, firstAt, lastAt, ...kind } of denials) {
+    const { reason, route, who, address, permission, app } = kind;
+    const facts = jsonText({ reason, route, who, address, permission, app });
+    const digest = createHash('sha256').update(facts).digest('hex');
+    const row = `${Math.floor(firstAt / MINUTE)} ${digest}`;
+    const { times = { count: 0, firstAt, lastAt } } = notes.get(row) ?? {};
+    times.count += count;
+    times.firstAt = Math.min(times.firstAt, firstAt);
+    times.lastAt = Math.max(times.lastAt, lastAt);
+    notes.set(row, { kind: digest, facts, times });
+  }
+  return [...notes.values()].map(
+    ({ kind, facts, times: { count, firstAt, lastAt } }) =>
+      `{"kind":"${kind}","facts":${facts},"count":${count},"first":${firstAt},"last":${lastAt}}`,
+  );
 }
 
 function denialOf({ facts, count, first_at: first, last_at: last }: DenialRow): Denial {

@@ -11,6 +11,7 @@ import {
   networkAccess,
 } from '../../src/gateway/index.ts';
 import type { Denial, KnownApiKey } from '../../src/store/store.ts';
+import { StoreFailed, StoreUnavailable } from '../../src/store/store-errors.ts';
 import { collecting, HOST, type LoggedLine, stubGateway, TOKEN } from './gateway-stub.ts';
 
 /** A gateway whose callers come from addresses that a test names. */
@@ -291,12 +292,45 @@ describe('what is refused', () => {
     expect(noted.reduce((sum, { count }) => sum + count, 0)).toBe(10_000);
   });
 
+  test('is told as the store keeps it, so that nobody spoils what is noted of others [auth.denials]', async () => {
+    const noted: Denial[] = [];
+    const log = new DenialLog({ noteDenials: async (each) => void noted.push(...each) }, collecting([]));
+    const at = Date.parse('2026-11-21T12:00:00Z');
+    const route = 'none';
+    log.note({ reason: 'hidden', route, app: 'a\0b', who: 'm\0' }, at);
+    log.note({ who: 'm\ud800', app: 'a\udfffb', reason: 'hidden', route }, at);
+    log.note({ reason: 'hidden', route, app: `${'x'.repeat(199)}\u{1f600}` }, at);
+    await log.flush();
+    expect(noted).toMatchObject([
+      { app: 'a\ufffdb', who: 'm\ufffd', count: 2 },
+      { app: `${'x'.repeat(199)}\ufffd`, count: 1 },
+    ]);
+  });
+
+  test('is dropped, and that is told, where it can never be noted [auth.denials]', async () => {
+    const noted: Denial[] = [];
+    const lines: LoggedLine[] = [];
+    let isBad = true;
+    const noteDenials = async (each: readonly Denial[]) => {
+      if (isBad) throw new StoreFailed('the store can’t');
+      noted.push(...each);
+    };
+    const log = new DenialLog({ noteDenials }, collecting(lines));
+    log.note({ reason: 'unauthenticated', route: 'none' });
+    await log.flush();
+    isBad = false;
+    log.note({ reason: 'hidden', route: 'none' });
+    await log.flush();
+    expect(noted).toMatchObject([{ reason: 'hidden', count: 1 }]);
+    expect(lines).toMatchObject([{ level: 'error', message: expect.stringContaining('dropped') }]);
+  });
+
   test('is kept for the next time where it can’t be noted [auth.denials]', async () => {
     const noted: Denial[] = [];
     const lines: LoggedLine[] = [];
     let isAway = true;
     const noteDenials = async (each: readonly Denial[]) => {
-      if (isAway) throw new Error('the store is away');
+      if (isAway) throw new StoreUnavailable('the store is away');
       noted.push(...each);
     };
     const log = new DenialLog({ noteDenials }, collecting(lines));

@@ -57,6 +57,29 @@ export function accessSuite(store: () => PostgresStore): void {
     expect((await store().findApiKeys([key.keyId]))[0]?.usedAt).toBe(used);
   });
 
+  test('denials that the store can’t tell apart are one row, however they were told [auth.denials]', async () => {
+    const route = `/v1/${randomBytes(8).toString('hex')}`;
+    const at = Math.floor(Date.now() / 60_000) * 60_000;
+    const denied = (app: string, times: number) => ({
+      ...{ reason: 'hidden', route, app, who: 'mira' },
+      ...{ count: times, firstAt: at + times, lastAt: at + times },
+    });
+    const again = {
+      app: 'a\ufffdb',
+      who: 'mira',
+      route,
+      reason: 'hidden',
+      count: 4,
+      firstAt: at,
+      lastAt: at,
+    };
+    await store().noteDenials([denied('a\0b', 1), denied('a\ud800b', 2), again]);
+    const listed = await store().listDenials({ since: at, limit: 1_000 });
+    expect(listed.filter((denial) => denial.route === route)).toEqual([
+      { ...denied('a\ufffdb', 7), firstAt: at, lastAt: at + 2 },
+    ]);
+  });
+
   test('denials of one minute and kind are one row, and old ones are dropped [auth.denials]', async () => {
     const route = `/v1/${randomBytes(8).toString('hex')}`;
     const minute = Math.floor(Date.now() / 60_000) * 60_000;
