@@ -3,10 +3,11 @@ import { NoticeFailed } from '../src/approvals/notice-failed.ts';
 import type { Notifier } from '../src/approvals/notifier.ts';
 import { startNotice } from '../src/approvals/start-notice.ts';
 import type { DeliverNotice, NotifyInput } from '../src/protocol/gate.ts';
+import { LONGEST_NOTICE_TIME } from '../src/protocol/notice-limits.ts';
 import { isRecord } from '../src/schema/kind-of.ts';
-import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { type Attempt, attempt } from './attempt.ts';
-import { buryNotice } from './bury-notice.ts';
+import { buryNotice, problemOf } from './bury-notice.ts';
+import { checkNotice, firstToldAt } from './checked-notice.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
 import { callLogger, reportUnexpected } from './logging.ts';
@@ -36,13 +37,14 @@ export function notify(dependencies: ActivityDependencies): (input: NotifyInput)
 }
 
 async function tell(dependencies: ActivityDependencies, input: NotifyInput, current: Attempt): Promise<void> {
+  checkNotice(input);
   const { app, why } = input;
   const done = toldBefore();
   const isLeft = ({ name, ended }: Notifier) => !done.has(name) && (why !== 'ended' || ended !== undefined);
   const left = settingsOf(dependencies.deployment, app).notifiers.filter(isLeft);
   const rows = await rowsOf(dependencies, input);
   if (rows.length === 0) return;
-  const notice = { input, rows, since: activityInfo().scheduledTimestampMs };
+  const notice = { input, rows, since: firstToldAt(input.since, activityInfo().scheduledTimestampMs) };
   // Each beat replaces what the one before has told, those of earlier attempts among them.
   if (done.size > 0) current.heartbeat({ told: [...done] });
   const failed: string[] = [];
@@ -80,7 +82,7 @@ async function tellOrHandOver(
   }
 }
 
-/** Each request by itself: one of them may end while another one waits. */
+/** Each request by itself: one of them may end while another one waits, and what is in vain for one of them is so for it alone. */
 async function handOver(
   dependencies: ActivityDependencies,
   notifier: Notifier,
@@ -88,22 +90,22 @@ async function handOver(
   error: unknown,
 ): Promise<void> {
   const { taskQueue } = activityInfo();
+  const retryFor = Math.min(notifier.retryFor ?? DEFAULT_RETRY_TIME, LONGEST_NOTICE_TIME);
+  const wanted = rows.filter(({ status }) => input.why === 'ended' || status === 'pending');
+  const isInVain = error instanceof NoticeFailed && error.final && wanted.length === 1;
+  const delay = Math.min(delayOf(1, error), retryFor);
   try {
     await Promise.all(
-      rows.map(async ({ requestId, status }) => {
-        if (input.why !== 'ended' && status !== 'pending') return;
+      wanted.map(async ({ requestId }) => {
         const start: DeliverNotice = {
           ...input,
           requestIds: [requestId],
           notifier: notifier.name,
           since,
-          retryFor: notifier.retryFor ?? DEFAULT_RETRY_TIME,
+          retryFor,
         };
-        if (error instanceof NoticeFailed && error.final) {
-          await buryNotice(dependencies, start, { error, attempts: 1 });
-        } else {
-          await startNotice(dependencies.temporal(), start, { taskQueue, delay: delayOf(1, error) });
-        }
+        if (isInVain) await buryNotice(dependencies, start, { error, attempts: 1 });
+        else await startNotice(dependencies.temporal(), start, { taskQueue, delay });
       }),
     );
   } catch (problem) {
@@ -127,6 +129,6 @@ function warn(
 ): void {
   callLogger(dependencies, { app, sessionId }).warn(`the notifier ${name} failed`, {
     requests: requestIds,
-    ...(dependencies.conceal ? {} : { problem: thrownMessage(error) }),
+    problem: problemOf(dependencies, error),
   });
 }

@@ -4,8 +4,10 @@ import type { NotifyInput } from '../src/protocol/gate.ts';
 import type { ApprovalRow } from '../src/store/store.ts';
 import { afterTime } from './after-time.ts';
 import type { Attempt } from './attempt.ts';
+import { problemOf } from './bury-notice.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { endedRequest } from './ended-request.ts';
+import { callLogger } from './logging.ts';
 import { noticeContext } from './notice-context.ts';
 import { notifiedRequest } from './notified-request.ts';
 import { whicheverComesFirst } from './race.ts';
@@ -18,14 +20,14 @@ const FIRST_LOOK = 50;
 const LAST_LOOK = 2_000;
 
 /** A notifier is just being told of a request whose end it is to be told of: another attempt follows. */
-class StillTelling extends Error {
+export class StillTelling extends Error {
   readonly code = 'HOLDFAST_NOTIFIER_BUSY';
   override readonly name = 'StillTelling';
 }
 
-/** The store has yet to hear that a request has ended: another attempt follows. */
+/** The store has yet to hear what people are to be told: another attempt follows. */
 class NotRecorded extends Error {
-  readonly code = 'HOLDFAST_END_NOT_RECORDED';
+  readonly code = 'HOLDFAST_NOTICE_NOT_RECORDED';
   override readonly name = 'NotRecorded';
 }
 
@@ -37,13 +39,18 @@ export interface NoticeToTell {
   since: number;
 }
 
-/** Rows of the requests that a notice is about, without those whose session was deleted. */
+/**
+ * Rows of the requests that a notice is about, without those whose session was deleted, and those of other apps and users: a workflow
+ * that somebody has started by hand could name any, and have the notifiers of its app told of them.
+ */
 export async function rowsOf(
   { store }: Pick<ActivityDependencies, 'store'>,
-  { session, requestIds }: NotifyInput,
+  { session, requestIds, app, userId, sessionId }: NotifyInput,
 ): Promise<ApprovalRow[]> {
-  const rows = await Promise.all(requestIds.map((requestId) => store.findRequest(session, requestId)));
-  return rows.filter((row) => row !== undefined);
+  const ids = [...new Set(requestIds)];
+  const rows = await Promise.all(ids.map((requestId) => store.findRequest(session, requestId)));
+  const known = rows.filter((row) => row !== undefined);
+  return known.filter((row) => row.app === app && row.userId === userId && row.sessionId === sessionId);
 }
 
 /**
@@ -79,12 +86,14 @@ export async function tellNotifier(
 async function tellOpen(
   dependencies: ActivityDependencies,
   notifier: Notifier,
-  { input: { session, why }, rows }: NoticeToTell,
+  { input, rows }: NoticeToTell,
   context: NoticeContext,
 ): Promise<void> {
+  const { session, why } = input;
   if (why === 'ended') return;
   const { store, transcriptUrl } = dependencies;
-  const pending = rows.filter(({ status }) => status === 'pending');
+  const known = why === 'escalated' ? await recordedRows(dependencies, input, rows, context.signal) : rows;
+  const pending = known.filter(({ status }) => status === 'pending');
   const isTold = async ({ requestId }: ApprovalRow) =>
     notifier.ended === undefined ||
     (await store.beginTelling({ notifier: notifier.name, requestId, session, time: NOTIFIER_TIME }));
@@ -98,7 +107,17 @@ async function tellOpen(
   } finally {
     if (notifier.ended !== undefined) {
       const names = told.map(({ requestId }) => ({ notifier: notifier.name, requestId }));
-      await Promise.all(names.map((name) => store.endTelling(name)));
+      // What keeps the store from knowing is no failure of the notifier: by and by it takes it to be over.
+      const ended = await Promise.allSettled(names.map((name) => store.endTelling(name)));
+      const failure = ended.find((each) => each.status === 'rejected');
+      if (failure !== undefined) {
+        const { app, sessionId, requestIds: requests } = input;
+        const problem = problemOf(dependencies, failure.reason);
+        callLogger(dependencies, { app, sessionId }).warn('that people were told is not recorded', {
+          requests,
+          problem,
+        });
+      }
     }
   }
 }
@@ -121,7 +140,7 @@ async function tellEnd(
   if (ended.length > 0) await notifier.ended(structuredClone(ended), context);
 }
 
-/** The end is recorded with what comes of it: the start of the tool, the end of the turn. */
+/** The end is recorded with what comes of it: the start of the tool, the end of the turn. Only the store is believed. */
 async function recordedRows(
   dependencies: ActivityDependencies,
   input: NotifyInput,
@@ -129,10 +148,15 @@ async function recordedRows(
   signal: AbortSignal,
 ): Promise<readonly ApprovalRow[]> {
   let known = rows;
-  for (let wait = FIRST_LOOK; known.some(({ status }) => status === 'pending'); wait *= 2) {
-    if (wait > LAST_LOOK) throw new NotRecorded('the end of the request is not recorded yet');
+  for (let wait = FIRST_LOOK; !known.every((row) => isRecorded(row, input.why)); wait *= 2) {
+    if (wait > LAST_LOOK) throw new NotRecorded(`the store has not heard yet: ${input.why}`);
     await setTimeout(wait, undefined, { signal });
     known = await rowsOf(dependencies, input);
   }
   return known;
+}
+
+function isRecorded({ status, history }: ApprovalRow, why: NotifyInput['why']): boolean {
+  if (status !== 'pending' || why === 'opened') return true;
+  return why === 'escalated' && history.some(({ kind }) => kind === 'escalated');
 }

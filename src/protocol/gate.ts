@@ -236,6 +236,8 @@ export interface NotifyInput {
   workflowId: string;
   why: 'opened' | 'escalated' | 'ended';
   requestIds: string[];
+  /** When it was to be told first, milliseconds since the epoch. Defaults to now. */
+  since?: number;
 }
 
 /** Start of the workflow `deliverNotice`: a notice goes on being told when its turn doesn't wait for it any more. */
@@ -244,7 +246,7 @@ export interface DeliverNotice extends NotifyInput {
   notifier?: string;
   /** When it was to be told first, milliseconds since the epoch. */
   since: number;
-  /** Milliseconds for which it is tried from then on. */
+  /** Milliseconds for which its notifier is tried, at most {@link LONGEST_NOTICE_TIME}. */
   retryFor: number;
 }
 

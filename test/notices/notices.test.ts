@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
@@ -6,8 +7,10 @@ import { verifyApprovalLink } from '../../src/approvals/approval-link.ts';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import type { EndedRequest, NoticeContext, NotifiedRequest, Notifier } from '../../src/approvals/notifier.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
-import type { Confirm } from '../../src/protocol/gate.ts';
+import type { Confirm, DeliverNotice } from '../../src/protocol/gate.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
+import type { ApprovalRow } from '../../src/store/store.ts';
+import { text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -47,22 +50,30 @@ const apps = [
   }),
 ];
 
+const warnings: string[] = [];
+
 let environment: TurnEnvironment;
 beforeAll(async () => {
   environment = await openTurnEnvironment({
     apps,
-    script: stepCalls([[{ name: 'pay' }]]),
+    // A message says how often it is to pay.
+    script: (request, info) => {
+      const [, times = '1'] = /pay (\d+) times/.exec(JSON.stringify(request.contents)) ?? [];
+      const script = stepCalls([Array.from({ length: Number(times) }, () => ({ name: 'pay' }))]);
+      return typeof script === 'function' ? script(request, info) : text('done');
+    },
+    logger: { warn: (...line: unknown[]) => void warnings.push(JSON.stringify(line)) },
     workerOptions: { credentialKeys, publicUrl: 'https://agents.example.com' },
   });
 });
 afterAll(() => environment?.close());
 
-async function asking(pager: Pager, { app = 'paged' } = {}) {
+async function asking(pager: Pager, { app = 'paged', message = 'go' } = {}) {
   const sessionId = randomUUID();
   pagers.set(sessionId, pager);
   const { workflowId } = await environment.client.sendMessage({
     ...{ app, userId: 'ada', sessionId },
-    message: 'go',
+    message,
   });
   const handle = environment.temporal.workflow.getHandle(workflowId);
   const request = await expect
@@ -72,6 +83,19 @@ async function asking(pager: Pager, { app = 'paged' } = {}) {
   const confirm = (given: Partial<Confirm> = {}) =>
     handle.executeUpdate('confirm', { args: [{ requestId: request?.requestId, confirmed: true, ...given }] });
   return { handle, requestId: request?.requestId ?? '', confirm, sessionId };
+}
+
+/** A workflow as somebody starts it who may start workflows; the request's own names where nothing else is given. */
+async function startByHand(requestId: string, given: Partial<DeliverNotice>) {
+  const { session, app, userId, sessionId, workflowId } = (await environment.store.findApproval(
+    requestId,
+  )) as ApprovalRow;
+  const names = { session, app, userId, sessionId, workflowId, requestIds: [requestId] };
+  return await environment.temporal.workflow.start('deliverNotice', {
+    workflowId: `forged-${randomUUID()}`,
+    taskQueue: 'holdfast',
+    args: [{ v: 1, ...names, why: 'opened', notifier: 'pager', since: Date.now(), retryFor: 1, ...given }],
+  });
 }
 
 test('are told of the end of what they were told of, and find what they have kept [notice.ended]', async () => {
@@ -199,19 +223,11 @@ test('hear of requests whose turn was cancelled [notice.ended]', async () => {
 test('believe no end that the store has not recorded, whoever starts a workflow that says so [notice.ended]', async () => {
   const told: string[] = [];
   const turn = await asking({ ended: async ({ status }) => void told.push(status) });
-  const session = (await environment.store.findApproval(turn.requestId))?.session ?? '';
-  const forged = await environment.temporal.workflow.start('deliverNotice', {
-    workflowId: `forged-${randomUUID()}`,
-    taskQueue: 'holdfast',
-    args: [
-      {
-        ...{ v: 1, session, app: 'paged', userId: 'ada', sessionId: turn.sessionId, workflowId: 'w' },
-        ...{ why: 'ended', requestIds: [turn.requestId], notifier: 'pager', since: Date.now(), retryFor: 1 },
-        endings: [
-          { requestId: turn.requestId, status: 'approved', by: { principal: 'mira', verified: true } },
-        ],
-      },
-    ],
+  const forged = await startByHand(turn.requestId, {
+    why: 'ended',
+    ...{
+      endings: [{ requestId: turn.requestId, status: 'approved', by: { principal: 'mira', verified: true } }],
+    },
   });
   expect(await forged.result()).toMatchObject({ status: 'dead' });
   expect(told).toEqual([]);
@@ -219,6 +235,144 @@ test('believe no end that the store has not recorded, whoever starts a workflow 
   await turn.handle.result();
   await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved']);
 });
+
+test('are told by a workflow of nothing that another app, user or session asks [notice.forged]', async () => {
+  const told: string[] = [];
+  const turn = await asking({
+    notify: async ({ requestId }) => void told.push(requestId),
+    ended: async ({ requestId }) => void told.push(requestId),
+  });
+  await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1);
+  const others = [{ app: 'impatient' }, { userId: 'eve' }, { sessionId: randomUUID() }];
+  for (const names of others) {
+    for (const notifier of ['pager', undefined]) {
+      for (const why of ['opened', 'ended'] as const) {
+        const forged = await startByHand(turn.requestId, {
+          ...names,
+          why,
+          ...(notifier === undefined ? { notifier } : {}),
+        });
+        expect([names, notifier, (await forged.result()).status]).toEqual([
+          names,
+          notifier,
+          notifier === undefined ? 'told' : 'unwanted',
+        ]);
+      }
+    }
+  }
+  expect(told).toHaveLength(1);
+  // Its own names are another matter.
+  const own = await startByHand(turn.requestId, {});
+  expect(await own.result()).toMatchObject({ status: 'told' });
+  expect(told).toHaveLength(2);
+  await turn.confirm();
+  await turn.handle.result();
+}, 120_000);
+
+test('hear of no escalation that the audit does not have [notice.forged]', async () => {
+  const told: string[] = [];
+  const turn = await asking({ notify: async ({ requestId }) => void told.push(requestId) });
+  await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1);
+  const forged = await startByHand(turn.requestId, { why: 'escalated' });
+  expect(await forged.result()).toMatchObject({ status: 'dead' });
+  expect(told).toHaveLength(1);
+  await turn.confirm();
+  await turn.handle.result();
+});
+
+test('are asked by no workflow for more than Holdfast asks them for [notice.forged]', async () => {
+  const turn = await asking({});
+  const wrong: Partial<DeliverNotice>[] = [
+    { requestIds: [turn.requestId, turn.requestId] },
+    { notifier: undefined as never, requestIds: Array.from({ length: 1_001 }, (_, at) => `rq-${at}`) },
+    { why: 'paid' as never },
+    { retryFor: -1 },
+    { since: 'now' as never },
+  ];
+  for (const each of wrong) {
+    const forged = await startByHand(turn.requestId, each);
+    await expect(forged.result()).rejects.toMatchObject({
+      cause: { cause: { type: 'HOLDFAST_NOT_A_NOTICE' } },
+    });
+  }
+  await turn.confirm();
+  await turn.handle.result();
+});
+
+test('that are in vain for one of several requests are told of the others [notice.dead]', async () => {
+  const told = new Set<string>();
+  let vain: string | undefined;
+  const turn = await asking(
+    {
+      async notify({ requestId }) {
+        vain ??= requestId;
+        if (requestId === vain) throw new NoticeFailed('nobody is there for this one', { final: true });
+        told.add(requestId);
+      },
+    },
+    { message: 'pay 3 times' },
+  );
+  const { waiting } = await turn.handle.query<TurnStatus>('status');
+  expect(waiting).toHaveLength(3);
+  await expect.poll(() => told.size, { timeout: 60_000 }).toBe(2);
+  expect(await deadOf(vain ?? '')).toMatchObject({ error: 'nobody is there for this one' });
+  const dead = (await environment.store.listDeadNotices()).map(({ requestId }) => requestId);
+  for (const { requestId } of waiting) expect(dead.includes(requestId)).toBe(requestId === vain);
+  await turn.handle.cancel();
+  await turn.handle.result().catch(() => undefined);
+}, 120_000);
+
+test('lose none of their time to a store that is away [notice.outlives]', async () => {
+  const told: string[] = [];
+  await sql`alter table holdfast.notice_notes rename to elsewhere`.execute(environment.store.db);
+  let turn: Awaited<ReturnType<typeof asking>>;
+  try {
+    turn = await asking({ notify: async ({ requestId }) => void told.push(requestId) }, { app: 'impatient' });
+    const notice = await noticeOf(turn.handle.workflowId);
+    // That is 7 seconds later: its notifier wants to be tried for 3.
+    await expect
+      .poll(async () => (await notice.describe()).raw.pendingActivities?.[0]?.attempt, { timeout: 60_000 })
+      .toBeGreaterThan(3);
+    expect(told).toEqual([]);
+  } finally {
+    await sql`alter table holdfast.elsewhere rename to notice_notes`.execute(environment.store.db);
+  }
+  await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
+  await turn.confirm();
+  await turn.handle.result();
+}, 180_000);
+
+test('say why they fail, without the secrets of addresses, in the log [notice.dead]', async () => {
+  const why = `the pager is away: ${randomUUID()}`;
+  let tries = 0;
+  const turn = await asking({
+    async notify() {
+      tries += 1;
+      if (tries <= 2) throw new NoticeFailed(`${why} https://hooks.example.com/T1/S3CRET`);
+    },
+  });
+  await expect.poll(() => tries, { timeout: 60_000 }).toBeGreaterThan(2);
+  const lines = warnings.filter(
+    (line) => line.startsWith('["the notifier pager failed') && line.includes(why),
+  );
+  expect(lines).toHaveLength(2);
+  expect(lines.join()).not.toContain('S3CRET');
+  await turn.confirm();
+  await turn.handle.result();
+}, 120_000);
+
+/** The workflow that goes on with a turn's notice. */
+async function noticeOf(workflowId: string) {
+  const { workflow } = environment.temporal;
+  const find = async () => {
+    for await (const { workflowId: id } of workflow.list({ query: "WorkflowType = 'deliverNotice'" })) {
+      if (id.startsWith(`${workflowId}/`)) return id;
+    }
+    return '';
+  };
+  await expect.poll(find, { timeout: 30_000 }).not.toBe('');
+  return workflow.getHandle(await find());
+}
 
 test('say in vain is in vain: such a notice is kept as dead at once [notice.dead]', async () => {
   let tries = 0;

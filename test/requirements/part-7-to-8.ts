@@ -110,6 +110,10 @@ export const PART_8: Rows = {
     'What a notifier could not be told goes on being told beside its turn, which waits ten seconds at most.',
   ],
   'notice.dead': ['holdfast', 'What could not be told in time is listed, and sent again.'],
+  'notice.forged': [
+    'holdfast',
+    'Whoever starts a workflow that tells people has them told of no other app’s requests, and of nothing that has not happened.',
+  ],
   'webhook.out': ['holdfast', 'Events are delivered as Standard Webhooks, with back-off and dead letters.'],
   'webhook.in': ['holdfast', 'Verified webhooks confirm, complete jobs or start turns.'],
   'webhook.signatures': [
