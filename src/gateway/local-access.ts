@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { isFromHere } from './access/caller-address.ts';
 import { isOwnRequest, loopbackNames, namesOf } from './access/own-requests.ts';
 import type { Access, Principal } from './access.ts';
 
@@ -21,7 +22,7 @@ export interface LocalAccessOptions {
 }
 
 /**
- * Access for programs of this machine that have the token. Keeps web pages out, whose requests a browser sends from here: by
+ * Access for programs of this machine that have the token. Keeps other machines out, whatever they call it, and web pages, whose requests a browser sends from here: by
  * `Host` (a foreign name that was pointed here, DNS rebinding), by `Origin` and by `Sec-Fetch-Site`.
  *
  * @throws TypeError for a token that is short, or that no header can hold.
@@ -45,7 +46,7 @@ export function localAccess({ token, hosts }: LocalAccessOptions): Access {
     reach: 'loopback',
     screen(request) {
       const own = hosts === undefined ? loopbackNames(request) : namesOf(hosts);
-      return isOwnRequest(request, own) ? undefined : 'forbidden';
+      return isFromHere(request) && isOwnRequest(request, own) ? undefined : 'forbidden';
     },
     authenticate({ headers, repeated }) {
       if (repeated.has('authorization')) return 'unauthenticated';

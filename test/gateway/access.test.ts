@@ -49,6 +49,26 @@ describe('whoever asks a local gateway', () => {
     expect(await statusOf(headers)).toBe(status);
   });
 
+  test.each([
+    ['127.0.0.1', 200],
+    ['127.8.9.1', 200],
+    ['::1', 200],
+    ['::ffff:127.0.0.1', 200],
+    ['192.0.2.7', 403],
+    ['::ffff:192.0.2.7', 403],
+    ['::ffff:7f00:1', 403],
+    ['fe80::1%eth0', 403],
+    ['2001:db8::1', 403],
+    ['12.7.0.0', 403],
+    ['', 403],
+    [undefined, 403],
+  ])('from %j by its own name and with the token gets %i [gateway.local]', async (remoteAddress, status) => {
+    const { gateway } = stubGateway();
+    const env = { incoming: { rawHeaders: [], socket: { localPort: 8471, remoteAddress } } };
+    const request = new Request(`http://${HOST}/v1/about`, { headers: own });
+    expect((await gateway.fetch(request, env)).status).toBe(status);
+  });
+
   test.each(OPEN)('%s needs no token, and no foreign page gets it [gateway.local]', async (path) => {
     expect(await statusOf({ host: HOST }, path)).toBe(200);
     expect(await statusOf({ host: 'evil.example' }, path)).toBe(403);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
@@ -13,6 +13,7 @@ import {
   createGateway,
   type Gateway,
   localAccess,
+  networkAccess,
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
@@ -63,8 +64,8 @@ function stored(seq: number, filling = ''): StoredEvent {
 }
 
 /** Speaks to a port as no well-meaning client does. */
-async function answerTo(port: number, text: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1');
+async function answerTo(port: number, text: string, host = '127.0.0.1'): Promise<string> {
+  const socket = connect(port, host);
   socket.end(text);
   let answer = '';
   for await (const chunk of socket) answer += String(chunk);
@@ -72,8 +73,8 @@ async function answerTo(port: number, text: string): Promise<string> {
 }
 
 /** Resolves with the status line. */
-async function spoken(port: number, text: string): Promise<string> {
-  const answer = await answerTo(port, text);
+async function spoken(port: number, text: string, host?: string): Promise<string> {
+  const answer = await answerTo(port, text, host);
   return answer.split('\r\n', 1)[0] ?? '';
 }
 
@@ -284,6 +285,29 @@ describe('a client of the gateway', () => {
     await expect(awaited).rejects.toThrow(/abort/i);
     expect(await followed).toEqual({ done: true, value: undefined });
   });
+});
+
+describe('a gateway that other machines reach', () => {
+  const [address] = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal);
+
+  test.skipIf(address === undefined)(
+    'takes nobody of them for a program of its own, whatever they call it [gateway.local]',
+    async () => {
+      const access = networkAccess({
+        publicUrl: 'http://agents.example.com',
+        local: localAccess({ token: TOKEN }),
+        checks: [{ check: () => undefined }],
+      });
+      const serving = await serveGateway({ gateway: { ...options(), access }, host: '0.0.0.0' });
+      closings.push(serving.close);
+      const { port } = serving;
+      const request = `GET /v1/about HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`;
+      expect(await spoken(port, request)).toBe('HTTP/1.1 200 OK');
+      expect(await spoken(port, request, address?.address)).toBe('HTTP/1.1 401 Unauthorized');
+    },
+  );
 });
 
 describe('the gateway of a folder', () => {

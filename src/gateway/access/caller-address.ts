@@ -17,6 +17,18 @@ export function callerAddress(
   return (proxies > 0 ? plain(given) : undefined) ?? plain(remoteAddress);
 }
 
+/**
+ * Whether a request comes from this machine: over loopback, or by no network at all. A proxy of this machine is one of its programs.
+ */
+export function isFromHere({
+  localPort,
+  remoteAddress,
+}: Pick<AccessRequest, 'localPort' | 'remoteAddress'>): boolean {
+  if (remoteAddress === undefined) return localPort === undefined;
+  const address = plain(remoteAddress) ?? '';
+  return address === '::1' || address.startsWith('127.');
+}
+
 /** A network that one caller has many addresses of counts as one. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -28,7 +40,8 @@ export function networkOf(address: string): string {
 
 function plain(address: string | undefined): string | undefined {
   const bare = address
-    ?.replace(/^\[(.*)\]$/, '$1')
+    ?.replace(/^\[(.*)\](?::\d+)?$/, '$1')
+    .replace(/^([\d.]+):\d+$/, '$1')
     .replace(/%.*$/, '')
     .toLowerCase();
   const mapped = bare?.replace(/^::ffff:(?=\d+\.)/, '');
