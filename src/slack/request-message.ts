@@ -64,6 +64,12 @@ export const ACTIONS = {
 
 export type ActionName = keyof typeof ACTIONS;
 
+/** Undefined for the id of no button here. */
+export function actionOf(actionId: unknown): ActionName | undefined {
+  const found = Object.entries(ACTIONS).find(([, id]) => id === actionId);
+  return found?.[0] as ActionName | undefined;
+}
+
 const LONGEST_NAME = 100;
 const LONGEST_HINT = 1_000;
 const LONGEST_REASON = 1_000;

@@ -1,4 +1,6 @@
+import { digestOf } from '../protocol/canonical-json.ts';
 import { isRecord } from '../schema/kind-of.ts';
+import type { AskedRequest } from './request-message.ts';
 
 /** What the notifier keeps of a request: where its message stands. */
 export interface RequestNote {
@@ -10,8 +12,30 @@ export interface RequestNote {
   opens: boolean;
   /** Ids of those whom the message calls. */
   mentions: readonly string[];
+  /** Of what was shown, as {@link shownDigest} says. */
+  shown: string;
   /** Others were told that they may decide, too. */
   escalated?: boolean;
+}
+
+/** An attempt to post a message, before anybody knows where it stands. */
+export interface PostingNote {
+  /** When it was begun, milliseconds since the epoch. */
+  at: number;
+  /** It has failed, and nobody knows whether Slack has the message. */
+  isOver: boolean;
+}
+
+/** Of what people decide by; arguments that are sensitive are shown to nobody, and not in it. */
+export function shownDigest({ kind, tool, agent, args }: AskedRequest): string {
+  return digestOf({ kind, tool, agent, args });
+}
+
+/** Undefined where no attempt was made, or Slack has refused the last one. */
+export function readPosting(value: unknown): PostingNote | undefined {
+  const posting = isRecord(value) ? value.posting : undefined;
+  if (!isRecord(posting) || typeof posting.at !== 'number') return undefined;
+  return { at: posting.at, isOver: posting.isOver === true };
 }
 
 /** Unique for each message. */
@@ -22,13 +46,14 @@ export function placeOf({ channel, ts }: Pick<RequestNote, 'channel' | 'ts'>): s
 /** Undefined for what no notifier of Slack has kept. */
 export function readNote(value: unknown): RequestNote | undefined {
   if (!isRecord(value)) return undefined;
-  const { channel, ts, hint, opens, mentions, escalated } = value;
-  if (typeof channel !== 'string' || typeof ts !== 'string') return undefined;
+  const { channel, ts, hint, opens, mentions, shown, escalated } = value;
+  if (typeof channel !== 'string' || typeof ts !== 'string' || typeof shown !== 'string') return undefined;
   return {
     channel,
     ts,
     hint: typeof hint === 'string' ? hint : '',
     opens: opens === true,
+    shown,
     mentions: Array.isArray(mentions) ? mentions.filter((id) => typeof id === 'string') : [],
     ...(escalated === true ? { escalated } : {}),
   };

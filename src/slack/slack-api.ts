@@ -6,6 +6,7 @@ import {
   WebAPIRateLimitedError,
   WebClient,
 } from '@slack/web-api';
+import { isRecord } from '../schema/kind-of.ts';
 import type { ModalView } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';
 import { SlackFailed } from './slack-error.ts';
@@ -16,7 +17,19 @@ export interface SlackPlace {
   ts: string;
 }
 
+/** Where, and when, a message may have been posted. */
+export interface SlackSpan {
+  channel: string;
+  /** Of the message whose thread it is. */
+  threadTs?: string | undefined;
+  /** Milliseconds since the epoch. */
+  from: number;
+  to: number;
+}
+
 export interface SlackApiOptions {
+  /** `A…` */
+  appId: string;
   token: () => Promise<string>;
   /** Ends with a slash. */
   apiUrl: string;
@@ -24,6 +37,18 @@ export interface SlackApiOptions {
 
 /** Milliseconds of one call. */
 const CALL_TIME = 10_000;
+/** Messages that are looked through to find one. */
+const PAGE = 200;
+const MOST_PAGES = 5;
+/** Slack's words where this app isn't let look, or there is nothing to look at. */
+const UNSEEN: ReadonlySet<string | undefined> = new Set([
+  'channel_not_found',
+  'method_not_supported_for_channel_type',
+  'missing_scope',
+  'no_permission',
+  'not_in_channel',
+  'thread_not_found',
+]);
 /** Where Slack's answers to a click, or to a command, are taken. */
 const RESPONSE_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 
@@ -47,6 +72,43 @@ export class SlackApi {
     const { ts, channel: where } = posted;
     if (typeof ts !== 'string') throw new SlackFailed('chat.postMessage: Slack’s answer names no message');
     return { channel: typeof where === 'string' ? where : channel, ts };
+  }
+
+  /**
+   * A message of this app that has such a block: whether one was posted, where Slack's answer was lost.
+   *
+   * @returns undefined where there is none, or this app may not look.
+   * @throws SlackFailed
+   */
+  async find(
+    { channel, threadTs, from, to }: SlackSpan,
+    fits: (block: Readonly<Record<string, unknown>>) => boolean,
+  ): Promise<SlackPlace | undefined> {
+    const span = { channel, oldest: secondsOf(from), latest: secondsOf(to), limit: PAGE };
+    const [method, where] =
+      threadTs === undefined
+        ? ['conversations.history', span]
+        : ['conversations.replies', { ...span, ts: threadTs }];
+    let cursor: string | undefined;
+    for (let page = 0; page < MOST_PAGES; page++) {
+      let found: Record<string, unknown>;
+      try {
+        found = await this.#call(method, { ...where, ...(cursor === undefined ? {} : { cursor }) });
+      } catch (error) {
+        if (error instanceof SlackFailed && UNSEEN.has(error.error)) return undefined;
+        throw error;
+      }
+      for (const message of recordsOf(found.messages)) {
+        const { app_id: appId, ts, blocks } = message;
+        if (appId === this.#options.appId && typeof ts === 'string' && recordsOf(blocks).some(fits)) {
+          return { channel, ts };
+        }
+      }
+      const next = isRecord(found.response_metadata) ? found.response_metadata.next_cursor : undefined;
+      if (typeof next !== 'string' || next === '') return undefined;
+      cursor = next;
+    }
+    return undefined;
   }
 
   /** @throws SlackFailed */
@@ -148,6 +210,15 @@ const SILENT = {
   getLevel: () => LogLevel.ERROR,
   setName: nothing,
 };
+
+/** As a message's `ts`. */
+function secondsOf(time: number): string {
+  return (Math.max(0, time) / 1_000).toFixed(6);
+}
+
+function recordsOf(list: unknown): Record<string, unknown>[] {
+  return Array.isArray(list) ? list.filter(isRecord) : [];
+}
 
 function failureOf(method: string, error: unknown): SlackFailed {
   if (error instanceof WebAPIPlatformError) {

@@ -57,6 +57,7 @@ export class SlackApp {
     checkPersons(options.persons);
     this.#options = options;
     this.api = new SlackApi({
+      appId: this.appId,
       apiUrl: apiUrlOf(options.slackApiUrl),
       token: () => readSecret(options.botToken, 'botToken'),
     });

@@ -13,6 +13,11 @@ export class SlackFailed extends Error {
     this.retryAfter = retryAfter;
   }
 
+  /** Whether Slack has said that it did nothing. */
+  get isRefused(): boolean {
+    return this.error !== undefined;
+  }
+
   /** Whether it is in vain to ask the same again. */
   get isFinal(): boolean {
     return this.error !== undefined && FINAL.has(this.error);

@@ -6,15 +6,31 @@ import type {
   NotifiedWhy,
   Notifier,
 } from '../approvals/notifier.ts';
+import { isRecord } from '../schema/kind-of.ts';
 import { plain } from './block-kit.ts';
-import { callOf, type DrawnMessage, endedMessage, pendingMessage } from './request-message.ts';
-import { placeOf, type RequestNote, readNote } from './request-note.ts';
+import { actionOf, callOf, type DrawnMessage, endedMessage, pendingMessage } from './request-message.ts';
+import {
+  type PostingNote,
+  placeOf,
+  type RequestNote,
+  readNote,
+  readPosting,
+  shownDigest,
+} from './request-note.ts';
+import type { SlackPlace } from './slack-api.ts';
 import type { SlackApp } from './slack-app.ts';
 import { SlackFailed } from './slack-error.ts';
 import { isThreadName, type SlackThread, threadOfSession } from './thread-session.ts';
 
 /** Characters of a hint that are kept to draw it again. */
 const LONGEST_HINT = 1_500;
+/** Milliseconds after which no attempt to post is under way any more. */
+const LONGEST_POST = 15_000;
+/** Milliseconds after which Slack has posted what it has taken. */
+const LATEST_POST = 5 * 60_000;
+/** Milliseconds by which clocks may differ. */
+const MARGIN = 60_000;
+const ESCALATED = 'holdfast_escalated';
 /** Slack's words for a message that nobody can change any more. */
 const GONE: ReadonlySet<string | undefined> = new Set(['message_not_found', 'cant_update_message']);
 
@@ -34,8 +50,9 @@ export class SlackNotifier implements Notifier {
     context: NoticeContext,
   ): Promise<void> {
     await each(requests, async (request) => {
-      const note = readNote(await context.kept(request.requestId));
-      if (note === undefined) await this.#post(request, why, context);
+      const kept = await context.kept(request.requestId);
+      const note = readNote(kept);
+      if (note === undefined) await this.#post(request, why, context, readPosting(kept));
       else if (why === 'escalated') await this.#escalate(request, note, context);
     });
   }
@@ -60,7 +77,12 @@ export class SlackNotifier implements Notifier {
     });
   }
 
-  async #post(request: NotifiedRequest, why: NotifiedWhy, context: NoticeContext): Promise<void> {
+  async #post(
+    request: NotifiedRequest,
+    why: NotifiedWhy,
+    context: NoticeContext,
+    before: PostingNote | undefined,
+  ): Promise<void> {
     const { requestId, terms, hint, sessionId } = request;
     const thread = await this.#threadOf(sessionId);
     const channel = thread?.channel ?? this.#app.channelOf(request);
@@ -70,9 +92,51 @@ export class SlackNotifier implements Notifier {
     const mentions = this.#app.idsOf(deciders);
     // Whose link it would be doesn't matter here: each person who asks for one gets their own.
     const opens = context.linkFor(request, 'nobody') !== undefined;
-    const place = await this.#app.api.post(channel, pendingMessage(request, { opens, mentions }), thread?.ts);
-    const kept: RequestNote = { ...place, hint: hint.slice(0, LONGEST_HINT).toWellFormed(), opens, mentions };
+    const place =
+      (await this.#posted(requestId, { channel, threadTs: thread?.ts, before })) ??
+      (await this.#postOnce(requestId, context, () =>
+        this.#app.api.post(channel, pendingMessage(request, { opens, mentions }), thread?.ts),
+      ));
+    const shown = shownDigest(request);
+    const kept = { ...place, hint: hint.slice(0, LONGEST_HINT).toWellFormed(), opens, mentions, shown };
     await context.keep(requestId, escalated ? { ...kept, escalated } : kept, placeOf(place));
+  }
+
+  /** Where an attempt has posted it whose answer was lost. */
+  async #posted(
+    requestId: string,
+    {
+      channel,
+      threadTs,
+      before,
+    }: { channel: string; threadTs?: string | undefined; before: PostingNote | undefined },
+  ): Promise<SlackPlace | undefined> {
+    if (before === undefined) return undefined;
+    const left = before.at + LONGEST_POST - Date.now();
+    if (!before.isOver && left > 0) {
+      throw new NoticeFailed('another attempt may be posting it now', { retryAfter: left });
+    }
+    const span = { channel, threadTs, from: before.at - MARGIN, to: before.at + LATEST_POST };
+    return await this.#app.api.find(span, (block) => isAboutRequest(block, requestId));
+  }
+
+  /** Says before that it is being posted, so that the next attempt looks for it where this one isn't told what became of it. */
+  async #postOnce(
+    requestId: string,
+    context: NoticeContext,
+    post: () => Promise<SlackPlace>,
+  ): Promise<SlackPlace> {
+    context.signal.throwIfAborted();
+    const at = Date.now();
+    await context.keep(requestId, { posting: { at } });
+    try {
+      context.signal.throwIfAborted();
+      return await post();
+    } catch (error) {
+      const isNot = !(error instanceof SlackFailed) || error.isRefused;
+      await context.keep(requestId, isNot ? {} : { posting: { at, isOver: true } });
+      throw error;
+    }
   }
 
   /** Only sessions that may be threads need the secret. */
@@ -83,17 +147,31 @@ export class SlackNotifier implements Notifier {
 
   async #escalate(request: NotifiedRequest, note: RequestNote, context: NoticeContext): Promise<void> {
     if (note.escalated === true) return;
-    const called = this.#app.idsOf(request.terms.escalateTo ?? []);
-    await this.#app.api.post(note.channel, escalation(called), note.ts);
+    const { channel, ts } = note;
+    const span = { channel, threadTs: ts, from: Number(ts) * 1_000, to: Date.now() + MARGIN };
+    const before = await this.#app.api.find(span, ({ block_id: id }) => id === ESCALATED);
+    if (before === undefined) {
+      context.signal.throwIfAborted();
+      const called = this.#app.idsOf(request.terms.escalateTo ?? []);
+      await this.#app.api.post(channel, escalation(called), ts);
+    }
     await context.keep(request.requestId, { ...note, escalated: true }, placeOf(note));
   }
+}
+
+/** Whether a block has a button of ours about this request. */
+function isAboutRequest({ type, elements }: Readonly<Record<string, unknown>>, requestId: string): boolean {
+  const buttons: unknown[] = type === 'actions' && Array.isArray(elements) ? elements : [];
+  return buttons.some(
+    (button) => isRecord(button) && button.value === requestId && actionOf(button.action_id) !== undefined,
+  );
 }
 
 function escalation(called: readonly string[]): DrawnMessage {
   const text = 'Nobody has decided so far: now others may, too.';
   return {
     text,
-    blocks: [{ type: 'section', text: plain(text) }, ...callOf(called)],
+    blocks: [{ type: 'section', block_id: ESCALATED, text: plain(text) }, ...callOf(called)],
   };
 }
 

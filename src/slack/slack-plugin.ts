@@ -14,6 +14,9 @@ const LONGEST_SECTION = 2_900;
 const LONGEST_ANSWER = 10_000;
 const LONGEST_NOTICE = 200;
 
+/** Milliseconds by which clocks may differ. */
+const LONGEST_AGO = 60_000;
+
 /** Milliseconds between attempts to post an answer. The turn waits for them. */
 const PAUSES = [500, 2_000, 5_000, 10_000] as const;
 
@@ -35,10 +38,20 @@ export class SlackPlugin extends BasePlugin {
     const message = isSensitiveAgent(agent)
       ? answer('The answer is sensitive: it isn’t shown here.')
       : answerOf(last);
-    await this.#post(() => this.#app.api.post(thread.channel, message, thread.ts));
+    const { channel, ts: threadTs } = thread;
+    const [first, ...others] = message.blocks;
+    const id = `holdfast_answer_${invocationId}`;
+    const marked = { ...message, blocks: first === undefined ? [] : [{ ...first, block_id: id }, ...others] };
+    const from = (last?.timestamp ?? Date.now()) - LONGEST_AGO;
+    await this.#post(async () => {
+      // A worker that died, or an answer of Slack's that was lost, may have posted it.
+      const span = { channel, threadTs, from, to: Date.now() + LONGEST_AGO };
+      const before = await this.#app.api.find(span, (block) => block.block_id === id);
+      if (before === undefined) await this.#app.api.post(channel, marked, threadTs);
+    });
   }
 
-  async #post(send: () => Promise<unknown>): Promise<void> {
+  async #post(send: () => Promise<void>): Promise<void> {
     for (const pause of [...PAUSES, undefined]) {
       try {
         await send();

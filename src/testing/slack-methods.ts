@@ -8,6 +8,9 @@ type Method = (state: SlackState, args: Json) => Json;
 const CHANNEL = /^[CDG][A-Z0-9]{2,}$/;
 const USER = /^[UW][A-Z0-9]{2,}$/;
 const LONGEST_TEXT = 40_000;
+const MOST_OF_A_PAGE = 999;
+
+export const STAND_IN_APP = 'A0HOLDFAST';
 
 /** The methods of Slack's Web API that the stand-in has, as https://docs.slack.dev/reference/methods says of them. */
 export const SLACK_METHODS: Readonly<Record<string, Method>> = {
@@ -40,6 +43,14 @@ export const SLACK_METHODS: Readonly<Record<string, Method>> = {
     Object.assign(message, contentOf(args));
     message.edits += 1;
     return { channel, ts: message.ts, text: message.text, message: shownMessage(message) };
+  },
+  'conversations.history': (state, args) =>
+    pageOf(state.between(channelOf(args), timesOf(args)).reverse(), args),
+  'conversations.replies': (state, args) => {
+    const channel = channelOf(args);
+    const threadTs = String(args.ts ?? '');
+    if (state.find(channel, threadTs) === undefined) throw new SlackRefusal('thread_not_found');
+    return pageOf(state.between(channel, { threadTs, ...timesOf(args) }), args);
   },
   'chat.postEphemeral': (state, args) => {
     const user = String(args.user ?? '');
@@ -80,6 +91,7 @@ export function shownMessage({ ts, threadTs, text, blocks }: SlackMessage): Json
     type: 'message',
     user: 'U0HOLDFAST',
     bot_id: 'B0HOLDFAST',
+    app_id: STAND_IN_APP,
     ts,
     ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
     text,
@@ -97,6 +109,24 @@ export function contentOf(args: Json): Pick<SlackMessage, 'text' | 'blocks'> {
   if (text === '' && listOf(blocks).length === 0) throw new SlackRefusal('no_text');
   if (text.length > LONGEST_TEXT) throw new SlackRefusal('msg_too_long');
   return { text, blocks: listOf(blocks).filter(isObject) };
+}
+
+/** Seconds, as a message's `ts` has them. */
+function timesOf({ oldest = 0, latest }: Json): { oldest: number; latest: number } {
+  return { oldest: Number(oldest), latest: latest === undefined ? Number.POSITIVE_INFINITY : Number(latest) };
+}
+
+function pageOf(messages: readonly SlackMessage[], { limit = 100, cursor }: Json): Json {
+  const from = Number(cursor ?? 0);
+  const most = Number(limit);
+  if (!(most >= 1 && most <= MOST_OF_A_PAGE)) throw new SlackRefusal('invalid_limit');
+  const next = from + most;
+  const hasMore = next < messages.length;
+  return {
+    messages: messages.slice(from, next).map(shownMessage),
+    has_more: hasMore,
+    ...(hasMore ? { response_metadata: { next_cursor: String(next) } } : {}),
+  };
 }
 
 function channelOf({ channel }: Json): string {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isObject, type Json, listOf } from './gemini-json.ts';
-import { contentOf, SLACK_METHODS, shownMessage } from './slack-methods.ts';
+import { contentOf, SLACK_METHODS, STAND_IN_APP, shownMessage } from './slack-methods.ts';
 import { type SlackForgery, slackHeaders } from './slack-sign.ts';
 import { type SlackMessage, SlackRefusal, SlackState, type SlackView } from './slack-state.ts';
 import type { SlackActor, SlackMood, SlackStandIn, SlackStandInOptions } from './slack-workspace.ts';
@@ -32,7 +32,7 @@ export async function startSlackStandIn(options: SlackStandInOptions = {}): Prom
 class LocalSlack implements SlackStandIn {
   readonly botToken = `xoxb-${randomUUID()}`;
   readonly signingSecret = randomUUID().replaceAll('-', '');
-  readonly appId = 'A0HOLDFAST';
+  readonly appId = STAND_IN_APP;
   readonly teamId = 'T0HOLDFAST';
   readonly calls: string[] = [];
   readonly refusals: { method: string; error: string; problems: readonly string[] }[] = [];
@@ -43,7 +43,13 @@ class LocalSlack implements SlackStandIn {
   #closing: Promise<void> | undefined;
 
   constructor({ ref }: SlackStandInOptions) {
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        // Whoever has hung up hears nothing.
+        if (response.headersSent || request.destroyed) return response.destroy();
+        answer(response, 500, { ok: false, error: 'internal_error', problem: String(error) });
+      });
+    });
     if (ref === false) this.#server.unref().on('connection', (socket) => socket.unref());
   }
 
@@ -280,12 +286,10 @@ class LocalSlack implements SlackStandIn {
       const result = pathname.startsWith('/actions/')
         ? this.#respond(pathname.slice('/actions/'.length), body)
         : this.#call(method, incoming, body);
-      answer(response, 200, { ok: true, ...result });
+      if (typeof mood === 'object' && 'mute' in mood && mood.mute === method) incoming.socket.destroy();
+      else answer(response, 200, { ok: true, ...result });
     } catch (error) {
-      if (!(error instanceof SlackRefusal)) {
-        answer(response, 500, { ok: false, error: 'internal_error' });
-        throw error;
-      }
+      if (!(error instanceof SlackRefusal)) throw error;
       this.refusals.push({ method, error: error.error, problems: error.problems });
       const response_metadata = { messages: error.problems };
       answer(response, 200, { ok: false, error: error.error, response_metadata });

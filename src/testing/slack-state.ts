@@ -61,6 +61,22 @@ export class SlackState {
     return `${Math.floor(this.#last / 1_000_000)}.${String(this.#last % 1_000_000).padStart(6, '0')}`;
   }
 
+  /** Those of a channel, or of a thread with the one that it begins with, between two times; oldest first. */
+  between(
+    channel: string,
+    { threadTs, oldest, latest }: { threadTs?: string; oldest: number; latest: number },
+  ) {
+    return this.messages.filter((message) => {
+      const isThere =
+        threadTs === undefined
+          ? message.threadTs === undefined
+          : [message.threadTs, message.ts].includes(threadTs);
+      return (
+        message.channel === channel && isThere && Number(message.ts) > oldest && Number(message.ts) < latest
+      );
+    });
+  }
+
   find(channel: string, ts: string): SlackMessage | undefined {
     return this.messages.find((message) => message.channel === channel && message.ts === ts);
   }

@@ -2,8 +2,8 @@ import type { Json } from './gemini-json.ts';
 import type { SlackForgery } from './slack-sign.ts';
 import type { SlackMessage, SlackView, SlackWhisper } from './slack-state.ts';
 
-/** How Slack answers: as ever, not at all, late, or that there is too much. */
-export type SlackMood = 'up' | 'down' | { slow: number } | { rateLimited: number };
+/** How Slack answers: as ever; not at all; late; that there is too much; or, having done what it was asked for, not to one method. */
+export type SlackMood = 'up' | 'down' | { mute: string } | { slow: number } | { rateLimited: number };
 
 export interface SlackStandInOptions {
   /** @default a free one on 127.0.0.1 */
@@ -41,7 +41,7 @@ export interface SlackStandIn extends AsyncDisposable {
    * @throws after 30 seconds.
    */
   waitForMessage(count?: number): Promise<SlackMessage>;
-  /** From now on. `slow` in milliseconds, `rateLimited` in seconds that clients are told to wait. */
+  /** From now on. `slow` in milliseconds, `rateLimited` in seconds that clients are told to wait, `mute` a method. */
   become(mood: SlackMood): void;
   /**
    * Somebody clicks on a button.

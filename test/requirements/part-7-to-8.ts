@@ -133,6 +133,7 @@ export const PART_8: Rows = {
   ],
   'slack.ended': ['holdfast', 'A message shows what became of its request, wherever that was decided.'],
   'slack.replay': ['holdfast', 'What Slack sends counts once, however often it comes.'],
+  'slack.once': ['holdfast', 'A message is posted once, also where Slack is slow, or its answer is lost.'],
   'slack.outage': [
     'holdfast',
     'Slack is answered in time whatever is down, and what it, or a worker, has missed is made up for.',

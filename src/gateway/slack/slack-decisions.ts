@@ -9,13 +9,7 @@ import {
 import type { Confirmed } from '../../client/steering.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
-import {
-  ACTIONS,
-  type ActionName,
-  endedMessage,
-  outcomeLine,
-  pendingMessage,
-} from '../../slack/request-message.ts';
+import { actionOf, endedMessage, outcomeLine, pendingMessage } from '../../slack/request-message.ts';
 import {
   editModal,
   MODALS,
@@ -276,9 +270,4 @@ function outcomeOf({ status, decidedAt, votes, reason, editedArgs }: ApprovalRow
     ...(reason === undefined ? {} : { reason }),
     ...(editedArgs === undefined ? {} : { editedArgs }),
   };
-}
-
-function actionOf(actionId: string): ActionName | undefined {
-  const found = Object.entries(ACTIONS).find(([, id]) => id === actionId);
-  return found?.[0] as ActionName | undefined;
 }
