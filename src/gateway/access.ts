@@ -6,7 +6,7 @@ export type Permission = 'read' | 'run' | 'operate' | 'approve';
 
 /**
  * What a request asks for. Without `userId`: of all users of the app; without `app`: of all apps, and of the gateway itself. A message
- * that answers requests needs `approve` beside `run`.
+ * that answers requests needs `approve` beside `run`, and one that ends jobs `operate`.
  */
 export interface Need {
   permission: Permission;

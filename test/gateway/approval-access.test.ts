@@ -38,6 +38,7 @@ function gatewayOfTwo() {
         return { confirmed: true };
       },
     },
+    jobs: { list: async () => [] },
     sendMessage: async (message: unknown) => {
       done.push(message);
       return stubTurn({ receipt: async () => ({ status: 'accepted', confirmed: false, reason: '' }) });

@@ -80,6 +80,11 @@ export const PART_8: Rows = {
     'holdfast',
     'The export `gateway` of a file configures the gateway, wherever it is served.',
   ],
+  'gateway.answers': [
+    'holdfast',
+    'A message decides only for who may approve, and ends jobs only for who may operate.',
+  ],
+  'gateway.shown': ['holdfast', 'A decision is about the request that was shown, or refused.'],
   'gateway.approvals': ['holdfast', 'Approvals, inputs and jobs are listed and decided over HTTP.'],
   'link.once': ['holdfast', 'A signed link decides once, by POST, for one approver.'],
   'link.signed': ['holdfast', 'A link names one request and one person, and lives a week at most.'],

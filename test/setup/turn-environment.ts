@@ -29,6 +29,7 @@ import {
 } from '../../worker/index.ts';
 import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
 import { obtainExecutable } from '../../worker/temporal/install.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { endServer } from './end-server.ts';
 import { putStore } from './made-store.ts';
 import { stepCalls } from './scripts.ts';
@@ -119,6 +120,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   const connection = await Connection.connect({
     ...server.connectionOptions,
     channelArgs: { 'grpc.max_receive_message_length': 64 * 1024 * 1024 },
+    interceptors: retriesUntilClosed(),
   });
   const native = await NativeConnection.connect(server.connectionOptions);
   const temporalClient = new Client({

@@ -4,7 +4,7 @@ import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
 import { isResponsesOnly } from '../../client/reply-parts.ts';
 import type { TurnHandle } from '../../client/turn-handle.ts';
 import type { SessionNames } from '../../store/store.ts';
-import { answersRequests } from '../answers-requests.ts';
+import { answersOfMessage } from '../answers-of-message.ts';
 import { awaitReceipt } from '../await-receipt.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
@@ -14,7 +14,6 @@ import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
 import { ANSWER_QUERY, wholeNumber } from '../schemas/fields.ts';
 import { SESSION, SESSION_PATH, sessionNames, TURN, TURN_PATH } from '../schemas/path-parts.ts';
 import { ENDED_TURN, RECEIPT, RUNNING_TURN, SEND_MESSAGE, TURN_BODY } from '../schemas/turns.ts';
-import { demand, subjectOf } from '../screen.ts';
 import { demandSharedState } from '../shared-state.ts';
 import { turnFrames } from '../stream-frames.ts';
 import { after, children, partial, placeOf, RESUME_HEADER, STREAM, streamed } from './event-routes.ts';
@@ -39,7 +38,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'sendMessage',
       summary: 'Send a message, which a turn answers',
       description:
-        'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests, or has the responses that calls wait for, goes to the turn that waits; answering requests needs the permission to approve, too.',
+        'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests, or has the responses that calls wait for, goes to the turn that waits; answering requests needs the permission to approve, too, and ending jobs that to operate.',
       ...guarded(setting, 'run'),
       request: { params: SESSION_PATH, body: jsonBody(SEND_MESSAGE) },
       responses: {
@@ -50,12 +49,10 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
     async (context) => {
       const names = sessionNames(context.req.valid('param'));
       const message = context.req.valid('json') as Message;
-      if (await answersRequests(client.approvals, names, message.message)) {
-        demand(context, 'approve', subjectOf(names));
-      }
+      const answers = await answersOfMessage(context, setting, names, message);
       demandSharedState(context, names.app, message.stateDelta);
       const { person } = context.get('principal');
-      const sent = { ...names, ...message, messageId: message.messageId ?? randomUUID() };
+      const sent = { ...names, ...message, ...answers, messageId: message.messageId ?? randomUUID() };
       const turn = await client.sendMessage(
         person === undefined ? sent : await setting.attester.sentBy(person, sent),
       );
