@@ -27,7 +27,7 @@ export interface AsShown {
    * again, or one with other arguments, is not decided. Defaults to the request as it is. Needs a store.
    *
    * @example
-   * await client.approvals.confirm(request, { confirmed: true, shown: request });
+   * await client.approvals.confirm({ requestId: row.requestId }, { confirmed: true, shown: row });
    */
   shown?: ShownRequest;
 }

@@ -10,9 +10,9 @@ import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environ
 import { gatewayOf } from './named-access.ts';
 
 const keys = { k1: randomBytes(32).toString('base64') };
-function payingAgent(ran: string[]) {
+function payingAgent(name: string, ran: string[], approval: object) {
   return new LlmAgent({
-    name: 'desk',
+    name,
     model: 'gemini-2.5-flash',
     tools: [
       tool({
@@ -20,7 +20,7 @@ function payingAgent(ran: string[]) {
         description: 'pays',
         parameters: { type: 'object', properties: { cents: { type: 'integer' } }, required: ['cents'] },
         requireConfirmation: true,
-        approval: { approvers: ['mira', 'jo'], notRequester: true, allowEdit: true },
+        approval,
         execute: ({ cents }, { callKey }) => {
           ran.push(`${callKey} ${String(cents)}`);
           return { paid: true };
@@ -36,10 +36,12 @@ describe('a gateway’s word for who decides and who sends [channel.attested]', 
   let environment: TurnEnvironment;
 
   beforeAll(async () => {
-    const rootAgent = payingAgent(ran);
+    const few = { approvers: ['mira', 'jo'], notRequester: true, allowEdit: true };
+    const rootAgent = payingAgent('desk', ran, few);
     environment = await openTurnEnvironment({
       apps: [
         new App({ name: 'trusting', rootAgent }),
+        new App({ name: 'open', rootAgent: payingAgent('counter', ran, {}) }),
         new App({ name: 'careful', rootAgent, durable: { approval: { trustGateway: false } } }),
       ],
       script: stepCalls([[{ name: 'pay', args: { cents: 700 } }]]),
@@ -122,6 +124,52 @@ describe('a gateway’s word for who decides and who sends [channel.attested]', 
     expect((await decide('mira', { confirmed: true })).status).toBe(409);
     expect(await now()).toMatchObject({ status: 'pending' });
   });
+
+  test.each([
+    ['one who is known', keys, 'mira', 'trusting'],
+    ['one who is nobody in particular', undefined, '', 'open'],
+  ])(
+    '%s decides what was shown, and not what has its id by now [gateway.shown]',
+    async (_who, credentialKeys, person, app) => {
+      const as = await gatewayWith(credentialKeys);
+      const names = { app, userId: 'u1', sessionId: randomUUID() };
+      const begin = async () => {
+        await as('nora', `apps/${app}/users/u1/sessions/${names.sessionId}/messages`, {
+          messageId: 'm1',
+          message: 'pay',
+        });
+        await expect.poll(() => environment.client.approvals.list(names)).toHaveLength(1);
+        const [request] = await environment.client.approvals.list(names);
+        if (request === undefined) throw new Error('nobody was asked');
+        return request;
+      };
+      const first = await begin();
+      await environment.client.sessions.delete({ ...names, cancelRunning: true });
+      const second = await begin();
+      expect(second).toMatchObject({ requestId: first.requestId });
+      expect(second.session).not.toBe(first.session);
+      const path = `approvals/${second.requestId}/confirm`;
+      const shown = ({ session, argsDigest }: typeof first) => ({ session, argsDigest });
+      for (const seen of [shown(first), { ...shown(second), argsDigest: 'sha256-of-others' }]) {
+        const { status, body } = await as(person, path, { confirmed: true, shown: seen });
+        expect(status).toBe(409);
+        expect(body.error.message).toContain('not what was shown');
+      }
+      expect((await as(person, path, { confirmed: true, shown: { session: second.session } })).status).toBe(
+        400,
+      );
+      expect(await environment.client.approvals.get({ requestId: second.requestId })).toMatchObject({
+        status: 'pending',
+      });
+      await expect(
+        environment.client.approvals.provideInput(
+          { requestId: second.requestId },
+          { response: {}, shown: first },
+        ),
+      ).rejects.toMatchObject({ code: 'HOLDFAST_DECISION_REFUSED' });
+      expect((await as(person, path, { confirmed: true, shown: shown(second) })).status).toBe(200);
+    },
+  );
 
   test('an app that trusts no gateway believes none', async () => {
     const { request, decide, now } = await asked(await gatewayWith(keys), 'careful');
