@@ -1,5 +1,6 @@
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import type { AwaitedJob } from '../src/protocol/job.ts';
+import { LONGEST_NOTICE_TIME } from '../src/protocol/notice-limits.ts';
 import { SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
 import type { PlannedCall, ToolSchedule } from '../src/protocol/step.ts';
 import type { Priority } from './turn-priority.ts';
@@ -52,7 +53,7 @@ export function recordEntriesOptions(summary: string, priority: Priority): Activ
   return { ...modelStepOptions(summary, priority), startToCloseTimeout: 60_000 };
 }
 
-/** Nobody waits for it, and news that is a day old is none. */
+/** Nobody waits for it; what can't be told within a day goes on beside the turn. */
 export function notifyOptions(summary: string, priority: Priority): ActivityOptions {
   return {
     ...modelStepOptions(summary, priority),
@@ -62,9 +63,13 @@ export function notifyOptions(summary: string, priority: Priority): ActivityOpti
   };
 }
 
-/** It goes on until its time is over, which it sees to itself, as to how long it waits in between. */
+/** It goes on until its time is over, which it sees to itself, as to how long it waits in between: this only bounds what never ends. */
 export function deliverNoticeOptions(summary: string, priority: Priority): ActivityOptions {
-  return { ...modelStepOptions(summary, priority), startToCloseTimeout: 5 * 60_000 };
+  return {
+    ...modelStepOptions(summary, priority),
+    startToCloseTimeout: 5 * 60_000,
+    scheduleToCloseTimeout: 2 * LONGEST_NOTICE_TIME,
+  };
 }
 
 /** @param run from 1: a call that asks people runs again behind their answer. */

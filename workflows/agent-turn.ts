@@ -214,8 +214,9 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
   void keepLabelled(chain, () => (status === 'running' ? work() : 'running'));
   for (;;) {
     if (chain.current === undefined) {
-      await handled(() => mailbox.waiting > 0);
+      await handled(() => mailbox.waiting > 0 && !isCancelled());
       if (isCancelled() && (chain.first === undefined || mailbox.waiting > 0)) {
+        await handled();
         status = 'interrupted';
         throw new CancelledFailure('CANCELLED');
       }

@@ -3,12 +3,14 @@ import {
   condition,
   isCancellation,
   log,
+  patched,
   scheduleActivity,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { DeliverNotice, NotifyInput } from '../src/protocol/gate.ts';
 import { DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../src/protocol/names.ts';
+import { LONGEST_NOTICE_TIME } from '../src/protocol/notice-limits.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { notifyOptions } from './activity-options.ts';
 import type { PendingRequest } from './request-book.ts';
@@ -16,8 +18,10 @@ import { turnPriority } from './turn-priority.ts';
 
 /** Milliseconds for which a turn that is over waits until people were told of what has ended. */
 const LONGEST_WAIT = 10_000;
-/** Milliseconds for which a notice is tried that goes on without its turn. */
-const RETRY_TIME = 24 * 60 * 60_000;
+/** Earlier releases told of no end, whatever the gates of newer workers said. */
+const TELL_ENDS = 'tell-ends';
+/** Earlier releases let a notice be that nobody could be told of within a day. */
+const NOTICES_GO_ON = 'notices-go-on';
 
 interface Notice {
   requests: PendingRequest[];
@@ -25,9 +29,9 @@ interface Notice {
 }
 
 interface EndNotice {
-  input: NotifyInput;
-  /** Milliseconds since the epoch. */
-  since: number;
+  input: NotifyInput & { since: number };
+  /** It goes on without this workflow. */
+  handedOn?: Promise<void>;
 }
 
 type Names = Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'>;
@@ -63,7 +67,7 @@ export class RequestNotices {
     for (const { requests, scope } of this.#notices) {
       if (requests.every((each) => each.ending !== undefined)) scope.cancel();
     }
-    if (request.gate.notifiesEnd !== true) return;
+    if (request.gate.notifiesEnd !== true || !patched(TELL_ENDS)) return;
     this.#ended.push(request);
     if (this.#ended.length > 1) return;
     void Promise.resolve().then(() => this.#tellEnds(this.#ended.splice(0)));
@@ -82,7 +86,7 @@ export class RequestNotices {
   async endsTold(isBusy: () => boolean): Promise<void> {
     const inTime = await condition(() => !this.tellsEnds || isBusy(), LONGEST_WAIT);
     if (inTime) return;
-    await Promise.all([...this.#ends].map((notice) => this.#handOn(notice)));
+    await Promise.all([...this.#ends].map((notice) => this.#endHandedOn(notice)));
   }
 
   #tell(why: 'opened' | 'escalated', all: PendingRequest[]): void {
@@ -95,7 +99,11 @@ export class RequestNotices {
     this.#notices.push(notice);
     void scope
       .run(() => this.#schedule(input))
-      .catch((error) => this.#warn(input, error))
+      .catch(async (error) => {
+        this.#warn(input, error);
+        const isWanted = !isCancellation(error) && requests.some(({ ending }) => ending === undefined);
+        if (isWanted && patched(NOTICES_GO_ON)) await this.#handOn(input);
+      })
       .finally(() => {
         this.#notices = this.#notices.filter((other) => other !== notice);
       });
@@ -103,36 +111,44 @@ export class RequestNotices {
 
   /** Also where the turn is cancelled: people see that nobody waits for them any more. */
   #tellEnds(requests: readonly PendingRequest[]): void {
-    const input = this.#inputOf('ended', requests);
-    const notice: EndNotice = { input, since: Date.now() };
+    const notice: EndNotice = { input: this.#inputOf('ended', requests) };
     this.#ends.add(notice);
-    void CancellationScope.nonCancellable(() => this.#schedule(input))
-      .catch((error) => this.#warn(input, error))
+    void CancellationScope.nonCancellable(() => this.#schedule(notice.input))
+      .catch(async (error) => {
+        this.#warn(notice.input, error);
+        await this.#endHandedOn(notice);
+      })
       .finally(() => this.#ends.delete(notice));
   }
 
   /** It would be gone with this workflow. */
-  async #handOn(notice: EndNotice): Promise<void> {
-    const { input, since } = notice;
-    const start: DeliverNotice = { ...input, since, retryFor: RETRY_TIME };
-    try {
-      await startChild(DELIVER_NOTICE_WORKFLOW, {
-        workflowId: `${workflowInfo().workflowId}/notice-${input.requestIds[0] ?? ''}`,
-        args: [start],
-        parentClosePolicy: 'ABANDON',
-        cancellationType: 'ABANDON',
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      });
-    } catch (error) {
-      this.#warn(input, error);
-    }
+  async #endHandedOn(notice: EndNotice): Promise<void> {
+    notice.handedOn ??= this.#handOn(notice.input);
+    await notice.handedOn;
     this.#ends.delete(notice);
   }
 
-  #inputOf(why: NotifyInput['why'], requests: readonly PendingRequest[]): NotifyInput {
+  /** Another workflow tells it, for as long as its notifiers want it to be tried. */
+  async #handOn(input: NotifyInput & { since: number }): Promise<void> {
+    const start: DeliverNotice = { ...input, retryFor: LONGEST_NOTICE_TIME };
+    const child = {
+      workflowId: `${workflowInfo().workflowId}/notice-${input.why}-${input.requestIds[0] ?? ''}`,
+      args: [start],
+      parentClosePolicy: 'ABANDON',
+      cancellationType: 'ABANDON',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    } as const;
+    try {
+      await CancellationScope.nonCancellable(() => startChild(DELIVER_NOTICE_WORKFLOW, child));
+    } catch (error) {
+      this.#warn(input, error);
+    }
+  }
+
+  #inputOf(why: NotifyInput['why'], requests: readonly PendingRequest[]): NotifyInput & { since: number } {
     const session = requests[0]?.call.session ?? '';
     const requestIds = requests.map(({ gate }) => gate.requestId);
-    return { v: PROTOCOL_VERSION, session, ...this.#names, why, requestIds };
+    return { v: PROTOCOL_VERSION, session, ...this.#names, why, requestIds, since: Date.now() };
   }
 
   #schedule(input: NotifyInput): Promise<unknown> {

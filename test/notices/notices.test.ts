@@ -322,6 +322,31 @@ test('that are in vain for one of several requests are told of the others [notic
   await turn.handle.result().catch(() => undefined);
 }, 120_000);
 
+test('are told although the activity of their turn is given up [notice.outlives]', async () => {
+  let begun = 0;
+  const told: string[] = [];
+  const turn = await asking({
+    async notify({ requestId }) {
+      begun += 1;
+      if (begun === 1) await new Promise(() => undefined);
+      told.push(requestId);
+    },
+  });
+  await expect.poll(() => begun, { timeout: 30_000 }).toBe(1);
+  const { workflowId } = turn.handle;
+  const { pendingActivities } = (await turn.handle.describe()).raw;
+  const isNotify = ({ activityType }: { activityType?: { name?: string | null } | null }) =>
+    activityType?.name === 'holdfast.notify';
+  // As Temporal does once its time is over, which takes a day.
+  await environment.temporal.workflowService.respondActivityTaskFailedById({
+    ...{ namespace: 'default', workflowId, activityId: pendingActivities?.find(isNotify)?.activityId ?? '' },
+    failure: { message: 'its time is over', applicationFailureInfo: { type: 'Late', nonRetryable: true } },
+  });
+  await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
+  await turn.confirm();
+  await turn.handle.result();
+}, 120_000);
+
 test('lose none of their time to a store that is away [notice.outlives]', async () => {
   const told: string[] = [];
   await sql`alter table holdfast.notice_notes rename to elsewhere`.execute(environment.store.db);

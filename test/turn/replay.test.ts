@@ -58,6 +58,29 @@ test('a turn of an earlier release that a workflow has started replays, too [rep
   ).resolves.toBe(undefined);
 });
 
+test('a turn of an earlier release whose gates a newer worker has made replays, too [replay]', async () => {
+  const workflowBundle = { codePath: bundlePath() };
+  for (const kind of ['approved', 'rejected', 'expired', 'cancelled-while-waiting', 'quorum']) {
+    const { history, workflowId } = JSON.parse(readFileSync(join(folder, `${kind}.json`), 'utf8'));
+    let gates = 0;
+    for (const { activityTaskCompletedEventAttributes: completed } of history.events) {
+      for (const payload of completed?.result?.payloads ?? []) {
+        if (payload.data === undefined) continue;
+        const outcome = JSON.parse(Buffer.from(payload.data, 'base64').toString());
+        for (const { gate } of outcome?.calls ?? []) {
+          if (gate === undefined) continue;
+          // The workers of that release didn't know of it.
+          gate.notifiesEnd = true;
+          gates += 1;
+        }
+        payload.data = Buffer.from(JSON.stringify(outcome)).toString('base64');
+      }
+    }
+    expect([kind, gates]).not.toEqual([kind, 0]);
+    await expect(Worker.runReplayHistory({ workflowBundle }, history, workflowId)).resolves.toBe(undefined);
+  }
+});
+
 test('a bundle that does something else is found out [replay]', async () => {
   const changed = join(tmpdir(), `holdfast-changed-bundle-${process.pid}.js`);
   writeFileSync(
