@@ -54,9 +54,11 @@ export class CallerLimits {
     const { status } = context.res;
     const principal = context.get('principal');
     const isStranger = principal === undefined && context.get('jobToken') === undefined;
-    if (isStranger && REFUSED.has(status)) {
+    const isGuess = context.get('isGuess') === true;
+    if (isStranger && (isGuess || REFUSED.has(status))) {
       const wait = network === undefined ? 0 : this.#strangers.take(network);
-      this.#note(context, { reason: reasonOf(wait > 0 ? 429 : status), ...(address && { address }) });
+      const why = isGuess ? 401 : status;
+      this.#note(context, { reason: reasonOf(wait > 0 ? 429 : why), ...(address && { address }) });
       if (wait > 0) throw tooMany(wait);
       return;
     }

@@ -21,6 +21,8 @@ export interface GatewayEnv {
     jobToken?: string;
     /** Throws what the caller would be told now, if it came anew; of routes that need a permission. */
     readmit: () => Promise<void>;
+    /** Has shown what nobody has given out: it is a stranger’s guess, whatever is answered. */
+    isGuess?: true;
     /** What its principal was not let do. */
     denied?: Pick<DeniedKind, 'reason' | 'permission' | 'app'>;
   };

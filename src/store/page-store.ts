@@ -8,6 +8,8 @@ export interface UsedLink {
 
 /** Somebody who has signed in with a browser. */
 export interface SignIn {
+  /** SHA-256 of what the browser keeps, in hexadecimal. */
+  token: string;
   /** Of the API key that they have shown. */
   keyId: string;
   /** Milliseconds since the epoch. */
@@ -31,12 +33,17 @@ export interface PageStore {
   /** Undefined for one that is unused. */
   findUsedLink(id: string): Promise<UsedLink | undefined>;
 
-  /** @param signIn `tokenHash`: SHA-256 of what the browser keeps. */
+  /**
+   * Of a key, the newest 20 stay: older ones end.
+   *
+   * @param signIn `tokenHash`: SHA-256 of what the browser keeps.
+   */
   openSignIn(signIn: { tokenHash: Uint8Array; keyId: string }): Promise<void>;
   /**
-   * Undefined where there is none, or none any more: it ends 12 hours after it began, and after an hour without a request. Counts as
-   * one.
+   * Those that there are: one ends 12 hours after it began, and after an hour without a request. Counts as a request of each.
+   *
+   * @param tokenHashes at most 1,000.
    */
-  findSignIn(tokenHash: Uint8Array): Promise<SignIn | undefined>;
+  findSignIns(tokenHashes: readonly Uint8Array[]): Promise<SignIn[]>;
   endSignIn(tokenHash: Uint8Array): Promise<void>;
 }

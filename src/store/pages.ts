@@ -4,6 +4,8 @@ import type { PageStore, SignIn, UsedLink } from './page-store.ts';
 
 const LONGEST_SIGN_IN = 12 * 3_600_000;
 const LONGEST_IDLE = 3_600_000;
+/** Of one key: who has signed in more often has forgotten the first ones. */
+const MOST_SIGN_INS = 20;
 /** Milliseconds in which requests of one browser are written down once. */
 const SEEN_EVERY = 60_000;
 
@@ -14,18 +16,25 @@ const FIND_LINK = 'select used_at, outcome from holdfast.used_links where jti = 
 
 const OPEN = `with ended as (
   delete from holdfast.sign_ins where since < holdfast.now_ms_1() - ${LONGEST_SIGN_IN}
+), crowded_out as (
+  delete from holdfast.sign_ins s where s.token_hash in (
+    select o.token_hash from holdfast.sign_ins o where o.key_id = $2 and o.token_hash <> $1
+    order by o.since desc, o.token_hash desc offset ${MOST_SIGN_INS - 1})
 )
 insert into holdfast.sign_ins (token_hash, key_id, since, seen_at)
 values ($1, $2, holdfast.now_ms_1(), holdfast.now_ms_1()) on conflict (token_hash) do nothing`;
 
-const FIND_SIGN_IN = `with found as (
-  select * from holdfast.sign_ins s where s.token_hash = $1
+/** Many that are opened at once see nothing of each other. */
+const FIND_SIGN_INS = `with found as (
+  select * from holdfast.sign_ins s where s.token_hash in (select decode(h, 'hex') from unnest($1::text[]) h)
     and s.since > holdfast.now_ms_1() - ${LONGEST_SIGN_IN} and s.seen_at > holdfast.now_ms_1() - ${LONGEST_IDLE}
+    and not exists (select from holdfast.sign_ins n where n.key_id = s.key_id
+      and (n.since, n.token_hash) > (s.since, s.token_hash) offset ${MOST_SIGN_INS - 1})
 ), seen as (
   update holdfast.sign_ins s set seen_at = holdfast.now_ms_1() from found f
   where s.token_hash = f.token_hash and f.seen_at < holdfast.now_ms_1() - ${SEEN_EVERY}
 )
-select key_id, since from found`;
+select encode(token_hash, 'hex') as token, key_id, since from found`;
 
 const END = 'delete from holdfast.sign_ins where token_hash = $1';
 
@@ -72,11 +81,12 @@ export async function openSignIn(
   await database.query(OPEN, [Buffer.from(tokenHash), storableText(keyId)]);
 }
 
-export async function findSignIn(database: Database, tokenHash: Uint8Array): Promise<SignIn | undefined> {
-  const [row] = await database.query<{ key_id: string; since: string }>(FIND_SIGN_IN, [
-    Buffer.from(tokenHash),
+export async function findSignIns(database: Database, tokenHashes: readonly Uint8Array[]): Promise<SignIn[]> {
+  const hashes = tokenHashes.map((each) => Buffer.from(each).toString('hex'));
+  const rows = await database.query<{ token: string; key_id: string; since: string }>(FIND_SIGN_INS, [
+    hashes,
   ]);
-  return row && { keyId: row.key_id, since: Number(row.since) };
+  return rows.map(({ token, key_id: keyId, since }) => ({ token, keyId, since: Number(since) }));
 }
 
 export async function endSignIn(database: Database, tokenHash: Uint8Array): Promise<void> {

@@ -1,7 +1,15 @@
 import type { Database } from './database.ts';
 import type { Notices } from './notices.ts';
 import type { PageStore, SignIn, UsedLink } from './page-store.ts';
-import { endSignIn, findSignIn, findUsedLink, giveLinkBack, openSignIn, takeLink, useLink } from './pages.ts';
+import {
+  endSignIn,
+  findSignIns,
+  findUsedLink,
+  giveLinkBack,
+  openSignIn,
+  takeLink,
+  useLink,
+} from './pages.ts';
 import { PostgresChildren } from './postgres-children.ts';
 
 /** What the store knows of pages for people. */
@@ -33,8 +41,8 @@ export class PostgresPages extends PostgresChildren implements PageStore {
     return openSignIn(this.#database, signIn);
   }
 
-  findSignIn(tokenHash: Uint8Array): Promise<SignIn | undefined> {
-    return findSignIn(this.#database, tokenHash);
+  findSignIns(tokenHashes: readonly Uint8Array[]): Promise<SignIn[]> {
+    return findSignIns(this.#database, tokenHashes);
   }
 
   endSignIn(tokenHash: Uint8Array): Promise<void> {

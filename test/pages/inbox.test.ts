@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -333,7 +333,58 @@ describe('a decision', () => {
   });
 });
 
-test('who guesses at keys is slowed down, and asks the store for nobody [inbox.session]', async () => {
+test('who makes cookies up costs the store little, is slowed down and noted, and locks nobody out [inbox.guessed]', async () => {
+  const looks: number[] = [];
+  const { store } = desk.environment;
+  const records = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== 'findSignIns') return typeof value === 'function' ? value.bind(target) : value;
+      return async (hashes: readonly Uint8Array[]) => {
+        looks.push(hashes.length);
+        return await target.findSignIns(hashes);
+      };
+    },
+  });
+  const strangers = { perSecond: 0.001, burst: 5 };
+  const counted = await serveGateway({
+    gateway: { ...desk.options, records, settings: { access: { rateLimits: { strangers } } } },
+  });
+  try {
+    const ask = async (cookie: string, path = '/inbox') =>
+      (await readPage(`${counted.url}${path}`, { headers: { cookie } })).status;
+    for (const wrong of ['x', 'A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}%`, 'A'.repeat(9_000)]) {
+      expect(await ask(`holdfast=${wrong}`)).toBe(303);
+    }
+    expect(looks).toEqual([]);
+    const began = performance.now();
+    const madeUp = Array.from({ length: 200 }, () => `holdfast=${randomBytes(32).toString('base64url')}`);
+    const answers = await Promise.all(madeUp.map((cookie) => ask(cookie)));
+    expect(answers.filter((status) => status === 303)).toHaveLength(5);
+    expect(answers.filter((status) => status === 429)).toHaveLength(195);
+    expect(looks.length).toBeLessThanOrEqual((performance.now() - began) / 20 + 2);
+    const before = looks.length;
+    for (const path of ['/inbox', '/inbox/sign-in', '/inbox/jobs']) {
+      expect(await ask(madeUp[0] ?? '', path)).toBe(429);
+    }
+    expect(looks).toHaveLength(before);
+    const key = await desk.key('mira', [EVERYTHING]);
+    const form = await readPage(`${counted.url}/inbox/sign-in`);
+    const { cookie } = await sendForm(`${counted.url}/inbox/sign-in`, form, { key: key.text });
+    expect(await ask(cookie)).toBe(200);
+    await counted.close();
+    const denials = await store.listDenials({ limit: 1_000 });
+    for (const reason of ['unauthenticated', 'rate-limited']) {
+      expect(denials).toContainEqual(
+        expect.objectContaining({ reason, route: 'GET /inbox', address: '127.0.0.1' }),
+      );
+    }
+  } finally {
+    await counted.close();
+  }
+});
+
+test('who guesses at keys is slowed down, and locks nobody out [inbox.session]', async () => {
   const strangers = { perSecond: 0.001, burst: 5 };
   const slow = await serveGateway({
     gateway: { ...desk.options, settings: { access: { rateLimits: { strangers } } } },
@@ -347,7 +398,7 @@ test('who guesses at keys is slowed down, and asks the store for nobody [inbox.s
     const answers = [];
     for (let n = 0; n < 8; n += 1) answers.push(await guess(wrong));
     expect(answers).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
-    expect(await guess(key.text)).toBe(429);
+    expect(await guess(key.text)).toBe(303);
     const request = await desk.asked('restart', { host: 'slow' });
     const link = desk.link(request).replace(desk.served.url, slow.url);
     expect((await readPage(link)).status).toBe(200);

@@ -105,6 +105,7 @@ export const PART_8: Rows = {
   ],
   'inbox.shown': ['holdfast', 'An answer is to what its page has shown, and to nothing that has come since.'],
   'inbox.credential': ['holdfast', 'A credential whose answer is refused leaves what the user had before.'],
+  'inbox.guessed': ['holdfast', 'Made-up cookies cost the store little; a key has 20 sign-ins at most.'],
   'inbox.pages': ['holdfast', 'A person sees what waits for them, without script, by keyboard and phone.'],
   'notice.ended': [
     'holdfast',

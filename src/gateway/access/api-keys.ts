@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { ApiKeyStore, KnownApiKey } from '../../store/store.ts';
 import type { Principal } from '../access.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
+import { BatchedLookups } from './batched-lookups.ts';
 import { grantedPrincipal } from './granted-principal.ts';
-import { KeyLookups } from './key-lookups.ts';
 import { readKeyText } from './key-text.ts';
 
 export interface ApiKeysOptions {
@@ -36,15 +36,17 @@ export class ApiKeys {
   readonly #seen = new LRUCache<string, Look>({ max: MOST_BELIEVED });
   /** When it was that the store had none of this id. */
   readonly #missing = new LRUCache<string, number>({ max: MOST_BELIEVED });
-  readonly #lookups: KeyLookups;
-  readonly #unseenLookups: KeyLookups;
+  readonly #lookups: BatchedLookups<KnownApiKey>;
+  readonly #unseenLookups: BatchedLookups<KnownApiKey>;
   readonly #noted = new LRUCache<string, number>({ max: MOST_BELIEVED });
 
   constructor({ store, logger }: ApiKeysOptions) {
     this.#store = store;
     this.#logger = logger;
-    this.#lookups = new KeyLookups(store, 0);
-    this.#unseenLookups = new KeyLookups(store, UNSEEN_EVERY);
+    const findAll = async (keyIds: readonly string[]) =>
+      new Map((await store.findApiKeys(keyIds)).map((row) => [row.keyId, row]));
+    this.#lookups = new BatchedLookups(findAll, 0);
+    this.#unseenLookups = new BatchedLookups(findAll, UNSEEN_EVERY);
   }
 
   /**

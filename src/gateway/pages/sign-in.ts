@@ -8,6 +8,7 @@ import type { GatewayRecords } from '../gateway-records.ts';
 import { isFormCookie, isSameToken, newFormCookie } from './form-token.ts';
 import { cookieName, keepCookie, type PageSite } from './page-site.ts';
 import { pageOf } from './shell.ts';
+import type { SignInLookups } from './sign-in-lookups.ts';
 
 const COOKIE = 'holdfast';
 const COOKIE_BYTES = 32;
@@ -31,19 +32,30 @@ export interface SignedIn {
 export interface SignInParts {
   records: GatewayRecords;
   keys: ApiKeys;
+  lookups: SignInLookups;
+}
+
+export interface SignInOptions extends Pick<SignInParts, 'records' | 'keys'> {
+  apiKey: string;
+  /** Throws where they have asked too often. */
+  admit(principal: Principal): void;
 }
 
 /** Undefined for a browser that nobody has signed in with, or whose key is revoked by now. */
 export async function signedIn(
   context: GatewayContext,
   site: PageSite,
-  { records, keys }: SignInParts,
+  { keys, lookups }: SignInParts,
 ): Promise<SignedIn | undefined> {
   const cookie = getCookie(context, cookieName(site, COOKIE));
   if (cookie === undefined || !COOKIE_TEXT.test(cookie)) return undefined;
   const tokenHash = hashOf(cookie);
-  const found = await records.findSignIn(tokenHash);
-  if (found === undefined) return undefined;
+  const found = await lookups.find(tokenHash);
+  if (found === undefined) {
+    context.set('isGuess', true);
+    keepCookie(context, site, { name: COOKIE, value: '', maxAge: 0 });
+    return undefined;
+  }
   const principal = await keys.principal(found.keyId);
   if (principal?.person === undefined) return undefined;
   return { principal, person: principal.person, formToken: tokenOf(cookie), tokenHash };
@@ -53,10 +65,11 @@ export async function signedIn(
 export async function signIn(
   context: GatewayContext,
   site: PageSite,
-  { records, keys, apiKey }: SignInParts & { apiKey: string },
+  { records, keys, apiKey, admit }: SignInOptions,
 ): Promise<Principal | undefined> {
   const principal = await keys.authenticate(apiKey.trim());
   if (principal?.keyId === undefined || principal.person === undefined) return undefined;
+  admit(principal);
   const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
   await records.openSignIn({ tokenHash: hashOf(cookie), keyId: principal.keyId });
   keepCookie(context, site, { name: COOKIE, value: cookie });

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/store.ts';
+import type { Principal } from '../access.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
@@ -33,10 +34,13 @@ import {
   signInPage,
   signOut,
 } from '../pages/sign-in.ts';
+import { SignInLookups } from '../pages/sign-in-lookups.ts';
 import { takeForm } from '../pages/take-form.ts';
 
 const ENDED: readonly RequestStatus[] = ['approved', 'rejected', 'answered', 'expired', 'cancelled'];
 const KINDS: readonly GateKind[] = ['confirmation', 'input', 'credential'];
+
+const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+|sign-(in|out)))?$/;
 
 type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 
@@ -45,17 +49,19 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { options, keys } = setting;
   const { records, logger, settings } = options;
   if (records === undefined || keys === undefined || settings?.inbox?.enabled === false) return;
-  const parts: SignInParts = { records, keys };
+  const parts: SignInParts = { records, keys, lookups: new SignInLookups(records) };
   const site = (context: GatewayContext) => siteOf(context, options.publicUrl);
   const frameOf = (context: GatewayContext, who: SignedIn): InboxFrame => ({
     ...{ who, site: site(context), about: options.about(), now: Date.now() },
   });
 
+  const admit = (context: GatewayContext, principal: Principal) => {
+    context.set('principal', principal);
+    setting.limits.spend(principal);
+  };
   const known = async (context: GatewayContext) => {
     const who = await signedIn(context, site(context), parts);
-    if (who === undefined) return undefined;
-    context.set('principal', who.principal);
-    setting.limits.spend(who.principal);
+    if (who !== undefined) admit(context, who.principal);
     return who;
   };
   /** For whoever is signed in; others are asked to, and led back. */
@@ -88,6 +94,11 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
   const route = (path: string, handlers: Parameters<typeof pageRoute>[1]) =>
     app.all(path, pageRoute(logger, handlers));
 
+  const nothing = pageRoute(logger, { GET: async (context) => noSuchPage(context) });
+  // First, so that what is noted of a request is the pattern of its page.
+  app.all('/inbox/*', async (context, next) =>
+    PATH.test(context.req.path) ? await next() : await nothing(context),
+  );
   route('/inbox', { GET: shownTo((context, frame) => listRequests(context, frame, setting, 'pending')) });
   route('/inbox/decided', {
     GET: shownTo((context, frame) => listRequests(context, frame, setting, 'decided')),
@@ -100,7 +111,7 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
   route('/inbox/sign-in', {
     GET: async (context) => {
       const next = nextOf(context.req.query('next'));
-      if ((await signedIn(context, site(context), parts)) !== undefined) {
+      if ((await known(context)) !== undefined) {
         return context.redirect(`${site(context).base}${next}`, 303);
       }
       return sendPage(context, signInPage(context, site(context), { next }));
@@ -111,7 +122,10 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
       const form = await takeForm(context);
       if (!isSignInForm(context, here, form.get('token'))) throw new RequestRefused('forbidden');
       const next = nextOf(form.get('next'));
-      const principal = await signIn(context, here, { ...parts, apiKey: form.get('key') ?? '' });
+      const principal = await signIn(context, here, {
+        ...{ records, keys, apiKey: form.get('key') ?? '' },
+        admit: (each) => admit(context, each),
+      });
       if (principal !== undefined) return context.redirect(`${here.base}${next}`, 303);
       const problem = 'Nobody has this key: it is mistyped, has expired, or was revoked.';
       return sendPage(context, signInPage(context, here, { next, problem }), 401);
@@ -128,7 +142,6 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
       );
     }),
   });
-  app.all('/inbox/*', pageRoute(logger, { GET: async (context) => noSuchPage(context) }));
 }
 
 async function listRequests(

@@ -7,6 +7,6 @@ create table holdfast.sign_ins (
   since bigint not null,
   seen_at bigint not null
 ) with (fillfactor = 70);
-create index sign_ins_of_key on holdfast.sign_ins (key_id);
+create index sign_ins_of_key on holdfast.sign_ins (key_id, since, token_hash);
 create index sign_ins_by_time on holdfast.sign_ins (since);
 `;

@@ -9,6 +9,11 @@ export function pageSuite(store: () => PostgresStore): void {
     sql`update holdfast.used_links set used_at = used_at - extract(epoch from ${interval}::interval) * 1000
       where jti = ${id}`.execute(store().db);
   const hashOf = (text: string) => createHash('sha256').update(text).digest();
+  const found = async (tokenHash: Buffer) => {
+    const [one, ...more] = await store().findSignIns([tokenHash]);
+    expect(more).toEqual([]);
+    return one;
+  };
   const idle = (tokenHash: Buffer, column: 'since' | 'seen_at', minutes: number) =>
     sql`update holdfast.sign_ins set ${sql.ref(column)} = ${sql.ref(column)} - ${minutes * 60_000}
       where token_hash = ${tokenHash}`.execute(store().db);
@@ -69,17 +74,21 @@ export function pageSuite(store: () => PostgresStore): void {
 
   test('somebody is signed in for 12 hours, and an hour after the last request [inbox.session]', async () => {
     const tokenHash = hashOf(randomUUID());
-    expect(await store().findSignIn(tokenHash)).toBeUndefined();
+    expect(await found(tokenHash)).toBeUndefined();
     await store().openSignIn({ tokenHash, keyId: 'k1' });
     await store().openSignIn({ tokenHash, keyId: 'k2' });
-    expect(await store().findSignIn(tokenHash)).toEqual({ keyId: 'k1', since: expect.any(Number) });
+    expect(await found(tokenHash)).toEqual({
+      token: tokenHash.toString('hex'),
+      keyId: 'k1',
+      since: expect.any(Number),
+    });
     for (let hour = 0; hour < 11; hour += 1) {
       await idle(tokenHash, 'seen_at', 59);
       await idle(tokenHash, 'since', 65);
-      expect(await store().findSignIn(tokenHash)).toMatchObject({ keyId: 'k1' });
+      expect(await found(tokenHash)).toMatchObject({ keyId: 'k1' });
     }
     await idle(tokenHash, 'since', 6);
-    expect(await store().findSignIn(tokenHash)).toBeUndefined();
+    expect(await found(tokenHash)).toBeUndefined();
   });
 
   test('somebody who was idle, or has signed out, is signed in no more [inbox.session]', async () => {
@@ -88,7 +97,30 @@ export function pageSuite(store: () => PostgresStore): void {
     await store().openSignIn({ tokenHash: out, keyId: 'k1' });
     await idle(left, 'seen_at', 61);
     await store().endSignIn(out);
-    expect(await store().findSignIn(left)).toBeUndefined();
-    expect(await store().findSignIn(out)).toBeUndefined();
+    expect(await found(left)).toBeUndefined();
+    expect(await found(out)).toBeUndefined();
+  });
+
+  test('of a key the newest 20 sign-ins stay, and those of other keys do [inbox.guessed]', async () => {
+    const [keyId, other] = [randomUUID(), randomUUID()];
+    const hashes = Array.from({ length: 23 }, () => hashOf(randomUUID()));
+    const kept = hashOf(randomUUID());
+    await store().openSignIn({ tokenHash: kept, keyId: other });
+    for (const [n, tokenHash] of hashes.entries()) {
+      await store().openSignIn({ tokenHash, keyId });
+      await idle(tokenHash, 'since', 23 - n);
+    }
+    const last = hashOf(randomUUID());
+    await store().openSignIn({ tokenHash: last, keyId });
+    await store().openSignIn({ tokenHash: last, keyId });
+    const live = await store().findSignIns([...hashes, kept, last]);
+    expect(new Set(live.map(({ token }) => token))).toEqual(
+      new Set([...hashes.slice(4), kept, last].map((hash) => hash.toString('hex'))),
+    );
+    const many = Array.from({ length: 50 }, () => hashOf(randomUUID()));
+    await Promise.all(many.map((tokenHash) => store().openSignIn({ tokenHash, keyId })));
+    expect(await store().findSignIns([...many, ...hashes])).toHaveLength(20);
+    expect(await found(kept)).toBeDefined();
+    expect(await store().findSignIns([])).toEqual([]);
   });
 }

@@ -1,0 +1,54 @@
+import { setTimeout } from 'node:timers/promises';
+
+/** What one statement asks for. */
+const MOST_AT_ONCE = 1_000;
+
+/** Asks the store for many at once; what isn’t there is left out. */
+type FindAll<Row> = (ids: readonly string[]) => Promise<ReadonlyMap<string, Row>>;
+
+/**
+ * Looks things up in the store by what callers show, together with whoever else waits: by one statement at a time, however many are asked
+ * for. So strangers who make things up cost the store little, and whoever asks in the midst of them waits for two statements at most.
+ */
+export class BatchedLookups<Row> {
+  readonly #findAll: FindAll<Row>;
+  readonly #pause: number;
+  readonly #waiting = new Map<string, PromiseWithResolvers<Row | undefined>>();
+  #isAsking = false;
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  /** @param pause milliseconds from one statement to the next, at least. */
+  constructor(findAll: FindAll<Row>, pause: number) {
+    this.#findAll = findAll;
+    this.#pause = pause;
+  }
+
+  /** @throws StoreUnavailable */
+  find(id: string): Promise<Row | undefined> {
+    const waiting = this.#waiting.get(id) ?? Promise.withResolvers();
+    this.#waiting.set(id, waiting);
+    if (!this.#isAsking) void this.#askForAll();
+    return waiting.promise;
+  }
+
+  async #askForAll(): Promise<void> {
+    this.#isAsking = true;
+    while (this.#waiting.size > 0) {
+      const rest = this.#askedAt + this.#pause - performance.now();
+      if (rest > 0) await setTimeout(rest);
+      this.#askedAt = performance.now();
+      await this.#askFor([...this.#waiting].slice(0, MOST_AT_ONCE));
+    }
+    this.#isAsking = false;
+  }
+
+  async #askFor(batch: readonly [string, PromiseWithResolvers<Row | undefined>][]): Promise<void> {
+    for (const [id] of batch) this.#waiting.delete(id);
+    try {
+      const rows = await this.#findAll(batch.map(([id]) => id));
+      for (const [id, { resolve }] of batch) resolve(rows.get(id));
+    } catch (error) {
+      for (const [, { reject }] of batch) reject(error);
+    }
+  }
+}
