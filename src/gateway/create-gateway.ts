@@ -1,4 +1,5 @@
 import { ApiKeys } from './access/api-keys.ts';
+import { PUBLIC_URL_FORM, publicUrlOf } from './access/public-url.ts';
 import type { Access } from './access.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { errorAnswer } from './error-answer.ts';
@@ -46,12 +47,16 @@ export interface Gateway {
  * Turns and sessions over HTTP: JSON, and server-sent events. Whoever asks must be let in by `access`, apart from
  * `/v1/health`, `/v1/ready`, `/openapi.json` and `/docs`, which hold no data. Its routes stand in `/openapi.json`.
  *
+ * @throws TypeError for a `publicUrl` by which keys would go to other machines without TLS.
  * @example
  * const gateway = createGateway({ client, about, ready, access: localAccess({ token }), logger });
  * const { url, close } = await serveGateway({ gateway });
  */
 export function createGateway(given: GatewayOptions): Gateway {
   const publicUrl = given.publicUrl ?? given.settings?.publicUrl;
+  if (publicUrl !== undefined && publicUrlOf(publicUrl) === undefined) {
+    throw new TypeError(`createGateway: publicUrl: expected ${PUBLIC_URL_FORM}`);
+  }
   const options: GatewayOptions = { ...given, ...(publicUrl === undefined ? {} : { publicUrl }) };
   const streams = new OpenStreams(options.settings?.access?.rateLimits?.streams);
   const { records, logger } = options;

@@ -3,7 +3,7 @@ import { OptionReader } from '../schema/option-reader.ts';
 import type { SlackApp } from '../slack/slack-app.ts';
 import type { AccessSettings } from './access/access-settings.ts';
 import { checkAccess } from './access/check-access.ts';
-import { publicUrlOf } from './access/public-url.ts';
+import { PUBLIC_URL_FORM, publicUrlOf } from './access/public-url.ts';
 import { INBOX_OPTIONS, type InboxOptions } from './pages/options.ts';
 import { checkSources } from './webhooks/check-sources.ts';
 import type { WebhookSources } from './webhooks/options.ts';
@@ -13,8 +13,8 @@ const GATEWAY = Symbol.for('holdfast.gateway');
 /** How a gateway is configured, wherever it is served. */
 export interface GatewaySettings {
   /**
-   * Where people and services reach the gateway: `https://agents.example.com`. `HOLDFAST_PUBLIC_URL` counts before it. With it the gateway
-   * may listen where other machines reach it.
+   * Where people and services reach the gateway: `https://agents.example.com`; of http for this machine alone. `HOLDFAST_PUBLIC_URL`
+   * counts before it. With it the gateway may listen where other machines reach it.
    */
   publicUrl?: string;
   /** Who may use it, beside programs of its own machine. */
@@ -53,7 +53,7 @@ export function defineGateway(settings: GatewaySettings): GatewayDefinition {
   assertKnownFields(owner, settings, SETTINGS);
   const read = new OptionReader(owner, settings);
   if (read.given('publicUrl') && publicUrlOf(settings.publicUrl) === undefined) {
-    read.fail('publicUrl', 'expected a URL like https://agents.example.com');
+    read.fail('publicUrl', `expected ${PUBLIC_URL_FORM}`);
   }
   if (settings.access !== undefined) checkAccess(owner, settings.access);
   // Of whichever copy of the package.

@@ -225,7 +225,14 @@ describe('a gateway of the network', () => {
     expect(await list.text()).toContain('parameter app');
   });
 
-  test.each(['ftp://agents.example.com', 'agents.example.com', ''])('%j is no public URL', (publicUrl) => {
+  test.each([
+    'ftp://agents.example.com',
+    'agents.example.com',
+    '',
+    'http://agents.example.com',
+    'http://10.0.0.1:8471',
+    'http://127.0.0.1.evil.example',
+  ])('%j is no public URL', (publicUrl) => {
     expect(() => networkAccess({ publicUrl })).toThrow('expected a URL like https://agents.example.com');
   });
 

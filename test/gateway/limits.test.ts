@@ -216,7 +216,7 @@ describe('a gateway behind a proxy', () => {
     expect(warned({ publicUrl, access: {} })).toHaveLength(1);
     expect(warned({ publicUrl, access: { trustProxy: false } })).toEqual([]);
     expect(warned({ publicUrl, access: { trustProxy: 2 } })).toEqual([]);
-    expect(warned({ publicUrl: 'http://10.0.0.1:8080' })).toEqual([]);
+    expect(warned({ publicUrl: 'http://127.0.0.1:8080' })).toEqual([]);
     expect(warned({ publicUrl }, true)).toEqual([]);
   });
 });

@@ -296,7 +296,7 @@ describe('a gateway that other machines reach', () => {
     'takes nobody of them for a program of its own, whatever they call it [gateway.local]',
     async () => {
       const access = networkAccess({
-        publicUrl: 'http://agents.example.com',
+        publicUrl: 'https://agents.example.com',
         local: localAccess({ token: TOKEN }),
         checks: [{ check: () => undefined }],
       });

@@ -281,16 +281,36 @@ describe('a page', () => {
     await undecided();
   });
 
-  async function openBehind(publicUrl: string) {
+  test('by any other name of the gateway has such cookies, too; by this machine’s own it can’t [link.csrf]', async () => {
+    const publicUrl = 'https://agents.example.com/desk';
+    const behind = await openBehind(publicUrl, 'desk.example.com:8443');
+    const page = await behind(url);
+    expect(page.headers.getSetCookie()[0]).toMatch(/^__Host-holdfast-link-.*; Secure/);
+    expect(page.text).toContain(`action="/a/${tokenOf(url)}"`);
+    const origins = [
+      'http://desk.example.com:8443',
+      'https://desk.example.com',
+      'https://agents.example.com',
+    ];
+    for (const origin of origins) expect((await behind(url, page, { origin })).status).toBe(403);
+    const plain = { ...page, cookie: page.cookie.replaceAll('__Host-', '') };
+    expect((await behind(url, plain, { origin: 'https://desk.example.com:8443' })).status).toBe(403);
+    await undecided();
+    const kept = await behind(url, page, { origin: 'https://desk.example.com:8443' });
+    expect(kept.status).not.toBe(403);
+    expect(shown.headers.getSetCookie()[0]).toMatch(/^holdfast-link-/);
+  });
+
+  async function openBehind(publicUrl: string, host = 'agents.example.com') {
     const { createGateway, networkAccess } = await import('../../src/gateway/index.ts');
     const gateway = createGateway({
       ...desk.options,
-      ...{ publicUrl, access: networkAccess({ publicUrl }) },
+      ...{ publicUrl, access: networkAccess({ publicUrl, hosts: [host] }) },
     });
     return async (link: string, page?: ReadPage, headers: Record<string, string> = {}): Promise<ReadPage> => {
       const cookie = page?.cookie ?? '';
-      const answer = await gateway.request(`http://agents.example.com/a/${tokenOf(link)}`, {
-        headers: { host: 'agents.example.com', cookie, 'content-type': FORM, ...headers },
+      const answer = await gateway.request(`http://${host}/a/${tokenOf(link)}`, {
+        headers: { host, cookie, 'content-type': FORM, ...headers },
         ...(page === undefined
           ? {}
           : { method: 'POST', body: new URLSearchParams({ ...page.hidden, do: 'approve' }).toString() }),

@@ -1,7 +1,7 @@
 import type { Access, AccessRequest, Principal, Refusal } from '../access.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { isOwnRequest, loopbackNames, type OwnNames } from './own-requests.ts';
-import { hostOf, publicUrlOf } from './public-url.ts';
+import { hostOf, PUBLIC_URL_FORM, publicUrlOf } from './public-url.ts';
 
 /** Probes of a cluster call an address, which is no name of the gateway's; what they are told is no secret. */
 const ASKED_BY_ADDRESS = new Set(['/v1/health', '/v1/ready']);
@@ -82,7 +82,7 @@ function ownNames({ publicUrl, hosts = [] }: NetworkAccessOptions): OwnNames {
   const own = hosts.map((host) => hostOf(host) ?? refuse('hosts', 'names like agents.example.com:8443'));
   const origins = own.map((host) => `https://${host}`);
   if (publicUrl === undefined) return { hosts: own, origins };
-  const url = publicUrlOf(publicUrl) ?? refuse('publicUrl', 'a URL like https://agents.example.com');
+  const url = publicUrlOf(publicUrl) ?? refuse('publicUrl', PUBLIC_URL_FORM);
   return { hosts: [...own, url.host], origins: [...origins, url.origin] };
 }
 

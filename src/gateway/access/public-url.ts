@@ -1,9 +1,17 @@
-/** A base under which the gateway's paths lie; undefined for what is none. */
+export const PUBLIC_URL_FORM = 'a URL like https://agents.example.com; one of http is for this machine alone';
+
+/** A base under which the gateway's paths lie; undefined for what is none. Keys and cookies go to other machines by TLS only. */
 export function publicUrlOf(given: unknown): URL | undefined {
   if (typeof given !== 'string' || !URL.canParse(given)) return undefined;
   const url = new URL(given);
   const isBase = url.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  return /^https?:$/.test(url.protocol) && isBase ? url : undefined;
+  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackName(url.hostname));
+  return isSafe && isBase ? url : undefined;
+}
+
+/** @param hostname as in a URL, without a port. */
+export function isLoopbackName(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 /** A value of `Host` of a gateway that is reached by https, in lower case; undefined for what is none. */

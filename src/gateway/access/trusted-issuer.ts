@@ -1,5 +1,6 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 import type { Grant } from '../../store/store.ts';
+import { isLoopbackName } from './public-url.ts';
 
 /** Grants by what a claim says: of a text its words, of a list its items. */
 export interface GrantsByClaim {
@@ -67,7 +68,5 @@ export function isSafeUrl(given: unknown): given is string {
   if (typeof given !== 'string' || !URL.canParse(given)) return false;
   const { protocol, hostname, username, password } = new URL(given);
   if (username !== '' || password !== '') return false;
-  const isLoopback =
-    hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopbackName(hostname));
 }

@@ -1,4 +1,5 @@
 import { setCookie } from 'hono/cookie';
+import { isLoopbackName } from '../access/public-url.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 
@@ -11,12 +12,14 @@ export interface PageSite {
   secure: boolean;
 }
 
-/** Of the public URL where the browser came by it, else of this machine. */
+/** Of the public URL where the browser came by it; else of this machine, or of another name of the gateway, which is reached by https. */
 export function siteOf({ req }: GatewayContext, publicUrl: string | undefined): PageSite {
   const host = (req.header('host') ?? new URL(req.url).host).toLowerCase();
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
-  if (known === undefined || known.host !== host)
-    return { origin: `http://${host}`, base: '', secure: false };
+  if (known === undefined || known.host !== host) {
+    const secure = !isLoopbackName(new URL(`http://${host}`).hostname);
+    return { origin: `${secure ? 'https' : 'http'}://${host}`, base: '', secure };
+  }
   return {
     origin: known.origin,
     base: known.pathname.replace(/\/+$/, ''),
