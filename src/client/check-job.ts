@@ -2,6 +2,7 @@ import type { JobStatus } from '../protocol/job.ts';
 import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { problemOfName } from '../schema/person-name.ts';
 import type { ListJobs } from '../store/store.ts';
 import { InvalidTurn } from './client-errors.ts';
 import { InvalidJob } from './job-errors.ts';
@@ -69,6 +70,14 @@ export function checkedReason(reason: unknown, method: string): string | undefin
   return reason === undefined
     ? undefined
     : checkedText(reason, LONGEST_JOB_MESSAGE, { method, field: 'reason' });
+}
+
+/** @throws InvalidJob */
+export function checkedPerson(person: unknown, method: string): { person?: string } {
+  if (person === undefined) return {};
+  const problem = problemOfName(person);
+  if (problem !== undefined) throw new InvalidJob(`${method}: person: ${problem}`);
+  return { person: String(person) };
 }
 
 /** @throws InvalidJob */

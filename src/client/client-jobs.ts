@@ -1,10 +1,11 @@
 import { verifyJobToken } from '../jobs/job-token.ts';
-import type { JobEnder, JobStatus } from '../protocol/job.ts';
+import type { JobStatus } from '../protocol/job.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { EndedJob, EndJob, JobClaims, JobOutcome, JobRow, ListJobs, Store } from '../store/store.ts';
 import { UnknownJob } from '../store/store-errors.ts';
 import {
   checkedError,
+  checkedPerson,
   checkedProgress,
   checkedReason,
   checkedResult,
@@ -14,7 +15,17 @@ import {
 } from './check-job.ts';
 import { type ClientContext, storeOf } from './client-context.ts';
 import { InvalidJob, JobNotFound } from './job-errors.ts';
-import type { CompleteJob, FailJob, JobAnswer, JobSpeaker, Jobs, OwnJob, ProgressJob } from './jobs.ts';
+import type {
+  CancelJob,
+  CompleteJob,
+  FailJob,
+  JobAnswer,
+  JobOperator,
+  JobSpeaker,
+  Jobs,
+  OwnJob,
+  ProgressJob,
+} from './jobs.ts';
 import { tellOfEnd, tellProgress } from './tell-job.ts';
 
 /** How somebody wants a job to end. */
@@ -80,23 +91,28 @@ export class ClientJobs implements Jobs {
   }
 
   /** @throws as {@link complete} */
-  async cancel(jobId: string, options: { reason?: string } = {}): Promise<JobAnswer> {
+  async cancel(jobId: string, options: CancelJob = {}): Promise<JobAnswer> {
     const method = 'jobs.cancel';
     const reason = checkedReason(fieldsOf(options, method).reason, method);
-    return await this.#end(jobId, {}, method, {
+    return await this.#end(jobId, operatorOf(options), method, {
       status: 'cancelled',
       outcome: errorOutcome(reason === undefined ? 'cancelled' : `cancelled: ${reason}`),
       ...(reason === undefined ? {} : { reason }),
     });
   }
 
-  async #end(jobId: string, speaker: JobSpeaker, method: string, ending: Ending): Promise<JobAnswer> {
+  async #end(
+    jobId: string,
+    speaker: JobSpeaker & JobOperator,
+    method: string,
+    ending: Ending,
+  ): Promise<JobAnswer> {
     const store: Store = storeOf(this.#context, method);
+    const person = checkedPerson(speaker.person, method);
     const claims = await this.#claimsOf(jobId, speaker, method);
-    const by: JobEnder = claims === undefined ? 'operator' : 'callback';
-    const ended = await found(method, jobId, () =>
-      store.endJob({ jobId, ...ending, by, ...(claims === undefined ? {} : { claims }) }),
-    );
+    const by: Pick<EndJob, 'by' | 'person' | 'claims'> =
+      claims === undefined ? { by: 'operator', ...person } : { by: 'callback', claims };
+    const ended = await found(method, jobId, () => store.endJob({ jobId, ...ending, ...by }));
     // Also for those who come late: whoever was first may not have come to it.
     await tellOfEnd(this.#context, store, ended.job);
     return endAnswer(ended);
@@ -112,6 +128,10 @@ export class ClientJobs implements Jobs {
       throw new InvalidJob(`${method}: token: expected context.job.token, or nothing`);
     return await verifyJobToken(this.#context.credentialKeys, token, jobId);
   }
+}
+
+function operatorOf({ person }: JobOperator): JobOperator {
+  return person === undefined ? {} : { person };
 }
 
 /** What the service that does a job may know of it. */

@@ -10,7 +10,16 @@ import {
 import type { GatewayConnection } from './gateway-connection.ts';
 import { jobPath, withQuery } from './gateway-paths.ts';
 import { InvalidJob, JobHasEnded, JobNotFound } from './job-errors.ts';
-import type { CompleteJob, FailJob, JobAnswer, JobSpeaker, Jobs, OwnJob, ProgressJob } from './jobs.ts';
+import type {
+  CancelJob,
+  CompleteJob,
+  FailJob,
+  JobAnswer,
+  JobSpeaker,
+  Jobs,
+  OwnJob,
+  ProgressJob,
+} from './jobs.ts';
 
 /** What a header can hold. */
 const SENDABLE = /^[\x21-\x7e]+$/;
@@ -79,7 +88,7 @@ export class GatewayJobs implements Jobs {
   }
 
   /** @throws as {@link complete} */
-  async cancel(jobId: string, options: { reason?: string } = {}): Promise<JobAnswer> {
+  async cancel(jobId: string, options: CancelJob = {}): Promise<JobAnswer> {
     const method = 'jobs.cancel';
     const reason = checkedReason(fieldsOf(options, method).reason, method);
     return await this.#say(`${jobPath(jobId, method)}/cancel`, { reason }, {});

@@ -7,14 +7,28 @@ export interface JobSpeaker {
   token?: string;
 }
 
-export interface CompleteJob extends JobSpeaker {
+/** Who ends a job. */
+export interface JobOperator {
+  /**
+   * Who the operator is, for `endedByPerson` of the job: whoever has the store is believed. Of no meaning beside a token. A
+   * `GatewayClient` leaves it out: the gateway knows who asks.
+   */
+  person?: string;
+}
+
+export interface CompleteJob extends JobSpeaker, JobOperator {
   /** JSON, up to 10 MiB. Anything but an object counts as `{ result: … }`, as a tool's own. */
   result: unknown;
 }
 
-export interface FailJob extends JobSpeaker {
+export interface FailJob extends JobSpeaker, JobOperator {
   /** Told to the model, at most 2,000 characters. */
   error: string;
+}
+
+export interface CancelJob extends JobOperator {
+  /** Told to the model and the tool, at most 500 characters. */
+  reason?: string;
 }
 
 export interface ProgressJob extends JobSpeaker {
@@ -73,5 +87,5 @@ export interface Jobs {
    *
    * @throws as {@link complete}
    */
-  cancel(jobId: string, options?: { reason?: string }): Promise<JobAnswer>;
+  cancel(jobId: string, options?: CancelJob): Promise<JobAnswer>;
 }

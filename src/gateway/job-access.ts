@@ -1,5 +1,6 @@
 import { MOST_RESULT_BYTES } from '../client/check-job.ts';
 import { JobNotFound } from '../client/job-errors.ts';
+import type { JobOperator, JobSpeaker } from '../client/jobs.ts';
 import type { Permission } from './access.ts';
 import { accessRequestOf } from './access-request.ts';
 import type { GatewayContext, GatewayMiddleware, RouteSetting } from './gateway-app.ts';
@@ -25,10 +26,15 @@ export function ownOrGuarded(setting: RouteSetting, permission: Permission) {
   };
 }
 
-/** The token of the job that a request's path names, which was found to be good; undefined where somebody else asks. */
-export function speakerOf(context: GatewayContext): { token?: string } {
+/** By the token of the job that a request's path names, which was found to be good, or as whoever asks. */
+export function speakerOf(context: GatewayContext): JobSpeaker & JobOperator {
   const token = context.get('jobToken');
-  return token === undefined ? {} : { token };
+  return token === undefined ? operatorOf(context) : { token };
+}
+
+export function operatorOf(context: GatewayContext): JobOperator {
+  const { person } = context.get('principal');
+  return person === undefined ? {} : { person };
 }
 
 function ownOrPermitted({ options, limits }: RouteSetting, permission: Permission): GatewayMiddleware {

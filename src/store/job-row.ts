@@ -26,6 +26,7 @@ export interface JobColumns {
   failed: boolean | null;
   ended_at: number | string | null;
   ended_by: JobEnder | null;
+  ended_person: string | null;
   reason: string | null;
   delivered_seq: number | string | null;
   not_yet: number;
@@ -81,6 +82,7 @@ export function jobRow(row: JobColumns, { app, userId, sessionId }: SessionNames
     ...given('outcome', row.response && { response: row.response, failed: row.failed ?? false }),
     ...given('endedAt', numberOf(row.ended_at)),
     ...given('endedBy', row.ended_by),
+    ...given('endedByPerson', row.ended_person),
     ...given('reason', row.reason),
     ...given('deliveredSeq', numberOf(row.delivered_seq)),
     polls: {

@@ -60,6 +60,8 @@ export interface JobRow extends Omit<NewJob, 'address' | 'deadline'>, SessionNam
   outcome?: JobOutcome;
   endedAt?: number;
   endedBy?: JobEnder;
+  /** Which operator, where that is known. */
+  endedByPerson?: string;
   /** What whoever ended it said. */
   reason?: string;
   /** Its session was told, by the event of this seq. */
@@ -92,6 +94,8 @@ export interface EndJob {
   status: Exclude<JobStatus, 'running'>;
   outcome: JobOutcome;
   by: JobEnder;
+  /** Who the operator is. */
+  person?: string;
   reason?: string;
   /** Writes the row where there is none. */
   claims?: JobClaims;

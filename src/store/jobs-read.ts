@@ -27,7 +27,14 @@ const LISTED = [
   ...(['j.session_id', 'j.job_id', 'j.run_key', 'j.invocation_id', 'j.call_key', 'j.call_id'] as const),
   ...(['j.tool', 'j.agent', 'j.workflow_id', 'j.workflow_run_id', 'j.activity_id', 'j.mode'] as const),
   ...(['j.status', 'j.since', 'j.until', 'j.heard_at', 'j.progress', 'j.failed', 'j.ended_at'] as const),
-  ...(['j.ended_by', 'j.reason', 'j.delivered_seq', 'j.not_yet', 'j.failed_polls'] as const),
+  ...([
+    'j.ended_by',
+    'j.ended_person',
+    'j.reason',
+    'j.delivered_seq',
+    'j.not_yet',
+    'j.failed_polls',
+  ] as const),
   ...(['j.failed_in_a_row', 'j.poll_error', 'j.polled_at'] as const),
 ];
 

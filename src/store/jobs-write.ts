@@ -9,7 +9,7 @@ const OPEN = 'select holdfast.open_job_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10
 const PARK = 'select holdfast.park_job_1($1, $2, $3, $4) as answer';
 const DETACH = 'select holdfast.detach_job_1($1, $2, $3) as answer';
 const AWAIT = 'select holdfast.await_job_1($1, $2, $3, $4, $5) as answer';
-const END = 'select holdfast.end_job_1($1, $2, $3, $4, $5, $6, $7, $8) as answer';
+const END = 'select holdfast.end_job_2($1, $2, $3, $4, $5, $6, $7, $8, $9) as answer';
 const PROGRESS = 'select holdfast.progress_job_1($1, $2, $3, $4) as answer';
 const RECORD_POLL = 'select holdfast.record_poll_1($1, $2, $3, $4) as answer';
 
@@ -85,7 +85,7 @@ export async function awaitJob(
 
 /** @throws UnknownJob */
 export async function endJob(database: Database, end: EndJob): Promise<EndedJob & WrittenJob> {
-  const { jobId, status, outcome, by, reason, claims } = end;
+  const { jobId, status, outcome, by, person, reason, claims } = end;
   const [row] = await database.query<{ answer: (WriteAnswer & Omit<EndedJob, 'job'>) | null }>(END, [
     storableText(jobId),
     status,
@@ -95,6 +95,7 @@ export async function endJob(database: Database, end: EndJob): Promise<EndedJob 
     reason === undefined ? null : storableText(reason),
     randomUUID(),
     optionalJson(claims),
+    person === undefined ? null : storableText(person),
   ]);
   if (!row?.answer) throw unknown(jobId);
   const { first, repeated } = row.answer;

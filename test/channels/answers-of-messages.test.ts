@@ -13,7 +13,13 @@ const rolesAccess: Access = {
   screen: () => undefined,
   authenticate: ({ headers }) => {
     const roles = (headers.get('x-may') ?? '').split(',') as Permission[];
-    return { name: 'ada', may: ({ permission }) => (roles.includes(permission) ? 'allowed' : 'forbidden') };
+    const person = headers.get('x-person');
+    const named = person === null ? {} : { person };
+    return {
+      name: 'ada',
+      ...named,
+      may: ({ permission }) => (roles.includes(permission) ? 'allowed' : 'forbidden'),
+    };
   },
 };
 
@@ -120,6 +126,37 @@ describe('who may send messages', () => {
     await environment.client.jobs.complete(jobId, { result: { pages: 3 } });
     await turn.result;
     expect(await environment.client.jobs.get(jobId)).toMatchObject({ outcome: { response: { pages: 3 } } });
+  });
+
+  test.each(['complete', 'fail', 'cancel'])(
+    'is named where it ends a job, %s [gateway.approvals]',
+    async (how) => {
+      const { turn } = await begun('report');
+      const { jobId } = await turn.job('parked');
+      const body = { complete: { result: { pages: 3 } }, fail: { error: 'no paper' }, cancel: {} }[how];
+      const answer = await fetch(`${served.url}/v1/jobs/${jobId}/${how}`, {
+        method: 'POST',
+        headers: { 'x-may': 'operate', 'x-person': 'mira', 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      expect(await answer.json()).toMatchObject({ status: 'ended' });
+      expect(await environment.client.jobs.get(jobId)).toMatchObject({
+        endedBy: 'operator',
+        endedByPerson: 'mira',
+      });
+      await turn.result;
+    },
+  );
+
+  test('names no operator that is none [gateway.approvals]', async () => {
+    const { turn } = await begun('report');
+    const { jobId } = await turn.job('parked');
+    const cancel = (person: string) => environment.client.jobs.cancel(jobId, { person });
+    for (const person of ['', ' mira', 'unverified', 'a\u0000b']) {
+      await expect(cancel(person)).rejects.toMatchObject({ code: 'HOLDFAST_INVALID_JOB' });
+    }
+    await cancel('mira');
+    await turn.result;
   });
 
   test('says itself what they may answer, and never more than that [gateway.answers]', async () => {

@@ -111,9 +111,10 @@ function pollBlock({ polls }: JobRow, now: number): Block[] {
 }
 
 function outcomeBlocks(row: JobRow, now: number): Block[] {
-  const { status, outcome, endedAt, endedBy, reason, mode, deliveredSeq } = row;
+  const { status, outcome, endedAt, endedBy, endedByPerson, reason, mode, deliveredSeq } = row;
   if (status === 'running') return [];
-  const by = endedBy === undefined ? '' : `, by ${enderText(endedBy)}`;
+  const person = endedByPerson === undefined ? '' : ` (${visibleText(endedByPerson)})`;
+  const by = endedBy === undefined ? '' : `, by ${enderText(endedBy)}${person}`;
   const told =
     deliveredSeq === undefined
       ? 'the session has not been told yet'

@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { JobHasEnded, JobNotFound } from '../../client/job-errors.ts';
 import type { JobAnswer } from '../../client/jobs.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
-import { ownOrGuarded, speakerOf } from '../job-access.ts';
+import { operatorOf, ownOrGuarded, speakerOf } from '../job-access.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
 import {
   CANCEL_JOB,
@@ -61,7 +61,8 @@ export function jobRoutes(app: GatewayHono, setting: RouteSetting): void {
     }),
     async (context) => {
       const { jobId } = context.req.valid('param');
-      const job = await jobs.get(jobId, speakerOf(context));
+      const { token } = speakerOf(context);
+      const job = token === undefined ? await jobs.get(jobId) : await jobs.get(jobId, { token });
       if (job === undefined) throw new JobNotFound('there is no such job');
       return context.json(job, 200);
     },
@@ -146,7 +147,8 @@ export function jobRoutes(app: GatewayHono, setting: RouteSetting): void {
     async (context) => {
       const { jobId } = context.req.valid('param');
       const { reason } = context.req.valid('json') ?? {};
-      return context.json(await jobs.cancel(jobId, reason === undefined ? {} : { reason }), 200);
+      const options = { ...(reason === undefined ? {} : { reason }), ...operatorOf(context) };
+      return context.json(await jobs.cancel(jobId, options), 200);
     },
   );
 }

@@ -45,6 +45,7 @@ export const JOB = z
     outcome: OUTCOME.optional(),
     endedAt: moment.optional(),
     endedBy: z.string().optional(),
+    endedByPerson: z.string().optional().openapi({ description: 'Which operator, where that is known.' }),
     reason: z.string().optional(),
   })
   .openapi('Job', { description: 'A job of a long-running call, by now.' }) as unknown as z.ZodType<JobRow>;

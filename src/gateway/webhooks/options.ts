@@ -50,9 +50,9 @@ export interface WebhookHoldfast {
     options: { response: unknown } & ByPerson,
   ): Promise<Confirmed<DecisionReceipt>>;
   /** As {@link Jobs.complete}: who says the same again changes nothing. */
-  completeJob(jobId: string, options: { result: unknown }): Promise<JobAnswer>;
+  completeJob(jobId: string, options: { result: unknown } & ByPerson): Promise<JobAnswer>;
   /** As {@link Jobs.fail}. */
-  failJob(jobId: string, options: { error: string }): Promise<JobAnswer>;
+  failJob(jobId: string, options: { error: string } & ByPerson): Promise<JobAnswer>;
   /**
    * As {@link HoldfastApi.sendMessage}. Without a `messageId` it is made of the delivery's: one that comes again sends nothing twice.
    */

@@ -36,8 +36,10 @@ export function webhookDesk(
       const decider = { person: personOf(person), channel: 'webhook' } as const;
       return await attester.provideInput(decider, { requestId }, { response });
     },
-    completeJob: async (jobId, options) => await client.jobs.complete(jobId, options),
-    failJob: async (jobId, options) => await client.jobs.fail(jobId, options),
+    completeJob: async (jobId, { person, result }) =>
+      await client.jobs.complete(jobId, { result, person: personOf(person) }),
+    failJob: async (jobId, { person, error }) =>
+      await client.jobs.fail(jobId, { error, person: personOf(person) }),
     async sendMessage({ person, ...message }) {
       sent += 1;
       // Another attempt of this delivery sends the same.

@@ -36,6 +36,7 @@ import { signIns } from './0053-sign-ins.ts';
 import { notices } from './0054-notices.ts';
 import { webhookDeliveries } from './0055-webhook-deliveries.ts';
 import { slack } from './0056-slack.ts';
+import { jobPersons } from './0057-job-persons.ts';
 
 export interface Migration {
   version: number;
@@ -83,4 +84,5 @@ export const migrations: readonly Migration[] = [
   { version: 54, name: 'notices', sql: notices },
   { version: 55, name: 'webhook deliveries', sql: webhookDeliveries },
   { version: 56, name: 'slack', sql: slack },
+  { version: 57, name: 'job persons', sql: jobPersons },
 ];

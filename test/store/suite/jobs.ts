@@ -104,6 +104,18 @@ export function jobSuite(store: () => PostgresStore): void {
     expect(await turn.detach(0)).toEqual(job);
   });
 
+  test('which operator has ended a job stays with it [job.callback]', async () => {
+    const turn = new JobTurn(store());
+    await turn.calling();
+    await turn.parked(0);
+    const ended = await turn.endJob(0, { by: 'operator', person: 'mira' });
+    expect(ended).toMatchObject({ first: true, job: { endedBy: 'operator', endedByPerson: 'mira' } });
+    expect(await turn.endJob(0, { by: 'operator', person: 'jo' })).toMatchObject({ repeated: true });
+    expect(await turn.job(0)).toMatchObject({ endedByPerson: 'mira' });
+    const listed = await store().listJobs({ ...turn.names, status: ['completed'] });
+    expect(listed).toMatchObject([{ endedByPerson: 'mira' }]);
+  });
+
   test('the first outcome counts; the same said again is no conflict [job.callback]', async () => {
     const turn = new JobTurn(store());
     await turn.calling();
