@@ -19,6 +19,7 @@ export type GatewayRecords = Pick<
   | 'noteDenials'
   | keyof PageStore
   | 'findNote'
+  | 'noteOf'
   | CredentialWays
   | keyof SlackStore
   | keyof WebhookStore

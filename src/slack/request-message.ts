@@ -123,6 +123,12 @@ export function endedMessage(request: AskedRequest, outcome: Outcome): DrawnMess
   };
 }
 
+/** In place of a request whose session was deleted, and which another one of its id has followed. */
+export function replacedMessage(): DrawnMessage {
+  const text = 'This request is gone: another message shows what is asked now.';
+  return { text, blocks: [notice('holdfast_replaced', text)] };
+}
+
 /** A block that calls people by Slack's ids, which only the configuration names; none for nobody. */
 export function callOf(mentions: readonly string[]): Block[] {
   const called = mentions.filter((id) => USER_ID.test(id)).slice(0, MOST_MENTIONS);

@@ -27,8 +27,9 @@ export interface PostingNote {
 }
 
 /** Of what people decide by; arguments that are sensitive are shown to nobody, and not in it. */
-export function shownDigest({ kind, tool, agent, args }: AskedRequest): string {
-  return digestOf({ kind, tool, agent, args });
+export function shownDigest(request: AskedRequest & { responseSchema?: unknown }): string {
+  const { kind, tool, agent, args, responseSchema } = request;
+  return digestOf([kind, tool, agent, args, responseSchema ?? null]);
 }
 
 /** Undefined where no attempt was made, or Slack has refused the last one. */

@@ -81,7 +81,7 @@ export class SlackNotifier implements Notifier {
     request: NotifiedRequest,
     why: NotifiedWhy,
     context: NoticeContext,
-    before: PostingNote | undefined,
+    posting: PostingNote | undefined,
   ): Promise<void> {
     const { requestId, terms, hint, sessionId } = request;
     const thread = await this.#threadOf(sessionId);
@@ -92,11 +92,13 @@ export class SlackNotifier implements Notifier {
     const mentions = this.#app.idsOf(deciders);
     // Whose link it would be doesn't matter here: each person who asks for one gets their own.
     const opens = context.linkFor(request, 'nobody') !== undefined;
+    const message = pendingMessage(request, { opens, mentions });
+    const before = await this.#posted(requestId, { channel, threadTs: thread?.ts, posting });
+    // It may be of a session that was deleted and made again: it shows what is kept of it, whatever it has shown.
+    if (before !== undefined) await this.#app.api.update(before, message);
     const place =
-      (await this.#posted(requestId, { channel, threadTs: thread?.ts, before })) ??
-      (await this.#postOnce(requestId, context, () =>
-        this.#app.api.post(channel, pendingMessage(request, { opens, mentions }), thread?.ts),
-      ));
+      before ??
+      (await this.#postOnce(requestId, context, () => this.#app.api.post(channel, message, thread?.ts)));
     const shown = shownDigest(request);
     const kept = { ...place, hint: hint.slice(0, LONGEST_HINT).toWellFormed(), opens, mentions, shown };
     await context.keep(requestId, escalated ? { ...kept, escalated } : kept, placeOf(place));
@@ -108,15 +110,15 @@ export class SlackNotifier implements Notifier {
     {
       channel,
       threadTs,
-      before,
-    }: { channel: string; threadTs?: string | undefined; before: PostingNote | undefined },
+      posting,
+    }: { channel: string; threadTs?: string | undefined; posting: PostingNote | undefined },
   ): Promise<SlackPlace | undefined> {
-    if (before === undefined) return undefined;
-    const left = before.at + LONGEST_POST - Date.now();
-    if (!before.isOver && left > 0) {
+    if (posting === undefined) return undefined;
+    const left = posting.at + LONGEST_POST - Date.now();
+    if (!posting.isOver && left > 0) {
       throw new NoticeFailed('another attempt may be posting it now', { retryAfter: left });
     }
-    const span = { channel, threadTs, from: before.at - MARGIN, to: before.at + LATEST_POST };
+    const span = { channel, threadTs, from: posting.at - MARGIN, to: posting.at + LATEST_POST };
     return await this.#app.api.find(span, (block) => isAboutRequest(block, requestId));
   }
 

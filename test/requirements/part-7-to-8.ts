@@ -138,6 +138,7 @@ export const PART_8: Rows = {
     'Several of Slack’s users make a quorum, and one of them no more than one vote.',
   ],
   'slack.ended': ['holdfast', 'A message shows what became of its request, wherever that was decided.'],
+  'slack.shown': ['holdfast', 'A click in Slack is about what its message has shown, and nothing else.'],
   'slack.replay': ['holdfast', 'What Slack sends counts once, however often it comes.'],
   'slack.once': ['holdfast', 'A message is posted once, also where Slack is slow, or its answer is lost.'],
   'slack.outage': [

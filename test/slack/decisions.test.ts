@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../setup/until.ts';
 import {
@@ -161,5 +162,58 @@ describe.concurrent('decisions in Slack', () => {
     );
     expect(JSON.stringify(scene.slack.messages)).not.toContain('/a/ey');
     expect(scene.logged.join()).not.toContain('/a/ey');
+  });
+
+  test('a message of a session that was made again decides nothing of what is asked there now, and says so [slack.shown]', async () => {
+    const turn = { sessionId: randomUUID(), messageId: randomUUID() };
+    const before = await scene.ask('pay', { order: 'FH-1', cents: 100 }, turn);
+    const stale = { ...before.message };
+    const modal = async () => {
+      await expectTaken(
+        scene.slack.click(scene.gateway.url, { message: stale, action: 'Reject', user: OTTO }),
+      );
+      const { requestId } = before.request;
+      return await until(() => {
+        const found = scene.slack.views.find((view) => view.privateMetadata.includes(requestId));
+        if (found === undefined) throw new Error('no modal');
+        return found;
+      });
+    };
+    const view = await modal();
+    const { client } = scene.environment;
+    await client.sessions.delete({ ...before.names, cancelRunning: true });
+    const asked = await scene.askSilently('pay', { order: 'FH-2', cents: 99_900 }, turn);
+    expect([asked.request.requestId, asked.request.session === before.request.session]).toEqual([
+      before.request.requestId,
+      false,
+    ]);
+    const message = await until(() => {
+      const found = scene.slack.messages.find((one) => drawnIn(one).includes('99900'));
+      if (found === undefined) throw new Error('nothing was posted');
+      return found;
+    });
+    const refusals = () =>
+      [MIRA, OTTO]
+        .flatMap((user) => toldTo(scene, user))
+        .filter((told) => /another one took its place/.test(told)).length;
+    await expectTaken(
+      scene.slack.click(scene.gateway.url, { message: stale, action: 'Approve', user: MIRA }),
+    );
+    await until(() => expect(refusals()).toBe(1));
+    await until(() => expect(drawnIn(before.message)).toContain('another message shows what is asked now'));
+    expect(buttonsOf(before.message)).toEqual([]);
+    await expectTaken(scene.slack.submitView(scene.gateway.url, { view, values: { reason: 'old' } }));
+    await until(() => expect(refusals()).toBe(2));
+    expect(await scene.now(asked)).toMatchObject({ status: 'pending', votes: [], history: [] });
+    await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Approve', user: MIRA }));
+    await until(() => expect(scene.ran).toContain(`${asked.request.callKey} 99900`));
+  });
+
+  test('arguments that nobody sees keep nobody from deciding [slack.shown]', async () => {
+    const { message, request } = await scene.ask('pay_secretly', { order: 'FH-secret', cents: 3 });
+    expect(drawnIn(message)).toContain('(sensitive)');
+    expect(drawnIn(message)).not.toContain('FH-secret');
+    await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Approve', user: MIRA }));
+    await until(() => expect(scene.ran).toContain(`${request.callKey} 3`));
   });
 });

@@ -78,7 +78,6 @@ describe('a notifier of Slack that is asked again', () => {
       slackApiUrl: standIn.url,
     }));
   });
-  afterEach(() => standIn.become('up'));
   afterAll(async () => await standIn.close());
 
   const notes = new Map<string, unknown>();
@@ -99,27 +98,36 @@ describe('a notifier of Slack that is asked again', () => {
   });
 
   test('posts nothing more once nobody waits for the attempt [slack.once]', async () => {
-    standIn.become({ slow: 500 });
     const attempt = new AbortController();
-    const posts = () => standIn.calls.length;
-    const before = posts();
-    const told = notifier.notify([request(), request(), request()], 'opened', contextOf(attempt.signal));
-    told.catch(() => undefined);
-    await until(() => expect(posts()).toBe(before + 1));
-    attempt.abort();
+    const requests = [request(), request(), request()];
+    const context = contextOf(attempt.signal);
+    const keep: NoticeContext['keep'] = async (requestId, value) => {
+      if (requestId === requests[1]?.requestId) attempt.abort();
+      await context.keep(requestId, value);
+    };
+    const before = standIn.calls.length;
+    const told = notifier.notify(requests, 'opened', { ...context, keep });
     await expect(told).rejects.toThrow();
-    expect(posts()).toBe(before + 1);
+    expect(standIn.calls.length).toBe(before + 1);
   });
 
   test('posts nothing while another attempt does, and nothing after it [slack.once]', async () => {
-    standIn.become({ slow: 500 });
     const asked = request();
-    const first = notifier.notify([asked], 'opened', contextOf(forever));
-    await until(() => expect(notes.get(asked.requestId)).toHaveProperty('posting'));
     const before = standIn.messages.length;
+    const context = contextOf(forever);
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: free, resolve: release } = Promise.withResolvers<void>();
+    const keep: NoticeContext['keep'] = async (requestId, value) => {
+      await context.keep(requestId, value);
+      begin();
+      await free;
+    };
+    const first = notifier.notify([asked], 'opened', { ...context, keep });
+    await begun;
     await expect(notifier.notify([asked], 'opened', contextOf(forever))).rejects.toMatchObject({
       retryAfter: expect.any(Number),
     });
+    release();
     await first;
     await notifier.notify([asked], 'opened', contextOf(forever));
     expect(standIn.messages.length - before).toBe(1);

@@ -36,6 +36,12 @@ export interface AskedInSlack {
   message: SlackMessage;
 }
 
+/** Filled in where they are left out. */
+interface AskingTurn {
+  sessionId?: string;
+  messageId?: string;
+}
+
 /** A worker, a gateway and Slack: all real but Slack. */
 export interface SlackScene {
   environment: TurnEnvironment;
@@ -50,9 +56,9 @@ export interface SlackScene {
   /** What the gateway has logged, as text. */
   logged: string[];
   /** Sends a message that makes the agent ask for a call of this tool. */
-  ask(tool: string, args?: object): Promise<AskedInSlack>;
+  ask(tool: string, args?: object, turn?: AskingTurn): Promise<AskedInSlack>;
   /** The same, without waiting for its message. */
-  askSilently(tool: string, args?: object): Promise<Omit<AskedInSlack, 'message'>>;
+  askSilently(tool: string, args?: object, turn?: AskingTurn): Promise<Omit<AskedInSlack, 'message'>>;
   messageOf(request: Pick<ApprovalRow, 'requestId'>): Promise<SlackMessage>;
   now(asked: { request: ApprovalRow }): Promise<ApprovalRow | undefined>;
   close(): Promise<void>;
@@ -79,13 +85,14 @@ export async function openSlackScene({ persons = PERSONS }: SlackSceneOptions = 
   const keys = credentialKeysOf({ k1: randomBytes(32).toString('base64') });
   const ran: string[] = [];
   const logged: string[] = [];
-  const paying = (name: string, approval: object) =>
+  const paying = (name: string, approval: object, sensitive: boolean | string[] = false) =>
     tool({
       name,
       description: 'pays',
       parameters: PARAMETERS,
       requireConfirmation: true,
       approval,
+      sensitive,
       execute: ({ cents }, { callKey }) => {
         ran.push(`${callKey} ${String(cents)}`);
         return { paid: true };
@@ -107,6 +114,7 @@ export async function openSlackScene({ persons = PERSONS }: SlackSceneOptions = 
     tools: [
       paying('pay', { approvers: ['mira', 'otto'], allowEdit: true }),
       paying('pay_two', { approvers: ['mira', 'otto'], quorum: 2 }),
+      paying('pay_secretly', { approvers: ['mira'] }, ['order']),
       paying('pay_soon', { approvers: ['mira'], expiresIn: '2s' }),
     ],
   });
@@ -143,9 +151,14 @@ export async function openSlackScene({ persons = PERSONS }: SlackSceneOptions = 
     });
   const gateway = await serveGateway({ gateway: newGateway() });
   const { approvals } = environment.client;
-  const askSilently: SlackScene['askSilently'] = async (name, args = { order: 'FH-12529', cents: 700 }) => {
-    const names = { app: 'shop', userId: 'ada', sessionId: randomUUID() };
-    await environment.client.sendMessage({ ...names, message: `call ${name} ${JSON.stringify(args)}` });
+  const askSilently: SlackScene['askSilently'] = async (
+    name,
+    args = { order: 'FH-12529', cents: 700 },
+    { sessionId = randomUUID(), messageId = randomUUID() } = {},
+  ) => {
+    const names = { app: 'shop', userId: 'ada', sessionId };
+    const message = `call ${name} ${JSON.stringify(args)}`;
+    await environment.client.sendMessage({ ...names, messageId, message });
     return await until(async () => {
       const [request] = await approvals.list(names);
       if (request === undefined) throw new Error('nobody was asked');
@@ -168,8 +181,8 @@ export async function openSlackScene({ persons = PERSONS }: SlackSceneOptions = 
     logged,
     askSilently,
     messageOf,
-    async ask(name, args) {
-      const asked = await askSilently(name, args);
+    async ask(name, args, turn) {
+      const asked = await askSilently(name, args, turn);
       return { ...asked, message: await messageOf(asked.request) };
     },
     now: ({ request: { requestId } }) => approvals.get({ requestId }),

@@ -1,5 +1,5 @@
 import { linkUrl, signApprovalLink } from '../../approvals/approval-link.ts';
-import type { ConfirmOptions } from '../../client/approvals.ts';
+import type { ConfirmOptions, ShownRequest } from '../../client/approvals.ts';
 import {
   DecisionRefused,
   InvalidTurn,
@@ -9,7 +9,13 @@ import {
 import type { Confirmed } from '../../client/steering.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
-import { actionOf, endedMessage, outcomeLine, pendingMessage } from '../../slack/request-message.ts';
+import {
+  actionOf,
+  endedMessage,
+  outcomeLine,
+  pendingMessage,
+  replacedMessage,
+} from '../../slack/request-message.ts';
 import {
   editModal,
   MODALS,
@@ -19,7 +25,7 @@ import {
   readReason,
   rejectModal,
 } from '../../slack/request-modals.ts';
-import { placeOf, type RequestNote, readNote } from '../../slack/request-note.ts';
+import { placeOf, type RequestNote, readNote, readPosting, shownDigest } from '../../slack/request-note.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
 import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
@@ -44,7 +50,12 @@ interface Situation extends SlackAct {
   person: string;
   note: RequestNote;
   row: ApprovalRow;
+  /** As its message has shown it. */
+  shown: ShownRequest;
 }
+
+const NONE_OF_OURS =
+  'Nothing was decided: this message is none of Holdfast’s, or another one took its place.';
 
 /** Turns clicks and modals into decisions of the persons whom Slack's users are. */
 export class SlackDecisions {
@@ -99,7 +110,7 @@ export class SlackDecisions {
 
   /** Finds out who acts, and about what; tells them where that comes to nothing. */
   async #answering(act: SlackAct, answer: (situation: Situation) => Promise<void>): Promise<void> {
-    const { subject, who } = act;
+    const { who } = act;
     try {
       const person = await this.#app.personOf(who);
       if (person === undefined) {
@@ -108,18 +119,9 @@ export class SlackDecisions {
           `Nothing was decided: nobody has told Holdfast who you are. Whoever runs it adds your Slack id, ${who.id}, to its persons.`,
         );
       }
-      const note = await this.#background.patiently(() => this.#noteOf(subject));
-      if (note === undefined) {
-        return await this.#teller.tell(
-          act,
-          'Nothing was decided: this message is none of Holdfast’s, or another one took its place.',
-        );
-      }
-      const { approvals } = this.#setting.options.client;
-      const { requestId } = subject;
-      const row = await this.#background.patiently(() => approvals.get({ requestId }));
-      if (row === undefined) throw new RequestNotFound('there is no such request');
-      const situation = { ...act, person, note, row };
+      const situation = await this.#situationOf(act, person);
+      if (situation === undefined) return await this.#teller.tell(act, NONE_OF_OURS);
+      const { row } = situation;
       if (row.status !== 'pending') {
         await this.#show(situation);
         return await this.#teller.tell(act, `It is no longer open: ${outcomeLine(outcomeOf(row))}.`);
@@ -131,13 +133,37 @@ export class SlackDecisions {
     }
   }
 
-  async #decide(situation: Situation, options: Omit<ConfirmOptions, 'attestation'>): Promise<void> {
-    const { person, row } = situation;
+  /**
+   * What is acted about, as it stands and as the message has shown it; undefined where it hasn't.
+   *
+   * @throws RequestNotFound
+   */
+  async #situationOf(act: SlackAct, person: string): Promise<Situation | undefined> {
+    const { approvals } = this.#setting.options.client;
+    const { subject } = act;
+    const { requestId } = subject;
+    const found = await this.#background.patiently(() => this.#noteOf(subject));
+    if (found !== undefined && found.requestId !== requestId) return undefined;
+    const row = await this.#background.patiently(() => approvals.get({ requestId }));
+    if (row === undefined) throw new RequestNotFound('there is no such request');
+    // Sessions that are deleted and made again repeat the ids of their requests.
+    if (found === undefined || found.session !== row.session) {
+      await this.#replace(subject);
+      return undefined;
+    }
+    const note = readNote(found.value);
+    if (note === undefined || note.shown !== shownDigest(row)) return undefined;
+    const shown = { session: found.session, argsDigest: row.argsDigest };
+    return { ...act, person, note, row, shown };
+  }
+
+  async #decide(situation: Situation, options: Omit<ConfirmOptions, 'attestation' | 'shown'>): Promise<void> {
+    const { person, row, shown } = situation;
     const { requestId } = row;
     const { attester } = this.#setting;
     try {
       const decided = await this.#background.patiently(() =>
-        attester.confirm({ person, channel: 'slack' }, { requestId }, options, row),
+        attester.confirm({ person, channel: 'slack' }, { requestId }, options, shown),
       );
       await this.#teller.tell(situation, answerTo(decided, options));
     } finally {
@@ -183,13 +209,13 @@ export class SlackDecisions {
   /** Has the message show how the request stands, also where that changes meanwhile. */
   async #show({ note, subject, row }: Situation): Promise<void> {
     const { approvals } = this.#setting.options.client;
-    let shown: string | undefined;
+    let drawnState: string | undefined;
     try {
       for (let times = 0; times < 3; times++) {
         const now = (await approvals.get({ requestId: subject.requestId })) ?? row;
         const state = JSON.stringify([now.status, now.votes]);
-        if (state === shown) return;
-        shown = state;
+        if (state === drawnState) return;
+        drawnState = state;
         const drawn = { ...now, hint: note.hint };
         await this.#app.api.update(
           note,
@@ -202,14 +228,24 @@ export class SlackDecisions {
     }
   }
 
+  async #replace({ channel, ts }: ModalSubject): Promise<void> {
+    try {
+      await this.#app.api.update({ channel, ts }, replacedMessage());
+    } catch (error) {
+      if (!(error instanceof SlackFailed)) throw error;
+      this.#teller.note('a message in Slack does not show that its request is gone', error);
+    }
+  }
+
   /** Only what the notifier has posted counts: whoever has the bot's token can post buttons, too. */
-  async #noteOf({ requestId, channel, ts }: ModalSubject): Promise<RequestNote | undefined> {
+  async #noteOf({ requestId, channel, ts }: ModalSubject): ReturnType<GatewayRecords['findNote']> {
+    const { name: notifier } = this.#app;
     // Its name is when it was posted, in seconds.
     const deadline = Math.min(Number(ts) * 1_000, Date.now()) + NOTE_TIME;
     for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
-      const found = await this.#records.findNote(this.#app.name, placeOf({ channel, ts }));
-      if (found !== undefined) return found.requestId === requestId ? readNote(found.value) : undefined;
-      if (!(Date.now() < deadline)) return undefined;
+      const isBeingPosted = readPosting(await this.#records.noteOf({ notifier, requestId })) !== undefined;
+      const found = await this.#records.findNote(notifier, placeOf({ channel, ts }));
+      if (found !== undefined || !isBeingPosted || !(Date.now() < deadline)) return found;
       await this.#background.pause(pause);
     }
   }
