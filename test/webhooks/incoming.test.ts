@@ -9,6 +9,7 @@ import {
   serveGateway,
   type WebhookEvent,
   type WebhookHoldfast,
+  type WebhookRequest,
 } from '../../src/gateway/index.ts';
 import { signWebhook, webhookSecret } from '../../src/net/signatures.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
@@ -34,15 +35,41 @@ async function handle(event: WebhookEvent, holdfast: WebhookHoldfast) {
   return { body: (await handles.get(event.id)?.(event, holdfast)) ?? { fine: true } };
 }
 
+/** As services have it that sign the body alone. */
+function isSigned({ headers, body }: WebhookRequest, secrets: readonly string[]): boolean {
+  const given = Buffer.from(String(headers['x-signature']), 'hex');
+  return secrets.some((key) => {
+    const wanted = createHmac('sha256', key).update(body).digest();
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  });
+}
+
 const gateway = defineGateway({
   webhooks: {
     desk: { secrets: () => [secret, older], persons: ['mira'], handle },
     own: {
-      verify({ headers, body }) {
-        const given = Buffer.from(String(headers['x-signature']), 'hex');
-        const wanted = createHmac('sha256', own).update(body).digest();
-        if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined;
-        return { id: String(headers['x-delivery']) };
+      secrets: own,
+      verify: (request, secrets) =>
+        isSigned(request, secrets) ? { id: String(request.headers['x-delivery']) } : undefined,
+      handle,
+    },
+    nameless: {
+      secrets: () => own,
+      verify: (request, secrets) => (isSigned(request, secrets) ? {} : undefined),
+      handle,
+    },
+    covered: {
+      secrets: [own],
+      verify: (request, [key = '']) => {
+        const id = String(request.headers['x-delivery']);
+        const signed = { ...request, body: Buffer.concat([Buffer.from(id), request.body]) };
+        return isSigned(signed, [key]) ? { id, idIsSigned: true } : undefined;
+      },
+      handle,
+    },
+    odd: {
+      verify() {
+        throw new Error('S3CRET of the way');
       },
       handle,
     },
@@ -61,6 +88,7 @@ describe('webhooks that come in [webhook.in]', () => {
   const lines: LoggedLine[] = [];
   let environment: TurnEnvironment;
   let served: ServedGateway;
+  let inProcess: ReturnType<typeof gatewayOf>;
 
   beforeAll(async () => {
     const rootAgent = new LlmAgent({
@@ -95,7 +123,8 @@ describe('webhooks that come in [webhook.in]', () => {
       credentialKeys,
       logger: collecting(lines),
     };
-    served = await serveGateway({ gateway: gatewayOf(environment.client, settings) });
+    inProcess = gatewayOf(environment.client, settings);
+    served = await serveGateway({ gateway: inProcess });
   });
   afterAll(async () => {
     await served?.close();
@@ -290,6 +319,39 @@ describe('webhooks that come in [webhook.in]', () => {
     expect(await send({ source: 'own' })).toMatchObject({ status: 401 });
   });
 
+  test.each(['own', 'nameless'])('whose id is not signed are known by their body: %s', async (source) => {
+    const body = JSON.stringify({ event: randomUUID() });
+    const signature = createHmac('sha256', own).update(body).digest('hex');
+    const before = handled.length;
+    for (const id of [randomUUID(), randomUUID(), randomUUID()]) {
+      const headers = { 'x-signature': signature, 'x-delivery': id };
+      expect(await post(source, headers, body)).toMatchObject({ status: 200 });
+    }
+    expect(handled).toHaveLength(before + 1);
+    const other = JSON.stringify({ event: randomUUID() });
+    const signed = { 'x-signature': createHmac('sha256', own).update(other).digest('hex') };
+    expect(await post(source, { ...signed, 'x-delivery': randomUUID() }, other)).toMatchObject({
+      status: 200,
+    });
+    expect(handled).toHaveLength(before + 2);
+  });
+
+  test('whose id is signed are known by it', async () => {
+    const body = JSON.stringify({ event: 'the same' });
+    const before = handled.length;
+    for (const id of ['one', 'two', 'one']) {
+      const signature = createHmac('sha256', own).update(id).update(body).digest('hex');
+      expect(await post('covered', { 'x-signature': signature, 'x-delivery': id }, body)).toMatchObject({
+        status: 200,
+      });
+    }
+    expect(handled.slice(before)).toEqual(['one', 'two']);
+    const signature = createHmac('sha256', own).update('one').update(body).digest('hex');
+    expect(await post('covered', { 'x-signature': signature, 'x-delivery': 'three' }, body)).toMatchObject({
+      status: 401,
+    });
+  });
+
   const forged: [string, () => Promise<{ status: number }>][] = [
     ['no headers', () => post('desk', {}, '{}')],
     ['a forged signature', () => send({ with: `whsec_${randomBytes(32).toString('base64')}` })],
@@ -377,10 +439,45 @@ describe('webhooks that come in [webhook.in]', () => {
     expect(packed.status).toBe(415);
   });
 
-  test('sources that are not there are as paths that are not there', async () => {
-    for (const source of ['other', 'DESK', 'desk%2f', '__proto__', 'constructor']) {
-      const { status, body } = await send({ source });
-      expect([source, status, body.error.code]).toEqual([source, 404, 'HOLDFAST_GATEWAY_NO_SUCH_ROUTE']);
+  test('nobody learns which sources there are', async () => {
+    const large = 'x'.repeat(2 * 1024 * 1024);
+    const tries: [string, Record<string, string>, string][] = [
+      [
+        'signed by somebody else',
+        signed({ with: `whsec_${randomBytes(32).toString('base64')}` }).headers,
+        '{}',
+      ],
+      ['without headers', {}, '{}'],
+      ['packed', { ...signed().headers, 'content-encoding': 'gzip' }, '{}'],
+      ['too large', { 'content-length': String(large.length) }, large],
+    ];
+    for (const [what, headers, body] of tries) {
+      const answers = [];
+      for (const source of ['desk', 'own', 'odd', 'other', 'DESK', 'desk%2f', '__proto__', 'constructor']) {
+        const init = { method: 'POST', headers, body };
+        const answer = await inProcess.request(`/v1/webhooks/${source}`, init);
+        const { error } = (await answer.json()) as { error: { code: string } };
+        answers.push(JSON.stringify([answer.status, error.code, [...answer.headers.keys()]]));
+      }
+      expect([what, new Set(answers).size]).toEqual([what, 1]);
+    }
+    const known = await send({ with: older, source: 'other' });
+    expect([known.status, known.body.error.code]).toEqual([401, 'HOLDFAST_GATEWAY_UNAUTHENTICATED']);
+    const told = lines.filter(({ message }) => message === 'a webhook was refused');
+    expect(told.map(({ attributes }) => attributes.flaw)).toContain('there is no such source');
+  });
+
+  test.each<[string, () => string | string[]]>([
+    ['no secret', () => ''],
+    ['one that could be guessed', () => ['short']],
+    ['none at all', () => []],
+  ])('a gateway whose function gives %s does not start', (_what, secrets) => {
+    const verify = () => ({});
+    for (const way of [{ secrets }, { secrets, verify }]) {
+      const settings = defineGateway({ webhooks: { desk: { ...way, handle: async () => undefined } } });
+      const start = () => gatewayOf(environment.client, { records: environment.store, settings });
+      expect(start).toThrow(expect.objectContaining({ name: 'DefinitionError' }));
+      expect(start).toThrow(/webhooks\["desk"\]\.secrets/);
     }
   });
 
@@ -405,6 +502,11 @@ describe('sources of webhooks [webhook.in]', () => {
     ['a name', { 'Desk 1': { secrets: secret, handle: handler } }, 'Desk 1'],
     ['no secret', { desk: { handle: handler } }, 'secrets'],
     ['a short secret', { desk: { secrets: 'S3CRET', handle: handler } }, 'secrets'],
+    [
+      'an empty secret of a way of its own',
+      { desk: { secrets: '', verify: () => ({}), handle: handler } },
+      'secrets',
+    ],
     ['no handler', { desk: { secrets: secret } }, 'handle'],
     ['an unknown way', { desk: { secrets: secret, verify: 'none', handle: handler } }, 'verify'],
     ['persons', { desk: { secrets: secret, persons: 'mira', handle: handler } }, 'persons'],

@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
-import { RequestRefused } from '../gateway-errors.ts';
 import { bodyProblems, json } from '../schemas/answers.ts';
+import { checkGivenSecrets } from '../webhooks/check-sources.ts';
 import { readWebhook } from '../webhooks/read-request.ts';
 import { WebhookIntake } from '../webhooks/webhook-intake.ts';
 
@@ -23,6 +23,7 @@ export function webhookRoutes(app: GatewayHono, setting: RouteSetting): void {
     });
     return;
   }
+  checkGivenSecrets('defineGateway', webhooks);
   const sources = new Map(Object.entries(webhooks));
   const intake = new WebhookIntake(options, attester, records);
   app.openAPIRegistry.registerPath({
@@ -32,17 +33,15 @@ export function webhookRoutes(app: GatewayHono, setting: RouteSetting): void {
     operationId: 'receiveWebhook',
     summary: 'Tell what has happened elsewhere',
     description:
-      'Signed by the source, by Standard Webhooks unless its configuration says otherwise. The same id again gets the first answer.',
+      'Signed by the source, by Standard Webhooks unless its configuration says otherwise. The same delivery again gets the first answer.',
     security: [],
     request: { params: PATH },
     responses: { 200: json(ANSWER, 'It was handled, now or before.'), ...bodyProblems() },
   });
   app.post('/v1/webhooks/:source', async (context) => {
     const name = context.req.param('source');
-    const source = sources.get(name);
-    if (source === undefined) throw new RequestRefused('no such route');
     const requestId = context.get('requestId');
-    const taken = await intake.take(name, source, await readWebhook(context), requestId);
+    const taken = await intake.take(name, sources.get(name), await readWebhook(context), requestId);
     if (taken.kind === 'busy') return context.json({ error: BUSY }, 503, { 'retry-after': RETRY_AFTER });
     const { status, body } = taken.answer;
     if (status === 204 || status === 205) return context.body(null, status);

@@ -3,10 +3,15 @@ import { DefinitionError } from '../../schema/definition-error.ts';
 import { isRecord, kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { problemOfName } from '../../schema/person-name.ts';
-import type { WebhookSource } from './options.ts';
+import type { WebhookSource, WebhookSources } from './options.ts';
 
 const NAME = /^[a-z\d][a-z\d_-]{0,63}$/;
 const FIELDS = ['secrets', 'verify', 'persons', 'handle'] satisfies (keyof WebhookSource)[];
+
+/** Whether a source may have this name. */
+export function isSourceName(name: string): boolean {
+  return NAME.test(name);
+}
 
 /** @throws DefinitionError naming the option, and never quoting a secret. */
 export function checkSources(owner: string, sources: unknown): void {
@@ -16,14 +21,15 @@ export function checkSources(owner: string, sources: unknown): void {
   if (!isRecord(sources)) fail('webhooks', `expected sources by name, got ${kindOf(sources)}`);
   for (const [name, source] of Object.entries(sources as Record<string, unknown>)) {
     const field = `webhooks[${JSON.stringify(name)}]`;
-    if (!NAME.test(name)) fail(field, 'expected a name of lower case letters, digits, - and _');
+    if (!isSourceName(name)) fail(field, 'expected a name of lower case letters, digits, - and _');
     assertKnownFields(owner, source, FIELDS, { field });
     const { secrets, verify = 'standard', persons = [], handle } = source as Record<string, unknown>;
     if (typeof handle !== 'function') fail(`${field}.handle`, `expected a function, got ${kindOf(handle)}`);
     if (verify !== 'standard' && typeof verify !== 'function') {
       fail(`${field}.verify`, `expected 'standard' or a function, got ${kindOf(verify)}`);
     }
-    if (verify === 'standard' && typeof secrets !== 'function') {
+    const areNeeded = verify === 'standard' || secrets !== undefined;
+    if (areNeeded && typeof secrets !== 'function') {
       const problem = problemOfSecrets(secrets);
       if (problem !== undefined) fail(`${field}.secrets`, problem);
     }
@@ -35,8 +41,21 @@ export function checkSources(owner: string, sources: unknown): void {
   }
 }
 
+/**
+ * Asks for secrets that only a function knows: without them, or with an empty one, anybody could sign.
+ *
+ * @throws DefinitionError naming the source, and never quoting a secret.
+ */
+export function checkGivenSecrets(owner: string, sources: WebhookSources): void {
+  for (const [name, { secrets }] of Object.entries(sources)) {
+    const problem = typeof secrets === 'function' ? problemOfSecrets(secrets()) : undefined;
+    if (problem === undefined) continue;
+    throw new DefinitionError({ owner, field: `webhooks[${JSON.stringify(name)}].secrets`, problem });
+  }
+}
+
 /** Why these are no secrets; names none of them. */
-export function problemOfSecrets(secrets: unknown): string | undefined {
+function problemOfSecrets(secrets: unknown): string | undefined {
   const all: unknown[] = Array.isArray(secrets) ? secrets : [secrets];
   if (all.length === 0 || all.some((secret) => typeof secret !== 'string')) {
     return `expected a secret, or a list of them, got ${kindOf(all.find((secret) => typeof secret !== 'string') ?? secrets)}`;

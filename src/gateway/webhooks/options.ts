@@ -16,12 +16,19 @@ export interface WebhookRequest {
 /** What {@link WebhookSource.verify} has made sure of. */
 export interface VerifiedWebhook {
   /** The sender's own id of what it tells, the same for each attempt: visible ASCII, at most 256 characters. */
-  id: string;
+  id?: string;
+  /**
+   * Whether the signature covers the id: then a delivery is known again by it. Otherwise by its body, which the signature covers: whoever
+   * has seen a delivery could send it under another id.
+   *
+   * @default false
+   */
+  idIsSigned?: boolean;
 }
 
 /** What a source tells. */
 export interface WebhookEvent {
-  /** The same for each attempt of its sender; it is handled once. */
+  /** The sender's, the same for each of its attempts; a digest of the body where the sender has none. */
   id: string;
   /** The field `type` of a JSON object, where it is text. */
   type?: string;
@@ -67,21 +74,22 @@ export interface WebhookAnswer {
   body?: unknown;
 }
 
-/** Makes sure that a source has sent a request; undefined for what is forged. */
+/** Makes sure that a source has sent a request; undefined for what is forged. `secrets` are those of the source. */
 export type VerifyWebhook = (
   request: WebhookRequest,
+  secrets: readonly string[],
 ) => VerifiedWebhook | undefined | Promise<VerifiedWebhook | undefined>;
 
 /** Who may tell this gateway something by `POST /v1/webhooks/<name>`. */
 export interface WebhookSource {
   /**
    * Any of these has signed what comes: `whsec_` and base64, or text of at least 16 bytes. Several while they are rotated. A function is
-   * asked for each delivery. Needed unless `verify` is a function.
+   * asked when the gateway starts, which fails where they are too short, and for each delivery. Needed unless `verify` is a function.
    */
   secrets?: string | readonly string[] | (() => string | readonly string[]);
   /**
-   * How it is made sure that the source has sent it: by Standard Webhooks 1.0.0, or by a function, which answers undefined for what is
-   * forged, compares in constant time, and sees to the age of what it takes.
+   * How it is made sure that the source has sent it: by Standard Webhooks 1.0.0, or by a function, which gets `secrets`, answers
+   * undefined for what is forged, compares in constant time, and sees to the age of what it takes, where that is signed.
    *
    * @default 'standard'
    */
@@ -90,7 +98,7 @@ export interface WebhookSource {
   persons?: readonly string[];
   /**
    * Does what the event is for. What it throws is answered by 500 and logged: the sender tries again, and this is called again. It is
-   * called once for each id otherwise. After 20 seconds the sender is told to come again, and gets the answer then; after 2 minutes
+   * called once for each delivery otherwise. After 20 seconds the sender is told to come again, and gets the answer then; after 2 minutes
    * whoever has called it is taken to be gone.
    */
   handle(event: WebhookEvent, holdfast: WebhookHoldfast): Promise<WebhookAnswer | undefined> | Promise<void>;

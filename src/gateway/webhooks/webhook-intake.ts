@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
 import { jsonBytes } from '../../protocol/json-bytes.ts';
 import { isRecord } from '../../schema/kind-of.ts';
@@ -6,6 +6,7 @@ import type { WebhookAnswered, WebhookDelivery, WebhookStore } from '../../store
 import type { GatewayAttester } from '../gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
+import { isSourceName } from './check-sources.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSource } from './options.ts';
 import { shownHeaders } from './read-request.ts';
 import { WebhookMisused, webhookDesk } from './webhook-desk.ts';
@@ -15,6 +16,8 @@ const PATIENCE = 20_000;
 /** Milliseconds after which a gateway that has said nothing more of a delivery is gone. */
 const LONGEST_HOLD = 120_000;
 const MOST_ANSWER_BYTES = 64 * 1024;
+/** What no source has sent takes as long as what a source has not. */
+const NOBODYS_SECRET = randomBytes(32);
 const ID = /^[\x21-\x7e]{1,256}$/;
 
 /** What becomes of a delivery. */
@@ -32,18 +35,32 @@ export class WebhookIntake {
     this.#store = store;
   }
 
-  /** @throws RequestRefused where the source has not sent it; whatever its handler throws. */
+  /**
+   * @param source undefined for one that nobody has configured: it is refused as a forged one is, so that nobody learns which there are.
+   * @throws RequestRefused where the source has not sent it; whatever its handler throws.
+   */
   async take(
     name: string,
-    source: WebhookSource,
+    source: WebhookSource | undefined,
     request: WebhookRequest,
     requestId: string,
   ): Promise<Taken> {
-    const id = await this.#verified(name, source, request, requestId);
-    const delivery = { source: name, id, holder: randomUUID() };
+    const refused = (why: { flaw: string; error?: unknown }): RequestRefused => {
+      // Others are whatever somebody has written there.
+      const named = isSourceName(name) ? { source: name } : {};
+      this.#options.logger.warn('a webhook was refused', { requestId, ...named, ...why });
+      return new RequestRefused('unauthenticated');
+    };
+    if (source === undefined) {
+      verifyWebhook([NOBODYS_SECRET], request.headers, request.body);
+      throw refused({ flaw: 'there is no such source' });
+    }
+    const known = await verified(source, request);
+    if (!('key' in known)) throw refused(known);
+    const delivery = { source: name, id: known.key, holder: randomUUID() };
     const taken = await this.#store.takeDelivery({ ...delivery, time: LONGEST_HOLD });
     if (taken.kind !== 'taken') return taken;
-    const work = this.#handled(delivery, source, eventOf(id, request));
+    const work = this.#handled(delivery, source, eventOf(known.id, request));
     const late = Promise.withResolvers<Taken>();
     const timer = setTimeout(() => {
       late.resolve({ kind: 'busy' });
@@ -58,23 +75,6 @@ export class WebhookIntake {
     }
   }
 
-  async #verified(
-    name: string,
-    source: WebhookSource,
-    request: WebhookRequest,
-    requestId: string,
-  ): Promise<string> {
-    const { verify = 'standard' } = source;
-    const found =
-      verify === 'standard'
-        ? verifyWebhook(secretsOf(source), request.headers, request.body)
-        : ((await verify(request)) ?? 'forged');
-    if (typeof found !== 'string' && ID.test(found.id)) return found.id;
-    const flaw = typeof found === 'string' ? found : 'its id is none';
-    this.#options.logger.warn('a webhook was refused', { requestId, source: name, flaw });
-    throw new RequestRefused('unauthenticated');
-  }
-
   /** Goes on when nobody waits for it any more: its sender gets the answer when it comes again. */
   async #handled(
     delivery: WebhookDelivery & { holder: string },
@@ -82,7 +82,7 @@ export class WebhookIntake {
     event: WebhookEvent,
   ): Promise<Taken> {
     const { source: name } = delivery;
-    const desk = webhookDesk(this.#options, this.#attester, { name, source, id: event.id });
+    const desk = webhookDesk(this.#options, this.#attester, { name, source, id: delivery.id });
     let answer: WebhookAnswered;
     try {
       answer = answeredBy(name, await source.handle(event, desk));
@@ -95,9 +95,34 @@ export class WebhookIntake {
   }
 }
 
-function secretsOf({ secrets = [] }: WebhookSource): Buffer[] {
-  const given = typeof secrets === 'function' ? secrets() : secrets;
-  return [given].flat().map(webhookSecret);
+/** What a delivery is known again by, and its sender's id; or why it is none. What its own way throws tells nobody that there is one. */
+async function verified(
+  source: WebhookSource,
+  { headers, body }: WebhookRequest,
+): Promise<{ key: string; id: string } | { flaw: string; error?: unknown }> {
+  const { verify = 'standard' } = source;
+  try {
+    const secrets = secretsOf(source);
+    if (verify === 'standard') {
+      const found = verifyWebhook(secrets.map(webhookSecret), headers, body);
+      return typeof found === 'string' ? { flaw: found } : { key: found.id, id: found.id };
+    }
+    const found = await verify({ headers, body }, secrets);
+    if (found === undefined) return { flaw: 'forged' };
+    const { id, idIsSigned = false } = found;
+    if (id === undefined ? idIsSigned : !ID.test(id)) return { flaw: 'its id is none' };
+    const digest = `sha256-${createHash('sha256').update(body).digest('base64url')}`;
+    return idIsSigned && id !== undefined ? { key: id, id } : { key: digest, id: id ?? digest };
+  } catch (error) {
+    return { flaw: 'it could not be verified', error };
+  }
+}
+
+/** @throws RangeError where one of them could be guessed. */
+function secretsOf({ secrets = [] }: WebhookSource): string[] {
+  const given = [typeof secrets === 'function' ? secrets() : secrets].flat();
+  for (const secret of given) webhookSecret(secret);
+  return given;
 }
 
 function eventOf(id: string, request: WebhookRequest): WebhookEvent {
