@@ -54,18 +54,20 @@ export class CallerLimits {
     const { status } = context.res;
     const principal = context.get('principal');
     const isStranger = principal === undefined && context.get('jobToken') === undefined;
+    const denied = context.get('denied');
     const isGuess = context.get('isGuess') === true;
     if (isStranger && (isGuess || REFUSED.has(status))) {
       const wait = network === undefined ? 0 : this.#strangers.take(network);
       const why = isGuess ? 401 : status;
-      this.#note(context, { reason: reasonOf(wait > 0 ? 429 : why), ...(address && { address }) });
+      const reason = wait > 0 ? reasonOf(429) : (denied?.reason ?? reasonOf(why));
+      this.#note(context, { ...denied, reason, ...(address && { address }) });
       if (wait > 0) throw tooMany(wait);
       return;
     }
-    const denied = context.get('denied');
-    if (principal === undefined || (denied === undefined && status !== 429)) return;
+    const who = principal === undefined ? denied?.who : (principal.person ?? principal.name);
+    if (who === undefined || (denied === undefined && status !== 429)) return;
     const reason = status === 429 ? reasonOf(429) : (denied?.reason ?? reasonOf(status));
-    this.#note(context, { ...denied, reason, who: principal.person ?? principal.name });
+    this.#note(context, { ...denied, reason, who });
   };
 
   /** @throws RequestRefused where a principal has asked too often. */

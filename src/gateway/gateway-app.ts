@@ -23,8 +23,8 @@ export interface GatewayEnv {
     readmit: () => Promise<void>;
     /** Has shown what nobody has given out: it is a stranger’s guess, whatever is answered. */
     isGuess?: true;
-    /** What its principal was not let do. */
-    denied?: Pick<DeniedKind, 'reason' | 'permission' | 'app'>;
+    /** What its principal was not let do; `who` of those who are told by a link. */
+    denied?: Pick<DeniedKind, 'reason' | 'permission' | 'app' | 'who'>;
   };
 }
 

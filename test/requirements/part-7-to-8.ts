@@ -106,6 +106,7 @@ export const PART_8: Rows = {
   'inbox.shown': ['holdfast', 'An answer is to what its page has shown, and to nothing that has come since.'],
   'inbox.credential': ['holdfast', 'A credential whose answer is refused leaves what the user had before.'],
   'inbox.guessed': ['holdfast', 'Made-up cookies cost the store little; a key has 20 sign-ins at most.'],
+  'inbox.denials': ['holdfast', 'What pages refuse is in the audit of denials, without tokens and keys.'],
   'inbox.pages': ['holdfast', 'A person sees what waits for them, without script, by keyboard and phone.'],
   'notice.ended': [
     'holdfast',

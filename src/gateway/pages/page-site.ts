@@ -1,7 +1,6 @@
 import { setCookie } from 'hono/cookie';
 import { isLoopbackName } from '../access/public-url.ts';
 import type { GatewayContext } from '../gateway-app.ts';
-import { RequestRefused } from '../gateway-errors.ts';
 
 /** Where a browser thinks that it is. */
 export interface PageSite {
@@ -47,12 +46,10 @@ export function keepCookie(
 /**
  * A form comes from a page of this very site only. Pages that name no referrer have an `Origin` of `null`: then the browser’s own word
  * for where the form was is needed.
- *
- * @throws RequestRefused
  */
-export function demandOwnPage({ req }: GatewayContext, { origin }: PageSite): void {
+export function isOfOwnPage({ req }: GatewayContext, { origin }: PageSite): boolean {
   const [from, site] = [req.header('origin'), req.header('sec-fetch-site')];
   const isOwn = site === undefined ? from === origin : site === 'same-origin';
   const isOfOwnOrigin = from === undefined || from === 'null' || from === origin;
-  if (!isOwn || !isOfOwnOrigin) throw new RequestRefused('forbidden');
+  return isOwn && isOfOwnOrigin;
 }

@@ -4,7 +4,6 @@ import type { ApprovalRow } from '../../store/store.ts';
 import type { Principal } from '../access.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
-import { RequestRefused } from '../gateway-errors.ts';
 import { editForm, type Visitor } from '../pages/answer-forms.ts';
 import { type AnswerOptions, answerRequest, requestMain } from '../pages/answer-request.ts';
 import { isEditable } from '../pages/edit-fields.ts';
@@ -19,7 +18,8 @@ import {
   temporalLink,
 } from '../pages/inbox-pages.ts';
 import { noSuchPage, pageRoute, sendPage } from '../pages/page-answer.ts';
-import { demandOwnPage, siteOf } from '../pages/page-site.ts';
+import { noteRefused, refuse } from '../pages/page-denial.ts';
+import { isOfOwnPage, siteOf } from '../pages/page-site.ts';
 import { outcomeCard, requestCard, requestTitle } from '../pages/request-view.ts';
 import { pageOf, wordsPage } from '../pages/shell.ts';
 import { type Html, shown } from '../pages/shown-text.ts';
@@ -84,11 +84,10 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
       ) => Promise<Response>,
     ) =>
     async (context: GatewayContext) => {
-      demandOwnPage(context, site(context));
+      if (!isOfOwnPage(context, site(context))) refuse(context);
       const who = await known(context);
       const form = await takeForm(context);
-      if (who === undefined || !isSameToken(form.get('token'), who.formToken))
-        throw new RequestRefused('forbidden');
+      if (who === undefined || !isSameToken(form.get('token'), who.formToken)) refuse(context);
       return await take(context, frameOf(context, who), form);
     };
   const route = (path: string, handlers: Parameters<typeof pageRoute>[1]) =>
@@ -118,9 +117,9 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
     },
     POST: async (context) => {
       const here = site(context);
-      demandOwnPage(context, here);
+      if (!isOfOwnPage(context, here)) refuse(context);
       const form = await takeForm(context);
-      if (!isSignInForm(context, here, form.get('token'))) throw new RequestRefused('forbidden');
+      if (!isSignInForm(context, here, form.get('token'))) refuse(context);
       const next = nextOf(form.get('next'));
       const principal = await signIn(context, here, {
         ...{ records, keys, apiKey: form.get('key') ?? '' },
@@ -206,7 +205,7 @@ async function takeAnswer(
 ): Promise<Response> {
   const row = await requestOf(context, frame, setting);
   if (row === undefined) return noSuchPage(context);
-  if (!mayDecide(frame.who.principal, row)) throw new RequestRefused('forbidden');
+  if (!mayDecide(frame.who.principal, row)) refuse(context, { permission: 'approve', app: row.app });
   const visitor = visitorOf(frame, row);
   const options: AnswerOptions = {
     ...{ setting, channel: 'inbox', mayWithdraw: true },
@@ -222,6 +221,7 @@ async function takeAnswer(
   } catch (error) {
     const { status, body } = errorAnswer(error);
     if (status !== 409 && status !== 400) throw error;
+    noteRefused(context, error, { app: row.app, who: visitor.person });
     const now = (await setting.options.client.approvals.get({ requestId: row.requestId })) ?? row;
     const main = html`<div class="warn" role="alert"><p><strong>That doesn’t count.</strong> ${shown(body.error.message)}</p></div>${requestMain({ ...visitor, row: now }, options)}`;
     return sendPage(context, requestPage(frame, now, main), status);
@@ -231,14 +231,16 @@ async function takeAnswer(
 
 /** Undefined for one that isn’t there, and for one that is not theirs to see: nobody learns which. */
 async function requestOf(
-  { req }: GatewayContext,
+  context: GatewayContext,
   { who }: InboxFrame,
   { options }: RouteSetting,
 ): Promise<ApprovalRow | undefined> {
-  const requestId = req.param('requestId') ?? '';
+  const requestId = context.req.param('requestId') ?? '';
   if (!/^rq-[\w.-]{1,400}$/.test(requestId)) return undefined;
   const row = await options.client.approvals.get({ requestId });
-  return row !== undefined && maySee(who.principal, row) ? row : undefined;
+  if (row === undefined || maySee(who.principal, row)) return row;
+  context.set('denied', { reason: 'hidden', permission: 'read or approve', app: row.app });
+  return undefined;
 }
 
 function visitorOf({ site, who, now }: InboxFrame, row: ApprovalRow): Visitor {

@@ -7,14 +7,14 @@ import type { UsedLink } from '../../store/page-store.ts';
 import type { ApprovalRow } from '../../store/store.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
-import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import { editForm, type Visitor } from '../pages/answer-forms.ts';
 import { type AnswerOptions, answerRequest, requestMain, type Say } from '../pages/answer-request.ts';
 import { isEditable } from '../pages/edit-fields.ts';
 import { formToken, isFormCookie, isSameToken, newFormCookie } from '../pages/form-token.ts';
 import { noSuchPage, pageRoute, sendPage } from '../pages/page-answer.ts';
-import { cookieName, demandOwnPage, keepCookie, type PageSite, siteOf } from '../pages/page-site.ts';
+import { noteRefused, refuse } from '../pages/page-denial.ts';
+import { cookieName, isOfOwnPage, keepCookie, type PageSite, siteOf } from '../pages/page-site.ts';
 import { countOf, outcomeCard, requestCard, requestTitle } from '../pages/request-view.ts';
 import { pageOf, wordsPage } from '../pages/shell.ts';
 import { type Html, shown } from '../pages/shown-text.ts';
@@ -84,11 +84,12 @@ async function showLink(context: GatewayContext, links: Links, opened: Opened): 
 
 async function useLink(context: GatewayContext, links: Links, opened: Opened): Promise<Response> {
   const { link, row, site } = opened;
-  demandOwnPage(context, site);
+  const denied = { permission: 'approve', app: row.app, who: link.approver };
+  if (!isOfOwnPage(context, site)) refuse(context, denied);
   const cookie = getCookie(context, nameOf(site, link));
   const form = await takeForm(context);
   if (!isFormCookie(cookie) || !isSameToken(form.get('token'), formToken(links.keys, link.id, cookie))) {
-    throw new RequestRefused('forbidden');
+    refuse(context, denied);
   }
   const { records, setting } = links;
   const used = await records.findUsedLink(link.id);
@@ -105,6 +106,7 @@ async function useLink(context: GatewayContext, links: Links, opened: Opened): P
   } catch (error) {
     const { status, body } = errorAnswer(error);
     if (status !== 409 && status !== 400) throw error;
+    noteRefused(context, error, { app: row.app, who: link.approver });
     const now = await setting.options.client.approvals.get({ requestId: link.requestId });
     if (now === undefined || now.session !== link.session) return noSuchPage(context);
     const main = html`<div class="warn" role="alert"><p><strong>That doesn’t count.</strong> ${shown(toldOf(body.error.message, link))}</p></div>${requestMain({ ...visitor, row: now }, options)}`;

@@ -1,0 +1,22 @@
+import type { ApprovalRow } from '../../store/store.ts';
+import type { GatewayContext, GatewayEnv } from '../gateway-app.ts';
+import { RequestRefused } from '../gateway-errors.ts';
+
+type Denied = NonNullable<GatewayEnv['Variables']['denied']>;
+
+/** Refuses a request, and has it noted who was refused what. */
+export function refuse(context: GatewayContext, denied: Omit<Denied, 'reason'> = {}): never {
+  context.set('denied', { ...denied, reason: 'forbidden' });
+  throw new RequestRefused('forbidden');
+}
+
+/** Has it noted that a worker has refused what somebody has said to a request; of other failures nothing. */
+export function noteRefused(
+  context: GatewayContext,
+  error: unknown,
+  { app, who }: Pick<ApprovalRow, 'app'> & { who: string },
+): void {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'HOLDFAST_DECISION_REFUSED')
+    context.set('denied', { reason: 'refused', permission: 'approve', app, who });
+}
