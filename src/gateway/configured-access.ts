@@ -15,7 +15,12 @@ export interface ConfiguredAccessOptions {
   logger: GatewayLogger;
 }
 
-/** Access as settings have it, beside that of programs of this machine. */
+/**
+ * Access as settings have it, beside that of programs of this machine.
+ *
+ * @throws TypeError as {@link networkAccess} does.
+ * @throws DefinitionError as {@link jwtCheck} does.
+ */
 export function configuredAccess({ settings = {}, records, local, logger }: ConfiguredAccessOptions): Access {
   const { publicUrl, access = {} } = settings;
   const { keys = true, hosts, issuers = [] } = access;
@@ -23,7 +28,7 @@ export function configuredAccess({ settings = {}, records, local, logger }: Conf
     publicUrl,
     hosts,
     local,
-    checks: [jwtCheck(issuers)],
+    checks: issuers.length === 0 ? [] : [jwtCheck(issuers)],
     keys: keys && records !== undefined ? new ApiKeys({ store: records, logger }) : undefined,
   });
 }

@@ -1,4 +1,3 @@
-import { storableText } from '../store/json-text.ts';
 import type { Denial, DeniedKind } from '../store/store.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 import type { GatewayRecords } from './gateway-records.ts';
@@ -89,7 +88,8 @@ function isOfMany({ route }: Denial): boolean {
 function storableKind({ reason, route, who, address, permission, app }: DeniedKind): DeniedKind {
   const kind: DeniedKind = { reason, route };
   for (const [name, text] of Object.entries({ who, address, permission, app })) {
-    if (text !== undefined) Object.assign(kind, { [name]: storableText(text.slice(0, LONGEST)) });
+    if (text !== undefined)
+      Object.assign(kind, { [name]: text.slice(0, LONGEST).toWellFormed().replaceAll('\0', '\ufffd') });
   }
   return kind;
 }

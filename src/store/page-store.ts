@@ -12,6 +12,8 @@ export interface SignIn {
   token: string;
   /** Of the API key that they have shown. */
   keyId: string;
+  /** SHA-256 of the secret that they have shown: with it their sign-in ends, once the key has another one. */
+  keyDigest: Uint8Array;
   /** Milliseconds since the epoch. */
   since: number;
 }
@@ -38,7 +40,7 @@ export interface PageStore {
    *
    * @param signIn `tokenHash`: SHA-256 of what the browser keeps.
    */
-  openSignIn(signIn: { tokenHash: Uint8Array; keyId: string }): Promise<void>;
+  openSignIn(signIn: { tokenHash: Uint8Array; keyId: string; keyDigest: Uint8Array }): Promise<void>;
   /**
    * Those that there are: one ends 12 hours after it began, and after an hour without a request. Counts as a request of each.
    *

@@ -21,8 +21,8 @@ const OPEN = `with ended as (
     select o.token_hash from holdfast.sign_ins o where o.key_id = $2 and o.token_hash <> $1
     order by o.since desc, o.token_hash desc offset ${MOST_SIGN_INS - 1})
 )
-insert into holdfast.sign_ins (token_hash, key_id, since, seen_at)
-values ($1, $2, holdfast.now_ms_1(), holdfast.now_ms_1()) on conflict (token_hash) do nothing`;
+insert into holdfast.sign_ins (token_hash, key_id, key_digest, since, seen_at)
+values ($1, $2, $3, holdfast.now_ms_1(), holdfast.now_ms_1()) on conflict (token_hash) do nothing`;
 
 /** Many that are opened at once see nothing of each other. */
 const FIND_SIGN_INS = `with found as (
@@ -34,9 +34,16 @@ const FIND_SIGN_INS = `with found as (
   update holdfast.sign_ins s set seen_at = holdfast.now_ms_1() from found f
   where s.token_hash = f.token_hash and f.seen_at < holdfast.now_ms_1() - ${SEEN_EVERY}
 )
-select encode(token_hash, 'hex') as token, key_id, since from found`;
+select encode(token_hash, 'hex') as token, key_id, key_digest, since from found`;
 
 const END = 'delete from holdfast.sign_ins where token_hash = $1';
+
+interface SignInRow {
+  token: string;
+  key_id: string;
+  key_digest: Buffer;
+  since: string;
+}
 
 type Taken = { at: number; outcome: string | null } | null;
 
@@ -76,17 +83,18 @@ export async function findUsedLink(database: Database, id: string): Promise<Used
 
 export async function openSignIn(
   database: Database,
-  { tokenHash, keyId }: Parameters<PageStore['openSignIn']>[0],
+  { tokenHash, keyId, keyDigest }: Parameters<PageStore['openSignIn']>[0],
 ): Promise<void> {
-  await database.query(OPEN, [Buffer.from(tokenHash), storableText(keyId)]);
+  await database.query(OPEN, [Buffer.from(tokenHash), storableText(keyId), Buffer.from(keyDigest)]);
 }
 
 export async function findSignIns(database: Database, tokenHashes: readonly Uint8Array[]): Promise<SignIn[]> {
   const hashes = tokenHashes.map((each) => Buffer.from(each).toString('hex'));
-  const rows = await database.query<{ token: string; key_id: string; since: string }>(FIND_SIGN_INS, [
-    hashes,
-  ]);
-  return rows.map(({ token, key_id: keyId, since }) => ({ token, keyId, since: Number(since) }));
+  const rows = await database.query<SignInRow>(FIND_SIGN_INS, [hashes]);
+  return rows.map(({ token, key_id: keyId, key_digest: keyDigest, since }) => ({
+    ...{ token, keyId, keyDigest },
+    since: Number(since),
+  }));
 }
 
 export async function endSignIn(database: Database, tokenHash: Uint8Array): Promise<void> {

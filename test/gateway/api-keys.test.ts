@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { newKeyText, readKeyText } from '../../src/gateway/access/key-text.ts';
-import { ApiKeys, networkAccess, type Principal } from '../../src/gateway/index.ts';
+import { ApiKeys, configuredAccess, networkAccess, type Principal } from '../../src/gateway/index.ts';
 import type { Grant, KnownApiKey } from '../../src/store/store.ts';
 import { collecting, HOST, type LoggedLine, stubGateway } from './gateway-stub.ts';
 
@@ -62,12 +62,12 @@ describe('an API key', () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const { keys, text, row, looks, keyId } = ground(READS, { expiresAt: Date.now() + 3_600_000 });
     expect(await keys.authenticate(text)).toBeDefined();
-    expect(await keys.principal(keyId)).toBeDefined();
+    expect(await keys.principal(keyId, row.digest)).toBeDefined();
     expect(looks).toHaveLength(1);
     row.revokedAt = Date.now();
     vi.advanceTimersByTime(5_000);
     expect(await keys.authenticate(text)).toBeUndefined();
-    expect(await keys.principal(keyId)).toBeUndefined();
+    expect(await keys.principal(keyId, row.digest)).toBeUndefined();
     delete row.revokedAt;
     vi.advanceTimersByTime(5_000);
     expect(await keys.authenticate(text)).toBeDefined();
@@ -80,11 +80,15 @@ describe('an API key', () => {
     const { keys, text, row, keyId } = ground(READS);
     const rotated = newKeyText(keyId);
     Object.assign(row, { oldDigest: row.digest, oldUntil: Date.now() + 60_000, digest: rotated.digest });
+    const shown = readKeyText(text)?.digest ?? Buffer.of();
     expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.principal(keyId, shown)).toBeDefined();
     expect(await keys.authenticate(rotated.text)).toBeDefined();
     vi.advanceTimersByTime(61_000);
     expect(await keys.authenticate(text)).toBeUndefined();
+    expect(await keys.principal(keyId, shown)).toBeUndefined();
     expect(await keys.authenticate(rotated.text)).toBeDefined();
+    expect(await keys.principal(keyId, rotated.digest)).toBeDefined();
   });
 
   test('that nobody has is looked for once; however many are tried, those of others stay known [auth.limits]', async () => {
@@ -234,6 +238,20 @@ describe('a gateway of the network', () => {
     'http://127.0.0.1.evil.example',
   ])('%j is no public URL', (publicUrl) => {
     expect(() => networkAccess({ publicUrl })).toThrow('expected a URL like https://agents.example.com');
+  });
+
+  test('has something by which callers prove who they are, or isn’t one [auth.network]', () => {
+    const { keys } = ground(READS);
+    for (const names of [{ publicUrl: `https://${PUBLIC}` }, { hosts: [PUBLIC] }]) {
+      expect(() => networkAccess(names)).toThrow('networkAccess: keys, checks: expected API keys, issuers');
+      expect(() => networkAccess({ ...names, checks: [] })).toThrow(TypeError);
+      expect(networkAccess({ ...names, keys }).reach).toBe('network');
+      expect(networkAccess({ ...names, checks: [{ check: () => undefined }] }).reach).toBe('network');
+    }
+    expect(networkAccess({}).reach).toBe('loopback');
+    const settings = { publicUrl: `https://${PUBLIC}`, access: { keys: false } };
+    const logger = collecting([]);
+    expect(() => configuredAccess({ settings, records: {} as never, logger })).toThrow('expected API keys');
   });
 
   test.each(['https://a.example', 'a.example/path', 'a b', '', 'u:p@a.example'])('%j is no host', (host) => {

@@ -311,6 +311,15 @@ describe('defineGateway', () => {
   });
 
   test.each([
+    ['algorithms', { algorithms: ['HS256'] }],
+    ['algorithms', { algorithms: ['ES256', 'none'] }],
+    ['jwks', { jwks: { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] } }],
+    ['jwksUri', { jwksUri: 'http://id.example.com/keys' }],
+  ])('a check of tokens is refused as well where its %s are wrong [auth.oidc]', (field, change) => {
+    expect(() => jwtCheck([issuer, { ...issuer, ...change }])).toThrow(`jwtCheck: issuers[1].${field}: `);
+  });
+
+  test.each([
     ['publicUrl', { publicUrl: 'agents.example.com' }],
     ['publicUrl', { publicUrl: 'https://user:secret@agents.example.com' }],
     ['publicURL', { publicURL: 'https://agents.example.com' }],

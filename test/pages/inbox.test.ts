@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { serveGateway } from '../../src/gateway/index.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { until } from '../setup/until.ts';
@@ -124,6 +125,26 @@ describe('signing in', () => {
     await until(async () => expect((await other.read('/inbox')).status).toBe(303));
     expect((await signInWith(key.text)).status).toBe(303);
     expect((await signInWith(other.key.text)).status).toBe(401);
+  });
+
+  test('ends with the secret that it was made with, once the key has another one [inbox.session]', async () => {
+    const { read, key } = await signedIn('mira');
+    const { store } = desk.environment;
+    const next = newKeyText(key.keyId);
+    await store.rotateApiKey({ keyId: key.keyId, digest: next.digest, grace: 3_600_000 });
+    const again = await until(async () => {
+      const page = await signInWith(next.text);
+      expect(page.status).toBe(303);
+      return page;
+    });
+    expect((await read('/inbox')).status).toBe(200);
+    const last = newKeyText(key.keyId);
+    await store.rotateApiKey({ keyId: key.keyId, digest: last.digest, grace: 3_600_000 });
+    await until(async () => expect((await read('/inbox')).status).toBe(303));
+    const headers = { cookie: again.cookie };
+    expect((await readPage(at('/inbox'), { headers })).status).toBe(200);
+    await store.rotateApiKey({ keyId: key.keyId, digest: newKeyText(key.keyId).digest, grace: 0 });
+    await until(async () => expect((await readPage(at('/inbox'), { headers })).status).toBe(303));
   });
 
   test('a page that another site has opened opens once more by itself, where the cookie is [inbox.session]', async () => {

@@ -302,10 +302,11 @@ describe('a page', () => {
   });
 
   async function openBehind(publicUrl: string, host = 'agents.example.com') {
-    const { createGateway, networkAccess } = await import('../../src/gateway/index.ts');
+    const { configuredAccess, createGateway } = await import('../../src/gateway/index.ts');
+    const settings = { publicUrl, access: { hosts: [host] } };
     const gateway = createGateway({
       ...desk.options,
-      ...{ publicUrl, access: networkAccess({ publicUrl, hosts: [host] }) },
+      ...{ publicUrl, access: configuredAccess({ ...desk.options, settings }) },
     });
     return async (link: string, page?: ReadPage, headers: Record<string, string> = {}): Promise<ReadPage> => {
       const cookie = page?.cookie ?? '';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { networkReach } from '../../gateway/access/network-access.ts';
 import {
   type Access,
-  type ConfiguredAccessOptions,
   configuredAccess,
   type GatewayLogger,
   type GatewayRecords,
@@ -21,27 +21,32 @@ export interface GatewayAccess {
  * Access of `holdfast gateway`: that of the settings, and for programs of this machine the token of `HOLDFAST_GATEWAY_TOKEN`. One is made
  * where the gateway serves this machine only.
  *
- * @throws CliError for a token or a public URL that can't be one.
+ * @throws CliError for a token or a public URL that can't be one; `with`: where nobody could prove who they are.
  */
 export function gatewayAccess(
   env: NodeJS.ProcessEnv,
   settings: GatewaySettings,
   logger: GatewayLogger,
 ): GatewayAccess {
-  const isLocal = configured(env, { settings, logger }).reach === 'loopback';
+  const names = { publicUrl: settings.publicUrl, hosts: settings.access?.hosts };
+  const isLocal = checked(env, () => networkReach(names)) === 'loopback';
   const given = env.HOLDFAST_GATEWAY_TOKEN || undefined;
   const made = given === undefined && isLocal ? randomBytes(32).toString('base64url') : undefined;
   const token = given ?? made;
   const local = token === undefined ? undefined : localBy(token);
-  return { made, with: (records) => configured(env, { settings, logger, local, records }) };
+  return {
+    made,
+    with: (records) => checked(env, () => configuredAccess({ settings, logger, local, records })),
+  };
 }
 
-function configured(env: NodeJS.ProcessEnv, options: ConfiguredAccessOptions): Access {
+function checked<Made>(env: NodeJS.ProcessEnv, make: () => Made): Made {
   try {
-    return configuredAccess(options);
+    return make();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const where = env.HOLDFAST_PUBLIC_URL?.trim() ? 'HOLDFAST_PUBLIC_URL: ' : '';
+    const isOfEnv = env.HOLDFAST_PUBLIC_URL?.trim() && error.message.startsWith('networkAccess: publicUrl: ');
+    const where = isOfEnv ? 'HOLDFAST_PUBLIC_URL: ' : '';
     throw new CliError(`${where}${error.message.replace(/^networkAccess: (publicUrl: )?/, '')}`, 2);
   }
 }

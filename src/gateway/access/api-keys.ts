@@ -59,10 +59,7 @@ export class ApiKeys {
     const given = readKeyText(text);
     if (given === undefined) return undefined;
     const row = await this.#find(given.keyId);
-    if (row === undefined || !isGood(row)) return undefined;
-    const { digest, oldDigest, oldUntil = 0 } = row;
-    const isOld = oldDigest !== undefined && oldUntil > Date.now() && isSame(oldDigest, given.digest);
-    if (!isSame(digest, given.digest) && !isOld) return undefined;
+    if (row === undefined || !isGood(row, given.digest)) return undefined;
     this.#note(row);
     return principalOf(row);
   }
@@ -70,12 +67,13 @@ export class ApiKeys {
   /**
    * Whom a key stands for that was shown before.
    *
-   * @returns undefined where it is expired or revoked by now.
+   * @param digest of its secret.
+   * @returns undefined where it is expired or revoked by now, or has another secret.
    * @throws StoreUnavailable
    */
-  async principal(keyId: string): Promise<Principal | undefined> {
+  async principal(keyId: string, digest: Uint8Array): Promise<Principal | undefined> {
     const row = await this.#find(keyId);
-    return row !== undefined && isGood(row) ? principalOf(row) : undefined;
+    return row !== undefined && isGood(row, digest) ? principalOf(row) : undefined;
   }
 
   async #find(keyId: string): Promise<KnownApiKey | undefined> {
@@ -102,8 +100,11 @@ export class ApiKeys {
   }
 }
 
-function isGood({ expiresAt, revokedAt }: KnownApiKey): boolean {
-  return revokedAt === undefined && (expiresAt === undefined || expiresAt > Date.now());
+function isGood({ expiresAt, revokedAt, ...secrets }: KnownApiKey, given: Uint8Array): boolean {
+  const now = Date.now();
+  if (revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= now)) return false;
+  const { digest, oldDigest, oldUntil = 0 } = secrets;
+  return isSame(digest, given) || (oldDigest !== undefined && oldUntil > now && isSame(oldDigest, given));
 }
 
 function principalOf({ keyId, name, userId, grants }: KnownApiKey): Principal {

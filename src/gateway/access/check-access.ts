@@ -56,7 +56,8 @@ function isPositive(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-function checkIssuer(owner: string, issuer: unknown, field: string): void {
+/** @throws DefinitionError naming what of an issuer is wrong. */
+export function checkIssuer(owner: string, issuer: unknown, field: string): void {
   assertKnownFields(owner, issuer, ISSUER_FIELDS, { field });
   const check = checker(owner);
   const { audience, jwksUri, jwks, algorithms, person, userId, grants } = issuer;

@@ -3,6 +3,7 @@ import { isName, UNVERIFIED } from '../../approvals/attestation.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { Grant } from '../../store/store.ts';
 import type { Principal, Refusal } from '../access.ts';
+import { checkIssuer } from './check-access.ts';
 import { grantedPrincipal } from './granted-principal.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import type { TokenCheck } from './network-access.ts';
@@ -18,8 +19,14 @@ interface Issuer extends TrustedIssuer {
   keys: IssuerKeys;
 }
 
-/** Takes tokens of these issuers, each for what its keys sign. What a token's header says of keys counts only as the name of one. */
+/**
+ * Takes tokens of these issuers, each for what its keys sign. What a token's header says of keys counts only as the name of one.
+ *
+ * @throws DefinitionError naming what of an issuer is wrong: an algorithm that a public key could sign with, `none`, a key that is
+ *   secret, an address without https.
+ */
 export function jwtCheck(issuers: readonly TrustedIssuer[]): TokenCheck {
+  for (const [index, issuer] of issuers.entries()) checkIssuer('jwtCheck', issuer, `issuers[${index}]`);
   const known: readonly Issuer[] = issuers.map((issuer) => ({ ...issuer, keys: new IssuerKeys(issuer) }));
   return {
     check(token) {

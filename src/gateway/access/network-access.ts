@@ -33,14 +33,22 @@ export interface NetworkAccessOptions {
  * Access for callers who each prove who they are, by an API key or by another token. A gateway with it may listen where other machines
  * reach it, once it knows by which names they do.
  *
- * @throws TypeError for a public URL that is none of http or https, and for hosts that no header has.
+ * @throws TypeError for a public URL that is none of http or https, for hosts that no header has, and where other machines reach the
+ *   gateway and nothing is there by which a caller could prove who it is.
  */
 export function networkAccess(options: NetworkAccessOptions): Access {
   const { keys, checks = [], local } = options;
   const named = ownNames(options);
   const tokens: TokenCheck[] = [...(keys === undefined ? [] : [keyCheck(keys)]), ...checks];
+  const reach = reachOf(named);
+  if (reach === 'network' && tokens.length === 0) {
+    refuse(
+      'keys, checks',
+      'API keys, issuers or other checks of tokens, as other machines reach the gateway',
+    );
+  }
   return {
-    reach: named.hosts.length === 0 ? 'loopback' : 'network',
+    reach,
     screen(request) {
       if (local !== undefined && local.screen(request) === undefined) return undefined;
       if (named.hosts.length > 0 && ASKED_BY_ADDRESS.has(request.url.pathname)) return undefined;
@@ -67,6 +75,19 @@ export function networkAccess(options: NetworkAccessOptions): Access {
       return 'unauthenticated';
     },
   };
+}
+
+/**
+ * How far a gateway may be reached that is called by these names.
+ *
+ * @throws TypeError as {@link networkAccess} does for names.
+ */
+export function networkReach(names: Pick<NetworkAccessOptions, 'publicUrl' | 'hosts'>): Access['reach'] {
+  return reachOf(ownNames(names));
+}
+
+function reachOf({ hosts }: OwnNames): Access['reach'] {
+  return hosts.length === 0 ? 'loopback' : 'network';
 }
 
 function keyCheck(keys: ApiKeys): TokenCheck {

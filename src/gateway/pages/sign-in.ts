@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import type { ApiKeys } from '../access/api-keys.ts';
+import { readKeyText } from '../access/key-text.ts';
 import type { Principal } from '../access.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
@@ -41,7 +42,7 @@ export interface SignInOptions extends Pick<SignInParts, 'records' | 'keys'> {
   admit(principal: Principal): void;
 }
 
-/** Undefined for a browser that nobody has signed in with, or whose key is revoked by now. */
+/** Undefined for a browser that nobody has signed in with, or whose key is revoked or has another secret by now. */
 export async function signedIn(
   context: GatewayContext,
   site: PageSite,
@@ -56,7 +57,7 @@ export async function signedIn(
     keepCookie(context, site, { name: COOKIE, value: '', maxAge: 0 });
     return undefined;
   }
-  const principal = await keys.principal(found.keyId);
+  const principal = await keys.principal(found.keyId, found.keyDigest);
   if (principal?.person === undefined) return undefined;
   return { principal, person: principal.person, formToken: tokenOf(cookie), tokenHash };
 }
@@ -67,11 +68,12 @@ export async function signIn(
   site: PageSite,
   { records, keys, apiKey, admit }: SignInOptions,
 ): Promise<Principal | undefined> {
+  const shown = readKeyText(apiKey.trim());
   const principal = await keys.authenticate(apiKey.trim());
-  if (principal?.keyId === undefined || principal.person === undefined) return undefined;
+  if (shown === undefined || principal?.person === undefined) return undefined;
   admit(principal);
   const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
-  await records.openSignIn({ tokenHash: hashOf(cookie), keyId: principal.keyId });
+  await records.openSignIn({ tokenHash: hashOf(cookie), keyId: shown.keyId, keyDigest: shown.digest });
   keepCookie(context, site, { name: COOKIE, value: cookie });
   return principal;
 }

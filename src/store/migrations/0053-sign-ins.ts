@@ -1,9 +1,10 @@
 /** Browsers that somebody has signed in with. */
 export const signIns = `
--- \`token_hash\`: SHA-256 of the cookie; times in milliseconds since the epoch.
+-- \`token_hash\`: SHA-256 of the cookie; \`key_digest\`: that of the secret that was shown; times in milliseconds since the epoch.
 create table holdfast.sign_ins (
   token_hash bytea primary key,
   key_id text collate "C" not null,
+  key_digest bytea not null,
   since bigint not null,
   seen_at bigint not null
 ) with (fillfactor = 70);

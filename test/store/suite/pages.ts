@@ -75,11 +75,12 @@ export function pageSuite(store: () => PostgresStore): void {
   test('somebody is signed in for 12 hours, and an hour after the last request [inbox.session]', async () => {
     const tokenHash = hashOf(randomUUID());
     expect(await found(tokenHash)).toBeUndefined();
-    await store().openSignIn({ tokenHash, keyId: 'k1' });
-    await store().openSignIn({ tokenHash, keyId: 'k2' });
+    await store().openSignIn({ tokenHash, keyId: 'k1', keyDigest: hashOf('1') });
+    await store().openSignIn({ tokenHash, keyId: 'k2', keyDigest: hashOf('2') });
     expect(await found(tokenHash)).toEqual({
       token: tokenHash.toString('hex'),
       keyId: 'k1',
+      keyDigest: hashOf('1'),
       since: expect.any(Number),
     });
     for (let hour = 0; hour < 11; hour += 1) {
@@ -93,8 +94,8 @@ export function pageSuite(store: () => PostgresStore): void {
 
   test('somebody who was idle, or has signed out, is signed in no more [inbox.session]', async () => {
     const [left, out] = [hashOf(randomUUID()), hashOf(randomUUID())];
-    await store().openSignIn({ tokenHash: left, keyId: 'k1' });
-    await store().openSignIn({ tokenHash: out, keyId: 'k1' });
+    await store().openSignIn({ tokenHash: left, keyId: 'k1', keyDigest: hashOf('1') });
+    await store().openSignIn({ tokenHash: out, keyId: 'k1', keyDigest: hashOf('1') });
     await idle(left, 'seen_at', 61);
     await store().endSignIn(out);
     expect(await found(left)).toBeUndefined();
@@ -105,20 +106,22 @@ export function pageSuite(store: () => PostgresStore): void {
     const [keyId, other] = [randomUUID(), randomUUID()];
     const hashes = Array.from({ length: 23 }, () => hashOf(randomUUID()));
     const kept = hashOf(randomUUID());
-    await store().openSignIn({ tokenHash: kept, keyId: other });
+    await store().openSignIn({ tokenHash: kept, keyId: other, keyDigest: hashOf('1') });
     for (const [n, tokenHash] of hashes.entries()) {
-      await store().openSignIn({ tokenHash, keyId });
+      await store().openSignIn({ tokenHash, keyId, keyDigest: hashOf('1') });
       await idle(tokenHash, 'since', 23 - n);
     }
     const last = hashOf(randomUUID());
-    await store().openSignIn({ tokenHash: last, keyId });
-    await store().openSignIn({ tokenHash: last, keyId });
+    await store().openSignIn({ tokenHash: last, keyId, keyDigest: hashOf('1') });
+    await store().openSignIn({ tokenHash: last, keyId, keyDigest: hashOf('1') });
     const live = await store().findSignIns([...hashes, kept, last]);
     expect(new Set(live.map(({ token }) => token))).toEqual(
       new Set([...hashes.slice(4), kept, last].map((hash) => hash.toString('hex'))),
     );
     const many = Array.from({ length: 50 }, () => hashOf(randomUUID()));
-    await Promise.all(many.map((tokenHash) => store().openSignIn({ tokenHash, keyId })));
+    await Promise.all(
+      many.map((tokenHash) => store().openSignIn({ tokenHash, keyId, keyDigest: hashOf('1') })),
+    );
     expect(await store().findSignIns([...many, ...hashes])).toHaveLength(20);
     expect(await found(kept)).toBeDefined();
     expect(await store().findSignIns([])).toEqual([]);
