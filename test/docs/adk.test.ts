@@ -10,18 +10,26 @@ import { proseOf, textOf } from './documents.ts';
 const named = (...kinds: AdkGroup['kind'][]) =>
   ADK_EXPORTS.filter(({ kind }) => kinds.includes(kind)).flatMap(namesOf);
 
-/** Values and types that `src/index.ts` exports. */
-const ours = new Set(
-  [...textOf('src/index.ts').matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) =>
-    list.split(',').map((item) =>
-      item
-        .trim()
-        .replace(/^type /, '')
-        .split(' as ')
-        .at(-1),
+/** Values and types that a module exports by a list, and those of modules of which it exports all types. */
+function exportsOf(file: string): string[] {
+  const text = textOf(file);
+  const listed = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) =>
+    list.split(',').map(
+      (item) =>
+        item
+          .trim()
+          .replace(/^type /, '')
+          .split(' as ')
+          .at(-1) ?? '',
     ),
-  ),
-);
+  );
+  const types = [...text.matchAll(/^export type \* from '\.\/(.*)';/gm)].flatMap(([, path = '']) =>
+    [...textOf(`src/${path}`).matchAll(/^export (?:type|interface) (\w+)/gm)].map(([, name = '']) => name),
+  );
+  return [...listed, ...types];
+}
+
+const ours = new Set(exportsOf('src/index.ts'));
 
 describe('the exports of @google/adk 2.0.0 [adk.exports]', () => {
   test('are all known: what it has when it runs is in its declarations', () => {
