@@ -2,15 +2,23 @@ import ipaddr from 'ipaddr.js';
 
 /** What is routed in the internet; whatever else IPv6 has is none of it. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
-/** Where clouds hand out the credentials of a machine. */
-const METADATA = [ipaddr.parse('169.254.169.254'), ipaddr.parse('fd00:ec2::254')];
+/** Where clouds hand out the credentials of a machine, and its configuration: of most, Azure, Alibaba, Oracle; of AWS and Google by IPv6. */
+const METADATA = new Set(
+  ['169.254.169.254', '168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'].map(
+    (address) => ipaddr.parse(address).toNormalizedString(),
+  ),
+);
+const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
+/** Ranges whose addresses stand for one of IPv4, which a router on the way has them lead to. */
+const TRANSLATED: readonly string[] = ['ipv4Mapped', 'rfc6052', 'rfc6145', '6to4', 'teredo'];
+const NEVER: readonly string[] = ['linkLocal', 'multicast', 'broadcast'];
 
 /**
- * Whether an address is one of the public internet: none of this machine, of a local network, or of one behind a translation, which
- * an IPv6 address may hide.
+ * Whether an address is one of the public internet: none of this machine, of a local network, of a cloud's own services, or of one
+ * behind a translation, which an IPv6 address may hide.
  */
 export function isPublicAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
+  if (isNeverAllowed(address)) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return false;
   return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(GLOBAL_UNICAST);
@@ -19,7 +27,24 @@ export function isPublicAddress(address: string): boolean {
 /** Whether an address is refused even where its host is allowed. */
 export function isNeverAllowed(address: string): boolean {
   if (!ipaddr.isValid(address)) return true;
-  const parsed = ipaddr.process(address);
-  if (['linkLocal', 'multicast', 'broadcast'].includes(parsed.range())) return true;
-  return METADATA.some((one) => one.toNormalizedString() === parsed.toNormalizedString());
+  const parsed = ipaddr.parse(address);
+  if (NEVER.includes(parsed.range()) || METADATA.has(parsed.toNormalizedString())) return true;
+  if (parsed.kind() === 'ipv4') return false;
+  const hidden = hiddenIn(parsed as ipaddr.IPv6);
+  if (hidden.some((each) => METADATA.has(each.toNormalizedString()))) return true;
+  return TRANSLATED.includes(parsed.range()) && hidden.some((each) => NEVER.includes(each.range()));
+}
+
+/** Addresses of IPv4 that one of IPv6 may stand for: RFC 4291, 6052, 6145, 3056 and 4380. */
+function hiddenIn(address: ipaddr.IPv6): ipaddr.IPv4[] {
+  const bytes = address.toByteArray();
+  const at = (...places: readonly number[]) => new ipaddr.IPv4(places.map((place) => bytes[place] ?? 0));
+  const hidden = [at(12, 13, 14, 15)];
+  if (address.range() === '6to4') hidden.push(at(2, 3, 4, 5));
+  if (address.range() === 'teredo') {
+    hidden.push(at(4, 5, 6, 7), new ipaddr.IPv4(bytes.slice(12).map((byte) => byte ^ 0xff)));
+  }
+  // Of a prefix that each network divides as it likes.
+  if (address.match(LOCAL_NAT64)) hidden.push(at(6, 7, 9, 10), at(7, 9, 10, 11), at(9, 10, 11, 12));
+  return hidden;
 }

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { guardedFetch } from '../../src/net/guarded-fetch.ts';
-import { isPublicAddress } from '../../src/net/public-address.ts';
+import { isNeverAllowed, isPublicAddress } from '../../src/net/public-address.ts';
 
 /** Of each request that came through. */
 const heard: string[] = [];
@@ -174,13 +174,60 @@ describe('requests to addresses of others [webhook.ssrf]', () => {
     await expect(bare).rejects.toMatchObject({ code: 'HOLDFAST_ADDRESS_REFUSED' });
   });
 
-  test('an allowed host that leads to where clouds keep credentials is refused', async () => {
-    for (const address of ['169.254.169.254', 'fd00:ec2::254', '::ffff:169.254.169.254', 'fe80::1']) {
+  test.each([
+    '169.254.169.254',
+    '169.254.170.2',
+    '168.63.129.16',
+    '100.100.100.200',
+    '192.0.0.192',
+    'fd00:ec2::254',
+    'fd20:ce::254',
+    'fd00:c1::a9fe:a9fe',
+    'fe80::1',
+    'ff02::1',
+    '::ffff:169.254.169.254',
+    '::ffff:168.63.129.16',
+    '::169.254.169.254',
+    '::ffff:0:169.254.169.254',
+    '64:ff9b::169.254.169.254',
+    '64:ff9b::169.254.1.1',
+    '64:ff9b::168.63.129.16',
+    '64:ff9b:1::100.100.100.200',
+    '64:ff9b:1:a9fe:a9:fe00::',
+    '64:ff9b:1:a9:fe:a9fe::',
+    '64:ff9b:1:0:a9:fea9:fe00::',
+    '2002:a9fe:a9fe::1',
+    '2002:a83f:8110::1',
+    '2002:a9fe:1::1',
+    '2001:0:a9fe:a9fe::1',
+    '2001:0:808:808:0:0:5601:5601',
+    '2001:db8::5efe:a9fe:a9fe',
+  ])(
+    'a host that leads to where clouds keep credentials is refused, also an allowed one: %s',
+    async (address) => {
       const resolve = async () => [address];
-      const asked = guardedFetch('http://inner.example.com/', {}, { allow: ['inner.example.com'], resolve });
-      await expect(asked).rejects.toMatchObject({ code: 'HOLDFAST_ADDRESS_REFUSED' });
-    }
-  });
+      for (const allow of [['inner.example.com'], []]) {
+        const url = allow.length === 0 ? 'https://inner.example.com/' : 'http://inner.example.com/';
+        const asked = guardedFetch(url, {}, { allow, resolve, timeout: 500 });
+        await expect(asked).rejects.toMatchObject({ code: 'HOLDFAST_ADDRESS_REFUSED' });
+      }
+      const host = address.includes(':') ? `[${address}]` : address;
+      const itself = guardedFetch(
+        `http://${host}/`,
+        {},
+        { allow: [new URL(`http://${host}`).hostname], timeout: 500 },
+      );
+      await expect(itself).rejects.toMatchObject({ code: 'HOLDFAST_ADDRESS_REFUSED' });
+      expect([isNeverAllowed(address), isPublicAddress(address)]).toEqual([true, false]);
+    },
+  );
+
+  test.each(['10.1.2.3', '127.0.0.1', '192.168.1.1', 'fd12::1', '64:ff9b::10.0.0.1', '::1'])(
+    'a host that is allowed may be of the own network: %s',
+    (address) => {
+      expect([isNeverAllowed(address), isPublicAddress(address)]).toEqual([false, false]);
+    },
+  );
 
   test.each([301, 302, 303, 307, 308])(
     'follows no redirect to loopback or to another host: %i',
