@@ -99,8 +99,8 @@ function checkOptional(owner: string, place: string, { ended, retryFor }: Record
     const problem = `expected a function, got ${kindOf(ended)}`;
     throw new DefinitionError({ owner, field: `${place}.ended`, problem });
   }
-  if (retryFor === undefined || (typeof retryFor === 'number' && retryFor >= 0)) return;
-  const problem = 'expected milliseconds, 0 or more';
+  if (retryFor === undefined || (Number.isFinite(retryFor) && Number(retryFor) > 0)) return;
+  const problem = `expected milliseconds, more than 0${typeof retryFor === 'number' ? '' : `, got ${kindOf(retryFor)}`}`;
   throw new DefinitionError({ owner, field: `${place}.retryFor`, problem });
 }
 

@@ -23,7 +23,7 @@ const API_URL = 'https://slack.com/api/';
 const APP_ID = /^A[A-Z0-9]{2,30}$/;
 const TEAM_ID = /^[TE][A-Z0-9]{2,30}$/;
 const CHANNEL_ID = /^[CDG][A-Z0-9]{2,30}$/;
-const USER_ID = /^[UW][A-Z0-9]{2,30}$/;
+const USER_KEY = /^(?:([TE][A-Z0-9]{2,30})\/)?([UW][A-Z0-9]{2,30})$/;
 
 /** A secret of a Slack app isn't where the configuration says. */
 export class SlackSecretMissing extends Error {
@@ -54,7 +54,7 @@ export class SlackApp {
     if (typeof options.channel !== 'function') {
       matching(options.channel, CHANNEL_ID, 'channel', 'a channel’s id, C…, and not its name');
     }
-    checkPersons(options.persons);
+    checkPersons(options.persons, this.teamIds);
     this.#options = options;
     this.api = new SlackApi({
       appId: this.appId,
@@ -78,14 +78,25 @@ export class SlackApp {
       const person: unknown = await persons(user);
       return typeof person === 'string' && person !== '' ? person : undefined;
     }
-    return Object.hasOwn(persons, user.id) ? persons[user.id] : undefined;
+    if (!this.teamIds.has(user.teamId)) return undefined;
+    const keys = [`${user.teamId}/${user.id}`, ...(this.teamIds.size === 1 ? [user.id] : [])];
+    const key = keys.find((each) => Object.hasOwn(persons, each));
+    return key === undefined ? undefined : persons[key];
+  }
+
+  /** Whose sessions they are whom nobody knows. */
+  userOf({ id, teamId }: SlackUser): string {
+    return this.teamIds.size === 1 ? `slack:${id}` : `slack:${teamId}:${id}`;
   }
 
   /** Ids of those who are known to be one of these persons. */
   idsOf(people: readonly string[]): string[] {
     const { persons } = this.#options;
     if (typeof persons === 'function') return [];
-    return Object.entries(persons).flatMap(([id, person]) => (people.includes(person) ? [id] : []));
+    const ids = Object.entries(persons).flatMap(([key, person]) =>
+      people.includes(person) ? [USER_KEY.exec(key)?.[2] ?? key] : [],
+    );
+    return [...new Set(ids)];
   }
 
   /** Where a request is posted that no thread has; undefined for nowhere. */
@@ -131,12 +142,21 @@ function teamsOf(teamIds: unknown): ReadonlySet<string> {
   );
 }
 
-function checkPersons(persons: unknown): void {
+function checkPersons(persons: unknown, teamIds: ReadonlySet<string>): void {
   if (typeof persons === 'function') return;
   if (!isRecord(persons)) fail('persons', `expected an object or a function, got ${kindOf(persons)}`);
-  for (const [id, person] of Object.entries(persons)) {
-    if (!USER_ID.test(id)) fail('persons', 'expected the ids (U…) of users as its keys, and not their names');
-    if (typeof person !== 'string' || person === '') fail(`persons.${id}`, 'expected the name of a person');
+  for (const [key, person] of Object.entries(persons)) {
+    const [, team, id] = USER_KEY.exec(key) ?? [];
+    if (id === undefined) {
+      fail('persons', 'expected the ids of users as its keys, U… or T…/U…, and not their names');
+    }
+    if (team === undefined && teamIds.size > 1) {
+      fail(`persons.${id}`, 'two workspaces may have a user of this id: say which one, as T…/U…');
+    }
+    if (team !== undefined && !teamIds.has(team)) {
+      fail(`persons.${key}`, 'its workspace is none of teamIds: nobody of it decides');
+    }
+    if (typeof person !== 'string' || person === '') fail(`persons.${key}`, 'expected the name of a person');
   }
 }
 

@@ -24,8 +24,8 @@ export interface SlackOptions {
   /** Id (`C…`) of the channel that requests are posted to; a function may choose one for each, and none by undefined. */
   channel: string | ((request: NotifiedRequest) => string | undefined);
   /**
-   * Who Slack's users are, as `approvers` name them: by their ids, or by a function. Who isn't known decides nothing. With ids those
-   * who may decide are called by the message.
+   * Who Slack's users are, as `approvers` name them: by their ids (`U…`; `T…/U…` with several `teamIds`), or by a function. Who isn't
+   * known decides nothing. With ids those who may decide are called by the message.
    */
   persons: Readonly<Record<string, string>> | ((user: SlackUser) => PersonFound | Promise<PersonFound>);
   /** Name of the app whose turns the slash command starts; without it, the command says that there is none. */

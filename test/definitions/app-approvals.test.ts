@@ -154,8 +154,13 @@ describe('refuses, naming the field [define.refuse]', () => {
     [
       { notifiers: [{ ...pager, retryFor: '3 days' }] },
       'notifiers[0].retryFor',
-      'expected milliseconds, 0 or more',
+      'expected milliseconds, more than 0, got string',
     ],
+    ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY].map((retryFor): [object, string, string] => [
+      { notifiers: [{ ...pager, retryFor }] },
+      'notifiers[0].retryFor',
+      'expected milliseconds, more than 0',
+    ]),
   ])('%j', (durable, field, problem) => {
     const error = refusal(() => shop(durable));
     expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION', field: `durable.${field}`, problem });

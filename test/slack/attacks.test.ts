@@ -89,6 +89,18 @@ describe('what only looks like Slack', () => {
     await undecided();
   });
 
+  test('a user of no workspace decides nothing [slack.verify]', async () => {
+    const payload = JSON.parse(new URLSearchParams(body()).get('payload') ?? '');
+    const { team_id: _, ...user } = payload.user;
+    for (const stranger of [user, { ...user, team_id: null }, { ...user, team_id: '' }]) {
+      const text = new URLSearchParams({
+        payload: JSON.stringify({ ...payload, user: stranger }),
+      }).toString();
+      expect((await scene.slack.send(scene.gateway.url, INTERACTIONS, text, FORM)).status).toBe(400);
+    }
+    await undecided();
+  });
+
   test('two of a header, a changed body and a body that is cut decide nothing [slack.verify]', async () => {
     const text = body();
     const signed = slackHeaders(text, scene.slack.signingSecret, seconds());

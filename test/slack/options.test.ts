@@ -24,6 +24,16 @@ describe('slack', () => {
     ['people by their names', { persons: { mira: 'mira' } }, /^slack: persons: expected the ids/],
     ['nobody', { persons: { U0123456789: '' } }, /^slack: persons\.U0123456789: /],
     [
+      'people of no workspace, where there are several',
+      { teamIds: ['T0123456789', 'T0OTHER'] },
+      /^slack: persons\.U0123456789: two workspaces may have a user of this id: say which one, as T…\/U…/,
+    ],
+    [
+      'people of another workspace',
+      { persons: { 'T0OTHER/U0123456789': 'mira' } },
+      /^slack: persons\.T0OTHER/,
+    ],
+    [
       'an address without TLS',
       { slackApiUrl: 'http://slack.example.com/api' },
       /^slack: slackApiUrl: expected https/,
@@ -61,6 +71,21 @@ describe('slack', () => {
     const found = slack({ ...OPTIONS, persons: async ({ id }) => (id === 'U1' ? 'jo' : '') });
     expect(await found.gateway.personOf({ id: 'U1', teamId: 'T1' })).toBe('jo');
     expect(await found.gateway.personOf({ id: 'U2', teamId: 'T1' })).toBeUndefined();
+  });
+
+  test('does not take a user of one workspace for one of another [slack.options]', async () => {
+    const { gateway } = slack({
+      ...OPTIONS,
+      teamIds: ['T0ONE', 'T0TWO'],
+      persons: { 'T0ONE/U0123456789': 'mira', 'T0TWO/U0123456789': 'otto' },
+    });
+    const who = (teamId: string) => gateway.personOf({ id: 'U0123456789', teamId });
+    expect(await Promise.all(['T0ONE', 'T0TWO', 'T0THREE'].map(who))).toEqual(['mira', 'otto', undefined]);
+    expect(gateway.idsOf(['mira', 'otto'])).toEqual(['U0123456789']);
+    const users = ['T0ONE', 'T0TWO'].map((teamId) => gateway.userOf({ id: 'U0EVE', teamId }));
+    expect(new Set(users).size).toBe(2);
+    const alone = slack(OPTIONS).gateway;
+    expect(await alone.personOf({ id: 'U0123456789', teamId: 'T0ELSEWHERE' })).toBeUndefined();
   });
 
   test('is an option of the gateway [slack.options]', () => {

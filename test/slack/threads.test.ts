@@ -114,6 +114,35 @@ describe.concurrent('turns in Slack', () => {
     expect((await said(ts, 3)).sort()).toEqual([inThread(ts)[0], 'You said: last', 'You said: once'].sort());
   });
 
+  test('in a channel that is shared with another workspace, those of one’s own reply, and nobody else [slack.thread]', async () => {
+    const { ts } = await ask(`shared ${randomUUID()}`);
+    await said(ts, 1);
+    const { teamId, appId } = scene.slack;
+    const send = async (outer: object, event: object) => {
+      const message = {
+        type: 'message',
+        channel: GENERAL,
+        user: MIRA,
+        ts: '1800000000.000001',
+        thread_ts: ts,
+      };
+      const body = JSON.stringify({
+        ...{ type: 'event_callback', api_app_id: appId, event_id: `Ev${randomUUID()}`, ...outer },
+        event: { ...message, ...event },
+      });
+      const { url } = scene.gateway;
+      return await scene.slack.send(url, '/v1/slack/events', body, 'application/json');
+    };
+    const foreign = { team_id: 'T0ELSEWHERE', context_team_id: teamId, is_ext_shared_channel: true };
+    // Slack says of which workspace whoever writes is, and for which one the app is told of it.
+    await expectTaken(send(foreign, { text: 'foreign', team: 'T0ELSEWHERE' }));
+    await expectTaken(send(foreign, { text: 'nobody’s' }));
+    await expectTaken(send(foreign, { text: 'ours', team: 'T0ELSEWHERE', user_team: teamId }));
+    await expectTaken(send({ team_id: teamId }, { text: 'plain' }));
+    expect((await send({ team_id: 'T0ELSEWHERE' }, { text: 'forged', team: teamId })).status).toBe(403);
+    expect((await said(ts, 3)).slice(1).sort()).toEqual(['You said: ours', 'You said: plain']);
+  });
+
   test('a session that only has the name of a thread gets nothing posted there [slack.thread]', async () => {
     const { ts } = await ask(`real ${randomUUID()}`);
     await said(ts, 1);

@@ -27,7 +27,8 @@ const BUSY = 'Holdfast has too much to do now: try again later.';
 interface Sender {
   api_app_id: string;
   team?: { id: string } | null | undefined;
-  user: { id: string; team_id?: string | null | undefined };
+  /** Absent where nobody says of which workspace they are. */
+  user?: { team_id: string };
 }
 
 /**
@@ -78,8 +79,8 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
   app.post('/v1/slack/commands', async (context) => {
     const body = await takeSlack(slack, context, 'form');
     const command = readCommand(body);
-    const { api_app_id, team_id: id, user_id } = command;
-    checkSender(slack, { api_app_id, team: { id }, user: { id: user_id } });
+    const { api_app_id, team_id: id } = command;
+    checkSender(slack, { api_app_id, team: { id } });
     const all = parts();
     const heard = { id: heardIdOf('command', body), holder: randomUUID() };
     const isBegun = background.begin(aboutOf(context), async () => {
@@ -94,8 +95,8 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     const body = await takeSlack(slack, context, 'json');
     const payload = readEvent(body);
     if ('challenge' in payload) return context.json({ challenge: payload.challenge }, 200);
-    const { api_app_id, team_id: id } = payload;
-    checkSender(slack, { api_app_id, team: { id }, user: { id: '' } });
+    const { api_app_id, team_id: team, context_team_id: appTeam } = payload;
+    checkSender(slack, { api_app_id, team: { id: appTeam ?? team } });
     const all = parts();
     const reply = 'event_id' in payload ? replyOf(payload) : undefined;
     // Slack stops sending events to who refuses many: those of other workspaces' users are taken, and nothing is done.
@@ -111,7 +112,7 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
 
 /** @throws RequestRefused for other apps, other workspaces and, in shared channels, users of other workspaces. */
 function checkSender(slack: SlackApp, { api_app_id: appId, team, user }: Sender): void {
-  const teams = [team?.id, user.team_id].filter((id) => id !== undefined && id !== null);
+  const teams = [team?.id, user?.team_id].filter((id) => id !== undefined && id !== null);
   const isKnown = teams.length > 0 && teams.every((id) => slack.teamIds.has(id));
   if (appId !== slack.appId || !isKnown) throw new RequestRefused('forbidden');
 }
@@ -142,6 +143,6 @@ async function submitted(decisions: SlackDecisions, payload: SubmissionPayload):
   await decisions.submitted({ ...listenerOf(payload, subject.channel), subject }, modal, state.values);
 }
 
-function listenerOf({ user, team }: Pick<ClickPayload, 'user' | 'team'>, channel: string) {
-  return { user: user.id, channel, who: { id: user.id, teamId: user.team_id ?? team?.id ?? '' } };
+function listenerOf({ user }: Pick<ClickPayload, 'user'>, channel: string) {
+  return { user: user.id, channel, who: { id: user.id, teamId: user.team_id } };
 }

@@ -4,7 +4,8 @@ import { RequestRefused } from '../gateway-errors.ts';
 
 const ID = z.string().min(1).max(100);
 const TEAM = z.object({ id: ID }).nullish();
-const USER = z.object({ id: ID, team_id: ID.nullish() });
+/** Without a workspace nobody knows who it is. */
+const USER = z.object({ id: ID, team_id: ID });
 
 const CLICK = z.object({
   type: z.literal('block_actions'),
@@ -54,12 +55,20 @@ const EVENT = z.object({
   type: z.literal('event_callback'),
   api_app_id: ID,
   team_id: ID,
+  /** Of the app, where a channel is shared: the other one is of whoever has written. */
+  context_team_id: ID.nullish(),
+  is_ext_shared_channel: z.boolean().nullish(),
   event_id: z.string().min(1).max(200),
   event: z.looseObject({ type: z.string() }),
 });
 
 /** Of kinds that nobody has subscribed to, or that Slack tells of itself. */
-const OTHER_EVENT = z.object({ type: z.string(), api_app_id: ID, team_id: ID });
+const OTHER_EVENT = z.object({
+  type: z.string(),
+  api_app_id: ID,
+  team_id: ID,
+  context_team_id: ID.nullish(),
+});
 
 const MESSAGE = z.object({
   type: z.literal('message'),

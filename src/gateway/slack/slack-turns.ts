@@ -19,7 +19,8 @@ const LONGEST_NOTICE = 200;
 /** A reply in a thread, as far as it may be one of a session. */
 export interface ThreadReply {
   id: string;
-  thread: StoredThread;
+  /** The same one, by each workspace that may have begun it: a channel may be of several. */
+  threads: readonly StoredThread[];
   who: SlackUser;
   text: string;
 }
@@ -83,9 +84,10 @@ export class SlackTurns {
    * @param answered Slack has its answer, and doesn't tell it again.
    * @throws what passes, where Slack may still tell it again.
    */
-  async replied({ id, thread, who, text }: ThreadReply, answered: AbortSignal): Promise<void> {
-    const names = await this.#background.patiently(() => this.#records.findThread(thread));
-    if (names === undefined) return;
+  async replied({ id, threads, who, text }: ThreadReply, answered: AbortSignal): Promise<void> {
+    const found = await this.#background.patiently(() => this.#sessionOf(threads));
+    if (found === undefined) return;
+    const { names, thread } = found;
     try {
       await this.#send(names, { id, person: await this.#personOf(who), text });
     } catch (error) {
@@ -93,6 +95,17 @@ export class SlackTurns {
       await this.#tellThread(thread, 'This message could not be taken. Send it again later.');
       throw error;
     }
+  }
+
+  async #sessionOf(
+    threads: readonly StoredThread[],
+  ): Promise<{ names: SessionNames; thread: StoredThread } | undefined> {
+    for (const thread of threads) {
+      if (!this.#app.teamIds.has(thread.team)) continue;
+      const names = await this.#records.findThread(thread);
+      if (names !== undefined) return { names, thread };
+    }
+    return undefined;
   }
 
   async #send(names: SessionNames, { id, person, text }: { id: string; person: string; text: string }) {
@@ -103,7 +116,7 @@ export class SlackTurns {
   }
 
   async #personOf(who: SlackUser): Promise<string> {
-    return (await this.#app.personOf(who)) ?? `slack:${who.id}`;
+    return (await this.#app.personOf(who)) ?? this.#app.userOf(who);
   }
 
   async #tellThread({ channel, ts }: StoredThread, text: string): Promise<void> {
@@ -121,10 +134,18 @@ export function replyOf(payload: EventPayload): ThreadReply | undefined {
   if (message === undefined) return undefined;
   const text = plainMessage(message.text);
   if (text.trim() === '') return undefined;
-  const { team_id: team, event_id: id } = payload;
+  const { team_id: team, context_team_id: appTeam, event_id: id, is_ext_shared_channel: isShared } = payload;
   const { channel, user, thread_ts: ts } = message;
-  const teamId = message.user_team ?? message.team ?? team;
-  return { id, thread: { team, channel, ts }, who: { id: user, teamId }, text };
+  // Slack may leave it out where there is one workspace only.
+  const teamId = message.user_team ?? message.team ?? (isShared ? undefined : team);
+  if (teamId === undefined) return undefined;
+  const teams = new Set([appTeam ?? team, team, teamId]);
+  return {
+    id,
+    threads: [...teams].map((each) => ({ team: each, channel, ts })),
+    who: { id: user, teamId },
+    text,
+  };
 }
 
 function question(user: string, text: string): DrawnMessage {
