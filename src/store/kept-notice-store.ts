@@ -35,6 +35,14 @@ export interface DeadNotice {
   diedAt: number;
 }
 
+export interface ListDeadNotices {
+  app?: string;
+  /** Defaults to 100. */
+  limit?: number;
+  /** Id of the last one of the page before; nothing follows one that is gone. */
+  after?: string;
+}
+
 /** What notifiers keep of requests, and what they could not tell. */
 export interface KeptNoticeStore {
   /** Undefined where nothing is kept. */
@@ -64,9 +72,11 @@ export interface KeptNoticeStore {
 
   /** In the place of the one of this id. */
   buryNotice(notice: Omit<DeadNotice, 'diedAt'>): Promise<void>;
-  /** Oldest first. `limit` defaults to 100. */
-  listDeadNotices(list?: { app?: string; limit?: number }): Promise<DeadNotice[]>;
+  /** Oldest first. */
+  listDeadNotices(list?: ListDeadNotices): Promise<DeadNotice[]>;
   findDeadNotice(noticeId: string): Promise<DeadNotice | undefined>;
+  /** Those whose ids end so, two at most: who names one by the end of its id means no more than one. */
+  deadNoticesNamed(end: string): Promise<DeadNotice[]>;
   /** Whether there was one. */
   dropDeadNotice(notice: Pick<DeadNotice, 'noticeId' | 'diedAt'>): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Database } from './database.ts';
 import { jsonText, storableText } from './json-text.ts';
-import type { DeadNotice, KeptNoticeStore } from './kept-notice-store.ts';
+import type { DeadNotice, KeptNoticeStore, ListDeadNotices } from './kept-notice-store.ts';
 import type { Tables } from './tables.ts';
 
 type DeadNoticeRow = Selectable<Tables['holdfast.dead_notices']>;
@@ -32,6 +32,14 @@ const BURY = `insert into holdfast.dead_notices as d
 select $1, $2, $3, s.id, $5, $6, $7, $8, $9 from holdfast.sessions s where s.id = $4
 on conflict (notice_id) do update set error = excluded.error, attempts = excluded.attempts, input = excluded.input,
   died_at = excluded.died_at`;
+
+const LIST = `select * from holdfast.dead_notices d
+where ($1::text is null or d.app = $1) and ($2::text is null or (d.died_at, d.notice_id) >
+  (select o.died_at, o.notice_id from holdfast.dead_notices o where o.notice_id = $2))
+order by d.died_at, d.notice_id limit $3`;
+
+const NAMED = `select * from holdfast.dead_notices d where right(d.notice_id, length($1::text)) = $1
+order by d.notice_id limit 2`;
 
 const DROP = `delete from holdfast.dead_notices d
 where d.notice_id = $1 and date_trunc('milliseconds', d.died_at) = to_timestamp($2::double precision / 1000) returning 1`;
@@ -121,12 +129,18 @@ export async function buryNotice(
 
 export async function listDeadNotices(
   database: Database,
-  { app, limit = 100 }: { app?: string; limit?: number } = {},
+  { app, limit = 100, after }: ListDeadNotices = {},
 ): Promise<DeadNotice[]> {
-  const all = database.db.selectFrom('holdfast.dead_notices').selectAll();
-  const query = app === undefined ? all : all.where('app', '=', storableText(app));
-  const rows = await database.read(query.orderBy('died_at').orderBy('notice_id').limit(limit).compile());
+  const rows = await database.query<DeadNoticeRow>(LIST, [
+    app === undefined ? null : storableText(app),
+    after === undefined ? null : storableText(after),
+    limit,
+  ]);
   return rows.map(deadNotice);
+}
+
+export async function deadNoticesNamed(database: Database, end: string): Promise<DeadNotice[]> {
+  return (await database.query<DeadNoticeRow>(NAMED, [storableText(end)])).map(deadNotice);
 }
 
 export async function findDeadNotice(database: Database, noticeId: string): Promise<DeadNotice | undefined> {

@@ -4,6 +4,7 @@ import {
   beginTelling,
   beginTellingEnd,
   buryNotice,
+  deadNoticesNamed,
   dropDeadNotice,
   endTelling,
   findDeadNotice,
@@ -59,6 +60,10 @@ export class PostgresKeptNotices extends PostgresAccess implements KeptNoticeSto
 
   findDeadNotice(noticeId: string): Promise<DeadNotice | undefined> {
     return findDeadNotice(this.#database, noticeId);
+  }
+
+  deadNoticesNamed(end: string): Promise<DeadNotice[]> {
+    return deadNoticesNamed(this.#database, end);
   }
 
   dropDeadNotice(notice: Parameters<KeptNoticeStore['dropDeadNotice']>[0]): Promise<boolean> {

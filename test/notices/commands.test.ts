@@ -6,6 +6,7 @@ import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import type { Notifier } from '../../src/approvals/notifier.ts';
 import { dropNotice, resendNotice } from '../../src/cli/notices/change-notice.ts';
 import { listNotices } from '../../src/cli/notices/list-notices.ts';
+import type { DeadNotice } from '../../src/store/store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import type { FolderOwnership } from '../../worker/index.ts';
 import { openLocalGateway } from '../../worker/local-gateway.ts';
@@ -102,6 +103,52 @@ test('notices that were given up are listed, told again, and dropped [notice.dea
   await listNotices({ ...place(), limit: 10 }, empty);
   expect(empty.notes.join('\n')).toContain('no notice was given up');
 });
+
+test('many notices are read page by page, named by the end of their ids, and told again at once [notice.dead]', async () => {
+  gone = true;
+  const all = [await dead(), await dead(), await dead()];
+  const pages: string[] = [];
+  let after: string | undefined;
+  do {
+    const output = capturedOutput();
+    await listNotices(
+      { ...place(), limit: 2, json: true, ...(after === undefined ? {} : { after }) },
+      output,
+    );
+    const [page] = output.values() as [{ notices: { noticeId: string }[]; next?: string }];
+    expect(page.notices.length).toBeLessThanOrEqual(2);
+    pages.push(...page.notices.map(({ noticeId }) => noticeId));
+    after = page.next;
+  } while (after !== undefined);
+  expect(pages).toEqual(all);
+  const lines = capturedOutput();
+  await listNotices({ ...place(), limit: 2 }, lines);
+  expect(lines.notes.join('\n')).toContain('--after notice-');
+
+  const output = capturedOutput();
+  const end = (noticeId = '', size = 12) => noticeId.slice(-size);
+  await dropNotice(end(all[0]), place(), output);
+  expect(await environment.store.findDeadNotice(all[0] ?? '')).toBeUndefined();
+  await environment.store.buryNotice({
+    ...((await environment.store.findDeadNotice(all[1] ?? '')) as DeadNotice),
+    noticeId: `another-${end(all[1])}`,
+  });
+  await expect(dropNotice(end(all[1]), place(), output)).rejects.toThrow('several notices');
+  await expect(dropNotice('x', place(), output)).rejects.toMatchObject({ exitCode: 2 });
+  await dropNotice(`another-${end(all[1])}`, place(), output);
+
+  await expect(resendNotice(undefined, place(), output)).rejects.toMatchObject({ exitCode: 2 });
+  await expect(resendNotice(all[1], { ...place(), all: true }, output)).rejects.toMatchObject({
+    exitCode: 2,
+  });
+  gone = false;
+  const before = told.length;
+  await resendNotice(undefined, { ...place(), all: true, app: 'other' }, output);
+  expect(await environment.store.listDeadNotices()).toHaveLength(2);
+  await resendNotice(undefined, { ...place(), all: true, app: 'paged' }, output);
+  await expect.poll(() => told.length, { timeout: 30_000 }).toBe(before + 2);
+  expect(await environment.store.listDeadNotices()).toEqual([]);
+}, 120_000);
 
 test('notices go with the session that they are of [notice.dead]', async () => {
   gone = true;

@@ -1,7 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type { ChangeNoticeOptions } from '../notices/change-notice.ts';
+import { InvalidArgumentError } from 'commander';
+import type { ChangeNoticeOptions, ResendNoticesOptions } from '../notices/change-notice.ts';
 import type { ListNoticesOptions } from '../notices/list-notices.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
+
+const NOTICE = 'as holdfast notices list calls it, or the end of its id';
 
 type InFolder<Options> = Options & { folder: string };
 
@@ -15,34 +17,38 @@ export const notices: AddCommand = (holdfast) => {
     .description('notices that were given up, the oldest first')
     .option('--app <name>', 'of this app (default: of all)')
     .option('--limit <number>', 'so many at most, up to 1000', limitNumber, 100)
-    .option('--json', 'one JSON value: { notices }')
+    .option('--after <notice>', 'those behind this one, the last of the page before')
+    .option('--json', 'one JSON value: { notices, next }')
     .option(...FOLDER_OPTION)
     .action(async (options: InFolder<ListNoticesOptions>) => {
       const { listNotices } = await import('../notices/list-notices.ts');
       await listNotices({ ...options, env: process.env });
     });
 
-  notice(group.command('resend').description('have a worker tell it again')).action(
-    async (argument: string, options: InFolder<ChangeNoticeOptions>) => {
+  group
+    .command('resend')
+    .description('have a worker tell it again, or all of them')
+    .argument('[notice]', NOTICE)
+    .option('--all', 'each that was given up')
+    .option('--app <name>', 'with --all: of this app')
+    .option('--json', 'one JSON value: the notice, or { notices } with --all')
+    .option(...FOLDER_OPTION)
+    .action(async (argument: string | undefined, options: InFolder<ResendNoticesOptions>) => {
       const { resendNotice } = await import('../notices/change-notice.ts');
       await resendNotice(argument, { ...options, env: process.env });
-    },
-  );
+    });
 
-  notice(group.command('drop').description('forget it')).action(
-    async (argument: string, options: InFolder<ChangeNoticeOptions>) => {
+  group
+    .command('drop')
+    .description('forget it')
+    .argument('<notice>', NOTICE)
+    .option('--json', 'one JSON value: the notice')
+    .option(...FOLDER_OPTION)
+    .action(async (argument: string, options: InFolder<ChangeNoticeOptions>) => {
       const { dropNotice } = await import('../notices/change-notice.ts');
       await dropNotice(argument, { ...options, env: process.env });
-    },
-  );
+    });
 };
-
-function notice(command: Command): Command {
-  return command
-    .argument('<notice>', 'as holdfast notices list calls it')
-    .option('--json', 'one JSON value: the notice')
-    .option(...FOLDER_OPTION);
-}
 
 function limitNumber(text: string): number {
   const number = Number(text);

@@ -8,7 +8,8 @@ import { type CommandOutput, processOutput, withProgress } from '../command-outp
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-store.ts';
 import { Closing } from '../environment/closing.ts';
-import { shortId, shownNotice } from './list-notices.ts';
+import { shownNotice } from './list-notices.ts';
+import { namedNotice, shortId } from './named-notice.ts';
 
 export interface ChangeNoticeOptions {
   json?: boolean;
@@ -16,7 +17,7 @@ export interface ChangeNoticeOptions {
 
 type Placed = ChangeNoticeOptions & Pick<ConnectOptions, 'folder' | 'env'>;
 
-const MOST_LISTED = 1_000;
+const PAGE = 500;
 
 /** `holdfast notices drop`: nobody need be told any more. */
 export async function dropNotice(
@@ -35,17 +36,33 @@ export async function dropNotice(
   }
 }
 
-/** `holdfast notices resend`: a worker tells it again, for as long as its notifier tries. */
+export interface ResendNoticesOptions extends ChangeNoticeOptions {
+  /** In place of a notice: each that was given up. */
+  all?: boolean;
+  /** With `all`: of this app. */
+  app?: string;
+}
+
+/** `holdfast notices resend`: a worker tells it again, or all of them, for as long as its notifier tries. */
 export async function resendNotice(
-  argument: string,
-  { folder, env, json }: Placed,
+  argument: string | undefined,
+  { folder, env, json, all, app }: Placed & ResendNoticesOptions,
   output: CommandOutput = processOutput(),
 ): Promise<void> {
+  if ((argument === undefined) !== (all === true)) throw new CliError('name one notice, or say --all', 2);
+  if (app !== undefined && !all) throw new CliError('--app goes with --all', 2);
   const closing = new Closing();
   try {
     const { store, close } = await connectStore({ folder, env, onProgress: output.note });
     closing.add(close);
-    const notice = await namedNotice(store, argument);
+    // All are read first: one that fails again at once is not sent again and again.
+    const notices =
+      argument === undefined ? await allNotices(store, app) : [await namedNotice(store, argument)];
+    if (notices.length === 0) {
+      if (json) output.json({ notices: [] });
+      else output.note('no notice was given up');
+      return;
+    }
     const target = await openTemporal({ folder, env, onProgress: output.note });
     if (target.startedHere) closing.add(() => stopEmbedded(folder));
     const connection = await Connection.connect({
@@ -54,33 +71,32 @@ export async function resendNotice(
     });
     closing.add(() => connection.close());
     const temporal = new Client({ connection, namespace: target.namespace });
-    const { input, taskQueue } = notice;
-    const start = startNotice(temporal, { ...input, since: Date.now() }, { taskQueue, again: true });
-    await withProgress(output, 'sending', start);
-    // One that has failed again by now stays.
-    await store.dropDeadNotice(notice);
-    if (json) output.json(shownNotice(notice));
-    else output.line(`${shortId(notice)} is being told again, by a worker of ${taskQueue}`);
+    for (const notice of notices) {
+      const { input, taskQueue } = notice;
+      await withProgress(output, 'sending', startNotice(temporal, input, { taskQueue, again: true }));
+      // One that has failed again by now stays.
+      await store.dropDeadNotice(notice);
+      if (!json) output.line(`${shortId(notice)} is being told again, by a worker of ${taskQueue}`);
+    }
+    if (!json) return;
+    const [first] = notices;
+    if (all) output.json({ notices: notices.map(shownNotice) });
+    else if (first !== undefined) output.json(shownNotice(first));
   } finally {
     await closing.close();
   }
 }
 
-/** @throws CliError where there is none, or several. */
-async function namedNotice(store: Store, argument: string): Promise<DeadNotice> {
-  const whole = await store.findDeadNotice(argument);
-  if (whole !== undefined) return whole;
-  const notices = await store.listDeadNotices({ limit: MOST_LISTED });
-  const [found, ...others] = notices.filter((notice) => shortId(notice) === argument);
-  if (found === undefined) {
-    throw new CliError(
-      `there is no notice ${argument}: holdfast notices list shows those that were given up`,
-      2,
-    );
+async function allNotices(store: Store, app: string | undefined): Promise<DeadNotice[]> {
+  const all: DeadNotice[] = [];
+  for (;;) {
+    const after = all.at(-1)?.noticeId;
+    const page = await store.listDeadNotices({
+      limit: PAGE,
+      ...(app === undefined ? {} : { app }),
+      ...(after === undefined ? {} : { after }),
+    });
+    all.push(...page);
+    if (page.length < PAGE) return all;
   }
-  if (others.length === 0) return found;
-  throw new CliError(
-    `several notices are called ${argument}: name one by its whole id, as --json lists it`,
-    2,
-  );
 }

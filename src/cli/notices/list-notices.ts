@@ -4,10 +4,13 @@ import { type CommandOutput, processOutput, withProgress } from '../command-outp
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-store.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
+import { namedNotice, shortId } from './named-notice.ts';
 
 export interface ListNoticesOptions {
   app?: string;
   limit: number;
+  /** Goes on behind this one. */
+  after?: string;
   json?: boolean;
 }
 
@@ -16,13 +19,22 @@ export async function listNotices(
   options: ListNoticesOptions & Pick<ConnectOptions, 'folder' | 'env'>,
   output: CommandOutput = processOutput(),
 ): Promise<void> {
-  const { folder, env, app, limit, json } = options;
+  const { folder, env, app, limit, after, json } = options;
   const { store, close } = await connectStore({ folder, env, onProgress: output.note });
   try {
-    const list = { limit, ...(app === undefined ? {} : { app }) };
-    const notices = await withProgress(output, 'reading notices', store.listDeadNotices(list));
-    if (json) return output.json({ notices: notices.map(shownNotice) });
-    if (notices.length === 0) return output.note('no notice was given up');
+    const list = {
+      limit: limit + 1,
+      ...(app === undefined ? {} : { app }),
+      ...(after === undefined ? {} : { after: (await namedNotice(store, after)).noticeId }),
+    };
+    const found = await withProgress(output, 'reading notices', store.listDeadNotices(list));
+    const notices = found.slice(0, limit);
+    const [last] = notices.slice(-1);
+    const next = found.length > limit && last !== undefined ? { next: last.noticeId } : {};
+    if (json) return output.json({ notices: notices.map(shownNotice), ...next });
+    if (last === undefined) {
+      return output.note(after === undefined ? 'no notice was given up' : 'no others were given up');
+    }
     const rows = notices.map((notice) => [
       shortId(notice),
       ago(notice.diedAt),
@@ -34,15 +46,11 @@ export async function listNotices(
       visibleExcerpt(notice.error, 80),
     ]);
     for (const line of tableLines(COLUMNS, rows)) output.line(line);
+    if (found.length > limit) output.note(`there are more: --after ${shortId(last)}`);
     output.note('holdfast notices resend NOTICE tells it again, holdfast notices drop NOTICE forgets it');
   } finally {
     await close();
   }
-}
-
-/** By which it is named: its request's session is long. */
-export function shortId({ noticeId }: Pick<DeadNotice, 'noticeId'>): string {
-  return noticeId.slice(noticeId.lastIndexOf('/') + 1);
 }
 
 /** Without what the request holds. */

@@ -1,0 +1,38 @@
+import type { DeadNotice, Store } from '../../store/store.ts';
+import { CliError } from '../cli-error.ts';
+
+/** Of an end of an id, so that it means what was meant. */
+const FEWEST_CHARACTERS = 4;
+
+/** By which it is shown: its request's session is long. */
+export function shortId({ noticeId }: Pick<DeadNotice, 'noticeId'>): string {
+  return noticeId.slice(noticeId.lastIndexOf('/') + 1);
+}
+
+/**
+ * The notice of this id, or of the only one that ends so.
+ *
+ * @throws CliError where there is none, or several.
+ */
+export async function namedNotice(
+  store: Pick<Store, 'findDeadNotice' | 'deadNoticesNamed'>,
+  argument: string,
+): Promise<DeadNotice> {
+  const whole = await store.findDeadNotice(argument);
+  if (whole !== undefined) return whole;
+  if (argument.length < FEWEST_CHARACTERS) {
+    throw new CliError(`name a notice by ${FEWEST_CHARACTERS} characters of the end of its id, or more`, 2);
+  }
+  const [found, other] = await store.deadNoticesNamed(argument);
+  if (found === undefined) {
+    throw new CliError(
+      `there is no notice ${argument}: holdfast notices list shows those that were given up`,
+      2,
+    );
+  }
+  if (other === undefined) return found;
+  throw new CliError(
+    `several notices end in ${argument}: name one by more of its id, which --json lists whole`,
+    2,
+  );
+}
