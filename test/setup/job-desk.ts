@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { HoldfastClient, TurnHandle } from '../../src/client/index.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
+import { defineGateway } from '../../src/gateway/index.ts';
 import { type Content, LlmAgent, LongRunningFunctionTool } from '../../src/index.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
@@ -65,6 +66,10 @@ export async function openJobDesk(): Promise<JobDesk> {
   const env = await createTestEnvironment({
     agents: [agent],
     worker: { credentialKeys: keys },
+    // All that is refused comes from one address.
+    gateway: defineGateway({
+      access: { rateLimits: { strangers: { perSecond: 10_000, burst: 10_000 } } },
+    }),
     script: ({ contents = [] }) => {
       const parts = contents.at(-1)?.parts ?? [];
       const told = parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []);
