@@ -12,7 +12,9 @@ export interface JobGateway {
 
 /**
  * Listens on loopback for those who do jobs, and loads the gateway with the first of them: few programs have any. Nobody has a token
- * for more than a job, and nothing of it keeps the process up.
+ * for more than a job, which the client checks by its own keys, and nothing of it keeps the process up. It is given no records, no
+ * settings and no credential keys: without them it has neither links nor an inbox nor API keys, and attests nobody, so that what does a
+ * job finds nothing else here.
  */
 export async function openJobGateway(options: () => Omit<GatewayOptions, 'access'>): Promise<JobGateway> {
   let loading: Promise<RequestListener> | undefined;
