@@ -41,9 +41,9 @@ export function checkNotice(input: NotifyInput): void {
 export function checkedDelivery(
   input: DeliverNotice,
   scheduledAt: number,
-): DeliverNotice & { notifier: string } {
+): DeliverNotice & { notifier: string; failedAt: number } {
   checkNotice(input);
-  const { notifier, requestIds, since, retryFor } = input;
+  const { notifier, requestIds, since, failedAt, retryFor } = input;
   if (typeof notifier !== 'string')
     throw new NotANotice('notifier', `expected text, got ${kindOf(notifier)}`);
   if (requestIds.length !== 1) {
@@ -53,11 +53,12 @@ export function checkedDelivery(
     ...input,
     notifier,
     since: firstToldAt(since, scheduledAt),
+    failedAt: firstToldAt(failedAt, scheduledAt),
     retryFor: Math.min(timeOf('retryFor', retryFor), LONGEST_NOTICE_TIME),
   };
 }
 
-/** When it was to be told first: nothing is older than a notice is tried, or of the time to come. */
+/** A time of a notice: nothing is older than one is tried, or of the time to come. */
 export function firstToldAt(since: number | undefined, scheduledAt: number): number {
   if (since === undefined) return scheduledAt;
   return Math.min(Math.max(timeOf('since', since), scheduledAt - LONGEST_NOTICE_TIME), scheduledAt);

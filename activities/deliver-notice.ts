@@ -15,7 +15,7 @@ import { rowsOf, StillTelling, tellNotifier } from './tell-notifier.ts';
 
 /** What earlier attempts have come to, in the heartbeat's details, which Temporal hands on. */
 interface Asked {
-  /** When the store knew of the request first: an outage before takes nothing of the notifier's time. */
+  /** When its time began: an outage of the store before its first attempt takes nothing of it. */
   from: number;
   /** How often the notifier has failed. */
   failures: number;
@@ -49,7 +49,7 @@ async function deliver(
   // Each beat replaces what the one before has told, those of earlier attempts among them.
   if (before !== undefined) current.heartbeat(before);
   const rows = await rowsOf(dependencies, input);
-  const asked = before ?? { from: attempts === 1 ? scheduledTimestampMs : Date.now(), failures: 0 };
+  const asked = before ?? { from: attempts === 1 ? input.failedAt : Date.now(), failures: 0 };
   const isWanted = rows.some(({ status }) => input.why === 'ended' || status === 'pending');
   if (!isWanted) return { v, status: 'unwanted' };
   const { notifiers } = settingsOf(dependencies.deployment, input.app);

@@ -97,7 +97,8 @@ export interface Notifier {
   /** Of requests that have ended, also of those that ended before {@link notify} was asked about them. Never while it is asked. */
   ended?(requests: readonly EndedRequest[], context: NoticeContext): Promise<void>;
   /**
-   * Milliseconds for which a notice that fails is tried again, beside the turn. What fails for longer is among `holdfast notices`.
+   * Milliseconds for which a notice that fails is tried again, beside the turn; 30 days at most. What fails for longer is among
+   * `holdfast notices`.
    *
    * @default 3 days
    */

@@ -246,6 +246,8 @@ export interface DeliverNotice extends NotifyInput {
   notifier?: string;
   /** When it was to be told first, milliseconds since the epoch. */
   since: number;
+  /** When its notifier has failed first, milliseconds since the epoch: `retryFor` is from then on. Defaults to the first attempt. */
+  failedAt?: number;
   /** Milliseconds for which its notifier is tried, at most {@link LONGEST_NOTICE_TIME}. */
   retryFor: number;
 }

@@ -435,6 +435,25 @@ test('that fail for longer than they want are kept as dead, without the secrets 
   await turn.handle.result();
 }, 120_000);
 
+test('are asked once more at the end of their time, and not later, however long they want to wait [notice.dead]', async () => {
+  const asked: number[] = [];
+  const turn = await asking(
+    {
+      async notify() {
+        asked.push(Date.now());
+        throw new NoticeFailed('come again next month', { retryAfter: 30 * 86_400_000 });
+      },
+    },
+    { app: 'impatient' },
+  );
+  expect(await deadOf(turn.requestId)).toMatchObject({ error: 'come again next month', attempts: 2 });
+  const [first = 0, last = 0, ...more] = asked;
+  expect(more).toEqual([]);
+  expect(last - first).toBeGreaterThanOrEqual(2_900);
+  await turn.confirm();
+  await turn.handle.result();
+}, 120_000);
+
 async function deadOf(requestId: string) {
   const find = async () =>
     (await environment.store.listDeadNotices()).find((notice) => notice.requestId === requestId);

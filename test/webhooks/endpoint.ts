@@ -9,6 +9,8 @@ export interface Hook {
   data: Record<string, unknown>;
   body: string;
   at: number;
+  /** As it was signed, seconds since the epoch. */
+  timestamp: number;
 }
 
 /** A service that takes webhooks, and believes those alone which its library does. */
@@ -36,7 +38,15 @@ export async function openEndpoint(secret: string): Promise<Endpoint> {
     }
     const { type, data } = JSON.parse(body) as Pick<Hook, 'type' | 'data'>;
     const { url: path = '' } = request;
-    const hook = { path, id: String(request.headers['webhook-id']), type, data, body, at: Date.now() };
+    const hook = {
+      path,
+      id: String(request.headers['webhook-id']),
+      type,
+      data,
+      body,
+      at: Date.now(),
+      timestamp: Number(request.headers['webhook-timestamp']),
+    };
     hooks.push(hook);
     const answer = answers.get(path);
     if (answer === undefined) response.writeHead(204).end();

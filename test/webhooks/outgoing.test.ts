@@ -94,6 +94,9 @@ describe('webhooks that go out [webhook.out]', () => {
     await expect.poll(() => hooks().length, { timeout: 60_000 }).toBe(failed + 1);
     expect(new Set(hooks().map(({ id }) => id)).size).toBe(1);
     expect(new Set(hooks().map(({ body }) => body)).size).toBe(1);
+    // Each attempt is signed with its own time, as the standard has it: a receiver takes none that is five minutes old.
+    for (const { timestamp, at } of hooks()) expect(at / 1_000 - timestamp).toBeLessThan(30);
+    expect(new Set(hooks().map(({ timestamp }) => timestamp)).size).toBeGreaterThan(1);
     endpoint.answers.set('/flaky', (response) => void response.destroy());
     await environment.client.approvals.confirm({ requestId }, { confirmed: true });
     expect(await turn.result()).toMatchObject({ status: 'completed' });

@@ -72,7 +72,8 @@ export async function resendNotice(
     closing.add(() => connection.close());
     const temporal = new Client({ connection, namespace: target.namespace });
     for (const notice of notices) {
-      const { input, taskQueue } = notice;
+      const { taskQueue } = notice;
+      const { failedAt: _failedAt, ...input } = notice.input;
       await withProgress(output, 'sending', startNotice(temporal, input, { taskQueue, again: true }));
       // One that has failed again by now stays.
       await store.dropDeadNotice(notice);
