@@ -12,6 +12,7 @@ import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { requestIdOf, type WaitingRequest } from '../../src/protocol/gate.ts';
 import { callKeyOf, invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
+import { NOTIFY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow, SessionNames } from '../../src/store/store.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -72,14 +73,19 @@ const tools = [
   tool({ name: 'look', description: 'looks', execute: () => ({ seen: true }) }),
 ];
 
+/** Its first notice is given up while it is told. */
+const GIVEN_UP = 'notice-given-up-by-its-turn';
+
 /** How often the notifier was asked, by session: the first time it is down. */
 const asked = new Map<string, number>();
 const teller: Notifier = {
   name: 'teller',
-  async notify(requests) {
+  async notify(requests, _why, { signal }) {
     for (const { sessionId } of requests) {
       if (!sessionId.startsWith('notice-')) continue;
       asked.set(sessionId, (asked.get(sessionId) ?? 0) + 1);
+      if (sessionId === GIVEN_UP && asked.get(sessionId) === 1)
+        await setTimeout(30_000, undefined, { signal });
       if (asked.get(sessionId) === 1) throw new NoticeFailed('down');
     }
   },
@@ -207,6 +213,30 @@ async function hasEnded(handle: WorkflowHandle): Promise<boolean> {
   }
 }
 
+async function hasBegun(handle: WorkflowHandle, child: string): Promise<boolean> {
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).some(
+    ({ childWorkflowExecutionStartedEventAttributes: started }) => started?.workflowType?.name === child,
+  );
+}
+
+/** As Temporal does once the time of the activity is over, which takes a day. */
+async function giveUpNotice(
+  { temporal }: TurnEnvironment,
+  { sessionId }: SessionNames,
+  handle: WorkflowHandle,
+): Promise<void> {
+  while (!asked.has(sessionId)) await setTimeout(10);
+  const { pendingActivities } = (await handle.describe()).raw;
+  const { activityId } = pendingActivities?.find(({ activityType }) => activityType?.name === NOTIFY) ?? {};
+  await temporal.workflowService.respondActivityTaskFailedById({
+    namespace: temporal.options.namespace,
+    workflowId: handle.workflowId,
+    activityId: activityId ?? '',
+    failure: { message: 'its time is over', applicationFailureInfo: { type: 'Late', nonRetryable: true } },
+  });
+}
+
 /** The workflow that tells the notifier of the first request of a turn. */
 function noticeOf({ app, userId, sessionId }: SessionNames): string {
   const runKey = invocationIdOf(app, userId, sessionId, MESSAGE);
@@ -313,6 +343,13 @@ export const GATE_TURN_KINDS: Record<string, TurnKind> = {
     ),
     recordedWorkflow: noticeOf,
   },
+  [GIVEN_UP]: telling(
+    asking([[{ name: 'pay' }]], async ({ environment, names, handle }) => {
+      await giveUpNotice(environment, names, handle);
+      while (!(await hasBegun(handle, 'deliverNotice'))) await setTimeout(10);
+      await handle.signal('confirm', { confirmed: true });
+    }),
+  ),
   'reply-by-message': asking([[{ name: 'pay' }]], async ({ handle, requests }) => {
     await handle.executeUpdate('sendMessage', { args: [reply(idOf(requests))] });
   }),
