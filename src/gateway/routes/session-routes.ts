@@ -20,7 +20,7 @@ import {
   SESSION_LIST,
 } from '../schemas/sessions.ts';
 import { demandSharedState } from '../shared-state.ts';
-import { guarded } from './guarded.ts';
+import { guarded, LONG_BODY } from './guarded.ts';
 
 const tags = ['Sessions'];
 
@@ -35,7 +35,7 @@ export function sessionRoutes(app: GatewayHono, setting: RouteSetting): void {
       operationId: 'createSession',
       summary: 'Make a session',
       description: 'A message to a session that isn’t there makes it, too.',
-      ...guarded(setting, 'run'),
+      ...guarded(setting, 'run', undefined, LONG_BODY),
       request: { params: USER_PATH, body: jsonBody(CREATE_SESSION, false) },
       responses: { 201: json(SESSION_BODY, 'The session.'), ...bodyProblems(409) },
     }),

@@ -17,7 +17,7 @@ import { ENDED_TURN, RECEIPT, RUNNING_TURN, SEND_MESSAGE, TURN_BODY } from '../s
 import { demandSharedState } from '../shared-state.ts';
 import { turnFrames } from '../stream-frames.ts';
 import { after, children, partial, placeOf, RESUME_HEADER, STREAM, streamed } from './event-routes.ts';
-import { guarded } from './guarded.ts';
+import { guarded, LONG_BODY } from './guarded.ts';
 
 const tags = ['Turns'];
 
@@ -39,7 +39,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       summary: 'Send a message, which a turn answers',
       description:
         'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests, or has the responses that calls wait for, goes to the turn that waits; answering requests needs the permission to approve, too, and ending jobs that to operate.',
-      ...guarded(setting, 'run'),
+      ...guarded(setting, 'run', undefined, LONG_BODY),
       request: { params: SESSION_PATH, body: jsonBody(SEND_MESSAGE) },
       responses: {
         202: json(TURN_BODY, 'The turn, and where its result and events are.'),
