@@ -1,4 +1,4 @@
-import type { RequestStatus } from '../protocol/gate.ts';
+import type { GateKind, RequestStatus } from '../protocol/gate.ts';
 import type { ListApprovals } from '../store/store.ts';
 import { InvalidTurn } from './client-errors.ts';
 import { checkText } from './turn-names.ts';
@@ -12,6 +12,8 @@ const STATUSES: readonly unknown[] = [
   'cancelled',
 ] satisfies RequestStatus[];
 
+const KINDS: readonly unknown[] = ['confirmation', 'credential', 'input'] satisfies GateKind[];
+
 const MOST_LISTED = 1_000;
 
 /** @throws InvalidTurn */
@@ -20,6 +22,7 @@ export function checkList({
   userId,
   sessionId,
   rootWorkflowId,
+  kind,
   status,
   limit,
   order,
@@ -30,6 +33,9 @@ export function checkList({
   checkText(Object.fromEntries(given.filter(([, value]) => value !== undefined)), method);
   if (status !== undefined && (!Array.isArray(status) || !status.every((one) => STATUSES.includes(one)))) {
     throw new InvalidTurn(`${method}: status: expected a list of ${STATUSES.join(', ')}`);
+  }
+  if (kind !== undefined && !KINDS.includes(kind)) {
+    throw new InvalidTurn(`${method}: kind: expected one of ${KINDS.join(', ')}`);
   }
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_LISTED)) {
     throw new InvalidTurn(`${method}: limit: expected a whole number from 1 to ${MOST_LISTED}`);

@@ -103,7 +103,7 @@ export function fieldsOf(given: object, method: string): Record<string, unknown>
 }
 
 /** @throws InvalidTurn */
-export function checkJobList({ app, userId, sessionId, status, limit, after }: ListJobs): void {
+export function checkJobList({ app, userId, sessionId, status, limit, order, after }: ListJobs): void {
   const method = 'jobs.list';
   const given = Object.entries({ app, userId, sessionId });
   checkText(Object.fromEntries(given.filter(([, value]) => value !== undefined)), method);
@@ -112,6 +112,9 @@ export function checkJobList({ app, userId, sessionId, status, limit, after }: L
   }
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_LISTED)) {
     throw new InvalidTurn(`${method}: limit: expected a whole number from 1 to ${MOST_LISTED}`);
+  }
+  if (order !== undefined && order !== 'oldest' && order !== 'newest') {
+    throw new InvalidTurn(`${method}: order: expected 'oldest' or 'newest'`);
   }
   if (after === undefined) return;
   if (!Number.isSafeInteger(after.since)) {

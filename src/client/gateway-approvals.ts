@@ -30,9 +30,9 @@ export class GatewayApprovals implements Approvals {
   /** @throws InvalidTurn */
   async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
     checkList(list);
-    const { app, userId, sessionId, rootWorkflowId, status, limit, order, after } = list;
+    const { app, userId, sessionId, rootWorkflowId, kind, status, limit, order, after } = list;
     const query = {
-      ...{ app, user: userId, session: sessionId, rootWorkflowId, limit, order },
+      ...{ app, user: userId, session: sessionId, rootWorkflowId, kind, limit, order },
       status: status?.join(','),
       afterTime: after?.since,
       afterRequest: after?.requestId,

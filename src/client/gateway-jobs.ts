@@ -35,9 +35,9 @@ export class GatewayJobs implements Jobs {
   /** @throws InvalidTurn */
   async list(list: ListJobs = {}): Promise<JobRow[]> {
     checkJobList(list);
-    const { app, userId, sessionId, status, limit, after } = list;
+    const { app, userId, sessionId, status, limit, order, after } = list;
     const query = {
-      ...{ app, user: userId, session: sessionId, limit },
+      ...{ app, user: userId, session: sessionId, limit, order },
       status: status?.join(','),
       afterTime: after?.since,
       afterJob: after?.jobId,

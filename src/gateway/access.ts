@@ -17,6 +17,15 @@ export interface Need {
 /** `hidden` is answered like what isn't there, so that nobody learns of other users' and apps' sessions. */
 export type Verdict = 'allowed' | 'forbidden' | 'hidden';
 
+/** A part of what a principal may do. */
+export interface Reach {
+  permissions: readonly Permission[];
+  /** Absent for all apps. */
+  app?: string;
+  /** Absent for all users. */
+  userId?: string;
+}
+
 /** Who has sent a request. */
 export interface Principal {
   /** For audit; never a secret. */
@@ -29,6 +38,8 @@ export interface Principal {
   readonly keyId?: string;
   /** The only apps that it reaches; absent where that is not known, or all of them. */
   readonly apps?: readonly string[];
+  /** What it may do, and where; absent where that is not known. */
+  readonly reaches?: readonly Reach[];
   /** It may ask as often as it likes: it is of the gateway's own machine. */
   readonly unlimited?: boolean;
   may(need: Need): Verdict;

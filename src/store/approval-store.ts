@@ -97,6 +97,8 @@ export interface ListApprovals {
   sessionId?: string;
   /** All requests of a tree of turns. */
   rootWorkflowId?: string;
+  /** What they ask for; all kinds by default. */
+  kind?: GateKind;
   /** Defaults to `['pending']`. */
   status?: readonly RequestStatus[];
   /** Defaults to 100, at most 1,000. */

@@ -1,16 +1,18 @@
+import { sql } from 'kysely';
 import type { RequestStatus } from '../protocol/gate.ts';
 import { approvalRow } from './approval-row.ts';
 import type { ApprovalRow, ListApprovals } from './approval-store.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
-import { rootOf, tree } from './session-tree.ts';
+import { rootOf, tree, treesOf } from './session-tree.ts';
 import { checkWhole } from './whole-number.ts';
 
 const DEFAULT_LIMIT = 100;
 const MOST_ROWS = 1_000;
 
 const PENDING: readonly RequestStatus[] = ['pending'];
+const ENDED: readonly RequestStatus[] = ['approved', 'rejected', 'answered', 'expired', 'cancelled'];
 
 export async function findRequest(
   database: Database,
@@ -36,13 +38,14 @@ export async function findApproval(database: Database, requestId: string): Promi
 /** @throws TypeError where `limit` is no whole number */
 export async function listApprovals(
   database: Database,
-  { app, userId, sessionId, rootWorkflowId, order, status = PENDING, ...page }: ListApprovals,
+  { app, userId, sessionId, rootWorkflowId, kind, order, status = PENDING, ...place }: ListApprovals,
 ): Promise<ApprovalRow[]> {
-  const { limit = DEFAULT_LIMIT, after } = page;
+  const { limit = DEFAULT_LIMIT, after } = place;
   const isNewest = order === 'newest';
   checkWhole('limit', limit);
   if (status.length === 0) return [];
-  let query = approvalsOf(database);
+  // The page first, then its names: else a planner may read all there is to sort it.
+  let query = database.db.selectFrom('holdfast.approvals as a').selectAll('a');
   if (app !== undefined && userId !== undefined && sessionId !== undefined) {
     query = query.where('a.session_id', 'in', tree(database, sessionKeys({ app, userId, sessionId }).name));
   } else {
@@ -51,17 +54,29 @@ export async function listApprovals(
     } else if (app !== undefined) {
       query = query.where('a.app_key', '=', sessionKeys({ app, userId: '', sessionId: '' }).app);
     } else if (userId !== undefined) {
-      query = query.where('s.user_id', '=', storableText(userId));
+      query = query.where(
+        'a.session_id',
+        'in',
+        treesOf(database).where('s.user_id', '=', storableText(userId)),
+      );
     }
-    if (sessionId !== undefined) query = query.where('s.name', '=', storableText(sessionId));
+    if (sessionId !== undefined) {
+      query = query.where(
+        'a.session_id',
+        'in',
+        treesOf(database).where('s.name', '=', storableText(sessionId)),
+      );
+    }
   }
   if (rootWorkflowId !== undefined) {
     query = query.where('a.root_workflow_id', '=', storableText(rootWorkflowId));
   }
-  query =
-    status.length === 1
-      ? query.where('a.status', '=', status[0] as RequestStatus)
-      : query.where('a.status', 'in', status);
+  if (kind !== undefined) query = query.where('a.kind', '=', kind);
+  if (status.length === 1) query = query.where('a.status', '=', status[0] as RequestStatus);
+  else if (ENDED.every((each) => status.includes(each)) && !status.includes('pending')) {
+    // As the index of those that have ended says it.
+    query = query.where('a.status', '<>', sql.lit('pending' as const));
+  } else query = query.where('a.status', 'in', status);
   if (after !== undefined) {
     query = query.where(({ eb, refTuple, tuple }) =>
       eb(
@@ -72,9 +87,19 @@ export async function listApprovals(
     );
   }
   const direction = isNewest ? 'desc' : 'asc';
-  const ordered = query.orderBy('a.since', direction).orderBy('a.request_id', direction);
-  const rows = await database.read(ordered.limit(Math.min(limit, MOST_ROWS)).compile());
-  return rows.map(namedRow);
+  const page = query
+    .orderBy('a.since', direction)
+    .orderBy('a.request_id', direction)
+    .limit(Math.min(limit, MOST_ROWS));
+  const named = database.db
+    .selectFrom(page.as('a'))
+    .innerJoin('holdfast.sessions as o', 'o.id', 'a.session_id')
+    .innerJoin('holdfast.sessions as s', (on) => on.on('s.id', '=', rootOf('o')))
+    .selectAll('a')
+    .select(['s.app', 's.user_id', 's.name'])
+    .orderBy('a.since', direction)
+    .orderBy('a.request_id', direction);
+  return (await database.read(named.compile())).map(namedRow);
 }
 
 function approvalsOf(database: Database) {

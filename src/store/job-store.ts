@@ -85,6 +85,8 @@ export interface ListJobs {
   status?: readonly JobStatus[];
   /** Defaults to 100, at most 1,000. */
   limit?: number;
+  /** Which come first. Defaults to `oldest`. */
+  order?: 'oldest' | 'newest';
   /** Goes on behind this one, the last of the page before. */
   after?: { since: number; jobId: string };
 }

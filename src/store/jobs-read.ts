@@ -6,13 +6,14 @@ import { type JobColumns, jobRow } from './job-row.ts';
 import type { JobRow, JobStore, ListJobs } from './job-store.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
-import { rootOf, tree } from './session-tree.ts';
+import { rootOf, tree, treesOf } from './session-tree.ts';
 import { checkWhole } from './whole-number.ts';
 
 const DEFAULT_LIMIT = 100;
 const MOST_ROWS = 1_000;
 
 const RUNNING: readonly JobStatus[] = ['running'];
+const ENDED: readonly JobStatus[] = ['completed', 'failed', 'cancelled', 'timed_out'];
 
 /** The step's key is the call's without its place. */
 const PLANNED_ARGUMENTS = sql<Carried<Record<string, unknown>> | null>`(
@@ -63,11 +64,14 @@ export async function findJob(database: Database, jobId: string): Promise<JobRow
 /** @throws TypeError where `limit` is no whole number */
 export async function listJobs(
   database: Database,
-  { app, userId, sessionId, status = RUNNING, limit = DEFAULT_LIMIT, after }: ListJobs,
+  { app, userId, sessionId, status = RUNNING, limit = DEFAULT_LIMIT, order, after }: ListJobs,
 ): Promise<JobRow[]> {
+  const isNewest = order === 'newest';
+  const direction = isNewest ? 'desc' : 'asc';
   checkWhole('limit', limit);
   if (status.length === 0) return [];
-  let query = namedJobs(database);
+  // The page first, then its names: else a planner may read all there is to sort it.
+  let query = database.db.selectFrom('holdfast.jobs as j').selectAll('j');
   if (app !== undefined && userId !== undefined && sessionId !== undefined) {
     query = query.where('j.session_id', 'in', tree(database, sessionKeys({ app, userId, sessionId }).name));
   } else {
@@ -76,29 +80,48 @@ export async function listJobs(
     } else if (app !== undefined) {
       query = query.where('j.app_key', '=', sessionKeys({ app, userId: '', sessionId: '' }).app);
     } else if (userId !== undefined) {
-      query = query.where('s.user_id', '=', storableText(userId));
+      query = query.where(
+        'j.session_id',
+        'in',
+        treesOf(database).where('s.user_id', '=', storableText(userId)),
+      );
     }
-    if (sessionId !== undefined) query = query.where('s.name', '=', storableText(sessionId));
+    if (sessionId !== undefined) {
+      query = query.where(
+        'j.session_id',
+        'in',
+        treesOf(database).where('s.name', '=', storableText(sessionId)),
+      );
+    }
   }
-  query =
-    status.length === 1
-      ? query.where('j.status', '=', status[0] as JobStatus)
-      : query.where('j.status', 'in', status);
+  if (status.length === 1) query = query.where('j.status', '=', status[0] as JobStatus);
+  else if (ENDED.every((each) => status.includes(each)) && !status.includes('running')) {
+    // As the index of those that have ended says it.
+    query = query.where('j.status', '<>', sql.lit('running' as const));
+  } else query = query.where('j.status', 'in', status);
   if (after !== undefined) {
     query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('j.since', 'j.job_id'), '>', tuple(String(after.since), storableText(after.jobId))),
+      eb(
+        refTuple('j.since', 'j.job_id'),
+        isNewest ? '<' : '>',
+        tuple(String(after.since), storableText(after.jobId)),
+      ),
     );
   }
-  const rows = await database.read(
-    query
-      .select(LISTED)
-      .select([short('j.intermediate').as('intermediate'), short('j.response').as('response')])
-      .orderBy('j.since')
-      .orderBy('j.job_id')
-      .limit(Math.min(limit, MOST_ROWS))
-      .compile(),
-  );
-  return rows.map(namedRow);
+  const page = query
+    .orderBy('j.since', direction)
+    .orderBy('j.job_id', direction)
+    .limit(Math.min(limit, MOST_ROWS));
+  const named = database.db
+    .selectFrom(page.as('j'))
+    .innerJoin('holdfast.sessions as o', 'o.id', 'j.session_id')
+    .innerJoin('holdfast.sessions as s', (on) => on.on('s.id', '=', rootOf('o')))
+    .select(['s.app', 's.user_id', 's.name'])
+    .select(LISTED)
+    .select([short('j.intermediate').as('intermediate'), short('j.response').as('response')])
+    .orderBy('j.since', direction)
+    .orderBy('j.job_id', direction);
+  return (await database.read(named.compile())).map(namedRow);
 }
 
 export async function jobDelivery(

@@ -20,3 +20,11 @@ export function tree({ db }: Database, nameKey: string) {
         .where('r.name_key', '=', nameKey),
     );
 }
+
+/** Ids of sessions and of those below them, to be narrowed down by the root’s names: `s`. */
+export function treesOf(database: Database) {
+  return database.db
+    .selectFrom('holdfast.sessions as o')
+    .innerJoin('holdfast.sessions as s', (on) => on.on('s.id', '=', rootOf('o')))
+    .select('o.id');
+}

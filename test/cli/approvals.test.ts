@@ -137,6 +137,8 @@ describe('a turn that waits for an approval', () => {
       ),
     );
     const [row] = await requestsOf('shown');
+    expect(await requestsOf('shown', '--kind', 'confirmation')).toEqual([row]);
+    expect(await requestsOf('shown', '--kind', 'input')).toEqual([]);
     for (const name of [request, row?.callKey ?? '', row?.callId ?? '']) {
       const { stdout, code } = await command('approvals', 'show', name);
       expect(code).toBe(0);

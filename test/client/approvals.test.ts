@@ -220,6 +220,7 @@ describe.each([
     const message = { app: 'test', userId: 'ada', sessionId: 'unsent', message: 'hello', attestation };
     await refused(() => apiOf().sendMessage(message), /attestation: 8193 characters, at most 8192/);
     await refused(() => approvals.list({ limit: 0 }), /limit: expected/);
+    await refused(() => approvals.list({ kind: 'vote' as never }), /kind: expected one of confirmation/);
     expect(await env.reject(turn)).toMatchObject({ status: 'rejected' });
   });
 
@@ -242,6 +243,8 @@ describe.each([
     const { since = 0, requestId = '' } = first.at(-1) ?? {};
     const rest = await approvals.list({ ...names, after: { since, requestId } });
     expect(rest.map((row) => row.requestId)).toEqual([requests[2]?.requestId]);
+    expect(await approvals.list({ ...names, kind: 'confirmation' })).toHaveLength(3);
+    expect(await approvals.list({ ...names, kind: 'input' })).toEqual([]);
     await env.client.interrupt(names, PATIENT);
     await turn.result();
   });

@@ -2,8 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { grantedPrincipal } from '../../src/gateway/access/granted-principal.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { serveGateway } from '../../src/gateway/index.ts';
+import { visibleRequests } from '../../src/gateway/pages/inbox-lists.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { until } from '../setup/until.ts';
 import { type ReadPage, readPage, sendForm } from './browser-form.ts';
@@ -198,6 +200,90 @@ describe('what somebody sees', () => {
     const shown = { cookie, hidden: { ...page.hidden, digest: row.argsDigest } };
     expect((await sendForm(at(path), shown, { do: 'approve' })).status).toBe(403);
     expect(await desk.now(row)).toMatchObject({ status: 'pending', history: [] });
+  });
+
+  test('is all that the store is asked for: of their apps and users, and of the kind that they look for [inbox.access]', async () => {
+    const { client } = desk.options;
+    const asked: object[] = [];
+    const spied = <Rows>(list: (of: object) => Promise<Rows>) => ({
+      list: async ({ app, userId, kind }: Record<string, unknown>) => {
+        asked.push({ app, userId, kind });
+        return await list({ app, userId, kind });
+      },
+    });
+    const mine = await desk.asked('restart', { host: 'a' }, { app: 'bank', userId: 'only' });
+    const other = await desk.asked('restart', { host: 'a' }, { app: 'bank', userId: 'more' });
+    const cases: [readonly Grant[], string | undefined, object[]][] = [
+      [[{ app: 'bank', roles: ['approve'], user: 'only' }], undefined, [{ app: 'bank', userId: 'only' }]],
+      [[{ app: 'bank', roles: ['read'] }], 'only', [{ app: 'bank', userId: 'only' }]],
+      [[{ app: '*', roles: ['approve'] }], 'only', [{ userId: 'only' }]],
+      [
+        [
+          { app: 'bank', roles: ['read'] },
+          { app: 'bank', roles: ['approve'], user: 'only' },
+          { app: 'shop', roles: ['run'] },
+        ],
+        undefined,
+        [{ app: 'bank' }],
+      ],
+      [
+        [
+          { app: 'bank', roles: ['read'], user: 'only' },
+          { app: 'bank', roles: ['approve'], user: 'more' },
+        ],
+        undefined,
+        [
+          { app: 'bank', userId: 'only' },
+          { app: 'bank', userId: 'more' },
+        ],
+      ],
+      [[{ app: 'shop', roles: ['run', 'operate'] }], undefined, []],
+      [[EVERYTHING], undefined, [{}]],
+    ];
+    for (const [grants, userId, sources] of cases) {
+      const principal = grantedPrincipal({ name: 'key:k', grants, ...(userId && { userId }) });
+      const filter = { status: ['pending'], order: 'oldest' } as const;
+      asked.length = 0;
+      const approvals = spied((of) => client.approvals.list(of));
+      const { rows } = await visibleRequests(approvals, principal, { ...filter, kind: 'confirmation' });
+      expect(asked).toEqual(sources.map((source) => ({ ...source, kind: 'confirmation' })));
+      const ids = rows.map(({ requestId }) => requestId);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids.includes(other.requestId)).toBe(
+        sources.some((source) => !('userId' in source)) || sources.length > 1,
+      );
+      if (sources.length > 0 && rows.length < 25) expect(ids).toContain(mine.requestId);
+      asked.length = 0;
+      await visibleRequests(approvals, principal, { ...filter, app: 'shop' });
+      for (const each of asked) expect(each).toMatchObject({ app: 'shop' });
+    }
+  });
+
+  test('has jobs that run, and those that have ended, the newest first [inbox.jobs]', async () => {
+    const { client } = desk.options;
+    const userId = `u-${randomUUID()}`;
+    const begun: string[] = [];
+    for (let n = 0; n < 27; n += 1) {
+      const names = { app: 'bank', userId, sessionId: randomUUID() };
+      await client.sendMessage({ ...names, message: JSON.stringify({ name: 'train', args: { n } }) });
+      await until(async () => expect(await client.jobs.list(names)).toHaveLength(1));
+      const [job] = await client.jobs.list(names);
+      begun.push(job?.jobId ?? '');
+    }
+    const { read } = await signedIn('trainer', [{ app: 'bank', roles: ['read'], user: userId }]);
+    const idsOf = (text: string) => [...text.matchAll(/<bdi>(job-[\w-]{22})/g)].map(([, id]) => id);
+    expect(idsOf((await read('/inbox/jobs')).text)).toEqual(begun.slice(0, 25));
+    expect((await read('/inbox/jobs?status=ended')).text).toContain('No job has ended');
+    for (const jobId of begun.slice(1)) await client.jobs.complete(jobId, { result: 'done' });
+    expect(idsOf((await read('/inbox/jobs')).text)).toEqual(begun.slice(0, 1));
+    const first = await read('/inbox/jobs?status=ended&app=bank');
+    expect(first.text).toMatch(/<option value="ended" selected>/);
+    expect(first.text).toContain('Completed');
+    const more =
+      /href="(\/inbox\/jobs\?[^"]*after=[^"]+)"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(more).toContain('status=ended');
+    const second = await read(more);
+    expect([...idsOf(first.text), ...idsOf(second.text)]).toEqual(begun.slice(1).reverse());
   });
 
   test('comes page by page, the oldest first, and what was decided the newest first [inbox.pages]', async () => {

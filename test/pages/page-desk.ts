@@ -17,6 +17,7 @@ import {
 import type { ApprovalRow, Grant } from '../../src/store/store.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -130,6 +131,10 @@ function deskAgent(ran: Ran[]) {
             { ...(args as object), has: context.credential?.http?.credentials.token },
             context,
           ),
+      }),
+      new LongRunningFunctionTool({
+        ...{ name: 'train', description: 'trains', parameters: any, deadline: '2 days' },
+        execute: () => undefined,
       }),
       tool({
         ...{ name: 'call_api', description: 'calls', parameters: any },

@@ -107,6 +107,7 @@ export const PART_8: Rows = {
   'inbox.credential': ['holdfast', 'A credential whose answer is refused leaves what the user had before.'],
   'inbox.guessed': ['holdfast', 'Made-up cookies cost the store little; a key has 20 sign-ins at most.'],
   'inbox.denials': ['holdfast', 'What pages refuse is in the audit of denials, without tokens and keys.'],
+  'inbox.jobs': ['holdfast', 'The inbox has jobs that run, and those that have ended.'],
   'inbox.pages': ['holdfast', 'A person sees what waits for them, without script, by keyboard and phone.'],
   'notice.ended': [
     'holdfast',

@@ -1,4 +1,4 @@
-import type { RequestStatus } from '../../protocol/gate.ts';
+import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
@@ -9,6 +9,7 @@ import { untilText } from './request-text.ts';
 
 export interface ListApprovalsOptions extends RequestNaming {
   limit: number;
+  kind?: GateKind;
   /** Those that have ended, too. */
   all?: boolean;
   json?: boolean;
@@ -28,12 +29,13 @@ export async function listApprovals(
   options: ListApprovalsOptions & Pick<ConnectOptions, 'folder' | 'env'>,
   output: CommandOutput = processOutput(),
 ): Promise<void> {
-  const { folder, env, limit, all } = options;
+  const { folder, env, limit, kind, all } = options;
   const filter = requestFilter(options);
   const connected = await connectSessions({ folder, env, onProgress: output.note });
   try {
     const list = {
       ...filter,
+      ...(kind === undefined ? {} : { kind }),
       limit: Math.min(limit + 1, MOST_LISTED),
       ...(all ? { status: EVERY_STATUS } : {}),
     };

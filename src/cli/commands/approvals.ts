@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AnswerRequestOptions } from '../approvals/answer-request.ts';
 import type { AuditOptions } from '../approvals/audit-target.ts';
 import type { DecideOptions, Decision } from '../approvals/decide-approval.ts';
@@ -16,6 +16,9 @@ export const approvals: AddCommand = (holdfast, exit) => {
 
   naming(group.command('list').description('requests that wait for people, the oldest first'))
     .option('--limit <number>', 'so many at most, up to 1000', limitNumber, 100)
+    .addOption(
+      new Option('--kind <kind>', 'of this kind only').choices(['confirmation', 'credential', 'input']),
+    )
     .option('--all', 'those that have ended, too')
     .option('--json', 'one JSON value: { approvals }')
     .action(async (options: InFolder<ListApprovalsOptions>) => {

@@ -1,5 +1,5 @@
 import type { Grant } from '../../store/store.ts';
-import type { Need, Principal, Verdict } from '../access.ts';
+import type { Need, Principal, Reach, Verdict } from '../access.ts';
 
 /** Who has proved to be somebody, and what was granted to them. */
 export interface Granted {
@@ -17,7 +17,15 @@ export function grantedPrincipal({ grants, ...who }: Granted): Principal {
   const own = userId === undefined ? grants : grants.flatMap((grant) => ofUser(grant, userId));
   const apps = [...new Set(own.map(({ app }) => app))];
   const known = apps.includes('*') ? {} : { apps };
-  return { ...who, ...known, may: (need) => verdictOf(own, need) };
+  return { ...who, ...known, reaches: own.map(reachOf), may: (need) => verdictOf(own, need) };
+}
+
+function reachOf({ app, user, roles }: Grant): Reach {
+  return {
+    permissions: roles,
+    ...(app === '*' ? {} : { app }),
+    ...(user === undefined ? {} : { userId: user }),
+  };
 }
 
 /** What a grant is to somebody who may act for one user only. */

@@ -3,7 +3,7 @@ import type { Jobs } from '../../client/jobs.ts';
 import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { JobStatus } from '../../protocol/job.ts';
 import type { ApprovalRow, JobRow } from '../../store/store.ts';
-import type { Principal } from '../access.ts';
+import type { Permission, Principal, Reach } from '../access.ts';
 
 /** Rows of a page. */
 const PAGE = 25;
@@ -19,6 +19,13 @@ export interface RequestFilter {
   after?: { since: number; requestId: string } | undefined;
 }
 
+export interface JobFilter {
+  app?: string | undefined;
+  status: readonly JobStatus[];
+  order: 'oldest' | 'newest';
+  after?: Place | undefined;
+}
+
 export interface Page<Row> {
   rows: Row[];
   /** The last row that was looked at, behind which there may be more. */
@@ -31,17 +38,17 @@ export async function visibleRequests(
   principal: Principal,
   { app, kind, status, order, after }: RequestFilter,
 ): Promise<Page<ApprovalRow>> {
-  const list = async (ofApp: string | undefined, behind: Place | undefined) =>
+  const list = async (source: Source, behind: Place | undefined) =>
     await approvals.list({
-      ...{ status, order, limit: LOOKED_AT },
-      ...(ofApp === undefined ? {} : { app: ofApp }),
+      ...{ ...source, status, order, limit: LOOKED_AT },
+      ...(kind === undefined ? {} : { kind }),
       ...(behind === undefined ? {} : { after: { since: behind.since, requestId: behind.id } }),
     });
   return await visiblePage(principal, {
-    ...{ app, order, list },
+    ...{ app, order, list, permissions: ['read', 'approve'] },
     after: after && { since: after.since, id: after.requestId },
     idOf: ({ requestId }) => requestId,
-    isShown: (row) => (kind === undefined || row.kind === kind) && maySee(principal, row),
+    isShown: (row) => maySee(principal, row),
   });
 }
 
@@ -49,18 +56,13 @@ export async function visibleRequests(
 export async function visibleJobs(
   jobs: Pick<Jobs, 'list'>,
   principal: Principal,
-  {
-    app,
-    status,
-    after,
-  }: { app?: string | undefined; status: readonly JobStatus[]; after?: Place | undefined },
+  { app, status, order, after }: JobFilter,
 ): Promise<Page<JobRow>> {
   return await visiblePage(principal, {
-    ...{ app, after, order: 'oldest' },
-    list: async (ofApp, behind) =>
+    ...{ app, after, order, permissions: ['read'] },
+    list: async (source, behind) =>
       await jobs.list({
-        ...{ status, limit: LOOKED_AT },
-        ...(ofApp === undefined ? {} : { app: ofApp }),
+        ...{ ...source, status, order, limit: LOOKED_AT },
         ...(behind === undefined ? {} : { after: { since: behind.since, jobId: behind.id } }),
       }),
     idOf: ({ jobId }) => jobId,
@@ -87,21 +89,25 @@ interface Place {
   id: string;
 }
 
+/** Of which app, and of which user, the store is asked. */
+type Source = Pick<Reach, 'app' | 'userId'>;
+
 interface Lister<Row> {
   app: string | undefined;
+  /** One of which is needed to see a row. */
+  permissions: readonly Permission[];
   order: 'oldest' | 'newest';
   after: Place | undefined;
-  list(app: string | undefined, after: Place | undefined): Promise<Row[]>;
+  list(source: Source, after: Place | undefined): Promise<Row[]>;
   idOf(row: Row): string;
   isShown(row: Row): boolean;
 }
 
 async function visiblePage<Row extends { since: number }>(
-  { apps }: Principal,
-  { app, order, after, list, idOf, isShown }: Lister<Row>,
+  principal: Principal,
+  { app, permissions, order, after, list, idOf, isShown }: Lister<Row>,
 ): Promise<Page<Row>> {
-  const sources =
-    app === undefined ? (apps ?? [undefined]) : apps === undefined || apps.includes(app) ? [app] : [];
+  const sources = sourcesOf(principal, { app, permissions });
   const isBefore = (one: Place, other: Place) => {
     const less = one.since < other.since || (one.since === other.since && one.id < other.id);
     return order === 'oldest' ? less : !less;
@@ -121,6 +127,8 @@ async function visiblePage<Row extends { since: number }>(
     for (const row of sorted) {
       const here = placeOf(row);
       if (end !== undefined && isBefore(end, here)) break;
+      // Of two sources.
+      if (place !== undefined && here.id === place.id) continue;
       if (isShown(row)) {
         if (rows.length === PAGE) return { rows, ...(place === undefined ? {} : { next: place }) };
         rows.push(row);
@@ -130,4 +138,29 @@ async function visiblePage<Row extends { since: number }>(
     if (end === undefined) return { rows };
   }
   return { rows, ...(place === undefined ? {} : { next: place }) };
+}
+
+/** What the store is asked for: no more than the principal may see, and nothing twice that one of them has whole. */
+function sourcesOf(
+  { reaches = [{ permissions: ['read', 'approve'] }] }: Principal,
+  { app, permissions }: Pick<Lister<never>, 'app' | 'permissions'>,
+): Source[] {
+  const sources = new Map<string, Source>();
+  for (const reach of reaches) {
+    const isOfApp = app === undefined || reach.app === undefined || reach.app === app;
+    if (!isOfApp || !reach.permissions.some((each) => permissions.includes(each))) continue;
+    const ofApp = reach.app ?? app;
+    const source: Source = {
+      ...(ofApp === undefined ? {} : { app: ofApp }),
+      ...(reach.userId === undefined ? {} : { userId: reach.userId }),
+    };
+    sources.set(JSON.stringify([source.app, source.userId]), source);
+  }
+  const all = [...sources.values()];
+  return all.filter((one) => !all.some((other) => other !== one && isWithin(one, other)));
+}
+
+function isWithin(one: Source, other: Source): boolean {
+  const isApp = other.app === undefined || other.app === one.app;
+  return isApp && (other.userId === undefined || other.userId === one.userId);
 }

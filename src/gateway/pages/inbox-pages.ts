@@ -23,6 +23,8 @@ export interface InboxFrame {
 export interface Narrowed {
   app?: string | undefined;
   kind?: string | undefined;
+  /** Jobs that have ended, in place of those that run. */
+  ended?: true;
   /** Apps to choose from. */
   apps: readonly string[];
 }
@@ -85,7 +87,7 @@ ${questionOf(row) === '' ? '' : html`<p>${shown(cut(questionOf(row)))}</p>`}
           'Requests that were answered, have expired or were cancelled appear here.',
         );
   const main = html`<div class="bar"><h1>${title}</h1></div>
-${filters(`${site.base}${path}`, narrowed, true)}
+${filters(`${site.base}${path}`, narrowed, tab)}
 ${rows.length === 0 ? nothing : html`<ul class="rows">${rows}</ul>`}
 ${pager(`${site.base}${path}`, page, narrowed)}`;
   return inboxPage(frame, { tab, title, main, wide: true });
@@ -102,11 +104,14 @@ export function jobList(frame: InboxFrame, page: Page<JobRow>, narrowed: Narrowe
     return html`<li><strong><code>${shown(row.tool)}</code> of ${shown(row.agent)}</strong>
 <p>${shown(row.app)} · ${shown(row.userId)} · <code>${shown(row.jobId)}</code></p>
 ${progress === undefined ? '' : html`<p>${share}${share !== '' && progress.message !== undefined ? ', ' : ''}${progress.message === undefined ? '' : shown(progress.message)} <span class="soft">(${distance(progress.at - now)})</span></p>`}
-<div class="aside"><span class="chip ${look}">${word}</span><span>begun ${distance(row.since - now)}${row.status === 'running' ? `, until ${distance(row.until - now)}` : ''}</span>${workflowId === undefined ? '' : temporalLink(frame.about, workflowId)}</div></li>`;
+<div class="aside"><span class="chip ${look}">${word}</span><span>begun ${distance(row.since - now)}${row.status === 'running' ? `, until ${distance(row.until - now)}` : row.endedAt === undefined ? '' : `, ended ${distance(row.endedAt - now)}`}</span>${workflowId === undefined ? '' : temporalLink(frame.about, workflowId)}</div></li>`;
   });
+  const nothing = narrowed.ended
+    ? empty('No job has ended', 'Jobs of long-running tools appear here once they have.')
+    : empty('No job runs', 'Jobs of long-running tools appear here until they end.');
   const main = html`<div class="bar"><h1>Jobs</h1></div>
-${filters(`${site.base}/inbox/jobs`, narrowed, false)}
-${rows.length === 0 ? empty('No job runs', 'Jobs of long-running tools appear here until they end.') : html`<ul class="rows">${rows}</ul>`}
+${filters(`${site.base}/inbox/jobs`, narrowed, 'jobs')}
+${rows.length === 0 ? nothing : html`<ul class="rows">${rows}</ul>`}
 ${pager(`${site.base}/inbox/jobs`, page, narrowed)}`;
   return inboxPage(frame, { tab: 'jobs', title: 'Jobs', main, wide: true });
 }
@@ -130,21 +135,25 @@ function timing(row: ApprovalRow, now: number): Html {
   return html`asked ${distance(row.since - now)}${until}${count === '' ? '' : `, ${count}`}`;
 }
 
-function filters(action: string, { app, kind, apps }: Narrowed, hasKinds: boolean): Html | '' {
-  if (apps.length < 2 && !hasKinds) return '';
+function filters(action: string, { app, kind, ended, apps }: Narrowed, tab: Tab): Html {
   const option = (value: string, name: Html | string, chosen: string | undefined) =>
     html`<option value="${value}"${value === (chosen ?? '') ? html` selected` : ''}>${name}</option>`;
   return html`<form class="filters" method="get" action="${action}">
 ${apps.length < 2 && app === undefined ? '' : html`<div class="field"><label for="app">App</label><select id="app" name="app">${option('', 'All apps', app)}${apps.map((each) => option(each, shown(each), app))}</select></div>`}
-${hasKinds ? html`<div class="field"><label for="kind">What</label><select id="kind" name="kind">${option('', 'Everything', kind)}${KINDS.map(([each, name]) => option(each, name, kind))}</select></div>` : ''}
+${
+  tab === 'jobs'
+    ? html`<div class="field"><label for="status">Which</label><select id="status" name="status">${option('', 'Running', ended && 'ended')}${option('ended', 'Ended', ended && 'ended')}</select></div>`
+    : html`<div class="field"><label for="kind">What</label><select id="kind" name="kind">${option('', 'Everything', kind)}${KINDS.map(([each, name]) => option(each, name, kind))}</select></div>`
+}
 <button class="quiet">Show</button></form>`;
 }
 
-function pager(action: string, { next }: Page<unknown>, { app, kind }: Narrowed): Html | '' {
+function pager(action: string, { next }: Page<unknown>, { app, kind, ended }: Narrowed): Html | '' {
   if (next === undefined) return '';
   const query = new URLSearchParams({
     ...(app === undefined ? {} : { app }),
     ...(kind === undefined ? {} : { kind }),
+    ...(ended ? { status: 'ended' } : {}),
     after: `${next.since}~${next.id}`,
   });
   return html`<nav class="pager" aria-label="Pages"><a class="button quiet" href="${action}?${query.toString()}">Show more</a></nav>`;

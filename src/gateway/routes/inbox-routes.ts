@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
+import type { JobStatus } from '../../protocol/job.ts';
 import type { ApprovalRow } from '../../store/store.ts';
 import type { Principal } from '../access.ts';
 import { errorAnswer } from '../error-answer.ts';
@@ -38,6 +39,7 @@ import { SignInLookups } from '../pages/sign-in-lookups.ts';
 import { takeForm } from '../pages/take-form.ts';
 
 const ENDED: readonly RequestStatus[] = ['approved', 'rejected', 'answered', 'expired', 'cancelled'];
+const ENDED_JOBS: readonly JobStatus[] = ['completed', 'failed', 'cancelled', 'timed_out'];
 const KINDS: readonly GateKind[] = ['confirmation', 'input', 'credential'];
 
 const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+|sign-(in|out)))?$/;
@@ -168,9 +170,8 @@ async function listJobs(
   const { app } = narrowed;
   const after = placeOf(context.req.query('after'));
   const page = await visibleJobs(options.client.jobs, frame.who.principal, {
-    app,
-    after,
-    status: ['running'],
+    ...{ app, after },
+    ...(narrowed.ended ? { status: ENDED_JOBS, order: 'newest' } : { status: ['running'], order: 'oldest' }),
   });
   return sendPage(context, jobList(frame, page, narrowed));
 }
@@ -259,7 +260,10 @@ function narrowedTo({ req }: GatewayContext, { who, about }: InboxFrame): Narrow
   const given = (name: string) => req.query(name) || undefined;
   const app = given('app');
   const apps = who.principal.apps ?? about.apps;
-  return { app, kind: given('kind'), apps: app === undefined || apps.includes(app) ? apps : [...apps, app] };
+  return {
+    ...{ app, kind: given('kind'), apps: app === undefined || apps.includes(app) ? apps : [...apps, app] },
+    ...(given('status') === 'ended' ? { ended: true } : {}),
+  };
 }
 
 function placeOf(text: string | undefined): { since: number; id: string } | undefined {

@@ -30,7 +30,8 @@ export function jobRoutes(app: GatewayHono, setting: RouteSetting): void {
       tags,
       operationId: 'listJobs',
       summary: 'List jobs',
-      description: 'The oldest first; those that go on unless `status` says otherwise.',
+      description:
+        'The oldest first unless `order` says otherwise; those that go on unless `status` says otherwise.',
       ...guarded(setting, 'read', subjectOfQuery),
       request: { query: LIST_JOBS_QUERY },
       responses: { 200: json(JOB_LIST, 'A page of them.'), ...problems() },

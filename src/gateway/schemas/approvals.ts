@@ -69,6 +69,10 @@ export const LIST_APPROVALS_QUERY = z.object({
   user: text('Of this user’s sessions only.').optional(),
   session: text('Of this session only.').optional(),
   rootWorkflowId: text('Of this turn and the turns below it only.').optional(),
+  kind: z
+    .enum(KINDS, { error: expected(KINDS.join(', ')) })
+    .optional()
+    .openapi({ description: 'Of this kind only.' }),
   status: z
     .string({ error: expected('statuses') })
     .regex(STATUS_LIST, { error: expected(`some of ${STATUSES.join(', ')}, separated by commas`) })

@@ -77,9 +77,11 @@ export const LIST_JOBS_QUERY = z.object({
       default: 'running',
       description: `Some of ${STATUSES.join(', ')}, separated by commas.`,
     }),
-  limit: wholeNumber('Jobs of a page, the oldest first.', { min: 1, max: 1_000 })
+  limit: wholeNumber('Jobs of a page.', { min: 1, max: 1_000 }).optional().openapi({ default: 100 }),
+  order: z
+    .enum(['oldest', 'newest'], { error: expected('oldest or newest') })
     .optional()
-    .openapi({ default: 100 }),
+    .openapi({ default: 'oldest', description: 'Which come first.' }),
   afterTime: wholeNumber('`since` of the last job of the page before.').optional(),
   afterJob: text('`jobId` of the last job of the page before.').optional(),
 });

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { NewRequest } from '../../../src/store/store.ts';
@@ -7,6 +8,8 @@ import { newNames, USAGE } from './turn.ts';
 
 /** Of one table, for one statement. */
 const MOST_ROWS = 60;
+
+const ENDED = ['approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
 
 const INTERRUPTED = { status: 'interrupted' as const, usage: USAGE };
 
@@ -46,6 +49,9 @@ export function approvalListSuite(store: () => PostgresStore): void {
     expect(await listed({ app, status: ['approved'] })).toEqual([a]);
     expect(await listed({ app, status: ['rejected', 'approved', 'pending'] })).toEqual([a, b, c, d, e, f]);
     expect(await listed({ app, status: [] })).toEqual([]);
+    expect(await listed({ app, status: ['approved', 'rejected'], order: 'newest' })).toEqual([c, a]);
+    expect(await listed({ app, kind: 'confirmation' })).toEqual([b, d, e, f]);
+    expect(await listed({ app, kind: 'input' })).toEqual([]);
     const everywhere = await listed({ limit: 1_000 });
     expect(everywhere).toEqual(expect.arrayContaining([b, d, e, f, g, h]));
 
@@ -63,6 +69,47 @@ export function approvalListSuite(store: () => PostgresStore): void {
     const [, , last] = newest;
     expect(await listed({ app, order: 'newest', ...(last && { after: last }) })).toEqual([b]);
     await expect(store().listApprovals({ limit: 1.5 })).rejects.toThrow('limit');
+  });
+
+  test('what was decided is read page by page, the newest first, however much of it there is [approval.list]', async () => {
+    const turn = new AskingTurn(store());
+    await turn.opened(1);
+    const requests = [0, 1].map((index) => turn.request(1, index));
+    await turn.commitAsking(1, requests);
+    const [decided = '', pending = ''] = requests.map(({ requestId }) => requestId);
+    await turn.record(entry(decided, 1, 'rejected'));
+    const { app, userId } = turn.names;
+    const copies = sql`insert into holdfast.approvals select (jsonb_populate_record(a, jsonb_build_object(
+        'request_id', a.request_id || '-' || n, 'since', a.since + n,
+        'status', (array['approved', 'rejected', 'answered', 'expired', 'cancelled'])[1 + n % 5]))).*
+      from holdfast.approvals a cross join generate_series(1, 10000) n where a.request_id = ${decided}`;
+    await copies.execute(store().db);
+    // As PostgreSQL does by itself, in time.
+    const count = sql`analyze holdfast.approvals`;
+    await count.execute(store().db);
+    try {
+      const read = await watchingReads(async () => {
+        for (const of of [{}, { app }, { app, userId }]) {
+          let after: { since: number; requestId: string } | undefined;
+          for (const page of [0, 1, 2]) {
+            const list = { ...of, status: ENDED, order: 'newest' as const, limit: 25 };
+            const rows = await store().listApprovals({ ...list, ...(after && { after }) });
+            const ids = rows.map(({ requestId }) => requestId);
+            if ('app' in of) {
+              expect(ids).toEqual(ids.map((_id, n) => `${decided}-${10_000 - page * 25 - n}`));
+            }
+            expect(ids).not.toContain(pending);
+            after = rows.at(-1);
+          }
+        }
+      });
+      const most = read.map((statement) => statement.read.approvals ?? 0);
+      expect(Math.max(...most)).toBeLessThanOrEqual(MOST_ROWS);
+      expect(most).toHaveLength(9);
+    } finally {
+      await sql`delete from holdfast.approvals where request_id like ${`${decided}-%`}`.execute(store().db);
+      await count.execute(store().db);
+    }
   });
 
   test('no statement of a request reads the session’s other requests, however often it was planned [store.read]', async () => {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import { AnsweringTurn, answer, JobTurn, REPORT } from './job-turn.ts';
@@ -6,6 +7,8 @@ import { newNames, USAGE } from './turn.ts';
 
 /** Of one table, for one statement. */
 const MOST_ROWS = 60;
+
+const ENDED = ['completed', 'failed', 'cancelled', 'timed_out'] as const;
 
 const INTERRUPTED = { status: 'interrupted' as const, usage: USAGE };
 
@@ -70,6 +73,11 @@ export function jobListSuite(store: () => PostgresStore): void {
     );
     expect(await listed({ app, status: [] })).toEqual([]);
 
+    const ended = { app, status: ENDED, order: 'newest' as const };
+    expect(await listed(ended)).toEqual(inOrder([...ids(s1, 0), ...ids(s2, 1)]).reverse());
+    const [last] = await store().listJobs({ ...ended, limit: 1 });
+    expect(await listed({ ...ended, ...(last && { after: last }) })).toHaveLength(1);
+
     const paged: string[] = [];
     let after: { since: number; jobId: string } | undefined;
     for (;;) {
@@ -80,6 +88,36 @@ export function jobListSuite(store: () => PostgresStore): void {
     }
     expect(paged).toEqual(inOrder([...ids(s1, 1), ...ids(s2, 0), ...ids(bobs, 0, 1)]));
     await expect(store().listJobs({ limit: 1.5 })).rejects.toThrow('limit');
+  });
+
+  test('what has ended is read page by page, the newest first, however much of it there is [job.progress]', async () => {
+    const turn = new JobTurn(store());
+    await turn.calling(1);
+    await turn.openJob(0);
+    await turn.endJob(0);
+    const { app, userId } = turn.names;
+    const first = turn.jobId(0);
+    const copies = sql`insert into holdfast.jobs select (jsonb_populate_record(j, jsonb_build_object(
+        'job_id', j.job_id || '-' || n, 'since', j.since + n,
+        'status', (array['completed', 'failed', 'cancelled', 'timed_out'])[1 + n % 4]))).*
+      from holdfast.jobs j cross join generate_series(1, 10000) n where j.job_id = ${first}`;
+    await copies.execute(store().db);
+    // As PostgreSQL does by itself, in time.
+    const count = sql`analyze holdfast.jobs`;
+    await count.execute(store().db);
+    try {
+      const read = await watchingReads(async () => {
+        for (const of of [{}, { app }, { app, userId }]) {
+          const rows = await store().listJobs({ ...of, status: ENDED, order: 'newest', limit: 25 });
+          expect(rows).toHaveLength(25);
+          if ('app' in of) expect(rows[0]?.jobId).toBe(`${first}-10000`);
+        }
+      });
+      expect(Math.max(...read.map((statement) => statement.read.jobs ?? 0))).toBeLessThanOrEqual(MOST_ROWS);
+    } finally {
+      await sql`delete from holdfast.jobs where job_id like ${`${first}-%`}`.execute(store().db);
+      await count.execute(store().db);
+    }
   });
 
   test('no statement of a job reads the session’s other jobs, however often it was planned [store.read]', async () => {
