@@ -29,7 +29,9 @@ interface Notice {
 }
 
 interface EndNotice {
-  input: NotifyInput & { since: number };
+  input: NotifyInput;
+  /** Milliseconds since the epoch. */
+  since: number;
   /** It goes on without this workflow. */
   handedOn?: Promise<void>;
 }
@@ -96,13 +98,14 @@ export class RequestNotices {
     const scope = new CancellationScope({ cancellable: true, parent: this.#parent });
     const notice = { requests, scope };
     const input = this.#inputOf(why, requests);
+    const since = Date.now();
     this.#notices.push(notice);
     void scope
       .run(() => this.#schedule(input))
       .catch(async (error) => {
         this.#warn(input, error);
         const isWanted = !isCancellation(error) && requests.some(({ ending }) => ending === undefined);
-        if (isWanted && patched(NOTICES_GO_ON)) await this.#handOn(input);
+        if (isWanted && patched(NOTICES_GO_ON)) await this.#handOn(input, since);
       })
       .finally(() => {
         this.#notices = this.#notices.filter((other) => other !== notice);
@@ -111,7 +114,7 @@ export class RequestNotices {
 
   /** Also where the turn is cancelled: people see that nobody waits for them any more. */
   #tellEnds(requests: readonly PendingRequest[]): void {
-    const notice: EndNotice = { input: this.#inputOf('ended', requests) };
+    const notice: EndNotice = { input: this.#inputOf('ended', requests), since: Date.now() };
     this.#ends.add(notice);
     void CancellationScope.nonCancellable(() => this.#schedule(notice.input))
       .catch(async (error) => {
@@ -123,14 +126,14 @@ export class RequestNotices {
 
   /** It would be gone with this workflow. */
   async #endHandedOn(notice: EndNotice): Promise<void> {
-    notice.handedOn ??= this.#handOn(notice.input);
+    notice.handedOn ??= this.#handOn(notice.input, notice.since);
     await notice.handedOn;
     this.#ends.delete(notice);
   }
 
   /** Another workflow tells it, for as long as its notifiers want it to be tried. */
-  async #handOn(input: NotifyInput & { since: number }): Promise<void> {
-    const start: DeliverNotice = { ...input, retryFor: LONGEST_NOTICE_TIME };
+  async #handOn(input: NotifyInput, since: number): Promise<void> {
+    const start: DeliverNotice = { ...input, since, retryFor: LONGEST_NOTICE_TIME };
     const child = {
       workflowId: `${workflowInfo().workflowId}/notice-${input.why}-${input.requestIds[0] ?? ''}`,
       args: [start],
@@ -145,10 +148,10 @@ export class RequestNotices {
     }
   }
 
-  #inputOf(why: NotifyInput['why'], requests: readonly PendingRequest[]): NotifyInput & { since: number } {
+  #inputOf(why: NotifyInput['why'], requests: readonly PendingRequest[]): NotifyInput {
     const session = requests[0]?.call.session ?? '';
     const requestIds = requests.map(({ gate }) => gate.requestId);
-    return { v: PROTOCOL_VERSION, session, ...this.#names, why, requestIds, since: Date.now() };
+    return { v: PROTOCOL_VERSION, session, ...this.#names, why, requestIds };
   }
 
   #schedule(input: NotifyInput): Promise<unknown> {

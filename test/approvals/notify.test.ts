@@ -58,6 +58,8 @@ describe('notifiers [approval.notify]', () => {
     const scene = sceneOf(notifier);
     const call = await scene.asked({ terms: { approvers: ['mira'] } }, { requester: 'ada' });
     await scene.notify(inputOf(call));
+    // Nobody is told of what the audit does not have.
+    await call.turn.record(entry(call.request.requestId, 1, 'escalated'));
     await scene.notify(inputOf(call, { why: 'escalated' }));
     const { requestId, args, hint, tool } = call.request;
     expect(told).toMatchObject([
