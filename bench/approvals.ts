@@ -4,7 +4,8 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { App } from '../src/agents/app.ts';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../src/client/holdfast-client.ts';
-import { type Access, serveGateway } from '../src/gateway/index.ts';
+import { newKeyText } from '../src/gateway/access/key-text.ts';
+import { configuredAccess, type GatewaySettings, serveGateway } from '../src/gateway/index.ts';
 import { tool } from '../src/tools/tool.ts';
 import type { BareTurn } from './bare-workflows.ts';
 import { FakeLlm } from './fake-llm.ts';
@@ -12,7 +13,7 @@ import { BARE_QUEUE, HOLDFAST_QUEUE, openSetting } from './setting.ts';
 import { quantile, table } from './statistics.ts';
 
 /**
- * Approvals over HTTP by many clients at once, each with an attestation that the worker checks, against updates of bare workflows
+ * Approvals over HTTP by many clients at once, each with an API key of its own and an attestation that the worker checks, against updates of bare workflows
  * whose handler runs one activity with an insert into the same store: the answer in the client's hands.
  */
 const { values } = parseArgs({
@@ -29,6 +30,8 @@ const shape = { calls, parallel: true, resultBytes: 64 };
 const credentialKeys = { k1: randomBytes(32).toString('base64') };
 process.env.HOLDFAST_CREDENTIAL_KEYS = JSON.stringify(credentialKeys);
 
+const keys = Array.from({ length: clients }, (_, n) => ({ ...newKeyText(), name: `person-${n}` }));
+
 const pay = tool({
   name: 'work',
   description: 'waits for a person',
@@ -38,20 +41,22 @@ const pay = tool({
     required: ['index', 'bytes'],
   },
   requireConfirmation: true,
-  approval: { approvers: ['mira'] },
+  approval: { approvers: keys.map(({ name }) => name) },
   execute: () => ({}),
 });
 const rootAgent = new LlmAgent({ name: 'desk', model: new FakeLlm(), tools: [pay], maxParallelCalls: calls });
-const mira: Access = {
-  reach: 'loopback',
-  screen: () => undefined,
-  authenticate: () => ({ name: 'mira', person: 'mira', may: () => 'allowed' }),
-};
-
 const setting = await openSetting({ apps: [new App({ name: 'approvals', rootAgent })] });
 const { temporal, store } = setting;
 const holdfast = new HoldfastClient({ temporal, store, taskQueue: HOLDFAST_QUEUE, searchAttributes: true });
+for (const { keyId, digest, name } of keys) {
+  await store.createApiKey({ keyId, digest, name, grants: [{ app: 'approvals', roles: ['approve'] }] });
+}
 const silent = () => undefined;
+const logger = { info: silent, warn: silent, error: silent, debug: silent };
+// Few clients decide more than the limit of one lets them.
+const settings: GatewaySettings = {
+  access: { rateLimits: { principals: { perSecond: 10_000, burst: 10_000 } } },
+};
 const gateway = await serveGateway({
   gateway: {
     client: holdfast,
@@ -65,8 +70,10 @@ const gateway = await serveGateway({
       agents: [],
     }),
     ready: async () => ({}),
-    access: mira,
-    logger: { info: silent, warn: silent, error: silent, debug: silent },
+    access: configuredAccess({ settings, records: store, logger }),
+    records: store,
+    settings,
+    logger,
     credentialKeys,
   },
 });
@@ -94,7 +101,8 @@ try {
   await setting.close();
 }
 
-type Decision = () => Promise<void>;
+/** By the client of this key. */
+type Decision = (keyText: string) => Promise<void>;
 
 async function measure(
   kind: string,
@@ -103,14 +111,14 @@ async function measure(
   const each: number[] = [];
   const left = [...decisions];
   const from = performance.now();
-  const client = async () => {
+  const client = async ({ text }: { text: string }) => {
     for (let decide = left.pop(); decide !== undefined; decide = left.pop()) {
       const began = performance.now();
-      await decide();
+      await decide(text);
       each.push(performance.now() - began);
     }
   };
-  await Promise.all(Array.from({ length: clients }, client));
+  await Promise.all(keys.map(client));
   const seconds = (performance.now() - from) / 1_000;
   console.error(`${kind}: ${seconds.toFixed(1)} s`);
   return { each, seconds };
@@ -128,10 +136,10 @@ async function parked(count: number): Promise<Decision[]> {
     await new Promise((resolve) => setTimeout(resolve, 100));
     waiting = await list();
   }
-  return waiting.map(({ requestId }) => async () => {
+  return waiting.map(({ requestId }) => async (keyText) => {
     const answer = await fetch(`${gateway.url}/v1/approvals/${requestId}/confirm?timeout=60000`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${keyText}`, 'content-type': 'application/json' },
       body: '{"confirmed":true}',
     });
     const text = await answer.text();

@@ -2,7 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
+import { newKeyText } from '../../src/gateway/access/key-text.ts';
+import { configuredAccess, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -14,6 +15,9 @@ const CALLS = 20;
 
 const credentialKeys = { k1: randomBytes(32).toString('base64') };
 const people = Array.from({ length: CLIENTS }, (_, index) => `person-${index}`);
+const silent = () => undefined;
+const logger = { debug: silent, info: silent, warn: silent, error: silent };
+const keyOf = new Map(people.map((person) => [person, newKeyText()]));
 const ran: string[] = [];
 let environment: TurnEnvironment;
 let gateway: ServedGateway;
@@ -42,7 +46,12 @@ beforeAll(async () => {
     script: stepCalls([calls]),
     workerOptions: { credentialKeys },
   });
-  gateway = await serveGateway({ gateway: gatewayOf(environment.client, { credentialKeys }) });
+  const { client, store: records } = environment;
+  for (const [name, { keyId, digest }] of keyOf) {
+    await records.createApiKey({ keyId, digest, name, grants: [{ app: 'shop', roles: ['approve'] }] });
+  }
+  const access = configuredAccess({ records, logger });
+  gateway = await serveGateway({ gateway: gatewayOf(client, { access, records, credentialKeys }) });
 });
 afterAll(async () => {
   await gateway.close();
@@ -55,14 +64,14 @@ async function confirm(
 ): Promise<{ status: number; said: string | undefined }> {
   const answer = await fetch(`${gateway.url}/v1/approvals/${requestId}/confirm?timeout=60000`, {
     method: 'POST',
-    headers: { 'x-person': person, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${keyOf.get(person)?.text}`, 'content-type': 'application/json' },
     body: JSON.stringify({ confirmed: true }),
   });
   const { status: said } = (await answer.json()) as { status?: string };
   return { status: answer.status, said };
 }
 
-test(`${TURNS * CALLS} approvals by ${CLIENTS} clients at once, each by two of them: none is lost, none counts twice [channel.race]`, async () => {
+test(`${TURNS * CALLS} approvals by ${CLIENTS} clients with keys of their own at once, each by two of them: none is lost, none counts twice [channel.race]`, async () => {
   const turns = await Promise.all(
     Array.from({ length: TURNS }, () =>
       environment.client.sendMessage({ app: 'shop', userId: 'u1', sessionId: randomUUID(), message: 'pay' }),
