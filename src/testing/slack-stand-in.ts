@@ -276,7 +276,9 @@ class LocalSlack implements SlackStandIn {
       return;
     }
     const body = await textOf(incoming);
-    if (typeof mood === 'object' && 'slow' in mood) await wait(mood.slow);
+    if (typeof mood === 'object' && 'slow' in mood) {
+      await (typeof mood.slow === 'number' ? wait(mood.slow) : mood.slow);
+    }
     this.calls.push(pathname.startsWith('/actions/') ? 'response_url' : method);
     if (typeof mood === 'object' && 'rateLimited' in mood) {
       answer(response, 429, { ok: false, error: 'ratelimited' }, { 'retry-after': String(mood.rateLimited) });

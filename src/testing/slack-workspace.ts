@@ -3,7 +3,12 @@ import type { SlackForgery } from './slack-sign.ts';
 import type { SlackMessage, SlackView, SlackWhisper } from './slack-state.ts';
 
 /** How Slack answers: as ever; not at all; late; that there is too much; or, having done what it was asked for, not to one method. */
-export type SlackMood = 'up' | 'down' | { mute: string } | { slow: number } | { rateLimited: number };
+export type SlackMood =
+  | 'up'
+  | 'down'
+  | { mute: string }
+  | { slow: number | Promise<unknown> }
+  | { rateLimited: number };
 
 export interface SlackStandInOptions {
   /** @default a free one on 127.0.0.1 */
@@ -41,7 +46,7 @@ export interface SlackStandIn extends AsyncDisposable {
    * @throws after 30 seconds.
    */
   waitForMessage(count?: number): Promise<SlackMessage>;
-  /** From now on. `slow` in milliseconds, `rateLimited` in seconds that clients are told to wait, `mute` a method. */
+  /** From now on. `slow` in milliseconds, or until a promise is kept, `rateLimited` in seconds that clients are told to wait, `mute` a method. */
   become(mood: SlackMood): void;
   /**
    * Somebody clicks on a button.

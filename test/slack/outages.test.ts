@@ -57,11 +57,14 @@ describe('Slack, or the workers, away', () => {
 
   test('a click while Slack is slow, and then down, is answered in time and counts [slack.outage]', async () => {
     const slow = await scene.ask('pay');
-    scene.slack.become({ slow: 4_000 });
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    scene.slack.become({ slow: held });
+    // Answered, and done, while Slack answers nothing.
     await expectTaken(
       scene.slack.click(scene.gateway.url, { message: slow.message, action: 'Approve', user: MIRA }),
     );
     await until(() => expect(scene.ran).toContain(`${slow.request.callKey} 700`));
+    release();
     scene.slack.become('up');
     const down = await scene.ask('pay');
     scene.slack.become('down');

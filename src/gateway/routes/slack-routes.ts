@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { StoreNeeded } from '../../client/client-errors.ts';
 import { editProblems, MODALS, readSubject } from '../../slack/request-modals.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
 import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import { Background } from '../slack/background.ts';
+import { HeardOnce } from '../slack/heard-once.ts';
 import { SlackDecisions } from '../slack/slack-decisions.ts';
 import {
   type ClickPayload,
@@ -45,24 +45,21 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
   const teller = new SlackTeller(slack, logger);
   const parts = () => {
     if (records === undefined) throw new StoreNeeded('this gateway has no store');
-    return { app: slack, setting, records, teller };
+    const once = new HeardOnce({ records, background, teller });
+    return { all: { app: slack, setting, records, teller }, once };
   };
 
   app.post('/v1/slack/interactions', async (context) => {
     const body = await takeSlack(slack, context, 'form');
     const payload = readInteraction(body);
     checkSender(slack, payload);
-    const all = parts();
-    const heard = { id: heardIdOf('interaction', body), holder: randomUUID() };
-    const once = (work: () => Promise<void>) =>
-      background.begin(aboutOf(context), async () => {
-        if (await background.patiently(() => all.records.hearSlack(heard))) await work();
-      });
+    const { all, once } = parts();
+    const about = aboutOf(context);
+    const done = { id: heardIdOf('interaction', body), nothing: 'Nothing was decided' } as const;
     if ('actions' in payload) {
-      if (!once(() => clicked(new SlackDecisions(all), payload))) {
-        const listener = clickerOf(payload);
-        const isTold =
-          listener !== undefined && sentAway.begin(aboutOf(context), () => teller.tell(listener, BUSY));
+      const listener = clickerOf(payload);
+      if (!once.begin(about, { ...done, listener }, () => clicked(new SlackDecisions(all), payload))) {
+        const isTold = listener !== undefined && sentAway.begin(about, () => teller.tell(listener, BUSY));
         if (!isTold) throw new RequestRefused('busy');
       }
     } else if ('view' in payload) {
@@ -71,7 +68,11 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
       if (Object.keys(problems).length > 0) {
         return context.json({ response_action: 'errors', errors: problems }, 200);
       }
-      if (!once(() => submitted(new SlackDecisions(all), payload))) throw new RequestRefused('busy');
+      const subject = readSubject(payload.view.private_metadata);
+      if (subject === undefined) return context.body(null, 200);
+      const act = { ...listenerOf(payload, subject.channel), subject };
+      const work = () => new SlackDecisions(all).submitted(act, modal, state.values);
+      if (!once.begin(about, { ...done, listener: act }, work)) throw new RequestRefused('busy');
     }
     return context.body(null, 200);
   });
@@ -81,12 +82,15 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     const command = readCommand(body);
     const { api_app_id, team_id: id } = command;
     checkSender(slack, { api_app_id, team: { id } });
-    const all = parts();
-    const heard = { id: heardIdOf('command', body), holder: randomUUID() };
-    const isBegun = background.begin(aboutOf(context), async () => {
-      if (!(await background.patiently(() => all.records.hearSlack(heard)))) return;
-      await new SlackTurns(all).asked(heard.id, command);
-    });
+    const { all, once } = parts();
+    const { user_id: user, channel_id: channel, response_url: responseUrl } = command;
+    const heardId = heardIdOf('command', body);
+    const done = {
+      id: heardId,
+      listener: { user, channel, responseUrl },
+      nothing: 'Nothing was asked',
+    } as const;
+    const isBegun = once.begin(aboutOf(context), done, () => new SlackTurns(all).asked(heardId, command));
     if (!isBegun) return context.json({ response_type: 'ephemeral', text: BUSY }, 200);
     return context.body(null, 200);
   });
@@ -97,7 +101,7 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     if ('challenge' in payload) return context.json({ challenge: payload.challenge }, 200);
     const { api_app_id, team_id: team, context_team_id: appTeam } = payload;
     checkSender(slack, { api_app_id, team: { id: appTeam ?? team } });
-    const all = parts();
+    const { all } = parts();
     const reply = 'event_id' in payload ? replyOf(payload) : undefined;
     // Slack stops sending events to who refuses many: those of other workspaces' users are taken, and nothing is done.
     if (reply !== undefined && slack.teamIds.has(reply.who.teamId)) {
@@ -136,13 +140,6 @@ function clickerOf(payload: ClickPayload) {
   return container && { ...listenerOf(payload, container.channel_id), responseUrl };
 }
 
-async function submitted(decisions: SlackDecisions, payload: SubmissionPayload): Promise<void> {
-  const { callback_id: modal, private_metadata: metadata, state } = payload.view;
-  const subject = readSubject(metadata);
-  if (subject === undefined) return;
-  await decisions.submitted({ ...listenerOf(payload, subject.channel), subject }, modal, state.values);
-}
-
-function listenerOf({ user }: Pick<ClickPayload, 'user'>, channel: string) {
+function listenerOf({ user }: Pick<ClickPayload | SubmissionPayload, 'user'>, channel: string) {
   return { user: user.id, channel, who: { id: user.id, teamId: user.team_id } };
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { errorAnswer } from '../error-answer.ts';
 import { RequestRefused } from '../gateway-errors.ts';
@@ -9,13 +10,27 @@ const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 15_000;
 /** Milliseconds that a gateway which closes waits for what it has begun. */
 const GRACE = 10_000;
+/** Milliseconds of them for which an answer is waited for that doesn't come: so that there is time to say so. */
+const LAST = 5_000;
 /** Things that are done at the same time. */
 const MOST = 1_000;
+
+/** The gateway closes, and waits for nothing any more. */
+class GatewayCloses extends RequestRefused {
+  constructor(options?: ErrorOptions) {
+    super('busy', undefined, {}, options);
+  }
+}
 
 /** Whether Temporal, the store or the gateway can't be reached now, so that the same may go well later. */
 export function isPassing(error: unknown): boolean {
   const { status } = errorAnswer(error);
   return status === 503 || status === 504;
+}
+
+/** Whether nobody has waited for what came of it, because the gateway closes. */
+export function isLeft(error: unknown): boolean {
+  return error instanceof GatewayCloses;
 }
 
 /** Does what was answered before it was done: Slack waits three seconds, and people longer. */
@@ -85,13 +100,13 @@ export class Background {
   /**
    * Tries again what can't be done now.
    *
-   * @throws what it threw last.
+   * @throws what it threw last; RequestRefused where a gateway that closes has waited in vain.
    */
   async patiently<T>(work: () => Promise<T>): Promise<T> {
     const deadline = Date.now() + LONGEST;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       try {
-        return await work();
+        return await this.#unlessLeft(work);
       } catch (error) {
         const isOver = Date.now() + pause > deadline || this.#closing.aborted;
         if (isOver || !isPassing(error)) throw error;
@@ -103,7 +118,7 @@ export class Background {
   /** @throws RequestRefused where the gateway closes meanwhile. */
   async pause(time: number): Promise<void> {
     await setTimeout(time, undefined, { signal: this.#closing }).catch((cause: unknown) => {
-      throw new RequestRefused('busy', undefined, {}, { cause });
+      throw new GatewayCloses({ cause });
     });
   }
 
@@ -121,6 +136,21 @@ export class Background {
     this.#logger.error('the gateway closes while something from Slack is being done: it is given up', {
       count: this.#open.size,
     });
+  }
+
+  async #unlessLeft<T>(work: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const { signal } = over;
+    const leave = async (): Promise<never> => {
+      if (!this.#closing.aborted) await once(this.#closing, 'abort', { signal });
+      await setTimeout(LAST, undefined, { signal });
+      throw new GatewayCloses();
+    };
+    try {
+      return await Promise.race([work(), leave()]);
+    } finally {
+      over.abort();
+    }
   }
 
   #run(about: Record<string, unknown>, work: () => Promise<void>): Promise<void> {

@@ -33,7 +33,7 @@ import { slackText } from '../../slack/slack-text.ts';
 import type { ApprovalRow } from '../../store/store.ts';
 import type { RouteSetting } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
-import { type Background, isPassing } from './background.ts';
+import { type Background, isLeft, isPassing } from './background.ts';
 import type { Listener, SlackTeller } from './slack-teller.ts';
 
 /** Milliseconds that the notifier has to write down where it has posted a message. */
@@ -128,7 +128,7 @@ export class SlackDecisions {
       }
       await answer(situation);
     } catch (error) {
-      await this.#teller.tell(act, `Nothing was decided: ${problemOf(error)}`);
+      await this.#teller.tell(act, isLeft(error) ? LEFT : `Nothing was decided: ${problemOf(error)}`);
       if (problemOf(error) === UNKNOWN) throw error;
     }
   }
@@ -251,6 +251,7 @@ export class SlackDecisions {
   }
 }
 
+const LEFT = 'It isn’t known what came of it: the gateway closes. Look at the message, and click again.';
 const UNKNOWN = 'something went wrong. Try again later.';
 
 function problemOf(error: unknown): string {

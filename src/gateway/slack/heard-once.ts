@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { GatewayRecords } from '../gateway-records.ts';
+import type { Background } from './background.ts';
+import type { Listener, SlackTeller } from './slack-teller.ts';
+
+/** Milliseconds after which people are told that it takes long. */
+const LONG = 5_000;
+const TAKES_LONG =
+  'This takes longer than usual. It is tried for ten minutes, and you are told what comes of it.';
+
+/** What somebody has done in Slack, of which Slack tells once. */
+export interface Done {
+  /** The same when it is told again. */
+  id: string;
+  /** Undefined where nobody can be told what comes of it. */
+  listener: Listener | undefined;
+  /** What to say first where nothing comes of it. */
+  nothing: 'Nothing was decided' | 'Nothing was asked';
+}
+
+/** Does once what somebody has done in Slack, behind Slack's answer; they hear of it where it takes long, or can't be done. */
+export class HeardOnce {
+  readonly #records: GatewayRecords;
+  readonly #background: Background;
+  readonly #teller: SlackTeller;
+
+  constructor(parts: { records: GatewayRecords; background: Background; teller: SlackTeller }) {
+    this.#records = parts.records;
+    this.#background = parts.background;
+    this.#teller = parts.teller;
+  }
+
+  /** As {@link Background.begin}. */
+  begin(about: Record<string, unknown>, { id, listener, nothing }: Done, work: () => Promise<void>): boolean {
+    const holder = randomUUID();
+    return this.#background.begin(about, async () => {
+      const over = new AbortController();
+      const told = listener === undefined ? undefined : this.#tellLate(listener, over.signal);
+      try {
+        if (await this.#heard({ id, holder }, { listener, nothing })) await work();
+      } finally {
+        over.abort();
+        await told;
+      }
+    });
+  }
+
+  async #heard(
+    heard: { id: string; holder: string },
+    { listener, nothing }: Pick<Done, 'listener' | 'nothing'>,
+  ): Promise<boolean> {
+    try {
+      return await this.#background.patiently(() => this.#records.hearSlack(heard));
+    } catch (error) {
+      if (listener !== undefined) {
+        await this.#teller.tell(listener, `${nothing}: Holdfast can’t be reached now. Try again later.`);
+      }
+      throw error;
+    }
+  }
+
+  async #tellLate(listener: Listener, over: AbortSignal): Promise<void> {
+    const isLate = await setTimeout(LONG, true, { signal: over }).catch(() => false);
+    if (isLate) await this.#teller.tell(listener, TAKES_LONG);
+  }
+}
