@@ -108,6 +108,7 @@ export const PART_8: Rows = {
   'inbox.guessed': ['holdfast', 'Made-up cookies cost the store little; a key has 20 sign-ins at most.'],
   'inbox.denials': ['holdfast', 'What pages refuse is in the audit of denials, without tokens and keys.'],
   'inbox.jobs': ['holdfast', 'The inbox has jobs that run, and those that have ended.'],
+  'inbox.temporal': ['holdfast', 'Links of the inbox lead to the run in Temporal’s UI that they are about.'],
   'inbox.pages': ['holdfast', 'A person sees what waits for them, without script, by keyboard and phone.'],
   'notice.ended': [
     'holdfast',

@@ -49,6 +49,8 @@ export interface TurnEnvironment {
   client: HoldfastClient;
   store: OpenedStore;
   gemini: GeminiStandIn;
+  /** Of the server’s UI. */
+  uiUrl: string | undefined;
   /** Of server and store. */
   folder: string;
   /** Runs a turn to its end; app, user and a new session are filled in. */
@@ -154,6 +156,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
     client,
     store,
     gemini,
+    uiUrl: server.uiUrl,
     folder,
     async run(turn) {
       const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };

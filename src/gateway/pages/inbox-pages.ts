@@ -8,6 +8,7 @@ import { pageOf } from './shell.ts';
 import { type Html, shown } from './shown-text.ts';
 import { distance, shownTime } from './shown-time.ts';
 import type { SignedIn } from './sign-in.ts';
+import { linkOfJob, linkOfRequest } from './temporal-links.ts';
 
 export type Tab = 'pending' | 'decided' | 'jobs';
 
@@ -77,7 +78,7 @@ export function requestList(
     ) => html`<li><a class="row" href="${site.base}/inbox/requests/${encodeURIComponent(row.requestId)}">${headOf(row)}</a>
 ${questionOf(row) === '' ? '' : html`<p>${shown(cut(questionOf(row)))}</p>`}
 <p>${shown(row.app)} · ${shown(row.userId)}${row.requester === undefined ? '' : html` · asked for by ${shown(row.requester)}`}</p>
-<div class="aside">${statusChip(row)}<span>${tab === 'pending' ? timing(row, now) : shownTime(row.decidedAt ?? row.since, now)}</span>${temporalLink(frame.about, row.workflowId)}</div></li>`,
+<div class="aside">${statusChip(row)}<span>${tab === 'pending' ? timing(row, now) : shownTime(row.decidedAt ?? row.since, now)}</span>${linkOfRequest(frame.about, row)}</div></li>`,
   );
   const nothing =
     tab === 'pending'
@@ -100,11 +101,10 @@ export function jobList(frame: InboxFrame, page: Page<JobRow>, narrowed: Narrowe
     const { progress } = row;
     const value = progress?.value;
     const share = value === undefined ? '' : `${Math.round(value * 100)} %`;
-    const workflowId = row.address?.workflowId;
     return html`<li><strong><code>${shown(row.tool)}</code> of ${shown(row.agent)}</strong>
 <p>${shown(row.app)} · ${shown(row.userId)} · <code>${shown(row.jobId)}</code></p>
 ${progress === undefined ? '' : html`<p>${share}${share !== '' && progress.message !== undefined ? ', ' : ''}${progress.message === undefined ? '' : shown(progress.message)} <span class="soft">(${distance(progress.at - now)})</span></p>`}
-<div class="aside"><span class="chip ${look}">${word}</span><span>begun ${distance(row.since - now)}${row.status === 'running' ? `, until ${distance(row.until - now)}` : row.endedAt === undefined ? '' : `, ended ${distance(row.endedAt - now)}`}</span>${workflowId === undefined ? '' : temporalLink(frame.about, workflowId)}</div></li>`;
+<div class="aside"><span class="chip ${look}">${word}</span><span>begun ${distance(row.since - now)}${row.status === 'running' ? `, until ${distance(row.until - now)}` : row.endedAt === undefined ? '' : `, ended ${distance(row.endedAt - now)}`}</span>${linkOfJob(frame.about, row)}</div></li>`;
   });
   const nothing = narrowed.ended
     ? empty('No job has ended', 'Jobs of long-running tools appear here once they have.')
@@ -114,13 +114,6 @@ ${filters(`${site.base}/inbox/jobs`, narrowed, 'jobs')}
 ${rows.length === 0 ? nothing : html`<ul class="rows">${rows}</ul>`}
 ${pager(`${site.base}/inbox/jobs`, page, narrowed)}`;
   return inboxPage(frame, { tab: 'jobs', title: 'Jobs', main, wide: true });
-}
-
-/** To the run that waits, where operators have said which UI there is. */
-export function temporalLink({ uiUrl, namespace }: GatewayAbout, workflowId: string): Html | '' {
-  if (uiUrl === undefined) return '';
-  const url = `${uiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
-  return html`<a class="ui" href="${url}" rel="noopener noreferrer">Temporal</a>`;
 }
 
 function headOf(row: ApprovalRow): Html {

@@ -10,14 +10,7 @@ import { type AnswerOptions, answerRequest, requestMain } from '../pages/answer-
 import { isEditable } from '../pages/edit-fields.ts';
 import { isSameToken } from '../pages/form-token.ts';
 import { mayDecide, maySee, visibleJobs, visibleRequests } from '../pages/inbox-lists.ts';
-import {
-  type InboxFrame,
-  inboxPage,
-  jobList,
-  type Narrowed,
-  requestList,
-  temporalLink,
-} from '../pages/inbox-pages.ts';
+import { type InboxFrame, inboxPage, jobList, type Narrowed, requestList } from '../pages/inbox-pages.ts';
 import { noSuchPage, pageRoute, sendPage } from '../pages/page-answer.ts';
 import { noteRefused, refuse } from '../pages/page-denial.ts';
 import { isOfOwnPage, siteOf } from '../pages/page-site.ts';
@@ -37,6 +30,7 @@ import {
 } from '../pages/sign-in.ts';
 import { SignInLookups } from '../pages/sign-in-lookups.ts';
 import { takeForm } from '../pages/take-form.ts';
+import { linkOfRequest } from '../pages/temporal-links.ts';
 
 const ENDED: readonly RequestStatus[] = ['approved', 'rejected', 'answered', 'expired', 'cancelled'];
 const ENDED_JOBS: readonly JobStatus[] = ['completed', 'failed', 'cancelled', 'timed_out'];
@@ -251,7 +245,7 @@ function visitorOf({ site, who, now }: InboxFrame, row: ApprovalRow): Visitor {
 
 function requestPage(frame: InboxFrame, row: ApprovalRow, main: Html): string {
   const tab = row.status === 'pending' ? 'pending' : 'decided';
-  const ui = temporalLink(frame.about, row.workflowId);
+  const ui = linkOfRequest(frame.about, row);
   const more = html`${main}<p class="soft">Request <code>${shown(row.requestId)}</code>${ui === '' ? '' : html` · ${ui}`}</p>`;
   return inboxPage(frame, { tab, title: requestTitle(row), main: more });
 }
