@@ -4,6 +4,7 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { PostgresStore } from '../../src/store/postgres-store.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { CuttableLine } from '../setup/cuttable-line.ts';
 import { until } from '../setup/until.ts';
 import {
@@ -36,7 +37,10 @@ describe.each(['the store', 'Temporal'])('a gateway that can’t reach %s', (wha
     temporalLine = await CuttableLine.toPort(Number(new URL(`tcp://${address}`).port));
     line = what === 'Temporal' ? temporalLine : storeLine;
     store = await openStore({ socket: storeLine.path });
-    connection = await Connection.connect({ address: `127.0.0.1:${temporalLine.port}` });
+    connection = await Connection.connect({
+      address: `127.0.0.1:${temporalLine.port}`,
+      interceptors: retriesUntilClosed(),
+    });
     gateway = await serve();
   });
   afterEach(() => line.mend());

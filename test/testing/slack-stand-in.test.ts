@@ -71,4 +71,31 @@ describe('the stand-in of Slack', () => {
     slack.become('up');
     expect((await post([section('x')])).ok).toBe(true);
   });
+
+  test('finds what stands in a channel and in a thread, in pages, and may do so without saying it', async () => {
+    const channel = 'C0HISTORY';
+    const posted: string[] = [];
+    for (const name of ['one', 'two', 'three']) {
+      const { ts } = (await post([section(name)], { channel })) as { ts?: string };
+      posted.push(String(ts));
+    }
+    const [first = ''] = posted;
+    slack.become({ mute: 'chat.postMessage' });
+    await expect(post([section('in it')], { channel, thread_ts: first })).rejects.toThrow();
+    slack.become('up');
+    const read = async (method: string, args: object) => {
+      const found = await client().apiCall(method, { channel, ...args });
+      const { messages: list } = found as unknown as { messages: { ts: string; app_id: string }[] };
+      expect(list.every((each) => each.app_id === slack.appId)).toBe(true);
+      return { list: list.map(({ ts }) => ts), next: found.response_metadata?.next_cursor };
+    };
+    const page = await read('conversations.history', { limit: 2 });
+    expect(page.list).toEqual([posted[2], posted[1]]);
+    expect((await read('conversations.history', { limit: 2, cursor: page.next })).list).toEqual([first]);
+    expect((await read('conversations.history', { oldest: first, latest: posted[2] })).list).toEqual([
+      posted[1],
+    ]);
+    expect((await read('conversations.replies', { ts: first })).list).toHaveLength(2);
+    await expect(read('conversations.replies', { ts: '1.1' })).rejects.toThrow(/thread_not_found/);
+  });
 });
