@@ -32,7 +32,7 @@ export interface GatewayOptions {
   /** Where browsers reach it, as `https://agents.example.com`; a path is that of a proxy in front of it. Defaults to that of `settings`. */
   publicUrl?: string;
   /**
-   * Bytes of a request's body, at most; larger ones are refused. Other routes than those of messages, new sessions and jobs take 1 MiB
+   * Bytes of a request's body, at most; larger ones are refused. Other routes than those of messages, new sessions and jobs take 4 MiB
    * at most.
    *
    * @default 16 MiB

@@ -8,7 +8,7 @@ export const LONG_BODY = Number.POSITIVE_INFINITY;
 
 const BODY_LIMIT = 16 * 1024 * 1024;
 /** Bytes of what is no message and no session: decisions and other words of people. */
-const SHORT_BODY = 1024 * 1024;
+const SHORT_BODY = 4 * 1024 * 1024;
 
 /**
  * What each route has that isn't open to everybody: a permission, and a bounded JSON body.
