@@ -2,7 +2,7 @@ import { ApplicationFailure, patched } from '@temporalio/workflow';
 import type { FunctionResponse } from '../src/events/content.ts';
 import { type DecisionReceipt, REQUEST_PREFIX } from '../src/protocol/gate.ts';
 import type { JobReceipt } from '../src/protocol/job.ts';
-import { type MessageReceipt, mayAnswer, type SendMessage } from '../src/protocol/message.ts';
+import type { MessageReceipt, SendMessage } from '../src/protocol/message.ts';
 import { SEND_MESSAGE } from '../src/protocol/names.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
@@ -167,14 +167,10 @@ export class AnsweredMessages {
     return !this.#jobs.knows(id) && this.#forwarding.isCallOfChild(id);
   }
 
-  #split(sent: SendMessage, holds: (patch: string) => boolean): SplitMessage & MessageOfJobs {
-    const { message } = sent;
-    let split: SplitMessage = mayAnswer(sent, 'requests')
-      ? splitMessage(message, (id) => this.#requests.knows(id) || this.#forwarding.isRequest(id))
-      : { replies: [], ...restField(message) };
+  #split({ message }: SendMessage, holds: (patch: string) => boolean): SplitMessage & MessageOfJobs {
+    let split = splitMessage(message, (id) => this.#requests.knows(id) || this.#forwarding.isRequest(id));
     if (split.replies.length > 0 && !holds(REPLIES)) split = { replies: [], ...restField(message) };
     const { replies, rest } = split;
-    if (!mayAnswer(sent, 'jobs')) return { ...split, responses: [] };
     const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id) || this.#isCallOfChild(id));
     if (jobs.responses.length > 0 && holds(RESPONSES)) return { replies, ...jobs };
     return { ...split, responses: [] };

@@ -25,6 +25,8 @@ import { isObject, type Refuse, refusal, shapeOf } from './message-arguments.ts'
 export interface Decision {
   kind: GateKind;
   name: RequestName;
+  /** Of the request that was shown. */
+  session?: string;
   confirm?: Confirm;
   input?: ProvideInput;
   credential?: ProvideCredential;
@@ -63,7 +65,7 @@ export function checkedConfirm(given: Confirm): Decision {
     ...(isGiven(reason) && reason !== '' ? { reason } : {}),
     ...(isGiven(attestation) ? { attestation } : {}),
   };
-  return { kind: 'confirmation', name, confirm };
+  return { kind: 'confirmation', name, confirm, ...checkedSession(given, refuse) };
 }
 
 /** @throws ApplicationFailure of type `InvalidDecision` */
@@ -71,11 +73,15 @@ export function checkedInput(given: ProvideInput): Decision {
   const refuse = refuseOf(PROVIDE_INPUT);
   const name = checkedName(given, refuse);
   const { response, responseRef, attestation } = given;
-  if (isGiven(responseRef)) return { kind: 'input', name, input: { responseRef: checkedRef(responseRef) } };
+  const session = checkedSession(given, refuse);
+  if (isGiven(responseRef)) {
+    return { kind: 'input', name, input: { responseRef: checkedRef(responseRef) }, ...session };
+  }
   if (response === undefined) throw refuse('response', 'expected the answer as JSON, got nothing');
   checkSize('response', response, refuse);
   checkText('attestation', attestation, LONGEST_ATTESTATION, refuse);
-  return { kind: 'input', name, input: { response, ...(isGiven(attestation) ? { attestation } : {}) } };
+  const input = { response, ...(isGiven(attestation) ? { attestation } : {}) };
+  return { kind: 'input', name, input, ...session };
 }
 
 /** What is no reference may be the answer itself, and isn't quoted. */
@@ -160,6 +166,11 @@ function checkedName(given: RequestName & { v?: number }, refuse: Refuse): Reque
     name[field] = value;
   }
   return name;
+}
+
+function checkedSession({ session }: { session?: string }, refuse: Refuse): { session?: string } {
+  checkText('session', session, LONGEST_REQUEST_NAME, refuse);
+  return isGiven(session) ? { session } : {};
 }
 
 /** Null counts as absent, as other languages' serialisers write it. */

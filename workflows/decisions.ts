@@ -95,8 +95,12 @@ export class Decisions {
   }
 
   /** @throws ApplicationFailure where it fits no request of this kind. */
-  check({ gate, expiring }: PendingRequest, { kind, confirm, input }: Decision): void {
+  check({ call, gate, expiring }: PendingRequest, { kind, session, confirm, input }: Decision): void {
     const { requestId } = gate;
+    if (session !== undefined && session !== call.session) {
+      const problem = `${requestId} is of another session than the one that was shown: look at it again`;
+      throw decisionFailure('OtherRequest', problem, { field: 'session', requestId });
+    }
     if (expiring) throw expired(requestId);
     if (kind !== gate.kind) {
       const problem = `${requestId} asks for ${ASKED_FOR[gate.kind]}`;

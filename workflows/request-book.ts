@@ -178,7 +178,13 @@ export function waitingRequest({ call, gate, since, until, votes }: PendingReque
 
 /** A failure that says why a decision changes nothing. */
 export function decisionFailure(
-  type: 'NotPending' | 'AmbiguousRequest' | 'AlreadyAnswered' | 'RequestExpired' | 'InvalidDecision',
+  type:
+    | 'NotPending'
+    | 'AmbiguousRequest'
+    | 'AlreadyAnswered'
+    | 'RequestExpired'
+    | 'InvalidDecision'
+    | 'OtherRequest',
   text: string,
   details: Record<string, unknown> = {},
 ): ApplicationFailure {

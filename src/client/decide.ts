@@ -1,6 +1,7 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import type { DecisionReceipt } from '../protocol/gate.ts';
+import { PROVIDE_CREDENTIAL } from '../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { ApprovalRow } from '../store/store.ts';
 import type { ShownRequest, WhichRequest } from './approvals.ts';
@@ -48,7 +49,7 @@ export async function decide(
   const to = await addresseeOf(context, which, method);
   checkIsShown(to.row, said.shown, method);
   const decision = (to.row && (await said.sealed?.(to.row))) ?? said.decision;
-  const payload = { v: PROTOCOL_VERSION, ...to.named, ...decision };
+  const payload = { v: PROTOCOL_VERSION, ...to.named, ...decision, ...sessionOf(said) };
   const deadline = Date.now() + timeout;
   for (let tried = 0; tried < MOST_TRIES; tried++) {
     const asked = await askDecision<DecisionReceipt>(context, to.workflowId, {
@@ -60,6 +61,7 @@ export async function decide(
     if (asked.kind === 'refused') return await afterRefusal(context, to, said, asked);
     const run = await openRun(context.temporal, to.workflowId);
     if (run === undefined) return await afterEnd(context, to, said);
+    await checkIsStillShown(context, to, said);
     // The run before has ended, and this one goes on with what it waited for.
     if (asked.kind === 'closed') continue;
     try {
@@ -72,6 +74,18 @@ export async function decide(
     return { confirmed: false, reason: await aboutWorkers(context, run.taskQueue) };
   }
   return await afterEnd(context, to, said);
+}
+
+/** Of a request for a credential workers take nothing but the reference. */
+function sessionOf({ shown, order }: Said): { session?: string } {
+  return shown === undefined || order === PROVIDE_CREDENTIAL ? {} : { session: shown.session };
+}
+
+/** Meanwhile the session may have been deleted, and made again. */
+async function checkIsStillShown({ store }: ClientContext, { row }: Addressee, { shown, method }: Said) {
+  if (row !== undefined && shown !== undefined) {
+    checkIsShown((await store?.findApproval(row.requestId)) ?? row, shown, method);
+  }
 }
 
 /** As {@link ask}; what a worker refuses is an answer, too. */
@@ -127,7 +141,8 @@ export async function afterEnd(
   { method, isSame }: Pick<Said, 'method' | 'isSame'>,
   told?: string,
 ): Promise<Confirmed<DecisionReceipt>> {
-  const row = known && ((await store?.findApproval(known.requestId)) ?? known);
+  const now = known && (await store?.findApproval(known.requestId));
+  const row = now?.session === known?.session ? now : known;
   if (row === undefined || row.status === 'pending') {
     const requestId = row?.requestId ?? named.requestId ?? 'the request';
     const why = told ?? `no turn runs in ${workflowId} that waits for it`;

@@ -65,14 +65,13 @@ export class GatewayClient implements HoldfastApi {
    */
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
     const { app, userId, sessionId, message, policy, agent, rootAgent, stateDelta, runConfig } = given;
-    const { attestation, priority, answers } = given;
+    const { attestation, priority } = given;
     const names = { app, userId, sessionId };
     const messageId = given.messageId ?? randomUUID();
     turnPath(names, messageId, 'sendMessage');
     checkDepth({ message, stateDelta });
     const body = {
       ...{ messageId, message, policy, agent, rootAgent, stateDelta, runConfig, attestation, priority },
-      answers,
     };
     const sent = `${sessionPath(names, 'sendMessage')}/messages`;
     const told = await this.#connection.askAgain<ToldTurn>(sent, { method: 'POST', body });

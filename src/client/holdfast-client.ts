@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type CancelReceipt, type InterruptReceipt, mayAnswer } from '../protocol/message.ts';
+import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/store.ts';
 import { ClientApprovals } from './client-approvals.ts';
@@ -190,9 +190,8 @@ export class HoldfastClient implements HoldfastApi {
 async function respondedTurn(
   context: ClientContext,
   outgoing: OutgoingTurn,
-  { message: given, stateDelta, answers }: Pick<OutgoingMessage, 'message' | 'stateDelta' | 'answers'>,
+  { message: given, stateDelta }: Pick<OutgoingMessage, 'message' | 'stateDelta'>,
 ): Promise<TurnHandle | undefined> {
-  if (!mayAnswer({ answers }, 'jobs')) return undefined;
   const { message, stored } = outgoing.message ?? {};
   let responded: RespondedTurn | undefined;
   if (isResponsesOnly(message)) responded = await sendResponses(context, outgoing);

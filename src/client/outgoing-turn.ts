@@ -1,6 +1,6 @@
 import type { Content } from '../events/content.ts';
 import { LONGEST_ATTESTATION } from '../protocol/decision-limits.ts';
-import { type Answerable, type MessagePolicy, mayAnswer, type SendMessage } from '../protocol/message.ts';
+import type { MessagePolicy, SendMessage } from '../protocol/message.ts';
 import {
   functionResponseProblem,
   isTooDeep,
@@ -29,11 +29,6 @@ export interface OutgoingMessage extends SessionNames {
    * store, and travels as a reference.
    */
   message: string | Content;
-  /**
-   * What its function responses may answer in the turn that runs, for senders who may not decide or end jobs: the rest is content of
-   * the message. Defaults to `['requests', 'jobs']`.
-   */
-  answers?: readonly Answerable[];
   /**
    * One message id is one turn, for ever, however often it is sent. At most 1,000 characters, like `agent`. Defaults to a
    * random one.
@@ -120,13 +115,8 @@ export async function outgoingTurn(
   if (priority !== undefined && !(isWhole(priority) && priority >= 1 && priority <= 5)) {
     throw invalid('priority', 'expected 1 (first), 2, 3, 4, 5 (last) or nothing');
   }
-  const answers = given.answers ?? undefined;
-  checkAnswers(answers);
   const { session, messageId } = names;
-  if (!mayAnswer({ answers }, 'requests') && replyParts(given.message).length > 0) {
-    throw invalid('message', "it answers requests, which `answers` leaves out: add 'requests'");
-  }
-  const message = await sealedReplies(context, session, given);
+  const message = await sealedReplies(context, session, given.message);
   const withDelta = stateDelta === undefined ? {} : { stateDelta };
   const bytes = jsonBytes([message, stateDelta]);
   let content: Pick<SendMessage, 'message' | 'stored' | 'stateDelta'> = { message, ...withDelta };
@@ -153,11 +143,10 @@ export async function outgoingTurn(
     ...(attestation === undefined ? {} : { attestation }),
     ...(priority === undefined ? {} : { priority }),
   };
-  const sent = answers === undefined ? common : { ...common, answers };
   return {
     names,
     start: { ...common, ...session },
-    message: policy === undefined ? sent : { ...sent, policy },
+    message: policy === undefined ? common : { ...common, policy },
     uploaded,
   };
 }
@@ -218,14 +207,6 @@ function knownRunConfig(runConfig: unknown): TurnRunConfig | undefined {
 
 function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value);
-}
-
-const ANSWERABLE: readonly unknown[] = ['requests', 'jobs'] satisfies Answerable[];
-
-function checkAnswers(answers: unknown): void {
-  if (answers === undefined) return;
-  if (Array.isArray(answers) && answers.every((each) => ANSWERABLE.includes(each))) return;
-  throw invalid('answers', "expected a list of 'requests' and 'jobs', or nothing");
 }
 
 /** Checked before anything else walks them. */

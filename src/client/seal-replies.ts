@@ -2,14 +2,12 @@ import type { AuthCredential } from '../events/auth-credential.ts';
 import type { Content } from '../events/content.ts';
 import { CREDENTIAL_REF } from '../protocol/decision-limits.ts';
 import { inputReplyOf } from '../protocol/input-reply.ts';
-import { mayAnswer } from '../protocol/message.ts';
 import type { ApprovalRow, SessionNames } from '../store/store.ts';
 import type { ClientContext } from './client-context.ts';
 import { ClientCredentials } from './client-credentials.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from './client-errors.ts';
 import { answeredRequest } from './find-request.ts';
 import { namedReplies } from './named-replies.ts';
-import type { OutgoingMessage } from './outgoing-turn.ts';
 import {
   isRecord,
   isSameReply,
@@ -24,15 +22,14 @@ import { isConcealed } from './shown-request.ts';
 const METHOD = 'sendMessage';
 
 /** A message whose answers are by the names of requests, and whose credentials are in the store: what travels refers to them. */
-export async function sealedReplies(
+export async function sealedReplies<Message extends string | Content>(
   context: ClientContext,
   session: SessionNames,
-  sent: Pick<OutgoingMessage, 'message' | 'answers'>,
-): Promise<string | Content> {
-  const given = sent.message;
+  given: Message,
+): Promise<Message | Content> {
   if (typeof given === 'string') return given;
   refuseUnaskedSecrets(given);
-  const message = mayAnswer(sent, 'requests') ? await namedReplies(context, session, given) : given;
+  const message = await namedReplies(context, session, given);
   const sealed = new Map<number, Record<string, unknown>>();
   for (const { index, id, kind, response } of replyParts(message)) {
     const row = await answeredRequest(context.store, session, id);

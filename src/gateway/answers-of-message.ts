@@ -2,51 +2,49 @@ import { MOST_LOOKED_AT } from '../client/find-request.ts';
 import type { OutgoingMessage } from '../client/outgoing-turn.ts';
 import { replyParts } from '../client/reply-parts.ts';
 import { ownCallId } from '../protocol/identity.ts';
-import type { Answerable } from '../protocol/message.ts';
 import type { SessionNames } from '../store/store.ts';
 import type { Permission } from './access.ts';
 import type { GatewayContext, RouteSetting } from './gateway-app.ts';
 import { demand, subjectOf } from './screen.ts';
 
-const NEEDED: Readonly<Record<Answerable, Permission>> = { requests: 'approve', jobs: 'operate' };
+const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
 
 /**
- * What the function responses of a message may answer: who may send may not decide, nor end jobs, by that. What waits by now is looked
- * up, so that its sender is told; what may begin to wait before the message is there is kept from it by `answers`.
+ * Who may send may not decide requests, nor end jobs, by the function responses of a message. What they may answer are calls that no
+ * worker runs, which nothing will ever wait for. Any other id may begin to wait between this look and the message's arrival, as
+ * a request or as a job, so that it takes the right to answer either.
  *
- * @throws RequestRefused where it answers what its sender may not.
+ * @throws RequestRefused where the message may answer what its sender may not.
  */
-export async function answersOfMessage(
+export async function demandAnswers(
   context: GatewayContext,
-  { options: { client } }: Pick<RouteSetting, 'options'>,
+  { options: { client, records } }: Pick<RouteSetting, 'options'>,
   names: SessionNames,
-  {
-    message,
-    answers: named,
-  }: { message: OutgoingMessage['message']; answers?: OutgoingMessage['answers'] | null },
-): Promise<Pick<OutgoingMessage, 'answers'>> {
-  const wanted = named ?? undefined;
-  const given = wanted === undefined ? {} : { answers: wanted };
-  if (typeof message === 'string') return given;
+  message: OutgoingMessage['message'],
+): Promise<void> {
+  if (typeof message === 'string') return;
   const { parts = [] } = message;
-  if (!parts.some(({ functionResponse }) => functionResponse !== undefined)) return given;
+  if (!parts.some(({ functionResponse }) => functionResponse !== undefined)) return;
   const subject = subjectOf(names);
-  const may = (what: Answerable) =>
-    context.get('principal').may({ permission: NEEDED[what], ...subject.names }) === 'allowed';
-  const ids = new Set(parts.map(({ functionResponse }) => functionResponse?.id));
-  ids.delete(undefined);
-  if (!may('requests')) {
-    const pending = await client.approvals.list({ ...names, limit: MOST_LOOKED_AT });
-    if (replyParts(message).length > 0 || pending.some(({ callId }) => ids.has(callId))) {
-      demand(context, NEEDED.requests, subject);
-    }
+  const may = (permission: Permission) =>
+    context.get('principal').may({ permission, ...subject.names }) === 'allowed';
+  if (may('approve') && may('operate')) return;
+  const replies = replyParts(message);
+  if (replies.length > 0) demand(context, 'approve', subject);
+  const open = new Set(parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []));
+  const forget = (known: readonly (string | undefined)[]) => {
+    const found = known.filter((id) => id !== undefined && open.delete(id));
+    return found.length > 0;
+  };
+  forget(replies.map(({ id }) => id));
+  const jobs = await client.jobs.list({ ...names, status: STATUSES, limit: MOST_LOOKED_AT });
+  if (forget(jobs.flatMap(({ callId, callKey }) => [callId, ownCallId(callKey)]))) {
+    demand(context, 'operate', subject);
   }
-  if (!may('jobs')) {
-    const running = await client.jobs.list({ ...names, limit: MOST_LOOKED_AT });
-    const isAnswered = running.some(({ callId, callKey }) => ids.has(callId) || ids.has(ownCallId(callKey)));
-    if (isAnswered) demand(context, NEEDED.jobs, subject);
-  }
-  const both: readonly Answerable[] = ['requests', 'jobs'];
-  const answers = (wanted ?? both).filter(may);
-  return wanted === undefined && answers.length === both.length ? {} : { answers };
+  const pending = await client.approvals.list({ ...names, limit: MOST_LOOKED_AT });
+  if (forget(pending.map(({ callId }) => callId))) demand(context, 'approve', subject);
+  forget((await records?.findClientCalls(names)) ?? []);
+  if (open.size === 0) return;
+  demand(context, 'approve', subject);
+  demand(context, 'operate', subject);
 }

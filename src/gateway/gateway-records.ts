@@ -15,6 +15,7 @@ type CredentialWays =
 export type GatewayRecords = Pick<
   Store,
   | 'findApiKeys'
+  | 'findClientCalls'
   | 'touchApiKey'
   | 'noteDenials'
   | keyof PageStore

@@ -73,6 +73,8 @@ export interface Confirm extends RequestName {
   reason?: string;
   /** A compact JWS over request, arguments and decision; see `docs/approvals.md`. */
   attestation?: string;
+  /** The store's id of the session whose request was shown: that of another one is not decided. */
+  session?: string;
 }
 
 /** Payload of the signal and the update `provideInput`. */
@@ -84,6 +86,8 @@ export interface ProvideInput extends RequestName {
   responseRef?: string;
   /** A compact JWS that proves who answers, over the response; nothing of an answer in the store. */
   attestation?: string;
+  /** As of {@link Confirm}. */
+  session?: string;
 }
 
 /** Payload of the signal and the update `provideCredential`. The secret itself is in the store, encrypted. */

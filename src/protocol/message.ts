@@ -8,14 +8,6 @@ import type { TurnRunConfig } from './turn.ts';
 /** What a message does while another one is being answered. */
 export type MessagePolicy = 'enqueue' | 'interrupt' | 'reject';
 
-/** What function responses of a message may answer in the turn that runs: requests to people, jobs of long-running calls. */
-export type Answerable = 'requests' | 'jobs';
-
-/** Whether function responses of a message may answer such; what is no list keeps nothing out, as in messages of earlier clients. */
-export function mayAnswer({ answers }: { answers?: unknown }, what: Answerable): boolean {
-  return !Array.isArray(answers) || answers.includes(what);
-}
-
 /** Says that a message's content was put into the store's inbox before the message was sent. */
 export interface StoredMessage {
   /** Of {@link messageDigest}. */
@@ -36,8 +28,6 @@ export interface SendMessage {
   /** Defaults to `enqueue`. */
   policy?: MessagePolicy;
   agent?: string;
-  /** Defaults to both. What may not answer is content of the message. */
-  answers?: readonly Answerable[];
   /** As in the start arguments. */
   rootAgent?: string;
   stateDelta?: Record<string, unknown>;

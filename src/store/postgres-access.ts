@@ -7,12 +7,15 @@ import {
   touchApiKey,
 } from './api-key-rows.ts';
 import type { ApiKeyRow, ApiKeyStore, KnownApiKey, NewApiKey } from './api-key-store.ts';
+import { findClientCalls } from './client-calls.ts';
 import type { Database } from './database.ts';
 import { listDenials, noteDenials } from './denial-rows.ts';
 import type { Denial, DenialStore } from './denial-store.ts';
+import type { SessionNames } from './session-names.ts';
+import type { SessionStore } from './session-store.ts';
 
-/** What the store knows of who may use the gateway, and of who may not. */
-export class PostgresAccess implements ApiKeyStore, DenialStore {
+/** What the store knows of who may use the gateway, and what for. */
+export class PostgresAccess implements ApiKeyStore, DenialStore, Pick<SessionStore, 'findClientCalls'> {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -41,6 +44,10 @@ export class PostgresAccess implements ApiKeyStore, DenialStore {
 
   touchApiKey(keyId: string): Promise<void> {
     return touchApiKey(this.#database, keyId);
+  }
+
+  findClientCalls(names: SessionNames): Promise<string[]> {
+    return findClientCalls(this.#database, names);
   }
 
   noteDenials(

@@ -182,6 +182,8 @@ export interface SessionStore {
    */
   sessionsIdleSince(app: string, before: number, limit: number, after?: SessionPlace): Promise<IdleSession[]>;
   readAudit(session: string): Promise<AuditRow[]>;
+  /** Ids of calls in the newest 100 events that no worker runs: the session's client answers them. */
+  findClientCalls(names: SessionNames): Promise<string[]>;
 }
 
 /** What was done to a session, and asked in it; kept after its deletion, then without any content. Rows of a session are chained by their hashes. */

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { type Access, type Permission, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { ownCallId } from '../../src/protocol/identity.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { jobTool, openJobEnvironment, startJobTurn } from '../setup/job-turns.ts';
+import { stepCalls } from '../setup/scripts.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 import { gatewayOf } from './named-access.ts';
 
@@ -41,26 +43,31 @@ describe('who may send messages', () => {
     const nothing = () => undefined;
     const parks = () => ({ execute: nothing, poll: nothing, cancel: nothing, onTimeout: nothing });
     environment = await openJobEnvironment([jobTool('report', parks), pays]);
-    served = await serveGateway({ gateway: gatewayOf(environment.client, { access: rolesAccess }) });
+    const { client, store } = environment;
+    served = await serveGateway({ gateway: gatewayOf(client, { access: rolesAccess, records: store }) });
   });
   afterAll(async () => {
     await served.close();
     await environment.close();
   });
 
-  async function begun(name: 'pay' | 'report') {
-    const turn = await startJobTurn(environment, name);
-    const { names } = turn;
-    const send = async (may: string, functionResponse: FunctionResponse, more: object = {}) => {
-      const path = `${served.url}/v1/apps/${names.app}/users/${names.userId}/sessions/${names.sessionId}/messages`;
+  function sendTo({ app, userId, sessionId }: { app: string; userId: string; sessionId: string }) {
+    const path = `${served.url}/v1/apps/${app}/users/${userId}/sessions/${sessionId}/messages`;
+    return async (may: string, functionResponse: FunctionResponse) => {
       const answer = await fetch(path, {
         method: 'POST',
         headers: { 'x-may': may, 'content-type': 'application/json' },
-        body: JSON.stringify({ message: { role: 'user', parts: [{ functionResponse }] }, ...more }),
+        body: JSON.stringify({ message: { role: 'user', parts: [{ functionResponse }] } }),
       });
       await answer.text();
       return answer.status;
     };
+  }
+
+  async function begun(name: 'pay' | 'report') {
+    const turn = await startJobTurn(environment, name);
+    const { names } = turn;
+    const send = sendTo(names);
     return { turn, names, send };
   }
 
@@ -100,32 +107,50 @@ describe('who may send messages', () => {
     expect(await environment.client.jobs.get(jobId)).toMatchObject({ outcome: { response: { pages: 3 } } });
   });
 
-  /** As the gateway sends what nothing waited for when it looked. */
-  async function sendUnasked(names: Awaited<ReturnType<typeof begun>>['names'], said: FunctionResponse) {
-    const message = { role: 'user' as const, parts: [{ text: 'well' }, { functionResponse: said }] };
-    const handle = await environment.client.sendMessage({ ...names, answers: [], message });
-    expect(await handle.receipt()).toMatchObject({ status: 'queued' });
-  }
-
-  test('decides nothing that began to wait after it was looked at [gateway.answers]', async () => {
-    const { turn, names } = await begun('pay');
-    const { callId, requestId } = await request(names);
-    const before = paid.length;
-    await sendUnasked(names, { id: callId, name: 'pay', response: { confirmed: true } });
-    expect(await environment.client.approvals.get({ requestId })).toMatchObject({ status: 'pending' });
-    await environment.client.approvals.confirm({ requestId }, { confirmed: false });
+  test('answers nothing that may begin to wait by then [gateway.answers]', async () => {
+    const { names, turn, send } = await begun('report');
+    const { callKey } = await turn.job('parked');
+    // As anybody can reckon, who has named the message.
+    const next = ownCallId(callKey.replace(/\.1\.0$/, '.2.0'));
+    for (const id of [next, 'call_0']) {
+      const forged = { id, name: 'report', response: { forged: true } };
+      for (const may of ['run', 'run,approve', 'run,operate']) expect(await send(may, forged)).toBe(403);
+    }
+    const [event] = (await environment.store.readEvents(names)).filter(({ kind }) => kind === 'message');
+    expect(JSON.stringify(event)).not.toContain('forged');
+    await environment.client.interrupt(names);
     await turn.result;
-    expect(paid).toHaveLength(before);
   });
 
-  test('ends no job that began after it was looked at [gateway.answers]', async () => {
-    const { turn, names } = await begun('report');
-    const { jobId, callId } = await turn.job('parked');
-    await sendUnasked(names, { id: callId, name: 'report', response: { forged: true } });
-    expect(await environment.client.jobs.get(jobId)).toMatchObject({ status: 'running' });
-    await environment.client.jobs.complete(jobId, { result: { pages: 3 } });
+  test('changes nothing of a job that has ended [gateway.answers]', async () => {
+    const { turn, send } = await begun('report');
+    const { callId, jobId } = await turn.job('parked');
+    expect(await send('run,operate', { id: callId, name: 'report', response: { pages: 3 } })).toBe(202);
     await turn.result;
+    expect(await send('run', { id: callId, name: 'report', response: { forged: true } })).toBe(403);
     expect(await environment.client.jobs.get(jobId)).toMatchObject({ outcome: { response: { pages: 3 } } });
+  });
+
+  test('answers the calls that no worker runs [gateway.answers] [runner.config]', async () => {
+    const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+    environment.gemini.reset(stepCalls([[{ name: 'pay', args: {} }]]));
+    const paused = await environment.client.sendMessage({
+      ...names,
+      message: 'go',
+      runConfig: { pauseOnToolCalls: true },
+    });
+    await paused.result();
+    const called = (await environment.store.readEvents(names)).flatMap(({ event }) =>
+      (event.content?.parts ?? []).flatMap(({ functionCall }) => functionCall?.id ?? []),
+    );
+    expect(await environment.store.findClientCalls(names)).toEqual(called);
+    const before = paid.length;
+    const answered = await sendTo(names)('run', { id: called[0] ?? '', name: 'pay', response: { paid: 1 } });
+    expect(answered).toBe(202);
+    await expect
+      .poll(async () => JSON.stringify(await environment.store.readEvents(names)))
+      .toContain('done');
+    expect(paid).toHaveLength(before);
   });
 
   test.each(['complete', 'fail', 'cancel'])(
@@ -156,24 +181,6 @@ describe('who may send messages', () => {
       await expect(cancel(person)).rejects.toMatchObject({ code: 'HOLDFAST_INVALID_JOB' });
     }
     await cancel('mira');
-    await turn.result;
-  });
-
-  test('says itself what they may answer, and never more than that [gateway.answers]', async () => {
-    const { turn, names, send } = await begun('report');
-    const { callId, jobId } = await turn.job('parked');
-    const response = { id: callId, name: 'report', response: { pages: 3 } };
-    expect(await send('run,operate', response, { answers: ['everything'] })).toBe(400);
-    expect(await send('run', response, { answers: ['jobs'] })).toBe(403);
-    await expect(
-      environment.client.sendMessage({
-        ...names,
-        answers: ['jobs'],
-        message: { parts: [{ functionResponse: { name: 'adk_request_input', response: {} } }] },
-      }),
-    ).rejects.toMatchObject({ code: 'HOLDFAST_INVALID_TURN', message: expect.stringContaining('answers') });
-    expect(await environment.client.jobs.get(jobId)).toMatchObject({ status: 'running' });
-    await environment.client.jobs.complete(jobId, { result: {} });
     await turn.result;
   });
 });

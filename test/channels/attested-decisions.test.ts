@@ -167,6 +167,16 @@ describe('a gateway’s word for who decides and who sends [channel.attested]', 
           { response: {}, shown: first },
         ),
       ).rejects.toMatchObject({ code: 'HOLDFAST_DECISION_REFUSED' });
+      // Where the client has looked too early, the turn knows better.
+      const handle = environment.temporal.workflow.getHandle(second.workflowId);
+      const late = { requestId: second.requestId, confirmed: true, session: first.session };
+      await expect(handle.executeUpdate('confirm', { args: [late] })).rejects.toMatchObject({
+        cause: { type: 'OtherRequest' },
+      });
+      await handle.signal('confirm', late);
+      expect(await environment.client.approvals.get({ requestId: second.requestId })).toMatchObject({
+        status: 'pending',
+      });
       expect((await as(person, path, { confirmed: true, shown: shown(second) })).status).toBe(200);
     },
   );

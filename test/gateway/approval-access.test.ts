@@ -44,7 +44,10 @@ function gatewayOfTwo() {
       return stubTurn({ receipt: async () => ({ status: 'accepted', confirmed: false, reason: '' }) });
     },
   } as unknown as Partial<HoldfastApi>;
-  const { send } = stubGateway(client, { access: ownOnly });
+  const { send } = stubGateway(client, {
+    access: ownOnly,
+    records: { findClientCalls: async () => ['call_9'] } as never,
+  });
   const as = async (who: string, path: string, body?: object) => {
     const headers = { authorization: who, 'content-type': 'application/json' };
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
@@ -106,8 +109,14 @@ describe('of users who may see their own', () => {
     expect(await as('ada[run]', path, { message })).toMatchObject({ status: 403 });
     expect(done).toEqual([]);
     expect(await as('ada[run,approve]', path, { message })).toMatchObject({ status: 202 });
+    // Of a call that no worker runs.
     const late = { functionResponse: { id: 'call_9', name: 'job', response: {} } };
     expect(await as('ada[run]', path, { message: { parts: [late] } })).toMatchObject({ status: 202 });
+    expect(done).toHaveLength(2);
+    const unknown = { functionResponse: { id: 'call_10', name: 'job', response: {} } };
+    expect(await as('ada[run]', path, { message: { parts: [late, unknown] } })).toMatchObject({
+      status: 403,
+    });
     expect(done).toHaveLength(2);
   });
 });

@@ -23,13 +23,17 @@ export async function approve(chat: Chat, argument: string): Promise<boolean> {
   const { row, rest } = await waitingOf(chat, 'approve', argument);
   if (rest !== '')
     throw new CliError('/approve takes a request at most; an edit: holdfast approvals approve');
-  return tell(chat, row, await chat.client.approvals.confirm(nameOf(row), { confirmed: true }));
+  return tell(chat, row, await chat.client.approvals.confirm(nameOf(row), { confirmed: true, shown: row }));
 }
 
 export async function reject(chat: Chat, argument: string): Promise<boolean> {
   const { row, rest } = await waitingOf(chat, 'reject', argument);
   const reason = rest === '' ? {} : { reason: rest };
-  return tell(chat, row, await chat.client.approvals.confirm(nameOf(row), { confirmed: false, ...reason }));
+  return tell(
+    chat,
+    row,
+    await chat.client.approvals.confirm(nameOf(row), { confirmed: false, shown: row, ...reason }),
+  );
 }
 
 export async function answer(chat: Chat, argument: string): Promise<boolean> {
@@ -39,7 +43,7 @@ export async function answer(chat: Chat, argument: string): Promise<boolean> {
   if (rest === '') throw new CliError('/answer: say the answer: JSON, or text');
   const response = responseOf(row, rest);
   assertResponse(row, response);
-  return tell(chat, row, await chat.client.approvals.provideInput(nameOf(row), { response }));
+  return tell(chat, row, await chat.client.approvals.provideInput(nameOf(row), { response, shown: row }));
 }
 
 /** The request that a command begins with, or the only one that waits. */

@@ -85,7 +85,7 @@ async function decide(row: ApprovalRow, { api, approver }: AskOptions, decided: 
     approver && (await attestDecision(approver, row, { decision, ...(args === undefined ? {} : { args }) }));
   return await api.approvals.confirm(
     { requestId },
-    { ...decided, ...(attestation === undefined ? {} : { attestation }) },
+    { ...decided, shown: row, ...(attestation === undefined ? {} : { attestation }) },
   );
 }
 
@@ -123,7 +123,8 @@ async function inputOf(row: ApprovalRow, person: Person, { api }: AskOptions): P
     if (said === undefined || said.trim() === '') return undefined;
     const response = responseOf(row, said.trim());
     const problem = responseProblem(row, response);
-    if (problem === undefined) return await api.approvals.provideInput({ requestId }, { response });
+    if (problem === undefined)
+      return await api.approvals.provideInput({ requestId }, { response, shown: row });
     person.tell(`that does not fit: ${problem}`);
   }
 }
@@ -149,7 +150,7 @@ async function secretOf(row: ApprovalRow, person: Person, { api }: AskOptions): 
     credentialKey: authConfig.credentialKey,
     credential: credentialOf({ type, username }, secret),
   });
-  return await api.approvals.provideCredential({ requestId }, { credentialRef });
+  return await api.approvals.provideCredential({ requestId }, { credentialRef, shown: row });
 }
 
 function parsed(json: string): unknown {

@@ -4,7 +4,7 @@ import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
 import { isResponsesOnly } from '../../client/reply-parts.ts';
 import type { TurnHandle } from '../../client/turn-handle.ts';
 import type { SessionNames } from '../../store/store.ts';
-import { answersOfMessage } from '../answers-of-message.ts';
+import { demandAnswers } from '../answers-of-message.ts';
 import { awaitReceipt } from '../await-receipt.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
@@ -49,10 +49,10 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
     async (context) => {
       const names = sessionNames(context.req.valid('param'));
       const message = context.req.valid('json') as Message;
-      const answers = await answersOfMessage(context, setting, names, message);
+      await demandAnswers(context, setting, names, message.message);
       demandSharedState(context, names.app, message.stateDelta);
       const { person } = context.get('principal');
-      const sent = { ...names, ...message, ...answers, messageId: message.messageId ?? randomUUID() };
+      const sent = { ...names, ...message, messageId: message.messageId ?? randomUUID() };
       const turn = await client.sendMessage(
         person === undefined ? sent : await setting.attester.sentBy(person, sent),
       );

@@ -189,17 +189,6 @@ export const SEND_MESSAGE = bodyOf({
     .enum(['enqueue', 'interrupt', 'reject'], { error: expected("'enqueue', 'interrupt' or 'reject'") })
     .optional()
     .openapi({ default: 'enqueue', description: 'What it does while the session answers another message.' }),
-  answers: z
-    .array(z.enum(['requests', 'jobs'], { error: expected("'requests' or 'jobs'") }), {
-      error: expected('a list'),
-    })
-    .nullish()
-    .openapi({
-      type: ['array', 'null'],
-      default: ['requests', 'jobs'],
-      description:
-        'What its function responses may answer in the turn that runs; the rest is content of the message. Never more than its sender may do: requests need `approve`, jobs `operate`.',
-    }),
   agent: text(
     'Who answers: any agent, sub-agents included. Defaults to whoever of the tree has to go on.',
   ).nullish(),
