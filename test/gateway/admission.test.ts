@@ -46,7 +46,7 @@ function ground(more: Partial<GatewayOptions> = {}, client: Partial<HoldfastApi>
       }
       stream.isOpen = false;
     })();
-    await vi.waitFor(() => expect(stream.said).toContain('retry:'));
+    await vi.waitFor(() => expect(stream.said).toContain('retry:'), { timeout: 120_000 });
     return stream;
   };
   return { ...stub, as, row, store, follow };
@@ -73,7 +73,7 @@ describe('who follows a stream', () => {
       expect([stream.isOpen, gateway.openStreams]).toEqual([true, 1]);
       Object.assign(row, change());
       await vi.advanceTimersByTimeAsync(10_000);
-      await vi.waitFor(() => expect(stream.isOpen).toBe(false));
+      await vi.waitFor(() => expect(stream.isOpen).toBe(false), { timeout: 120_000 });
       expect(stream.said).not.toContain('event:');
       expect(gateway.openStreams).toBe(0);
       expect((await follow()).answer.status).toBeGreaterThanOrEqual(401);
@@ -101,7 +101,7 @@ describe('who follows a stream', () => {
       await vi.advanceTimersByTimeAsync(4_000);
       return stream.isOpen;
     };
-    await vi.waitFor(async () => expect(await goOn()).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await goOn()).toBe(false), { timeout: 120_000 });
   });
 
   test('keeps it while the store is away for a moment, and no longer [auth.keys]', async () => {
@@ -114,7 +114,7 @@ describe('who follows a stream', () => {
     expect(stream.isOpen).toBe(true);
     store.isAway = true;
     await vi.advanceTimersByTimeAsync(50_000);
-    await vi.waitFor(() => expect(stream.isOpen).toBe(false));
+    await vi.waitFor(() => expect(stream.isOpen).toBe(false), { timeout: 120_000 });
   });
 
   test('has so many at once, and another one when one has ended [auth.limits]', async () => {
@@ -149,7 +149,7 @@ test('who has waited long for a turn is told of it only while the key is good [a
   try {
     const { send, as, row } = ground({}, { turn: async () => stubTurn({ result: asked }) });
     const answer = send(`${TURN}?wait=60`, { headers: as });
-    await vi.waitFor(() => expect(asked).toHaveBeenCalled());
+    await vi.waitFor(() => expect(asked).toHaveBeenCalled(), { timeout: 120_000 });
     row.revokedAt = Date.now();
     vi.advanceTimersByTime(6_000);
     result.resolve({ status: 'completed', text: 'the secret' } as never);
