@@ -9,7 +9,7 @@ declare
   answer json := holdfast.end_job_1(job, status, response, failed, ended_by, reason, token, claims);
   j holdfast.jobs;
 begin
-  if person is null or not (answer ->> 'changed')::boolean then
+  if person is null or answer is null or not (answer ->> 'changed')::boolean then
     return answer;
   end if;
   update holdfast.jobs t set ended_person = person

@@ -112,6 +112,15 @@ export function jobSuite(store: () => PostgresStore): void {
     expect(ended).toMatchObject({ first: true, job: { endedBy: 'operator', endedByPerson: 'mira' } });
     expect(await turn.endJob(0, { by: 'operator', person: 'jo' })).toMatchObject({ repeated: true });
     expect(await turn.job(0)).toMatchObject({ endedByPerson: 'mira' });
+    await expect(
+      store().endJob({
+        jobId: 'job-none',
+        status: 'completed',
+        outcome: REPORT,
+        by: 'operator',
+        person: 'mira',
+      }),
+    ).rejects.toMatchObject({ code: 'HOLDFAST_UNKNOWN_JOB' });
     const listed = await store().listJobs({ ...turn.names, status: ['completed'] });
     expect(listed).toMatchObject([{ endedByPerson: 'mira' }]);
   });
