@@ -37,7 +37,7 @@ export async function demandAnswers(
     return found.length > 0;
   };
   forget(replies.map(({ id }) => id));
-  const jobs = await client.jobs.list({ ...names, status: STATUSES, limit: MOST_LOOKED_AT });
+  const jobs = await client.jobs.list({ ...names, status: STATUSES, order: 'newest', limit: MOST_LOOKED_AT });
   if (forget(jobs.flatMap(({ callId, callKey }) => [callId, ownCallId(callKey)]))) {
     demand(context, 'operate', subject);
   }

@@ -61,12 +61,13 @@ export function createGateway(given: GatewayOptions): Gateway {
   const streams = new OpenStreams(options.settings?.access?.rateLimits?.streams);
   const { records, logger } = options;
   warnOfProxy(options);
+  const isKeyed = records !== undefined && options.settings?.access?.keys !== false;
   const setting: RouteSetting = {
     options,
     streams,
     attester: new GatewayAttester(options),
     limits: new CallerLimits(options),
-    keys: records && new ApiKeys({ store: records, logger }),
+    keys: isKeyed ? new ApiKeys({ store: records, logger }) : undefined,
     closing: streams.closing,
     background: new Background({ logger, closing: streams.closing }),
   };

@@ -6,11 +6,16 @@ import type { SessionNames } from './session-names.ts';
 /** A client answers the calls of the newest turn: older ones were answered, or never will be. */
 const MOST_EVENTS = 100;
 
-/** Calls of a step that workers run stand in its row of the ledger, which is written together with its event. */
+/**
+ * Calls of a step that workers run stand in its row of the ledger, which is written together with its event. A fork reads both where
+ * it comes from.
+ */
 const FIND = `
 select e.body -> 'content' as content
 from holdfast.sessions s
-join holdfast.events e on e.session_id = s.id and e.seq > s.last_seq - ${MOST_EVENTS} and e.kind = 'model'
+cross join lateral holdfast.lineage_1(s.id, null) p
+join holdfast.events e on e.session_id = p.of_session and e.seq <= p.up_to and e.seq > s.last_seq - ${MOST_EVENTS}
+  and e.kind = 'model'
 join holdfast.ledger l on l.session_id = e.session_id and l.key = e.run_key || '.' || e.step
 where s.name_key = $1 and l.status = 'settled' and coalesce(array_length(l.call_keys, 1), 0) = 0`;
 

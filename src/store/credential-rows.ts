@@ -13,14 +13,21 @@ on conflict on constraint credentials_pkey do update set credential_ref = exclud
   created_at = excluded.created_at
 returning *`;
 
-/** Repeated, it finds its own work. */
-const SWAP = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
+/** Where there is none. Repeated, each of the two finds its own work. */
+const ADD = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
   credential_ref, auth_type, label, key_id, sealed, created_at)
 values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11, clock_timestamp()))
 on conflict on constraint credentials_pkey do update set credential_ref = excluded.credential_ref,
   auth_type = excluded.auth_type, label = excluded.label, key_id = excluded.key_id, sealed = excluded.sealed,
   created_at = excluded.created_at
-where c.credential_ref in (excluded.credential_ref, $12)
+where c.credential_ref = excluded.credential_ref
+returning 1`;
+
+/** In the place of one; where that is gone, nothing comes back. */
+const SWAP = `update holdfast.credentials c set credential_ref = $6, auth_type = $7, label = $8, key_id = $9, sealed = $10,
+  created_at = coalesce($11, clock_timestamp())
+where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.app_key = $2 and c.app = $3
+  and c.user_id = $4 and c.credential_ref in ($6, $12)
 returning 1`;
 
 const REMOVE =
@@ -43,11 +50,11 @@ export async function swapCredential(
   { credential, before }: Parameters<ApprovalStore['swapCredential']>[0],
 ): Promise<boolean> {
   const { createdAt } = credential;
-  const swapped = await database.query(SWAP, [
-    ...valuesOf(credential),
-    createdAt === undefined ? null : new Date(createdAt),
-    before === undefined ? null : storableText(before),
-  ]);
+  const values = [...valuesOf(credential), createdAt === undefined ? null : new Date(createdAt)];
+  const swapped =
+    before === undefined
+      ? await database.query(ADD, values)
+      : await database.query(SWAP, [...values, storableText(before)]);
   return swapped.length > 0;
 }
 

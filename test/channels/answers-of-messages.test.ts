@@ -89,6 +89,8 @@ describe('who may send messages', () => {
       expect(await send('run,operate', reply)).toBe(403);
     }
     expect(await environment.client.approvals.get({ requestId })).toMatchObject({ status: 'pending' });
+    // A worker runs it.
+    expect(await environment.store.findClientCalls(names)).toEqual([]);
     const reply = { id: requestId, name: 'adk_request_confirmation', response: { confirmed: true } };
     expect(await send('run,approve', reply)).toBe(202);
     expect(await turn.result).toMatchObject({ status: 'completed' });
@@ -143,7 +145,12 @@ describe('who may send messages', () => {
     const called = (await environment.store.readEvents(names)).flatMap(({ event }) =>
       (event.content?.parts ?? []).flatMap(({ functionCall }) => functionCall?.id ?? []),
     );
-    expect(await environment.store.findClientCalls(names)).toEqual(called);
+    const { store, client } = environment;
+    expect(await store.findClientCalls(names)).toEqual(called);
+    const fork = { ...names, sessionId: randomUUID() };
+    await client.sessions.fork({ ...names, to: fork.sessionId });
+    expect(await store.findClientCalls(fork)).toEqual(called);
+    expect(await store.findClientCalls({ ...names, sessionId: 'none' })).toEqual([]);
     const before = paid.length;
     const answered = await sendTo(names)('run', { id: called[0] ?? '', name: 'pay', response: { paid: 1 } });
     expect(answered).toBe(202);

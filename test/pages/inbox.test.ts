@@ -522,6 +522,8 @@ test('an inbox that is turned off, or has no store, is not there [inbox.access]'
   for (const options of [
     without,
     { ...desk.options, settings: defineGateway({ inbox: { enabled: false } }) },
+    // Who may sign in by a key nowhere else may not do so here.
+    { ...desk.options, settings: defineGateway({ access: { keys: false } }) },
   ]) {
     const gateway = createGateway({ ...options, access: { ...options.access, screen: () => undefined } });
     for (const path of ['/inbox', '/inbox/sign-in']) {

@@ -56,6 +56,8 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   let stopServer = false;
   try {
     closing.add(() => ownership?.release());
+    // Before anything is started for it.
+    const settings = gatewaySettingsFor(env, loaded.gateway);
     const backend = await open({ folder, env, onProgress });
     const { temporal, store, credentialKeys } = backend;
     closing.add(() => (stopServer ? temporal.stop?.() : undefined));
@@ -82,7 +84,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
         client: opened.client,
         about: () => aboutProcess(temporal, taskQueue, env, served),
         ready,
-        settings: gatewaySettingsFor(env, loaded.gateway),
+        settings,
         records: store,
         credentialKeys,
         logger: options.logger,

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
+import { PUBLIC_URL_FORM, publicUrlOf } from '../../gateway/access/public-url.ts';
 import type { GatewaySettings } from '../../gateway/gateway-settings.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';
+import { CliError } from '../cli-error.ts';
 
 /** The `postgres://` URL of the store; without one it is embedded in the folder. */
 export function storeUrl(env: NodeJS.ProcessEnv): string | undefined {
@@ -23,12 +25,20 @@ export function publicUrlFor(
   return gatewaySettingsFor(env, gateway).publicUrl ?? local;
 }
 
-/** Settings of the gateway, of which the environment may say some. */
+/**
+ * Settings of the gateway, of which the environment may say some.
+ *
+ * @throws CliError for a public URL that can't be one.
+ */
 export function gatewaySettingsFor(
   env: NodeJS.ProcessEnv,
   given: GatewaySettings | undefined,
 ): GatewaySettings {
-  const publicUrl = env.HOLDFAST_PUBLIC_URL?.trim() || given?.publicUrl;
+  const ofEnv = env.HOLDFAST_PUBLIC_URL?.trim() || undefined;
+  if (ofEnv !== undefined && publicUrlOf(ofEnv) === undefined) {
+    throw new CliError(`HOLDFAST_PUBLIC_URL: expected ${PUBLIC_URL_FORM}`, 2);
+  }
+  const publicUrl = ofEnv ?? given?.publicUrl;
   return { ...given, ...(publicUrl === undefined ? {} : { publicUrl }) };
 }
 

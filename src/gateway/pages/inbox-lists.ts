@@ -7,8 +7,8 @@ import type { Permission, Principal, Reach } from '../access.ts';
 
 /** Rows of a page. */
 const PAGE = 25;
-/** Rows at a time, and how often at most for one page: who may see little of much goes on from page to page. */
-const LOOKED_AT = 200;
+/** Rows of a source at a time, and how often at most for one page: who may see little of much goes on from page to page. */
+const LOOKED_AT = PAGE + 1;
 const MOST_LOOKS = 10;
 
 export interface RequestFilter {

@@ -54,7 +54,9 @@ export function credentialSuite(store: () => PostgresStore): void {
     const [first, second, third] = ['ada', 'ada', 'ada'].map((user) => sealed(app, user, 'shop'));
     if (first === undefined || second === undefined || third === undefined) throw new Error('three are made');
     const now = async () => await store().findCredential({ app, userId: 'ada', credentialKey: 'shop' });
-    expect(await store().swapCredential({ credential: first, before: second.credentialRef })).toBe(true);
+    // In the place of one that is gone nothing comes back.
+    expect(await store().swapCredential({ credential: first, before: second.credentialRef })).toBe(false);
+    expect(await store().swapCredential({ credential: first })).toBe(true);
     expect(await store().swapCredential({ credential: second })).toBe(false);
     expect(await store().swapCredential({ credential: first })).toBe(true);
     expect(await store().swapCredential({ credential: second, before: third.credentialRef })).toBe(false);
