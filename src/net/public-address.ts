@@ -8,6 +8,8 @@ const METADATA = new Set(
     (address) => ipaddr.parse(address).toNormalizedString(),
   ),
 );
+/** Of AWS alone: its metadata, and the credentials of pods. */
+const AWS_LOCAL = ipaddr.IPv6.parseCIDR('fd00:ec2::/32');
 const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
 /** Ranges whose addresses stand for one of IPv4, which a router on the way has them lead to. */
 const TRANSLATED: readonly string[] = ['ipv4Mapped', 'rfc6052', 'rfc6145', '6to4', 'teredo'];
@@ -30,12 +32,24 @@ export function isNeverAllowed(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (NEVER.includes(parsed.range()) || METADATA.has(parsed.toNormalizedString())) return true;
   if (parsed.kind() === 'ipv4') return false;
-  const hidden = hiddenIn(parsed as ipaddr.IPv6);
+  const whole = parsed as ipaddr.IPv6;
+  if (whole.match(AWS_LOCAL)) return true;
+  const hidden = hiddenIn(whole);
   if (hidden.some((each) => METADATA.has(each.toNormalizedString()))) return true;
-  return TRANSLATED.includes(parsed.range()) && hidden.some((each) => NEVER.includes(each.range()));
+  return standsForAnother(whole) && hidden.some((each) => NEVER.includes(each.range()));
 }
 
-/** Addresses of IPv4 that one of IPv6 may stand for: RFC 4291, 6052, 6145, 3056 and 4380. */
+/** Whether it is of a form whose addresses lead to one of IPv4: those above, IPv4-compatible ones, and those of ISATAP (RFC 5214). */
+function standsForAnother(address: ipaddr.IPv6): boolean {
+  if (TRANSLATED.includes(address.range())) return true;
+  const bytes = address.toByteArray();
+  if (bytes.slice(0, 12).every((byte) => byte === 0)) return true;
+  const [first = 0, ...others] = bytes.slice(8, 12);
+  // Two bits say how unique it is, and whether it is a group's.
+  return (first & 0xfc) === 0 && others.join() === '0,94,254';
+}
+
+/** Addresses of IPv4 that one of IPv6 may stand for: RFC 4291, 5214, 6052, 6145, 3056 and 4380. */
 function hiddenIn(address: ipaddr.IPv6): ipaddr.IPv4[] {
   const bytes = address.toByteArray();
   const at = (...places: readonly number[]) => new ipaddr.IPv4(places.map((place) => bytes[place] ?? 0));

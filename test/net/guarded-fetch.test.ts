@@ -181,6 +181,8 @@ describe('requests to addresses of others [webhook.ssrf]', () => {
     '100.100.100.200',
     '192.0.0.192',
     'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd00:ec2:1::5',
     'fd20:ce::254',
     'fd00:c1::a9fe:a9fe',
     'fe80::1',
@@ -202,6 +204,14 @@ describe('requests to addresses of others [webhook.ssrf]', () => {
     '2001:0:a9fe:a9fe::1',
     '2001:0:808:808:0:0:5601:5601',
     '2001:db8::5efe:a9fe:a9fe',
+    '::169.254.170.2',
+    '::169.254.170.23',
+    '::224.0.0.1',
+    '2001:db8::5efe:a9fe:aa02',
+    '2606:2800:21f:cb07:0:5efe:169.254.170.2',
+    '2606:2800:21f:cb07:200:5efe:169.254.170.2',
+    'fd12::5efe:169.254.170.2',
+    'fd12::300:5efe:169.254.170.23',
   ])(
     'a host that leads to where clouds keep credentials is refused, also an allowed one: %s',
     async (address) => {
