@@ -44,6 +44,11 @@ const REFUSALS = {
     code: 'HOLDFAST_GATEWAY_BUSY',
     message: 'the gateway has too much to do, or closes: try again later',
   },
+  'webhook not ready': {
+    status: 503,
+    code: 'HOLDFAST_WEBHOOK_NOT_READY',
+    message: 'this webhook cannot be verified now: send it again later',
+  },
   'unsupported type': {
     status: 415,
     code: 'HOLDFAST_GATEWAY_UNSUPPORTED_TYPE',

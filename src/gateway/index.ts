@@ -39,3 +39,4 @@ export type {
   WebhookSource,
   WebhookSources,
 } from './webhooks/options.ts';
+export { WebhookNotReady } from './webhooks/webhook-not-ready.ts';

@@ -11,6 +11,7 @@ import {
   type WebhookHoldfast,
   type WebhookRequest,
 } from '../../src/gateway/index.ts';
+import { WebhookNotReady } from '../../src/gateway/webhooks/webhook-not-ready.ts';
 import { signWebhook, webhookSecret } from '../../src/net/signatures.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -479,6 +480,42 @@ describe('webhooks that come in [webhook.in]', () => {
       expect(start).toThrow(expect.objectContaining({ name: 'DefinitionError' }));
       expect(start).toThrow(/webhooks\["desk"\]\.secrets/);
     }
+  });
+
+  test('a source that cannot know now whether one is genuine has its sender come again, and loses nothing', async () => {
+    let isAway = true;
+    const asked = { retryAfter: 2_500 };
+    const key = () => {
+      if (isAway) throw new WebhookNotReady('the vault is away: S3CRET', asked);
+      return secret;
+    };
+    const handled: string[] = [];
+    const handle = async ({ id }: { id: string }) => void handled.push(id);
+    let starts = true;
+    const desk = gatewayOf(environment.client, {
+      records: environment.store,
+      settings: defineGateway({
+        webhooks: {
+          // The gateway starts while the vault is there.
+          vault: { secrets: () => (starts ? secret : key()), handle },
+          keys: { verify: async () => (key() === secret ? { id: 'known' } : undefined), handle },
+        },
+      }),
+    });
+    starts = false;
+    for (const source of ['vault', 'keys']) {
+      isAway = true;
+      const { headers, body } = signed();
+      const send = () => desk.request(`/v1/webhooks/${source}`, { method: 'POST', headers, body });
+      const away = await send();
+      expect([away.status, away.headers.get('retry-after')]).toEqual([503, '3']);
+      const text = await away.text();
+      expect(JSON.parse(text).error.code).toBe('HOLDFAST_WEBHOOK_NOT_READY');
+      expect(text).not.toContain('S3CRET');
+      isAway = false;
+      expect((await send()).status).toBe(200);
+    }
+    expect(handled).toHaveLength(2);
   });
 
   test('answers that are none, and much too large ones, are failures of the handler', async () => {

@@ -84,12 +84,14 @@ export type VerifyWebhook = (
 export interface WebhookSource {
   /**
    * Any of these has signed what comes: `whsec_` and base64, or text of at least 16 bytes. Several while they are rotated. A function is
-   * asked when the gateway starts, which fails where they are too short, and for each delivery. Needed unless `verify` is a function.
+   * asked when the gateway starts, which fails where they are too short, and for each delivery. Needed unless `verify` is a function. Where
+   * it can't know them now it throws {@link WebhookNotReady}.
    */
   secrets?: string | readonly string[] | (() => string | readonly string[]);
   /**
    * How it is made sure that the source has sent it: by Standard Webhooks 1.0.0, or by a function, which gets `secrets`, answers
-   * undefined for what is forged, compares in constant time, and sees to the age of what it takes, where that is signed.
+   * undefined for what is forged, compares in constant time, and sees to the age of what it takes, where that is signed. Where it can't
+   * know now it throws {@link WebhookNotReady}, which is answered by 503; whatever else it throws by 401, as a forged one is.
    *
    * @default 'standard'
    */

@@ -10,6 +10,7 @@ import { isSourceName } from './check-sources.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSource } from './options.ts';
 import { shownHeaders } from './read-request.ts';
 import { WebhookMisused, webhookDesk } from './webhook-desk.ts';
+import { WebhookNotReady } from './webhook-not-ready.ts';
 
 /** Milliseconds that a sender waits for its handler. */
 const PATIENCE = 20_000;
@@ -49,6 +50,10 @@ export class WebhookIntake {
       // Others are whatever somebody has written there.
       const named = isSourceName(name) ? { source: name } : {};
       this.#options.logger.warn('a webhook was refused', { requestId, ...named, ...why });
+      if (why.error instanceof WebhookNotReady) {
+        const seconds = Math.ceil(why.error.retryAfter / 1_000);
+        return new RequestRefused('webhook not ready', undefined, { 'retry-after': String(seconds) });
+      }
       return new RequestRefused('unauthenticated');
     };
     if (source === undefined) {
@@ -95,7 +100,7 @@ export class WebhookIntake {
   }
 }
 
-/** What a delivery is known again by, and its sender's id; or why it is none. What its own way throws tells nobody that there is one. */
+/** What a delivery is known again by, and its sender's id; or why it is none. What its own way throws tells nobody that there is one, unless it asks to be asked again. */
 async function verified(
   source: WebhookSource,
   { headers, body }: WebhookRequest,
