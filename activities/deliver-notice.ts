@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { NoticeFailed } from '../src/approvals/notice-failed.ts';
 import type { DeliveredNotice, DeliverNotice } from '../src/protocol/gate.ts';
+import { LONGEST_NOTICE_TIME } from '../src/protocol/notice-limits.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { isRecord } from '../src/schema/kind-of.ts';
 import { StoreError } from '../src/store/store-errors.ts';
@@ -11,7 +13,7 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
 import { callLogger, reportUnexpected } from './logging.ts';
 import { delayOf } from './notice-retries.ts';
-import { rowsOf, StillTelling, tellNotifier } from './tell-notifier.ts';
+import { NotRecorded, rowsOf, StillTelling, tellNotifier } from './tell-notifier.ts';
 
 /** What earlier attempts have come to, in the heartbeat's details, which Temporal hands on. */
 interface Asked {
@@ -19,11 +21,14 @@ interface Asked {
   from: number;
   /** How often the notifier has failed. */
   failures: number;
+  /** The time was over when this attempt began: none follows it, also where its worker was lost. */
+  last?: true;
 }
 
 /**
  * `holdfast.deliverNotice`: tells one notifier of one request, again and again until its time is over; then the notice is kept as dead.
- * What keeps the store from answering is none of the notifier's failures: it is waited for, however long that takes.
+ * What keeps the store from answering is none of the notifier's failures: it is waited for, however long that takes. The notifier's
+ * time begins once it was asked, and has failed: from then on it goes on while the store is away, too.
  */
 export function deliverNotice(
   dependencies: ActivityDependencies,
@@ -45,38 +50,70 @@ async function deliver(
   const v = PROTOCOL_VERSION;
   const { attempt: attempts, scheduledTimestampMs } = activityInfo();
   const input = checkedDelivery(given, scheduledTimestampMs);
-  const before = askedBefore();
+  const { before, wasLast } = askedBefore();
+  const isLast = before !== undefined && timeLeft(before, input) <= 0;
   // Each beat replaces what the one before has told, those of earlier attempts among them.
-  if (before !== undefined) current.heartbeat(before);
-  const rows = await rowsOf(dependencies, input);
-  const asked = before ?? { from: attempts === 1 ? input.failedAt : Date.now(), failures: 0 };
-  const isWanted = rows.some(({ status }) => input.why === 'ended' || status === 'pending');
-  if (!isWanted) return { v, status: 'unwanted' };
-  const { notifiers } = settingsOf(dependencies.deployment, input.app);
-  const notifier = notifiers.find(({ name }) => name === input.notifier);
+  if (before !== undefined) current.heartbeat(isLast ? { ...before, last: true } : before);
+  let asked = before;
+  let hasRead = false;
+  const begun = () => asked ?? { from: attempts === 1 ? input.failedAt : Date.now(), failures: 0 };
   try {
+    const rows = await rowsOf(dependencies, input);
+    const isWanted = rows.some(({ status }) => input.why === 'ended' || status === 'pending');
+    if (!isWanted) return { v, status: 'unwanted' };
+    const { notifiers } = settingsOf(dependencies.deployment, input.app);
+    hasRead = true;
+    const notifier = notifiers.find(({ name }) => name === input.notifier);
+    if (isLast && wasLast)
+      throw new NoticeFailed('the last attempt was lost with its worker', { final: true });
     if (notifier === undefined) throw new NoticeFailed('this worker has no notifier of this name');
-    await tellNotifier(dependencies, notifier, { input, rows, since: input.since }, current);
+    const asking = async () => {
+      if (asked !== undefined) return;
+      asked = begun();
+      current.heartbeat(asked);
+      // It is sent before a notifier can take the worker with it, or keep it busy.
+      await setImmediate();
+    };
+    await tellNotifier(dependencies, notifier, { input, rows, since: input.since, asking }, current);
     return { v, status: 'told' };
   } catch (error) {
-    if (current.signal.aborted) throw current.aborted();
-    if (error instanceof StillTelling || (error instanceof StoreError && error.retryable)) throw error;
-    const now: Asked = { ...asked, failures: asked.failures + 1 };
+    if (current.signal.aborted) {
+      current.heartbeat(asked);
+      throw current.aborted();
+    }
+    if (!hasRead || isNoFailure(error, input)) {
+      current.heartbeat(before);
+      throw error;
+    }
+    const { from, failures } = begun();
+    const now: Asked = { from, failures: failures + 1 };
     current.heartbeat(now);
     return await failed(dependencies, input, now, error);
   }
+}
+
+/** What is not the notifier's: whatever it is to be told has yet to come to it. */
+function isNoFailure(error: unknown, { failedAt }: { failedAt: number }): boolean {
+  if (error instanceof StillTelling || (error instanceof StoreError && error.retryable)) return true;
+  // That of a turn that somebody has terminated comes never.
+  return error instanceof NotRecorded && Date.now() < failedAt + LONGEST_NOTICE_TIME;
+}
+
+function timeLeft({ from }: Asked, { retryFor }: DeliverNotice): number {
+  return from + retryFor - Date.now();
 }
 
 /** @throws for another attempt, where there is time for it. */
 async function failed(
   dependencies: ActivityDependencies,
   input: DeliverNotice,
-  { from, failures }: Asked,
+  asked: Asked,
   error: unknown,
 ): Promise<DeliveredNotice> {
-  const { app, sessionId, notifier = '', requestIds, retryFor } = input;
-  const left = from + retryFor - Date.now();
-  const isFinal = error instanceof NoticeFailed && error.final;
+  const { app, sessionId, notifier = '', requestIds } = input;
+  const { failures } = asked;
+  const left = timeLeft(asked, input);
+  const isFinal = error instanceof NotRecorded || (error instanceof NoticeFailed && error.final);
   if (isFinal || left <= 0) {
     // The one in the turn among them.
     await buryNotice(dependencies, input, { error, attempts: failures + 1 });
@@ -93,9 +130,10 @@ async function failed(
   });
 }
 
-function askedBefore(): Asked | undefined {
+function askedBefore(): { before?: Asked; wasLast?: boolean } {
   const { heartbeatDetails } = activityInfo();
-  if (!isRecord(heartbeatDetails)) return undefined;
-  const { from, failures } = heartbeatDetails;
-  return typeof from === 'number' && typeof failures === 'number' ? { from, failures } : undefined;
+  if (!isRecord(heartbeatDetails)) return {};
+  const { from, failures, last } = heartbeatDetails;
+  if (typeof from !== 'number' || typeof failures !== 'number') return {};
+  return { before: { from, failures }, wasLast: last === true };
 }

@@ -26,7 +26,7 @@ export class StillTelling extends Error {
 }
 
 /** The store has yet to hear what people are to be told: another attempt follows. */
-class NotRecorded extends Error {
+export class NotRecorded extends Error {
   readonly code = 'HOLDFAST_NOTICE_NOT_RECORDED';
   override readonly name = 'NotRecorded';
 }
@@ -37,6 +37,8 @@ export interface NoticeToTell {
   rows: readonly ApprovalRow[];
   /** When it was to be told first, milliseconds since the epoch. */
   since: number;
+  /** Called just before the notifier is, when the store has done its part. */
+  asking?: () => Promise<void>;
 }
 
 /**
@@ -86,7 +88,7 @@ export async function tellNotifier(
 async function tellOpen(
   dependencies: ActivityDependencies,
   notifier: Notifier,
-  { input, rows }: NoticeToTell,
+  { input, rows, asking }: NoticeToTell,
   context: NoticeContext,
 ): Promise<void> {
   const { session, why } = input;
@@ -103,7 +105,10 @@ async function tellOpen(
     .map((row) => notifiedRequest(row, transcriptUrl));
   try {
     // A copy for each: what one of them changes is nobody else's.
-    if (told.length > 0) await notifier.notify(structuredClone(told), why, context);
+    if (told.length > 0) {
+      await asking?.();
+      await notifier.notify(structuredClone(told), why, context);
+    }
   } finally {
     if (notifier.ended !== undefined) {
       const names = told.map(({ requestId }) => ({ notifier: notifier.name, requestId }));
@@ -125,7 +130,7 @@ async function tellOpen(
 async function tellEnd(
   dependencies: ActivityDependencies,
   notifier: Notifier,
-  { input, rows }: NoticeToTell,
+  { input, rows, asking }: NoticeToTell,
   context: NoticeContext,
 ): Promise<void> {
   if (notifier.ended === undefined || rows.length === 0) return;
@@ -137,7 +142,9 @@ async function tellEnd(
     ended.map(({ requestId }) => store.beginTellingEnd({ notifier: notifier.name, requestId, session })),
   );
   if (free.includes(false)) throw new StillTelling(`the notifier ${notifier.name} is being told of it`);
-  if (ended.length > 0) await notifier.ended(structuredClone(ended), context);
+  if (ended.length === 0) return;
+  await asking?.();
+  await notifier.ended(structuredClone(ended), context);
 }
 
 /** The end is recorded with what comes of it: the start of the tool, the end of the turn. Only the store is believed. */

@@ -98,6 +98,12 @@ async function startByHand(requestId: string, given: Partial<DeliverNotice>) {
   });
 }
 
+async function triedAgain(notice: Awaited<ReturnType<typeof startByHand>>) {
+  await expect
+    .poll(async () => (await notice.describe()).raw.pendingActivities?.[0]?.attempt, { timeout: 60_000 })
+    .toBeGreaterThan(2);
+}
+
 test('are told of the end of what they were told of, and find what they have kept [notice.ended]', async () => {
   const told: unknown[] = [];
   const turn = await asking({
@@ -225,16 +231,21 @@ test('believe no end that the store has not recorded, whoever starts a workflow 
   const turn = await asking({ ended: async ({ status }) => void told.push(status) });
   const forged = await startByHand(turn.requestId, {
     why: 'ended',
+    retryFor: 0,
     ...{
       endings: [{ requestId: turn.requestId, status: 'approved', by: { principal: 'mira', verified: true } }],
     },
   });
-  expect(await forged.result()).toMatchObject({ status: 'dead' });
+  // Nobody has asked the notifier: it has not failed, and nothing is given up.
+  await triedAgain(forged);
   expect(told).toEqual([]);
   await turn.confirm();
   await turn.handle.result();
-  await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved']);
-});
+  expect(await forged.result()).toMatchObject({ status: 'told' });
+  await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved', 'approved']);
+  const dead = await environment.store.listDeadNotices();
+  expect(dead.filter(({ requestId }) => requestId === turn.requestId)).toEqual([]);
+}, 120_000);
 
 test('are told by a workflow of nothing that another app, user or session asks [notice.forged]', async () => {
   const told: string[] = [];
@@ -274,11 +285,13 @@ test('hear of no escalation that the audit does not have [notice.forged]', async
   const turn = await asking({ notify: async ({ requestId }) => void told.push(requestId) });
   await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1);
   const forged = await startByHand(turn.requestId, { why: 'escalated' });
-  expect(await forged.result()).toMatchObject({ status: 'dead' });
+  await triedAgain(forged);
   expect(told).toHaveLength(1);
   await turn.confirm();
   await turn.handle.result();
-});
+  expect(await forged.result()).toMatchObject({ status: 'unwanted' });
+  expect(told).toHaveLength(1);
+}, 120_000);
 
 test('are asked by no workflow for more than Holdfast asks them for [notice.forged]', async () => {
   const turn = await asking({});
@@ -366,6 +379,41 @@ test('lose none of their time to a store that is away [notice.outlives]', async 
   await turn.confirm();
   await turn.handle.result();
 }, 180_000);
+
+test('whose notifier takes its worker with it each time are kept as dead after their time [notice.dead]', async () => {
+  let begun = 0;
+  const turn = await asking(
+    {
+      async notify() {
+        begun += 1;
+        if (begun === 1) throw new Error('down');
+        await new Promise(() => undefined);
+      },
+    },
+    { app: 'impatient' },
+  );
+  const notice = await noticeOf(turn.handle.workflowId);
+  const find = async () =>
+    (await environment.store.listDeadNotices()).find(({ requestId }) => requestId === turn.requestId);
+  // Each attempt that hangs is taken from its worker, as Temporal does with one whose worker is gone.
+  const dead = async () => {
+    const [pending] = (await notice.describe()).raw.pendingActivities ?? [];
+    if (pending?.attempt === begun - 1) {
+      await environment.temporal.workflowService
+        .respondActivityTaskFailedById({
+          ...{ namespace: 'default', workflowId: notice.workflowId, activityId: pending.activityId ?? '' },
+          failure: { message: 'the worker is gone', applicationFailureInfo: { type: 'Gone' } },
+        })
+        // Between two attempts there is none to take away.
+        .catch(() => undefined);
+    }
+    return await find();
+  };
+  await expect.poll(dead, { timeout: 90_000, interval: 300 }).toBeDefined();
+  expect(await find()).toMatchObject({ error: 'the last attempt was lost with its worker' });
+  await turn.confirm();
+  await turn.handle.result();
+}, 150_000);
 
 test('say why they fail, without the secrets of addresses, in the log [notice.dead]', async () => {
   const why = `the pager is away: ${randomUUID()}`;
