@@ -16,6 +16,8 @@ export interface RequestNote {
   shown: string;
   /** Others were told that they may decide, too. */
   escalated?: boolean;
+  /** When an attempt to tell them so was begun of which nobody knows what came of it, milliseconds since the epoch. */
+  escalating?: number;
 }
 
 /** An attempt to post a message, before anybody knows where it stands. */
@@ -47,7 +49,7 @@ export function placeOf({ channel, ts }: Pick<RequestNote, 'channel' | 'ts'>): s
 /** Undefined for what no notifier of Slack has kept. */
 export function readNote(value: unknown): RequestNote | undefined {
   if (!isRecord(value)) return undefined;
-  const { channel, ts, hint, opens, mentions, shown, escalated } = value;
+  const { channel, ts, hint, opens, mentions, shown, escalated, escalating } = value;
   if (typeof channel !== 'string' || typeof ts !== 'string' || typeof shown !== 'string') return undefined;
   return {
     channel,
@@ -57,5 +59,6 @@ export function readNote(value: unknown): RequestNote | undefined {
     shown,
     mentions: Array.isArray(mentions) ? mentions.filter((id) => typeof id === 'string') : [],
     ...(escalated === true ? { escalated } : {}),
+    ...(typeof escalating === 'number' ? { escalating } : {}),
   };
 }

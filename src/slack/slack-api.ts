@@ -4,6 +4,7 @@ import {
   WebAPIHTTPError,
   WebAPIPlatformError,
   WebAPIRateLimitedError,
+  WebAPIRequestError,
   WebClient,
 } from '@slack/web-api';
 import { isRecord } from '../schema/kind-of.ts';
@@ -33,10 +34,20 @@ export interface SlackApiOptions {
   token: () => Promise<string>;
   /** Ends with a slash. */
   apiUrl: string;
+  /**
+   * Milliseconds of one call.
+   *
+   * @default 10 seconds
+   */
+  callTime?: number | undefined;
 }
 
-/** Milliseconds of one call. */
 const CALL_TIME = 10_000;
+/**
+ * Milliseconds from the begin of an attempt to post until a message that Slack has taken can be seen: longer than a call, for Slack may
+ * be slower than who waits for it.
+ */
+export const SEEN_AFTER = 30_000;
 /** Messages that are looked through to find one. */
 const PAGE = 200;
 const MOST_PAGES = 5;
@@ -49,16 +60,26 @@ const UNSEEN: ReadonlySet<string | undefined> = new Set([
   'not_in_channel',
   'thread_not_found',
 ]);
+const NO_CONNECTION: ReadonlySet<string> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
 /** Where Slack's answers to a click, or to a command, are taken. */
 const RESPONSE_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 
 /** Slack's Web API, as far as it is used here. Each call is made once: whoever asks decides whether to ask again. */
 export class SlackApi {
   readonly #options: SlackApiOptions;
+  readonly #callTime: number;
   #client: WebClient | undefined;
 
   constructor(options: SlackApiOptions) {
     this.#options = options;
+    this.#callTime = options.callTime ?? CALL_TIME;
   }
 
   /** @throws SlackFailed */
@@ -159,7 +180,7 @@ export class SlackApi {
         headers: { 'content-type': 'application/json; charset=utf-8' },
         body,
         redirect: 'error',
-        signal: AbortSignal.timeout(CALL_TIME),
+        signal: AbortSignal.timeout(this.#callTime),
       });
       status = answer.status;
       await answer.body?.cancel();
@@ -188,7 +209,7 @@ export class SlackApi {
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       allowAbsoluteUrls: false,
-      timeout: CALL_TIME,
+      timeout: this.#callTime,
       logLevel: LogLevel.ERROR,
       logger: SILENT,
     });
@@ -220,6 +241,14 @@ function recordsOf(list: unknown): Record<string, unknown>[] {
   return Array.isArray(list) ? list.filter(isRecord) : [];
 }
 
+/** Whether there was no connection by which Slack could have got it. */
+function isUnsent(error: unknown): boolean {
+  if (!(error instanceof WebAPIRequestError)) return false;
+  const { cause } = error.original;
+  const code = isRecord(cause) || cause instanceof Error ? Reflect.get(cause, 'code') : undefined;
+  return typeof code === 'string' && NO_CONNECTION.has(code);
+}
+
 function failureOf(method: string, error: unknown): SlackFailed {
   if (error instanceof WebAPIPlatformError) {
     const { error: word } = error.data;
@@ -236,5 +265,5 @@ function failureOf(method: string, error: unknown): SlackFailed {
   }
   // What else was thrown may quote what was sent.
   const what = error instanceof SlackError ? 'Slack could not be reached' : 'it could not be sent';
-  return new SlackFailed(`${method}: ${what}`);
+  return new SlackFailed(`${method}: ${what}`, { isUnsent: isUnsent(error) });
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { NotifiedRequest } from '../approvals/notifier.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
@@ -25,6 +26,23 @@ const TEAM_ID = /^[TE][A-Z0-9]{2,30}$/;
 const CHANNEL_ID = /^[CDG][A-Z0-9]{2,30}$/;
 const USER_KEY = /^(?:([TE][A-Z0-9]{2,30})\/)?([UW][A-Z0-9]{2,30})$/;
 
+/** Milliseconds that a function of the configuration has to find out who somebody is. */
+const PERSON_TIME = 10_000;
+
+/** Nobody has said in time who a user is. */
+export class SlackPersonLate extends Error {
+  readonly code = 'HOLDFAST_SLACK_PERSON_LATE';
+  override readonly name = 'SlackPersonLate';
+}
+
+/** How long a Slack app waits, milliseconds each; 10 seconds where it is left out. */
+export interface SlackTimes {
+  /** For one call of Slack. */
+  call?: number;
+  /** For `persons`, where it is a function. */
+  person?: number;
+}
+
 /** A secret of a Slack app isn't where the configuration says. */
 export class SlackSecretMissing extends Error {
   readonly code = 'HOLDFAST_SLACK_SECRET_MISSING';
@@ -39,9 +57,10 @@ export class SlackApp {
   readonly commandApp: string | undefined;
   readonly api: SlackApi;
   readonly #options: SlackOptions;
+  readonly #personTime: number;
 
   /** @throws DefinitionError, naming the option and never a value. */
-  constructor(options: SlackOptions) {
+  constructor(options: SlackOptions, { call, person = PERSON_TIME }: SlackTimes = {}) {
     assertKnownFields(OWNER, options, KNOWN);
     const read = new OptionReader(OWNER, options);
     this.name = read.given('name') ? read.text('name') : 'slack';
@@ -56,10 +75,12 @@ export class SlackApp {
     }
     checkPersons(options.persons, this.teamIds);
     this.#options = options;
+    this.#personTime = person;
     this.api = new SlackApi({
       appId: this.appId,
       apiUrl: apiUrlOf(options.slackApiUrl),
       token: () => readSecret(options.botToken, 'botToken'),
+      callTime: call,
     });
   }
 
@@ -71,17 +92,34 @@ export class SlackApp {
     return [first as string, ...others];
   }
 
-  /** Who decides as this user; undefined for nobody. */
+  /**
+   * Who decides as this user; undefined for nobody.
+   *
+   * @throws SlackPersonLate where a function doesn't say so in time.
+   */
   async personOf(user: SlackUser): Promise<string | undefined> {
     const { persons } = this.#options;
     if (typeof persons === 'function') {
-      const person: unknown = await persons(user);
+      const person: unknown = await this.#inTime(async () => await persons(user));
       return typeof person === 'string' && person !== '' ? person : undefined;
     }
     if (!this.teamIds.has(user.teamId)) return undefined;
     const keys = [`${user.teamId}/${user.id}`, ...(this.teamIds.size === 1 ? [user.id] : [])];
     const key = keys.find((each) => Object.hasOwn(persons, each));
     return key === undefined ? undefined : persons[key];
+  }
+
+  async #inTime<T>(find: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const late = async (): Promise<never> => {
+      await setTimeout(this.#personTime, undefined, { signal: over.signal });
+      throw new SlackPersonLate(`slack: persons: its function has not answered for ${this.#personTime} ms`);
+    };
+    try {
+      return await Promise.race([find(), late()]);
+    } finally {
+      over.abort();
+    }
   }
 
   /** Whose sessions they are whom nobody knows. */

@@ -6,16 +6,22 @@ export class SlackFailed extends Error {
   readonly error: string | undefined;
   /** Milliseconds until it may be tried again, where Slack has said so. */
   readonly retryAfter: number | undefined;
+  readonly #isUnsent: boolean;
 
-  constructor(message: string, { error, retryAfter }: { error?: string; retryAfter?: number } = {}) {
+  /** @param options `isUnsent`: Slack has got nothing of it; false by default. */
+  constructor(
+    message: string,
+    { error, retryAfter, isUnsent = false }: { error?: string; retryAfter?: number; isUnsent?: boolean } = {},
+  ) {
     super(message);
     this.error = error;
     this.retryAfter = retryAfter;
+    this.#isUnsent = isUnsent;
   }
 
-  /** Whether Slack has said that it did nothing. */
-  get isRefused(): boolean {
-    return this.error !== undefined;
+  /** Whether Slack may have done what it was asked for: it has not said that it didn't. */
+  get isInDoubt(): boolean {
+    return !this.#isUnsent && (this.error === undefined || HALF_DONE.has(this.error));
   }
 
   /** Whether it is in vain to ask the same again. */
@@ -24,6 +30,8 @@ export class SlackFailed extends Error {
   }
 }
 
+/** Words of Slack behind which something of it may have been done. */
+const HALF_DONE = new Set(['fatal_error', 'internal_error']);
 /** Words of Slack that only somebody who changes the message, the app or the configuration can take back. */
 const FINAL = new Set([
   'account_inactive',

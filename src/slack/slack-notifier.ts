@@ -6,6 +6,7 @@ import type {
   NotifiedWhy,
   Notifier,
 } from '../approvals/notifier.ts';
+import { digestOf } from '../protocol/canonical-json.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import { plain } from './block-kit.ts';
 import { actionOf, callOf, type DrawnMessage, endedMessage, pendingMessage } from './request-message.ts';
@@ -17,7 +18,7 @@ import {
   readPosting,
   shownDigest,
 } from './request-note.ts';
-import type { SlackPlace } from './slack-api.ts';
+import { SEEN_AFTER, type SlackPlace } from './slack-api.ts';
 import type { SlackApp } from './slack-app.ts';
 import { SlackFailed } from './slack-error.ts';
 import { isThreadName, type SlackThread, threadOfSession } from './thread-session.ts';
@@ -30,7 +31,8 @@ const LONGEST_POST = 15_000;
 const LATEST_POST = 5 * 60_000;
 /** Milliseconds by which clocks may differ. */
 const MARGIN = 60_000;
-const ESCALATED = 'holdfast_escalated';
+/** Milliseconds between two looks for a message that may come yet. */
+const NEXT_LOOK = 5_000;
 /** Slack's words for a message that nobody can change any more. */
 const GONE: ReadonlySet<string | undefined> = new Set(['message_not_found', 'cant_update_message']);
 
@@ -59,8 +61,10 @@ export class SlackNotifier implements Notifier {
 
   async ended(requests: readonly EndedRequest[], context: NoticeContext): Promise<void> {
     await each(requests, async (request) => {
-      const note = readNote(await context.kept(request.requestId));
-      if (note === undefined) return;
+      const kept = await context.kept(request.requestId);
+      const note = readNote(kept);
+      const place = note ?? (await this.#lost(request, readPosting(kept)));
+      if (place === undefined) return;
       const { status, decidedAt, by, reason, editedArgs } = request;
       const message = endedMessage(request, {
         status,
@@ -70,10 +74,13 @@ export class SlackNotifier implements Notifier {
         ...(editedArgs === undefined ? {} : { editedArgs }),
       });
       try {
-        await this.#app.api.update(note, message);
+        await this.#app.api.update(place, message);
       } catch (error) {
         if (!(error instanceof SlackFailed) || !GONE.has(error.error)) throw error;
       }
+      if (note !== undefined) return;
+      const found = noteOf(request, place, { opens: false, mentions: [] });
+      await context.keep(request.requestId, found, placeOf(place));
     });
   }
 
@@ -83,35 +90,48 @@ export class SlackNotifier implements Notifier {
     context: NoticeContext,
     posting: PostingNote | undefined,
   ): Promise<void> {
-    const { requestId, terms, hint, sessionId } = request;
-    const thread = await this.#threadOf(sessionId);
-    const channel = thread?.channel ?? this.#app.channelOf(request);
-    if (channel === undefined) return;
+    const { requestId, terms } = request;
+    const where = await this.#whereOf(request);
+    if (where === undefined) return;
+    const { channel, threadTs } = where;
     const escalated = why === 'escalated';
     const deciders = [...(terms.approvers ?? []), ...(escalated ? (terms.escalateTo ?? []) : [])];
     const mentions = this.#app.idsOf(deciders);
     // Whose link it would be doesn't matter here: each person who asks for one gets their own.
     const opens = context.linkFor(request, 'nobody') !== undefined;
     const message = pendingMessage(request, { opens, mentions });
-    const before = await this.#posted(requestId, { channel, threadTs: thread?.ts, posting });
+    const before = await this.#posted(requestId, { ...where, posting });
     // It may be of a session that was deleted and made again: it shows what is kept of it, whatever it has shown.
     if (before !== undefined) await this.#app.api.update(before, message);
     const place =
       before ??
-      (await this.#postOnce(requestId, context, () => this.#app.api.post(channel, message, thread?.ts)));
-    const shown = shownDigest(request);
-    const kept = { ...place, hint: hint.slice(0, LONGEST_HINT).toWellFormed(), opens, mentions, shown };
+      (await this.#postOnce(requestId, context, () => this.#app.api.post(channel, message, threadTs)));
+    const kept = noteOf(request, place, { opens, mentions });
     await context.keep(requestId, escalated ? { ...kept, escalated } : kept, placeOf(place));
   }
 
-  /** Where an attempt has posted it whose answer was lost. */
+  /** Where a request stands that has ended before its message was found; undefined where it was never posted. */
+  async #lost(request: EndedRequest, posting: PostingNote | undefined): Promise<SlackPlace | undefined> {
+    if (posting === undefined) return undefined;
+    const where = await this.#whereOf(request);
+    return where === undefined ? undefined : await this.#posted(request.requestId, { ...where, posting });
+  }
+
+  async #whereOf(request: NotifiedRequest): Promise<Where | undefined> {
+    const thread = await this.#threadOf(request.sessionId);
+    if (thread !== undefined) return { channel: thread.channel, threadTs: thread.ts };
+    const channel = this.#app.channelOf(request);
+    return channel === undefined ? undefined : { channel };
+  }
+
+  /**
+   * Where an attempt has posted it whose answer was lost.
+   *
+   * @throws NoticeFailed while Slack may post it yet.
+   */
   async #posted(
     requestId: string,
-    {
-      channel,
-      threadTs,
-      posting,
-    }: { channel: string; threadTs?: string | undefined; posting: PostingNote | undefined },
+    { channel, threadTs, posting }: Where & { posting: PostingNote | undefined },
   ): Promise<SlackPlace | undefined> {
     if (posting === undefined) return undefined;
     const left = posting.at + LONGEST_POST - Date.now();
@@ -119,7 +139,9 @@ export class SlackNotifier implements Notifier {
       throw new NoticeFailed('another attempt may be posting it now', { retryAfter: left });
     }
     const span = { channel, threadTs, from: posting.at - MARGIN, to: posting.at + LATEST_POST };
-    return await this.#app.api.find(span, (block) => isAboutRequest(block, requestId));
+    const found = await this.#app.api.find(span, (block) => isAboutRequest(block, requestId));
+    if (found === undefined) waitUntilSeen(posting.at);
+    return found;
   }
 
   /** Says before that it is being posted, so that the next attempt looks for it where this one isn't told what became of it. */
@@ -135,8 +157,7 @@ export class SlackNotifier implements Notifier {
       context.signal.throwIfAborted();
       return await post();
     } catch (error) {
-      const isNot = !(error instanceof SlackFailed) || error.isRefused;
-      await context.keep(requestId, isNot ? {} : { posting: { at, isOver: true } });
+      await context.keep(requestId, isInDoubt(error) ? { posting: { at, isOver: true } } : {});
       throw error;
     }
   }
@@ -150,15 +171,61 @@ export class SlackNotifier implements Notifier {
   async #escalate(request: NotifiedRequest, note: RequestNote, context: NoticeContext): Promise<void> {
     if (note.escalated === true) return;
     const { channel, ts } = note;
-    const span = { channel, threadTs: ts, from: Number(ts) * 1_000, to: Date.now() + MARGIN };
-    const before = await this.#app.api.find(span, ({ block_id: id }) => id === ESCALATED);
+    const { requestId, sessionId, terms } = request;
+    const { escalating, ...told } = note;
+    const thread = await this.#threadOf(sessionId);
+    // Slack wants the first message of a thread: the request's own may be a reply itself.
+    const threadTs = thread?.channel === channel ? thread.ts : ts;
+    const id = escalationId(requestId);
+    const span = { channel, threadTs, from: Number(ts) * 1_000, to: Date.now() + MARGIN };
+    const before = await this.#app.api.find(span, ({ block_id: found }) => found === id);
     if (before === undefined) {
+      if (escalating !== undefined) waitUntilSeen(escalating);
       context.signal.throwIfAborted();
-      const called = this.#app.idsOf(request.terms.escalateTo ?? []);
-      await this.#app.api.post(channel, escalation(called), ts);
+      await context.keep(requestId, { ...told, escalating: Date.now() }, placeOf(note));
+      try {
+        context.signal.throwIfAborted();
+        await this.#app.api.post(channel, escalation(id, this.#app.idsOf(terms.escalateTo ?? [])), threadTs);
+      } catch (error) {
+        if (!isInDoubt(error)) await context.keep(requestId, told, placeOf(note));
+        throw error;
+      }
     }
-    await context.keep(request.requestId, { ...note, escalated: true }, placeOf(note));
+    await context.keep(requestId, { ...told, escalated: true }, placeOf(note));
   }
+}
+
+/** A channel, or a thread of it. */
+interface Where {
+  channel: string;
+  threadTs?: string;
+}
+
+function noteOf(
+  request: NotifiedRequest,
+  { channel, ts }: SlackPlace,
+  drawn: Pick<RequestNote, 'opens' | 'mentions'>,
+): RequestNote {
+  const hint = request.hint.slice(0, LONGEST_HINT).toWellFormed();
+  return { channel, ts, hint, ...drawn, shown: shownDigest(request) };
+}
+
+/** Whether Slack may have posted what it was asked to post. */
+function isInDoubt(error: unknown): boolean {
+  return error instanceof SlackFailed && error.isInDoubt;
+}
+
+/** @throws NoticeFailed while a message of this attempt may be seen later. */
+function waitUntilSeen(at: number): void {
+  const left = at + SEEN_AFTER - Date.now();
+  if (left <= 0) return;
+  const retryAfter = Math.min(left, NEXT_LOOK);
+  throw new NoticeFailed('Slack has not said whether it has posted it, and may do so yet', { retryAfter });
+}
+
+/** One for each request: a thread may be of several. */
+function escalationId(requestId: string): string {
+  return `holdfast_escalated_${digestOf(requestId).slice(0, 22)}`;
 }
 
 /** Whether a block has a button of ours about this request. */
@@ -169,11 +236,11 @@ function isAboutRequest({ type, elements }: Readonly<Record<string, unknown>>, r
   );
 }
 
-function escalation(called: readonly string[]): DrawnMessage {
+function escalation(id: string, called: readonly string[]): DrawnMessage {
   const text = 'Nobody has decided so far: now others may, too.';
   return {
     text,
-    blocks: [{ type: 'section', block_id: ESCALATED, text: plain(text) }, ...callOf(called)],
+    blocks: [{ type: 'section', block_id: id, text: plain(text) }, ...callOf(called)],
   };
 }
 

@@ -5,6 +5,7 @@ import type { PluginParams } from '../plugins/plugin-hook.ts';
 import { isSensitiveAgent } from '../plugins/withheld.ts';
 import { type Block, plain } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';
+import { SEEN_AFTER } from './slack-api.ts';
 import type { SlackApp } from './slack-app.ts';
 import { SlackFailed } from './slack-error.ts';
 import { slackLines, slackText } from './slack-text.ts';
@@ -17,8 +18,8 @@ const LONGEST_NOTICE = 200;
 /** Milliseconds by which clocks may differ. */
 const LONGEST_AGO = 60_000;
 
-/** Milliseconds between attempts to post an answer. The turn waits for them. */
-const PAUSES = [500, 2_000, 5_000, 10_000] as const;
+/** Milliseconds between attempts to post an answer. The turn waits for them; together they are longer than {@link SEEN_AFTER}. */
+const PAUSES = [500, 2_000, 5_000, 10_000, 15_000] as const;
 
 /** Posts the answer of a turn that was begun in Slack into its thread. */
 export class SlackPlugin extends BasePlugin {
@@ -43,25 +44,57 @@ export class SlackPlugin extends BasePlugin {
     const id = `holdfast_answer_${invocationId}`;
     const marked = { ...message, blocks: first === undefined ? [] : [{ ...first, block_id: id }, ...others] };
     const from = (last?.timestamp ?? Date.now()) - LONGEST_AGO;
-    await this.#post(async () => {
+    await this.#postOnce({
       // A worker that died, or an answer of Slack's that was lost, may have posted it.
-      const span = { channel, threadTs, from, to: Date.now() + LONGEST_AGO };
-      const before = await this.#app.api.find(span, (block) => block.block_id === id);
-      if (before === undefined) await this.#app.api.post(channel, marked, threadTs);
+      isPosted: async () => {
+        const span = { channel, threadTs, from, to: Date.now() + LONGEST_AGO };
+        return (await this.#app.api.find(span, (block) => block.block_id === id)) !== undefined;
+      },
+      post: async () => {
+        await this.#app.api.post(channel, marked, threadTs);
+      },
     });
   }
 
-  async #post(send: () => Promise<void>): Promise<void> {
+  async #postOnce({ isPosted, post }: Posting): Promise<void> {
+    let doubtfulSince: number | undefined;
     for (const pause of [...PAUSES, undefined]) {
       try {
-        await send();
-        return;
+        if (await this.#isSeen(isPosted, doubtfulSince)) return;
+        const at = Date.now();
+        try {
+          return await post();
+        } catch (error) {
+          doubtfulSince = error instanceof SlackFailed && error.isInDoubt ? at : undefined;
+          throw error;
+        }
       } catch (error) {
         if (!(error instanceof SlackFailed) || pause === undefined || error.isFinal) throw error;
         await setTimeout(Math.min(Math.max(pause, error.retryAfter ?? 0), 30_000));
       }
     }
   }
+
+  /** @throws SlackFailed where it isn't there, and may come yet. */
+  async #isSeen(isPosted: Posting['isPosted'], doubtfulSince: number | undefined): Promise<boolean> {
+    if (doubtfulSince === undefined) {
+      try {
+        return await isPosted();
+      } catch (error) {
+        // An answer isn't thrown away because nobody may look for one that is hardly there.
+        if (error instanceof SlackFailed && error.error !== undefined) return false;
+        throw error;
+      }
+    }
+    if (await isPosted()) return true;
+    if (Date.now() >= doubtfulSince + SEEN_AFTER) return false;
+    throw new SlackFailed('chat.postMessage: Slack has not said whether it has posted it, and may do so yet');
+  }
+}
+
+interface Posting {
+  isPosted: () => Promise<boolean>;
+  post: () => Promise<void>;
 }
 
 function answerOf(event: Event | undefined): DrawnMessage {

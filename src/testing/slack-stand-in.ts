@@ -276,11 +276,11 @@ class LocalSlack implements SlackStandIn {
       return;
     }
     const body = await textOf(incoming);
-    if (typeof mood === 'object' && 'slow' in mood) {
+    if (typeof mood === 'object' && 'slow' in mood && (mood.method ?? method) === method) {
       await (typeof mood.slow === 'number' ? wait(mood.slow) : mood.slow);
     }
     this.calls.push(pathname.startsWith('/actions/') ? 'response_url' : method);
-    if (typeof mood === 'object' && 'rateLimited' in mood) {
+    if (typeof mood === 'object' && 'rateLimited' in mood && (mood.method ?? method) === method) {
       answer(response, 429, { ok: false, error: 'ratelimited' }, { 'retry-after': String(mood.rateLimited) });
       return;
     }

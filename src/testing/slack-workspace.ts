@@ -7,8 +7,8 @@ export type SlackMood =
   | 'up'
   | 'down'
   | { mute: string }
-  | { slow: number | Promise<unknown> }
-  | { rateLimited: number };
+  | { slow: number | Promise<unknown>; method?: string }
+  | { rateLimited: number; method?: string };
 
 export interface SlackStandInOptions {
   /** @default a free one on 127.0.0.1 */
@@ -46,7 +46,7 @@ export interface SlackStandIn extends AsyncDisposable {
    * @throws after 30 seconds.
    */
   waitForMessage(count?: number): Promise<SlackMessage>;
-  /** From now on. `slow` in milliseconds, or until a promise is kept, `rateLimited` in seconds that clients are told to wait, `mute` a method. */
+  /** From now on. `slow` in milliseconds, or until a promise is kept, `rateLimited` in seconds that clients are told to wait, both for all methods or for one `method`; `mute` a method. */
   become(mood: SlackMood): void;
   /**
    * Somebody clicks on a button.

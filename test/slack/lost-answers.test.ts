@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { NoticeContext, NotifiedRequest, Notifier } from '../../src/approvals/notifier.ts';
+import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
 import { slack } from '../../src/slack/index.ts';
 import { startSlackStandIn } from '../../src/testing/slack-stand-in.ts';
 import type { SlackStandIn } from '../../src/testing/slack-workspace.ts';
 import { until } from '../setup/until.ts';
-import { CHANNEL, drawnIn, expectTaken, MIRA, openSlackScene, type SlackScene } from './slack-scene.ts';
+import { noticeContext, notifiedRequest } from './noted-requests.ts';
+import {
+  buttonsOf,
+  CHANNEL,
+  drawnIn,
+  expectTaken,
+  MIRA,
+  openSlackScene,
+  type SlackScene,
+  toldTo,
+} from './slack-scene.ts';
 
 const GENERAL = 'C0GENERAL';
 
@@ -35,6 +45,31 @@ describe('Slack does what it is asked for, and its answer is lost', () => {
     expect(about(asked.request.requestId)).toHaveLength(1);
     await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Approve', user: MIRA }));
     await until(() => expect(scene.ran).toContain(`${asked.request.callKey} 700`));
+  });
+
+  test('a click on a message that isn’t noted yet decides nothing, and leaves it its buttons [slack.once]', async () => {
+    const { message, request } = await scene.ask('pay');
+    const { store } = scene.environment;
+    const { requestId } = request;
+    const note = () => store.findNote('slack', `${CHANNEL}:${message.ts}`);
+    const found = await until(async () => {
+      const kept = await note();
+      if (kept === undefined) throw new Error('nothing was noted');
+      return kept;
+    });
+    const keep = (value: unknown, place: string) =>
+      store.keepNote({ notifier: 'slack', requestId, session: found.session, value, place });
+    await keep({ posting: { at: Date.now(), isOver: true } }, 'nowhere');
+    // Longer ago than a click waits for the note.
+    message.ts = `${Math.floor(Date.now() / 1_000) - 120}.000001`;
+    const click = () => scene.slack.click(scene.gateway.url, { message, action: 'Approve', user: MIRA });
+    await expectTaken(click());
+    await until(() => expect(toldTo(scene, MIRA).join()).toContain('Click again in a moment'));
+    expect(buttonsOf(message)).toContain('approve');
+    expect(scene.ran).not.toContain(`${request.callKey} 700`);
+    await keep({ ...(found.value as object), ts: message.ts }, `${CHANNEL}:${message.ts}`);
+    await expectTaken(click());
+    await until(() => expect(scene.ran).toContain(`${request.callKey} 700`));
   });
 
   test('the answer of a turn is posted once [slack.once]', async () => {
@@ -81,25 +116,12 @@ describe('a notifier of Slack that is asked again', () => {
   afterAll(async () => await standIn.close());
 
   const notes = new Map<string, unknown>();
-  const contextOf = (signal: AbortSignal): NoticeContext => ({
-    since: Date.now(),
-    signal,
-    linkFor: () => undefined,
-    kept: async (requestId) => notes.get(requestId),
-    keep: async (requestId, value) => {
-      notes.set(requestId, structuredClone(value));
-    },
-  });
+  const contextOf = (signal: AbortSignal) => noticeContext(notes, signal);
   const forever = new AbortController().signal;
-  const request = (): NotifiedRequest => ({
-    ...{ requestId: `rq-${randomUUID()}`, kind: 'confirmation', app: 'shop', userId: 'ada', sessionId: 's1' },
-    ...{ agent: 'cashier', path: ['cashier'], tool: 'pay', callKey: 'k', callId: 'c', hint: '', args: {} },
-    ...{ terms: {}, since: Date.now(), commands: [], links: {} },
-  });
 
   test('posts nothing more once nobody waits for the attempt [slack.once]', async () => {
     const attempt = new AbortController();
-    const requests = [request(), request(), request()];
+    const requests = [notifiedRequest(), notifiedRequest(), notifiedRequest()];
     const context = contextOf(attempt.signal);
     const keep: NoticeContext['keep'] = async (requestId, value) => {
       if (requestId === requests[1]?.requestId) attempt.abort();
@@ -112,7 +134,7 @@ describe('a notifier of Slack that is asked again', () => {
   });
 
   test('posts nothing while another attempt does, and nothing after it [slack.once]', async () => {
-    const asked = request();
+    const asked = notifiedRequest();
     const before = standIn.messages.length;
     const context = contextOf(forever);
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineGateway } from '../../src/gateway/index.ts';
 import { type SlackOptions, slack } from '../../src/slack/index.ts';
+import { SlackApp } from '../../src/slack/slack-app.ts';
 
 const SECRET = 'planted-secret-9Qx';
 const OPTIONS: SlackOptions = {
@@ -43,6 +44,12 @@ describe('slack', () => {
     const make = () => slack({ ...OPTIONS, ...wrong } as SlackOptions);
     expect(make).toThrow(message);
     expect(make).not.toThrow(SECRET);
+  });
+
+  test('waits for a function that says who somebody is, but not for ever [slack.options]', async () => {
+    const app = new SlackApp({ ...OPTIONS, persons: () => new Promise(() => {}) }, { person: 1 });
+    const late = app.personOf({ id: 'U0123456789', teamId: 'T0123456789' });
+    await expect(late).rejects.toThrow('slack: persons: its function has not answered for 1 ms');
   });
 
   test('asks for its secrets when they are needed, and says which one is missing [slack.options]', async () => {

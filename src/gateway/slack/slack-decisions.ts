@@ -26,7 +26,7 @@ import {
   rejectModal,
 } from '../../slack/request-modals.ts';
 import { placeOf, type RequestNote, readNote, readPosting, shownDigest } from '../../slack/request-note.ts';
-import type { SlackApp } from '../../slack/slack-app.ts';
+import { type SlackApp, SlackPersonLate } from '../../slack/slack-app.ts';
 import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackText } from '../../slack/slack-text.ts';
@@ -136,16 +136,18 @@ export class SlackDecisions {
   /**
    * What is acted about, as it stands and as the message has shown it; undefined where it hasn't.
    *
-   * @throws RequestNotFound
+   * @throws RequestNotFound, MessageUnknown
    */
   async #situationOf(act: SlackAct, person: string): Promise<Situation | undefined> {
     const { approvals } = this.#setting.options.client;
     const { subject } = act;
     const { requestId } = subject;
-    const found = await this.#background.patiently(() => this.#noteOf(subject));
+    const { found, isBeingPosted } = await this.#background.patiently(() => this.#noteOf(subject));
     if (found !== undefined && found.requestId !== requestId) return undefined;
     const row = await this.#background.patiently(() => approvals.get({ requestId }));
     if (row === undefined) throw new RequestNotFound('there is no such request');
+    // It may be the only one of its request, whose place the notifier looks for yet. What else has such buttons doesn't decide.
+    if (found === undefined && isBeingPosted) throw new MessageUnknown(row);
     // Sessions that are deleted and made again repeat the ids of their requests.
     if (found === undefined || found.session !== row.session) {
       await this.#replace(subject);
@@ -238,20 +240,32 @@ export class SlackDecisions {
   }
 
   /** Only what the notifier has posted counts: whoever has the bot's token can post buttons, too. */
-  async #noteOf({ requestId, channel, ts }: ModalSubject): ReturnType<GatewayRecords['findNote']> {
+  async #noteOf({ requestId, channel, ts }: ModalSubject) {
     const { name: notifier } = this.#app;
     // Its name is when it was posted, in seconds.
     const deadline = Math.min(Number(ts) * 1_000, Date.now()) + NOTE_TIME;
     for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
       const isBeingPosted = readPosting(await this.#records.noteOf({ notifier, requestId })) !== undefined;
       const found = await this.#records.findNote(notifier, placeOf({ channel, ts }));
-      if (found !== undefined || !isBeingPosted || !(Date.now() < deadline)) return found;
+      if (found !== undefined || !isBeingPosted || !(Date.now() < deadline)) return { found, isBeingPosted };
       await this.#background.pause(pause);
     }
   }
 }
 
+/** Nobody has noted yet where the request was posted. */
+class MessageUnknown extends Error {
+  override readonly name = 'MessageUnknown';
+  readonly row: ApprovalRow;
+
+  constructor(row: ApprovalRow) {
+    super('it isn’t noted yet where the request was posted');
+    this.row = row;
+  }
+}
+
 const LEFT = 'It isn’t known what came of it: the gateway closes. Look at the message, and click again.';
+const PERSON_LATE = 'it takes too long to find out who you are. Try again later.';
 const UNKNOWN = 'something went wrong. Try again later.';
 
 function problemOf(error: unknown): string {
@@ -262,6 +276,12 @@ function problemOf(error: unknown): string {
     const { status, at } = request;
     return `it is no longer open: ${outcomeLine(at === undefined ? { status } : { status, at })}.`;
   }
+  if (error instanceof MessageUnknown) {
+    return error.row.status === 'pending'
+      ? 'it isn’t noted yet that this is its message. Click again in a moment.'
+      : `it is no longer open: ${outcomeLine(outcomeOf(error.row))}.`;
+  }
+  if (error instanceof SlackPersonLate) return PERSON_LATE;
   if (error instanceof RequestNotFound) return 'there is no such request any more.';
   return isPassing(error) ? 'Holdfast can’t be reached now. Try again later.' : UNKNOWN;
 }

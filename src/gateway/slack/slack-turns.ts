@@ -1,7 +1,7 @@
 import { plain } from '../../slack/block-kit.ts';
 import { plainMessage } from '../../slack/plain-message.ts';
 import { callOf, type DrawnMessage } from '../../slack/request-message.ts';
-import type { SlackApp } from '../../slack/slack-app.ts';
+import { type SlackApp, SlackPersonLate } from '../../slack/slack-app.ts';
 import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackLines, slackText } from '../../slack/slack-text.ts';
@@ -58,7 +58,17 @@ export class SlackTurns {
     if (text === '') {
       return await this.#teller.tell(listener, `Say what it is about: ${command.command} and your question.`);
     }
-    const person = await this.#personOf({ id: user, teamId: team });
+    let person: string;
+    try {
+      person = await this.#personOf({ id: user, teamId: team });
+    } catch (error) {
+      const why =
+        error instanceof SlackPersonLate
+          ? 'it takes too long to find out who you are'
+          : 'it could not be found out who you are';
+      await this.#teller.tell(listener, `Nothing was asked: ${why}. Try again later.`);
+      throw error;
+    }
     let place: StoredThread;
     try {
       place = { team, ...(await this.#app.api.post(channel, question(user, text))) };
