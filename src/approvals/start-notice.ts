@@ -23,12 +23,16 @@ export function noticeIdOf({
   return `${workflowId}/notice-${shortDigest(JSON.stringify([notifier ?? null, requestIds, why]))}`;
 }
 
-/** Has a notice told beside its turn. One that is under way, or is over, isn't begun again. */
+/**
+ * Has a notice told beside its turn. One that is under way, or is over, isn't begun again.
+ *
+ * @returns whether it was begun.
+ */
 export async function startNotice(
   temporal: Pick<Client, 'workflow'>,
   notice: DeliverNotice,
   { taskQueue, delay, again }: NoticeStart,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await temporal.workflow.start(DELIVER_NOTICE_WORKFLOW, {
       workflowId: noticeIdOf(notice),
@@ -38,7 +42,9 @@ export async function startNotice(
       staticSummary: `${notice.notifier ?? 'notice'} · ${notice.why}`.slice(0, 100),
       ...(delay === undefined ? {} : { startDelay: delay }),
     });
+    return true;
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return false;
   }
 }

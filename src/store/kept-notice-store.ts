@@ -35,12 +35,15 @@ export interface DeadNotice {
   diedAt: number;
 }
 
+/** Where one stands in the list. */
+export type DeadNoticePlace = Pick<DeadNotice, 'diedAt' | 'noticeId'>;
+
 export interface ListDeadNotices {
   app?: string;
   /** Defaults to 100. */
   limit?: number;
-  /** Id of the last one of the page before; nothing follows one that is gone. */
-  after?: string;
+  /** The last one of the page before, as it was then: it may be gone by now, or have died again. */
+  after?: DeadNoticePlace;
 }
 
 /** What notifiers keep of requests, and what they could not tell. */

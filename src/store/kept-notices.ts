@@ -33,10 +33,12 @@ select $1, $2, $3, s.id, $5, $6, $7, $8, $9 from holdfast.sessions s where s.id 
 on conflict (notice_id) do update set error = excluded.error, attempts = excluded.attempts, input = excluded.input,
   died_at = excluded.died_at`;
 
+// By what whoever reads them knows of a time: none that died within the millisecond of the last one is skipped, or comes twice.
 const LIST = `select * from holdfast.dead_notices d
-where ($1::text is null or d.app = $1) and ($2::text is null or (d.died_at, d.notice_id) >
-  (select o.died_at, o.notice_id from holdfast.dead_notices o where o.notice_id = $2))
-order by d.died_at, d.notice_id limit $3`;
+where ($1::text is null or d.app = $1) and ($2::double precision is null or
+  (d.died_at >= to_timestamp($2 / 1000) and
+  (date_trunc('milliseconds', d.died_at), d.notice_id) > (to_timestamp($2 / 1000), $3::text collate "C")))
+order by date_trunc('milliseconds', d.died_at), d.notice_id limit $4`;
 
 const NAMED = `select * from holdfast.dead_notices d where right(d.notice_id, length($1::text)) = $1
 order by d.notice_id limit 2`;
@@ -133,7 +135,8 @@ export async function listDeadNotices(
 ): Promise<DeadNotice[]> {
   const rows = await database.query<DeadNoticeRow>(LIST, [
     app === undefined ? null : storableText(app),
-    after === undefined ? null : storableText(after),
+    after === undefined ? null : after.diedAt,
+    after === undefined ? null : storableText(after.noticeId),
     limit,
   ]);
   return rows.map(deadNotice);

@@ -71,7 +71,7 @@ export type {
   ListJobs,
   NewJob,
 } from './job-store.ts';
-export type { DeadNotice, KeptNoticeStore } from './kept-notice-store.ts';
+export type { DeadNotice, DeadNoticePlace, KeptNoticeStore } from './kept-notice-store.ts';
 export type { LimitStore, TurnSlot } from './limit-store.ts';
 export type { SessionNames } from './session-names.ts';
 export type { StoredThread } from './slack-store.ts';

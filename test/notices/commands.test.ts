@@ -91,6 +91,7 @@ test('notices that were given up are listed, told again, and dropped [notice.dea
   await resendNotice(notices[0]?.notice ?? '', place(), output);
   // Nobody is there yet: it is given up once more.
   await expect.poll(() => environment.store.findDeadNotice(first), { timeout: 30_000 }).toBeDefined();
+  await environment.temporal.workflow.getHandle(first).result();
   gone = false;
   await resendNotice(first, place(), output);
   await expect.poll(() => told, { timeout: 30_000 }).toEqual([notices[0]?.requestId]);
@@ -123,7 +124,7 @@ test('many notices are read page by page, named by the end of their ids, and tol
   expect(pages).toEqual(all);
   const lines = capturedOutput();
   await listNotices({ ...place(), limit: 2 }, lines);
-  expect(lines.notes.join('\n')).toContain('--after notice-');
+  expect(lines.notes.join('\n')).toMatch(/--after \d+:[\w-]+$/m);
 
   const output = capturedOutput();
   const end = (noticeId = '', size = 12) => noticeId.slice(-size);
@@ -149,6 +150,28 @@ test('many notices are read page by page, named by the end of their ids, and tol
   await expect.poll(() => told.length, { timeout: 30_000 }).toBe(before + 2);
   expect(await environment.store.listDeadNotices()).toEqual([]);
 }, 120_000);
+
+test('a notice that is still being told is kept, and is not sent again [notice.dead]', async () => {
+  gone = true;
+  const noticeId = await dead();
+  const { workflow } = environment.temporal;
+  // As the one that has buried it, in the moment before it is over.
+  const busy = await workflow.start('deliverNotice', {
+    ...{ workflowId: noticeId, taskQueue: 'nobody', workflowIdReusePolicy: 'ALLOW_DUPLICATE' },
+    args: [],
+  });
+  const output = capturedOutput();
+  await expect(resendNotice(noticeId, place(), output)).rejects.toThrow(/still being told.*try again/);
+  await expect(resendNotice(undefined, { ...place(), all: true }, output)).rejects.toThrow(/still being/);
+  expect(output.lines).toEqual([]);
+  expect(await environment.store.findDeadNotice(noticeId)).toBeDefined();
+  await busy.terminate();
+  gone = false;
+  const before = told.length;
+  await resendNotice(noticeId, place(), output);
+  await expect.poll(() => told.length, { timeout: 30_000 }).toBe(before + 1);
+  expect(await environment.store.findDeadNotice(noticeId)).toBeUndefined();
+});
 
 test('notices go with the session that they are of [notice.dead]', async () => {
   gone = true;

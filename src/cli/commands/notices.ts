@@ -17,7 +17,10 @@ export const notices: AddCommand = (holdfast) => {
     .description('notices that were given up, the oldest first')
     .option('--app <name>', 'of this app (default: of all)')
     .option('--limit <number>', 'so many at most, up to 1000', limitNumber, 100)
-    .option('--after <notice>', 'those behind this one, the last of the page before')
+    .option(
+      '--after <place>',
+      'those behind this place, which the page before has ended with, or behind a notice',
+    )
     .option('--json', 'one JSON value: { notices, next }')
     .option(...FOLDER_OPTION)
     .action(async (options: InFolder<ListNoticesOptions>) => {

@@ -71,33 +71,39 @@ export async function resendNotice(
     });
     closing.add(() => connection.close());
     const temporal = new Client({ connection, namespace: target.namespace });
+    const sent: DeadNotice[] = [];
     for (const notice of notices) {
       const { taskQueue } = notice;
       const { failedAt: _failedAt, ...input } = notice.input;
-      await withProgress(output, 'sending', startNotice(temporal, input, { taskQueue, again: true }));
+      const start = startNotice(temporal, input, { taskQueue, again: true });
+      // Whoever has given it up is about to be over: nobody would tell it again.
+      if (!(await withProgress(output, 'sending', start))) continue;
+      sent.push(notice);
       // One that has failed again by now stays.
       await store.dropDeadNotice(notice);
       if (!json) output.line(`${shortId(notice)} is being told again, by a worker of ${taskQueue}`);
     }
-    if (!json) return;
-    const [first] = notices;
-    if (all) output.json({ notices: notices.map(shownNotice) });
-    else if (first !== undefined) output.json(shownNotice(first));
+    const [first] = sent;
+    if (json && all) output.json({ notices: sent.map(shownNotice) });
+    else if (json && first !== undefined) output.json(shownNotice(first));
+    const busy = notices.filter((notice) => !sent.includes(notice)).map(shortId);
+    if (busy.length > 0) throw new CliError(`still being told: ${busy.join(', ')}: try again`);
   } finally {
     await closing.close();
   }
 }
 
+/** One that dies again meanwhile is read twice: it is as it was read last. */
 async function allNotices(store: Store, app: string | undefined): Promise<DeadNotice[]> {
-  const all: DeadNotice[] = [];
-  for (;;) {
-    const after = all.at(-1)?.noticeId;
+  const all = new Map<string, DeadNotice>();
+  for (let after: DeadNotice | undefined; ; ) {
     const page = await store.listDeadNotices({
       limit: PAGE,
       ...(app === undefined ? {} : { app }),
       ...(after === undefined ? {} : { after }),
     });
-    all.push(...page);
-    if (page.length < PAGE) return all;
+    for (const notice of page) all.set(notice.noticeId, notice);
+    if (page.length < PAGE) return [...all.values()];
+    after = page.at(-1);
   }
 }

@@ -4,12 +4,13 @@ import { type CommandOutput, processOutput, withProgress } from '../command-outp
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-store.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
-import { namedNotice, shortId } from './named-notice.ts';
+import { shortId } from './named-notice.ts';
+import { placeOf, shownPlace } from './notice-place.ts';
 
 export interface ListNoticesOptions {
   app?: string;
   limit: number;
-  /** Goes on behind this one. */
+  /** Goes on behind this one, or behind this `next` of a page. */
   after?: string;
   json?: boolean;
 }
@@ -25,12 +26,12 @@ export async function listNotices(
     const list = {
       limit: limit + 1,
       ...(app === undefined ? {} : { app }),
-      ...(after === undefined ? {} : { after: (await namedNotice(store, after)).noticeId }),
+      ...(after === undefined ? {} : { after: await placeOf(store, after) }),
     };
     const found = await withProgress(output, 'reading notices', store.listDeadNotices(list));
     const notices = found.slice(0, limit);
     const [last] = notices.slice(-1);
-    const next = found.length > limit && last !== undefined ? { next: last.noticeId } : {};
+    const next = found.length > limit && last !== undefined ? { next: shownPlace(last) } : {};
     if (json) return output.json({ notices: notices.map(shownNotice), ...next });
     if (last === undefined) {
       return output.note(after === undefined ? 'no notice was given up' : 'no others were given up');
@@ -46,7 +47,7 @@ export async function listNotices(
       visibleExcerpt(notice.error, 80),
     ]);
     for (const line of tableLines(COLUMNS, rows)) output.line(line);
-    if (found.length > limit) output.note(`there are more: --after ${shortId(last)}`);
+    if (found.length > limit) output.note(`there are more: --after ${shownPlace(last)}`);
     output.note('holdfast notices resend NOTICE tells it again, holdfast notices drop NOTICE forgets it');
   } finally {
     await close();

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { DeliverNotice } from '../../../src/protocol/gate.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import type { DeadNotice } from '../../../src/store/store.ts';
 
 export function keptNoticeSuite(store: () => PostgresStore): void {
   async function session() {
@@ -49,6 +51,41 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
     const lost = { notifier: 'pager', requestId: request(), session: id };
     expect(await store().beginTelling({ ...lost, time: 0 })).toBe(true);
     expect(await store().beginTellingEnd(lost)).toBe(true);
+  });
+
+  test('dead notices are read page by page, whatever becomes of the last one of a page [notice.dead]', async () => {
+    const { session: id } = await session();
+    const app = randomUUID();
+    const bury = (noticeId: string) =>
+      store().buryNotice({
+        ...{ noticeId, notifier: 'pager', app, session: id, requestId: request() },
+        why: 'opened',
+        ...{ error: 'down', attempts: 1, input: {} as DeliverNotice, taskQueue: 'holdfast' },
+      });
+    const ids = Array.from({ length: 6 }, () => randomUUID());
+    // Several within one millisecond among them, most likely.
+    await Promise.all(ids.map(bury));
+    const read: DeadNotice[] = [];
+    const begun = await store().listDeadNotices({ app });
+    for (;;) {
+      const last = read.at(-1);
+      const page = await store().listDeadNotices({
+        ...{ app, limit: 2 },
+        ...(last === undefined ? {} : { after: last }),
+      });
+      read.push(...page);
+      if (page.length < 2) break;
+      const [, end] = page;
+      // The last one goes, or dies again.
+      if (end === undefined) break;
+      if (read.length === 2) await store().dropDeadNotice(end);
+      if (read.length === 4) await bury(end.noticeId);
+    }
+    const known = read.map(({ noticeId }) => noticeId);
+    expect(begun.map(({ noticeId }) => noticeId).sort()).toEqual(ids.sort());
+    expect(known.slice(0, 6)).toEqual(begun.map(({ noticeId }) => noticeId));
+    // That which has died again has its place at the end.
+    expect(known.slice(6)).toEqual(known.slice(3, 4));
   });
 
   test('a delivery is taken by one, and answered as the first time ever after [webhook.in]', async () => {
