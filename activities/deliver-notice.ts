@@ -83,7 +83,9 @@ async function deliver(
     }
     if (!hasRead || isNoFailure(error, input)) {
       current.heartbeat(before);
-      throw error;
+      if (!(error instanceof NotRecorded)) throw error;
+      // It may be long, or for ever: whose turn was terminated has nobody who records it.
+      throw retryLater('NotRecorded', error.message, { delay: delayOf(attempts, error) });
     }
     const { from, failures } = begun();
     const now: Asked = { from, failures: failures + 1 };

@@ -139,8 +139,9 @@ export class SlackNotifier implements Notifier {
       throw new NoticeFailed('another attempt may be posting it now', { retryAfter: left });
     }
     const span = { channel, threadTs, from: posting.at - MARGIN, to: posting.at + LATEST_POST };
+    const lookedAt = Date.now();
     const found = await this.#app.api.find(span, (block) => isAboutRequest(block, requestId));
-    if (found === undefined) waitUntilSeen(posting.at);
+    if (found === undefined) waitUntilSeen(posting.at, lookedAt);
     return found;
   }
 
@@ -178,9 +179,10 @@ export class SlackNotifier implements Notifier {
     const threadTs = thread?.channel === channel ? thread.ts : ts;
     const id = escalationId(requestId);
     const span = { channel, threadTs, from: Number(ts) * 1_000, to: Date.now() + MARGIN };
+    const lookedAt = Date.now();
     const before = await this.#app.api.find(span, ({ block_id: found }) => found === id);
     if (before === undefined) {
-      if (escalating !== undefined) waitUntilSeen(escalating);
+      if (escalating !== undefined) waitUntilSeen(escalating, lookedAt);
       context.signal.throwIfAborted();
       await context.keep(requestId, { ...told, escalating: Date.now() }, placeOf(note));
       try {
@@ -216,8 +218,8 @@ function isInDoubt(error: unknown): boolean {
 }
 
 /** @throws NoticeFailed while a message of this attempt may be seen later. */
-function waitUntilSeen(at: number): void {
-  const left = at + SEEN_AFTER - Date.now();
+function waitUntilSeen(at: number, lookedAt: number): void {
+  const left = at + SEEN_AFTER - lookedAt;
   if (left <= 0) return;
   const retryAfter = Math.min(left, NEXT_LOOK);
   throw new NoticeFailed('Slack has not said whether it has posted it, and may do so yet', { retryAfter });

@@ -18,8 +18,10 @@ const LONGEST_NOTICE = 200;
 /** Milliseconds by which clocks may differ. */
 const LONGEST_AGO = 60_000;
 
-/** Milliseconds between attempts to post an answer. The turn waits for them; together they are longer than {@link SEEN_AFTER}. */
+/** Milliseconds between attempts to post an answer. The turn waits for them. */
 const PAUSES = [500, 2_000, 5_000, 10_000, 15_000] as const;
+
+const LONGEST_PAUSE = 30_000;
 
 /** Posts the answer of a turn that was begun in Slack into its thread. */
 export class SlackPlugin extends BasePlugin {
@@ -70,7 +72,9 @@ export class SlackPlugin extends BasePlugin {
         }
       } catch (error) {
         if (!(error instanceof SlackFailed) || pause === undefined || error.isFinal) throw error;
-        await setTimeout(Math.min(Math.max(pause, error.retryAfter ?? 0), 30_000));
+        // The last look has to count, however late the doubt began.
+        const until = pause === PAUSES.at(-1) && doubtfulSince !== undefined ? doubtfulSince + SEEN_AFTER : 0;
+        await setTimeout(Math.min(Math.max(pause, error.retryAfter ?? 0, until - Date.now()), LONGEST_PAUSE));
       }
     }
   }
@@ -86,8 +90,9 @@ export class SlackPlugin extends BasePlugin {
         throw error;
       }
     }
+    const lookedAt = Date.now();
     if (await isPosted()) return true;
-    if (Date.now() >= doubtfulSince + SEEN_AFTER) return false;
+    if (lookedAt >= doubtfulSince + SEEN_AFTER) return false;
     throw new SlackFailed('chat.postMessage: Slack has not said whether it has posted it, and may do so yet');
   }
 }

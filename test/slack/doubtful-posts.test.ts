@@ -20,6 +20,8 @@ describe('a post of which nobody knows what came of it', () => {
   let slack: SlackStandIn;
   let app: SlackApp;
   let notifier: SlackNotifier;
+  /** Gives Slack up soon, for posts whose answer never comes. */
+  let hasty: SlackApp;
   beforeAll(async () => {
     slack = await startSlackStandIn();
     const options = {
@@ -31,8 +33,9 @@ describe('a post of which nobody knows what came of it', () => {
       persons: { U0MIRA: 'mira' },
       slackApiUrl: slack.url,
     };
-    app = new SlackApp(options, { call: 1_000 });
+    app = new SlackApp(options);
     notifier = new SlackNotifier(app);
+    hasty = new SlackApp(options, { call: 1_000 });
   });
   afterEach(() => slack.become('up'));
   afterAll(async () => {
@@ -61,7 +64,7 @@ describe('a post of which nobody knows what came of it', () => {
     const { requestId } = request;
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     slack.become({ slow: held, method: POST });
-    await expect(notifier.notify([request], 'opened', context)).rejects.toThrow();
+    await expect(new SlackNotifier(hasty).notify([request], 'opened', context)).rejects.toThrow();
     slack.become('up');
     begunAgo(requestId, 0);
     const again = notifier.notify([request], 'opened', context);
@@ -85,7 +88,7 @@ describe('a post of which nobody knows what came of it', () => {
     const { requestId } = request;
     const ended: EndedRequest = { ...request, status: 'expired', decidedAt: Date.now(), by: [] };
     slack.become({ mute: POST });
-    await expect(notifier.notify([request], 'opened', context)).rejects.toThrow();
+    await expect(new SlackNotifier(hasty).notify([request], 'opened', context)).rejects.toThrow();
     slack.become('down');
     await expect(notifier.ended([ended], context)).rejects.toThrow();
     slack.become('up');
@@ -106,7 +109,7 @@ describe('a post of which nobody knows what came of it', () => {
       inThread(ts).filter((message) => drawnIn(message).includes('Nobody has decided so far'));
     for (const [index, request] of asked.entries()) {
       slack.become({ mute: POST });
-      await expect(notifier.notify([request], 'escalated', context)).rejects.toThrow();
+      await expect(new SlackNotifier(hasty).notify([request], 'escalated', context)).rejects.toThrow();
       slack.become('up');
       await until(async () => await notifier.notify([request], 'escalated', context));
       expect(escalations()).toHaveLength(index + 1);
@@ -114,8 +117,8 @@ describe('a post of which nobody knows what came of it', () => {
     }
   });
 
-  const answered = (sessionId: string) =>
-    new SlackPlugin(app).afterRunCallback({
+  const answered = (sessionId: string, by: SlackApp) =>
+    new SlackPlugin(by).afterRunCallback({
       invocationContext: {
         session: { id: sessionId, events: [] },
         invocationId: randomUUID(),
@@ -128,7 +131,7 @@ describe('a post of which nobody knows what came of it', () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     slack.become({ slow: held, method: POST });
     const before = times(LOOK);
-    const told = answered(sessionId);
+    const told = answered(sessionId, hasty);
     // Once before it is posted, once after that.
     await until(() => expect(times(LOOK) - before).toBeGreaterThanOrEqual(2));
     release();
@@ -139,7 +142,7 @@ describe('a post of which nobody knows what came of it', () => {
   test('where none is in doubt, an answer is posted also where nobody may look [slack.once]', async () => {
     const { ts, sessionId } = await newThread();
     slack.become({ rateLimited: 600, method: LOOK });
-    await answered(sessionId);
+    await answered(sessionId, app);
     expect(inThread(ts)).toHaveLength(1);
   });
 });

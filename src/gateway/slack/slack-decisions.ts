@@ -147,7 +147,11 @@ export class SlackDecisions {
     const row = await this.#background.patiently(() => approvals.get({ requestId }));
     if (row === undefined) throw new RequestNotFound('there is no such request');
     // It may be the only one of its request, whose place the notifier looks for yet. What else has such buttons doesn't decide.
-    if (found === undefined && isBeingPosted) throw new MessageUnknown(row);
+    if (found === undefined && isBeingPosted) {
+      // Nobody may come to it any more.
+      if (row.status !== 'pending') await this.#replace(subject);
+      throw new MessageUnknown(row);
+    }
     // Sessions that are deleted and made again repeat the ids of their requests.
     if (found === undefined || found.session !== row.session) {
       await this.#replace(subject);

@@ -4,6 +4,7 @@ import { isRecord, kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { problemOfName } from '../../schema/person-name.ts';
 import type { WebhookSource, WebhookSources } from './options.ts';
+import { WebhookNotReady } from './webhook-not-ready.ts';
 
 const NAME = /^[a-z\d][a-z\d_-]{0,63}$/;
 const FIELDS = ['secrets', 'verify', 'persons', 'handle'] satisfies (keyof WebhookSource)[];
@@ -48,9 +49,19 @@ export function checkSources(owner: string, sources: unknown): void {
  */
 export function checkGivenSecrets(owner: string, sources: WebhookSources): void {
   for (const [name, { secrets }] of Object.entries(sources)) {
-    const problem = typeof secrets === 'function' ? problemOfSecrets(secrets()) : undefined;
+    const problem = typeof secrets === 'function' ? problemOfSecretsNow(secrets) : undefined;
     if (problem === undefined) continue;
     throw new DefinitionError({ owner, field: `webhooks[${JSON.stringify(name)}].secrets`, problem });
+  }
+}
+
+/** Where they can't be known now, each delivery asks again. */
+function problemOfSecretsNow(secrets: () => unknown): string | undefined {
+  try {
+    return problemOfSecrets(secrets());
+  } catch (error) {
+    if (error instanceof WebhookNotReady) return undefined;
+    throw error;
   }
 }
 

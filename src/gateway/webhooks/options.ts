@@ -85,7 +85,7 @@ export interface WebhookSource {
   /**
    * Any of these has signed what comes: `whsec_` and base64, or text of at least 16 bytes. Several while they are rotated. A function is
    * asked when the gateway starts, which fails where they are too short, and for each delivery. Needed unless `verify` is a function. Where
-   * it can't know them now it throws {@link WebhookNotReady}.
+   * it can't know them now it throws {@link WebhookNotReady}: the gateway starts, and who sends is told to come again.
    */
   secrets?: string | readonly string[] | (() => string | readonly string[]);
   /**
