@@ -85,7 +85,7 @@ async function deliver(
       current.heartbeat(before);
       if (!(error instanceof NotRecorded)) throw error;
       // It may be long, or for ever: whose turn was terminated has nobody who records it.
-      throw retryLater('NotRecorded', error.message, { delay: delayOf(attempts, error) });
+      throw retryLater(error.code, error.message, { delay: delayOf(attempts, error) });
     }
     const { from, failures } = begun();
     const now: Asked = { from, failures: failures + 1 };
