@@ -61,8 +61,8 @@ describe('an API key', () => {
   test('is refused when it has expired, and when it was revoked 5 seconds ago at most [auth.keys]', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const { keys, text, row, looks, keyId } = ground(READS, { expiresAt: Date.now() + 3_600_000 });
-    expect(await keys.authenticate(text)).toBeDefined();
-    expect(await keys.principal(keyId, row.digest)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ person: 'mira', keyId });
+    expect(await keys.principal(keyId, row.digest)).toMatchObject({ person: 'mira', keyId });
     expect(looks).toHaveLength(1);
     row.revokedAt = Date.now();
     vi.advanceTimersByTime(5_000);
@@ -70,7 +70,7 @@ describe('an API key', () => {
     expect(await keys.principal(keyId, row.digest)).toBeUndefined();
     delete row.revokedAt;
     vi.advanceTimersByTime(5_000);
-    expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ person: 'mira', keyId });
     vi.advanceTimersByTime(3_600_000);
     expect(await keys.authenticate(text)).toBeUndefined();
   });
@@ -81,26 +81,26 @@ describe('an API key', () => {
     const rotated = newKeyText(keyId);
     Object.assign(row, { oldDigest: row.digest, oldUntil: Date.now() + 60_000, digest: rotated.digest });
     const shown = readKeyText(text)?.digest ?? Buffer.of();
-    expect(await keys.authenticate(text)).toBeDefined();
-    expect(await keys.principal(keyId, shown)).toBeDefined();
-    expect(await keys.authenticate(rotated.text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ person: 'mira', keyId });
+    expect(await keys.principal(keyId, shown)).toMatchObject({ person: 'mira', keyId });
+    expect(await keys.authenticate(rotated.text)).toMatchObject({ person: 'mira', keyId });
     vi.advanceTimersByTime(61_000);
     expect(await keys.authenticate(text)).toBeUndefined();
     expect(await keys.principal(keyId, shown)).toBeUndefined();
-    expect(await keys.authenticate(rotated.text)).toBeDefined();
-    expect(await keys.principal(keyId, rotated.digest)).toBeDefined();
+    expect(await keys.authenticate(rotated.text)).toMatchObject({ person: 'mira', keyId });
+    expect(await keys.principal(keyId, rotated.digest)).toMatchObject({ person: 'mira', keyId });
   });
 
   test('that nobody has is looked for once; however many are tried, those of others stay known [auth.limits]', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const { keys, text, looks } = ground(READS);
-    expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ person: 'mira' });
     const wrong = newKeyText().text;
     for (const _again of [1, 2, 3]) expect(await keys.authenticate(wrong)).toBeUndefined();
     expect(looks).toHaveLength(2);
     const tried = Array.from({ length: 20_000 }, () => keys.authenticate(newKeyText().text));
     expect(new Set(await Promise.all(tried))).toEqual(new Set([undefined]));
-    expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ person: 'mira' });
     expect(looks).toHaveLength(20_002);
   });
 
@@ -116,7 +116,7 @@ describe('an API key', () => {
     });
     await expect(keys.authenticate(text)).rejects.toThrow('the store is away');
     Object.defineProperty(row, 'keyId', { value: keyId, enumerable: true });
-    expect(await keys.authenticate(text)).toBeDefined();
+    expect(await keys.authenticate(text)).toMatchObject({ person: 'mira', keyId });
     expect(looks).toHaveLength(2);
   });
 });
