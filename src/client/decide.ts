@@ -8,7 +8,13 @@ import type { ShownRequest, WhichRequest } from './approvals.ts';
 import { ANSWER_TIMEOUT, type Answer, aboutWorkers, ask } from './ask-workflow.ts';
 import { checkIsShown } from './check-shown.ts';
 import type { ClientContext } from './client-context.ts';
-import { AmbiguousRequest, DecisionRefused, InvalidTurn, RequestNotPending } from './client-errors.ts';
+import {
+  AmbiguousRequest,
+  DecisionRefused,
+  InvalidTurn,
+  RequestNotFound,
+  RequestNotPending,
+} from './client-errors.ts';
 import { type Addressee, addresseeOf } from './find-request.ts';
 import { openRun } from './open-run.ts';
 import type { Confirmed } from './steering.ts';
@@ -83,9 +89,12 @@ function sessionOf({ shown, order }: Said): { session?: string } {
 
 /** Meanwhile the session may have been deleted, and made again. */
 async function checkIsStillShown({ store }: ClientContext, { row }: Addressee, { shown, method }: Said) {
-  if (row !== undefined && shown !== undefined) {
-    checkIsShown((await store?.findApproval(row.requestId)) ?? row, shown, method);
+  if (row === undefined || shown === undefined) return;
+  const now = await store?.findApproval(row.requestId);
+  if (now === undefined) {
+    throw new RequestNotFound(`${method}: ${row.requestId}: its session was deleted meanwhile`);
   }
+  checkIsShown(now, shown, method);
 }
 
 /** As {@link ask}; what a worker refuses is an answer, too. */

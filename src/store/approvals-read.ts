@@ -4,8 +4,7 @@ import { approvalRow } from './approval-row.ts';
 import type { ApprovalRow, ListApprovals } from './approval-store.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
-import { sessionKeys } from './session-key.ts';
-import { rootOf, tree, treesOf } from './session-tree.ts';
+import { ofSessions, rootOf } from './session-tree.ts';
 import { checkWhole } from './whole-number.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -46,27 +45,8 @@ export async function listApprovals(
   if (status.length === 0) return [];
   // The page first, then its names: else a planner may read all there is to sort it.
   let query = database.db.selectFrom('holdfast.approvals as a').selectAll('a');
-  if (app !== undefined && userId !== undefined && sessionId !== undefined) {
-    query = query.where('a.session_id', 'in', tree(database, sessionKeys({ app, userId, sessionId }).name));
-  } else {
-    if (app !== undefined && userId !== undefined) {
-      query = query.where('a.user_key', '=', sessionKeys({ app, userId, sessionId: '' }).user);
-    } else if (app !== undefined) {
-      query = query.where('a.app_key', '=', sessionKeys({ app, userId: '', sessionId: '' }).app);
-    } else if (userId !== undefined) {
-      query = query.where(
-        'a.session_id',
-        'in',
-        treesOf(database).where('s.user_id', '=', storableText(userId)),
-      );
-    }
-    if (sessionId !== undefined) {
-      query = query.where(
-        'a.session_id',
-        'in',
-        treesOf(database).where('s.name', '=', storableText(sessionId)),
-      );
-    }
+  for (const isOfSession of ofSessions(database, 'a', { app, userId, sessionId })) {
+    query = query.where(isOfSession);
   }
   if (rootWorkflowId !== undefined) {
     query = query.where('a.root_workflow_id', '=', storableText(rootWorkflowId));

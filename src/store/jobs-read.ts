@@ -5,8 +5,7 @@ import type { Database } from './database.ts';
 import { type JobColumns, jobRow } from './job-row.ts';
 import type { JobRow, JobStore, ListJobs } from './job-store.ts';
 import { storableText } from './json-text.ts';
-import { sessionKeys } from './session-key.ts';
-import { rootOf, tree, treesOf } from './session-tree.ts';
+import { ofSessions, rootOf } from './session-tree.ts';
 import { checkWhole } from './whole-number.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -72,27 +71,8 @@ export async function listJobs(
   if (status.length === 0) return [];
   // The page first, then its names: else a planner may read all there is to sort it.
   let query = database.db.selectFrom('holdfast.jobs as j').selectAll('j');
-  if (app !== undefined && userId !== undefined && sessionId !== undefined) {
-    query = query.where('j.session_id', 'in', tree(database, sessionKeys({ app, userId, sessionId }).name));
-  } else {
-    if (app !== undefined && userId !== undefined) {
-      query = query.where('j.user_key', '=', sessionKeys({ app, userId, sessionId: '' }).user);
-    } else if (app !== undefined) {
-      query = query.where('j.app_key', '=', sessionKeys({ app, userId: '', sessionId: '' }).app);
-    } else if (userId !== undefined) {
-      query = query.where(
-        'j.session_id',
-        'in',
-        treesOf(database).where('s.user_id', '=', storableText(userId)),
-      );
-    }
-    if (sessionId !== undefined) {
-      query = query.where(
-        'j.session_id',
-        'in',
-        treesOf(database).where('s.name', '=', storableText(sessionId)),
-      );
-    }
+  for (const isOfSession of ofSessions(database, 'j', { app, userId, sessionId })) {
+    query = query.where(isOfSession);
   }
   if (status.length === 1) query = query.where('j.status', '=', status[0] as JobStatus);
   else if (ENDED.every((each) => status.includes(each)) && !status.includes('running')) {

@@ -130,6 +130,7 @@ describe('who may send messages', () => {
     expect(await send('run,operate', { id: callId, name: 'report', response: { pages: 3 } })).toBe(202);
     await turn.result;
     expect(await send('run', { id: callId, name: 'report', response: { forged: true } })).toBe(403);
+    expect(await send('run,approve', { id: callId, name: 'report', response: { forged: true } })).toBe(403);
     expect(await environment.client.jobs.get(jobId)).toMatchObject({ outcome: { response: { pages: 3 } } });
   });
 
@@ -158,6 +159,15 @@ describe('who may send messages', () => {
       .poll(async () => JSON.stringify(await environment.store.readEvents(names)))
       .toContain('done');
     expect(paid).toHaveLength(before);
+  });
+
+  test('speaks of a job that has ended with the role to operate alone [gateway.answers]', async () => {
+    const { turn, send } = await begun('report');
+    const { callId } = await turn.job('parked');
+    const report = { id: callId, name: 'report', response: { pages: 3 } };
+    expect(await send('run,operate', report)).toBe(202);
+    await turn.result;
+    expect(await send('run,operate', report)).toBe(202);
   });
 
   test.each(['complete', 'fail', 'cancel'])(

@@ -164,7 +164,7 @@ test('a notice that is still being told is kept, and is not sent again [notice.d
   await expect(resendNotice(noticeId, place(), output)).rejects.toThrow(/still being told.*try again/);
   await expect(resendNotice(undefined, { ...place(), all: true }, output)).rejects.toThrow(/still being/);
   expect(output.lines).toEqual([]);
-  expect(await environment.store.findDeadNotice(noticeId)).toBeDefined();
+  expect(await environment.store.findDeadNotice(noticeId)).toMatchObject({ noticeId });
   await busy.terminate();
   gone = false;
   const before = told.length;
