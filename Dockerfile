@@ -1,6 +1,6 @@
-# syntax=docker/dockerfile:1
 # Debian, not Alpine: the Temporal SDK's native part needs glibc.
-FROM node:24.21.0-bookworm-slim AS node
+# The digest is what is built on; the tag says what it is: docs/deploy.md.
+FROM node:24.21.0-bookworm-slim@sha256:2fe369e969550cde8e867afc3fe370b260140cab4a23d467074295b42163d553 AS node
 
 FROM node AS build
 WORKDIR /build

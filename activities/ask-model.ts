@@ -1,5 +1,6 @@
 import { CallbackFailed } from '../src/agents/callback-failed.ts';
 import { type BuiltRequest, buildRequest, type RequestSite } from '../src/flows/build-request.ts';
+import { withoutDeepArguments } from '../src/flows/left-out-arguments.ts';
 import type { LlmRequest } from '../src/models/llm-request.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import { ModelError } from '../src/models/model-errors.ts';
@@ -118,7 +119,7 @@ export class ModelExchange {
       else if (callbacks.seeResponses) await this.#partial(response);
       else onPartial?.(response);
     }
-    if (last !== undefined) return last;
+    if (last !== undefined) return withoutDeepArguments(last);
     const empty = `the model ${request.model} ended its stream without a response`;
     throw new ModelError({ kind: 'network', message: empty });
   }

@@ -12,6 +12,9 @@ import { LONGEST_TIMER } from './after-time.ts';
 /** Heartbeats this much more often than Temporal expects them, so that one late beat is no death. */
 const BEATS_PER_TIMEOUT = 3;
 
+/** Milliseconds that an attempt needs to say why it has failed. */
+const LAST_WORDS = 1_000;
+
 const LONGEST_MESSAGE = 1_000;
 const REFUSALS = 7;
 const RETRIES = new WeakSet<object>();
@@ -26,6 +29,8 @@ export interface Attempt {
   /** Whether the workflow has cancelled it: no other attempt follows. */
   isCancelled(): boolean;
   heartbeat(details?: unknown): void;
+  /** Milliseconds until Temporal gives this attempt up, a moment to say so left out. */
+  timeLeft(): number;
 }
 
 export interface AttemptOptions {
@@ -44,7 +49,8 @@ export async function attempt<T>(
   options: AttemptOptions = {},
 ): Promise<T> {
   const context = ActivityContext.current();
-  const { heartbeatTimeoutMs } = context.info;
+  const { heartbeatTimeoutMs, startToCloseTimeoutMs } = context.info;
+  const ends = performance.now() + startToCloseTimeoutMs - LAST_WORDS;
   let details: unknown;
   const beat = () => context.heartbeat(details);
   const timer =
@@ -62,6 +68,7 @@ export async function attempt<T>(
         details = given;
         beat();
       },
+      timeLeft: () => ends - performance.now(),
     });
   } catch (thrown) {
     // Nothing has failed: somebody else completes the activity.
@@ -76,6 +83,23 @@ export async function attempt<T>(
   } finally {
     clearInterval(timer);
   }
+}
+
+/**
+ * The attempt, and what ends it for a reason of its own: another one has taken its place, and Temporal takes no answer of this one.
+ *
+ * @returns `end`, whose error is what the attempt throws from then on.
+ */
+export function endable(attempt: Attempt): { current: Attempt; end: (reason: Error) => void } {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const current = {
+    ...attempt,
+    signal: AbortSignal.any([attempt.signal, signal]),
+    aborted: (): Error => (signal.aborted ? signal.reason : attempt.aborted()),
+    movesOn: () => signal.aborted || attempt.movesOn(),
+  };
+  return { current, end: (reason) => ended.abort(reason) };
 }
 
 /**

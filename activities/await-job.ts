@@ -1,4 +1,5 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
+import { jobIdOf } from '../src/protocol/identity.ts';
 import type { JobEnded, JobErrand } from '../src/protocol/job.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
@@ -28,6 +29,18 @@ export class JobLost extends Error {
   readonly code = 'HOLDFAST_JOB_LOST';
   readonly retryable = false;
   override readonly name = 'JobLost';
+}
+
+/**
+ * The activity's input can name any job. The outcome of another call's job would settle this call.
+ *
+ * @throws JobLost
+ */
+export function assertOwnJob(
+  { session, callKey }: Pick<ToolCallInput, 'session' | 'callKey'>,
+  jobId: string,
+): void {
+  if (jobId !== jobIdOf(session, callKey)) throw new JobLost(`job ${jobId} is one of another call`);
 }
 
 /**
@@ -88,7 +101,7 @@ class Look {
   }
 
   async #look(tool: BaseTool): Promise<void> {
-    const now = Date.now();
+    const now = await this.#dependencies.store.now();
     const check = checkOf(tool, this.#row);
     if (check !== undefined && check.at <= now) return await this.#timedOut(check.text);
     // Nobody would be heard behind one that comes after the deadline: the server gives such a look up at once.
@@ -116,7 +129,7 @@ class Look {
       row = await this.#failed(scene, error);
     }
     if (row.status !== 'running') return;
-    const now = Date.now();
+    const now = await store.now();
     const check = checkOf(scene.tool, row);
     if (check !== undefined && check.at <= now) return await this.#timedOut(check.text, scene);
     if (row.until <= now) return await this.#timedOut(outOfTime(row), scene);

@@ -2,7 +2,7 @@ import type { CredentialVault } from '../src/credentials/credential-vault.ts';
 import type { AuthCredential } from '../src/events/auth-credential.ts';
 import type { SessionNames } from '../src/store/store.ts';
 
-type CredentialReader = Pick<CredentialVault, 'open'>;
+type CredentialReader = Pick<CredentialVault, 'find' | 'open'>;
 
 /** The credentials that one run of a call has. They are in memory for as long as it takes, and nowhere else. */
 export class CallCredentials {
@@ -34,14 +34,19 @@ export class CallCredentials {
   /** Whether there is one: what the call was answered, else what the user has under this key. */
   async open(credentialKey: string): Promise<boolean> {
     if (this.#opened.has(credentialKey)) return true;
-    const credentialRef = this.#given.get(credentialKey);
     const credential =
-      (credentialRef === undefined
-        ? undefined
-        : await this.#reader.open({ ...this.#owner, credentialRef })) ??
-      (await this.#reader.open({ ...this.#owner, credentialKey }));
+      (await this.#openAnswer(credentialKey)) ?? (await this.#reader.open({ ...this.#owner, credentialKey }));
     if (credential === undefined) return false;
     this.#opened.set(credentialKey, credential);
     return true;
+  }
+
+  /** Only what is stored under this key: an answer may name any credential of the user. */
+  async #openAnswer(credentialKey: string): Promise<AuthCredential | undefined> {
+    const credentialRef = this.#given.get(credentialKey);
+    if (credentialRef === undefined) return undefined;
+    const which = { ...this.#owner, credentialRef };
+    const stored = await this.#reader.find(which);
+    return stored?.credentialKey === credentialKey ? await this.#reader.open(which) : undefined;
   }
 }

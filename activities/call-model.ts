@@ -18,6 +18,7 @@ import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { rootAgentOf, settingsOf, termsOfApp } from './deployment.ts';
 import { withEndedGates } from './ended-gates.ts';
+import { withLastingStore } from './lasting-store.ts';
 import { LiveText } from './live-text.ts';
 import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
 import { messageOf } from './message-event.ts';
@@ -56,7 +57,13 @@ export function callModel(
       agent,
     };
     return attempt(
-      (current) => new CallModel(dependencies, { input, current, place, resting }).run(),
+      (current) =>
+        new CallModel(withLastingStore(dependencies, current, place), {
+          input,
+          current,
+          place,
+          resting,
+        }).run(),
       reportUnexpected(dependencies, place),
     );
   };
@@ -184,7 +191,7 @@ class CallModel {
 
   /** Who has sent the message; that of a queued one is in the store. */
   async #requester(messageDigest: string | undefined): Promise<string | undefined> {
-    const { identity, attestation, cameAt = Date.now() } = this.#input;
+    const { identity, attestation, cameAt = activityInfo().scheduledTimestampMs } = this.#input;
     if (identity === undefined || messageDigest === undefined) return undefined;
     return await requesterOf(this.#dependencies, { ...identity, messageDigest }, attestation, cameAt);
   }

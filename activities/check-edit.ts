@@ -1,6 +1,5 @@
 import { withFixed } from '../src/approvals/edited-arguments.ts';
 import { coversTerms } from '../src/approvals/edited-terms.ts';
-import { takeOwnState } from '../src/flows/own-state.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import { INLINE_LIMIT } from '../src/protocol/sizes.ts';
@@ -86,8 +85,8 @@ async function check(
   const agent = callerOf(deployment, input);
   const { step } = placeOfCall(callKey);
   const peeked = await store.peekStep({ session, invocationId, runKey, step });
-  const { names, state: whole, userContent } = peeked;
-  const { edits, state } = takeOwnState(whole, { runKey, invocationId });
+  const { names, state, userContent } = peeked;
+  const { toolEdits: edits } = peeked.remembered;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, app));
   const isAsked = callbacks.has('beforeToolCallback');
   const transcript = isAsked

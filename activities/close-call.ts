@@ -1,8 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { ToolConfirmation } from '../src/events/event-actions.ts';
-import { takeOwnState } from '../src/flows/own-state.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
-import { digestOf } from '../src/protocol/canonical-json.ts';
 import type { CloseCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import type { BegunAnsweredCall } from '../src/store/store.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
@@ -10,6 +9,7 @@ import type { CallInit } from '../src/tools/context-init.ts';
 import { knownCaller } from './acting-agent.ts';
 import { afterTime } from './after-time.ts';
 import { type Attempt, attempt } from './attempt.ts';
+import { beginAnswered } from './begin-answered.ts';
 import { CallAnswers } from './call-answers.ts';
 import { callContext, contextInitOf, effectsOf } from './call-context.ts';
 import { callResult } from './call-result.ts';
@@ -17,8 +17,9 @@ import { ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf } from './deployment.ts';
 import { type CallOutcome, callbackTooLate } from './failed-call.ts';
+import { withLastingStore } from './lasting-store.ts';
 import { callLogger, reportUnexpected } from './logging.ts';
-import { plannedArguments } from './planned-arguments.ts';
+import { digestOfCarried, plannedArguments } from './planned-arguments.ts';
 import { whicheverComesFirst } from './race.ts';
 import { rejection } from './rejection.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
@@ -36,7 +37,12 @@ export function closeCall(
   return (input) => {
     const { callKey, agent, tool } = input;
     return attempt(
-      (current) => new ClosedCall(dependencies, input, current).run(),
+      (current) =>
+        new ClosedCall(
+          withLastingStore(dependencies, current, { callKey, agent, tool }),
+          input,
+          current,
+        ).run(),
       reportUnexpected(dependencies, { callKey, agent, tool }),
     );
   };
@@ -58,12 +64,13 @@ class ClosedCall {
   async run(): Promise<ToolCallResult> {
     const { store, deployment, telemetry } = this.#dependencies;
     const { session, runKey, callKey, callId, tool: name, args, answered, agent: agentName } = this.#input;
-    const begun = await store.beginAnsweredCall({
-      ...{ session, runKey, callKey, callId, tool: name, ...answered },
-      argsDigest: 'ref' in args ? args.ref.digest : digestOf(args.value),
+    const beginning = {
+      ...{ session, runKey, callKey, callId, tool: name },
+      argsDigest: digestOfCarried(args),
       wantArgs: 'ref' in args,
       closes: true,
-    });
+    };
+    const begun = await beginAnswered(this.#dependencies, beginning, answered);
     const agent = knownCaller(deployment, this.#input);
     const own = agent && ownTool(agent, { name, callId });
     if (begun.kind === 'settled') return callResult(callKey, own, begun);
@@ -71,7 +78,7 @@ class ClosedCall {
       begun.kind === 'closed' || agent === undefined
         ? { ...this.#rejection, actions: {} }
         : await this.#heard(begun, agent, own);
-    const settled = await store.settleCall({ session, callKey, ...outcome });
+    const settled = await store.settleCall({ session, callKey, ...outcome, token: randomUUID() });
     if (settled.first) {
       const { app } = begun.kind === 'closed' ? begun.request : begun.names;
       telemetry.metrics.callSettled({ app, agent: agentName, tool: name }, settled.failed);
@@ -121,8 +128,8 @@ class ClosedCall {
   ): Promise<CalledTool> {
     const { store, transcripts, deployment } = this.#dependencies;
     const { session, tool: name, callKey, prepared = false } = this.#input;
-    const { names, invocationId, userContent } = begun;
-    const { edits, state } = takeOwnState(begun.state, { runKey: this.#input.runKey, invocationId });
+    const { names, invocationId, userContent, state } = begun;
+    const { toolEdits: edits } = begun.remembered;
     const transcript = await transcripts.current(session, names, (after) =>
       store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
     );
@@ -158,7 +165,10 @@ class ClosedCall {
       callKey,
       attempt: begun.attempt,
       once: {
-        get: (key) => (Object.hasOwn(begun.once, key) ? begun.once[key] : undefined),
+        get: async (key) =>
+          Object.hasOwn(begun.once, key)
+            ? begun.once[key]
+            : await store.askOnce({ session, callKey, key, attempt: begun.attempt }),
         put: (key, value) => store.recordOnce({ session, callKey, key, value }),
       },
       heartbeat: () => undefined,

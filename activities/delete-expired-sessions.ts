@@ -26,7 +26,7 @@ export function deleteExpiredSessions(
         const expired = { v: PROTOCOL_VERSION, deleted: 0, more: false };
         if (retention === undefined) return expired;
         const { client } = ActivityContext.current();
-        const idleSince = Date.now() - retention;
+        const idleSince = (await store.now()) - retention;
         const found = await store.sessionsIdleSince(app, idleSince, AT_ONCE, after);
         for (const { app: of, userId, sessionId } of found) {
           if (signal.aborted) throw aborted();

@@ -56,7 +56,7 @@ async function deliver(
   if (before !== undefined) current.heartbeat(isLast ? { ...before, last: true } : before);
   let asked = before;
   let hasRead = false;
-  const begun = () => asked ?? { from: attempts === 1 ? input.failedAt : Date.now(), failures: 0 };
+  const begun = () => asked ?? { from: attempts === 1 ? input.failedAt : scheduledNow(), failures: 0 };
   try {
     const rows = await rowsOf(dependencies, input);
     const isWanted = rows.some(({ status }) => input.why === 'ended' || status === 'pending');
@@ -98,11 +98,16 @@ async function deliver(
 function isNoFailure(error: unknown, { failedAt }: { failedAt: number }): boolean {
   if (error instanceof StillTelling || (error instanceof StoreError && error.retryable)) return true;
   // That of a turn that somebody has terminated comes never.
-  return error instanceof NotRecorded && Date.now() < failedAt + LONGEST_NOTICE_TIME;
+  return error instanceof NotRecorded && scheduledNow() < failedAt + LONGEST_NOTICE_TIME;
 }
 
 function timeLeft({ from }: Asked, { retryFor }: DeliverNotice): number {
-  return from + retryFor - Date.now();
+  return from + retryFor - scheduledNow();
+}
+
+/** By Temporal's clock, when this attempt was due: workers' own ones may differ, and the store may be away. */
+function scheduledNow(): number {
+  return activityInfo().currentAttemptScheduledTimestampMs;
 }
 
 /** @throws for another attempt, where there is time for it. */

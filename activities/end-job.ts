@@ -3,6 +3,7 @@ import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { CallActions, EndJob, JobOutcome, JobRow } from '../src/store/store.ts';
 import { type Attempt, isLastRefusal, retryLater } from './attempt.ts';
+import { JobLost } from './await-job.ts';
 import { callResult } from './call-result.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { CallOutcome } from './failed-call.ts';
@@ -142,6 +143,10 @@ async function withoutRow(
 ): Promise<ToolCallResult | EndedDetachedJob> {
   const gist = `job ${jobId} is not in the store: its session was deleted`;
   if (detached) return { v: PROTOCOL_VERSION, status: 'cancelled', gist };
+  // The activity's input is a claim: a call that waits for people has had no job.
+  const { requests } = await store.findEvidence(session, callKey);
+  if (requests.some(({ status }) => status === 'pending'))
+    throw new JobLost('the call waits for people, and has no job');
   const settled = await store.settleCall({
     ...{ session, callKey, response: { error: gist }, failed: true },
     actions: {},

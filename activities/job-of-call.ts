@@ -6,10 +6,9 @@ import type { AwaitedJob } from '../src/protocol/job.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
 import { JsonValueError, toJsonValue } from '../src/schema/json-value.ts';
 import type { JobOutcome, JobRow } from '../src/store/store.ts';
-import { UnknownJob, Unstorable } from '../src/store/store-errors.ts';
+import { AttemptReplaced, UnknownJob, Unstorable } from '../src/store/store-errors.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { JobInit } from '../src/tools/context-init.ts';
-import { retryLater } from './attempt.ts';
 import type { CallAnswers } from './call-answers.ts';
 import type { StartedCall } from './call-retry.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -52,15 +51,19 @@ export class JobOfCall {
   /** Somebody may have its token: it is told of an end, too, where no row was written. */
   #isGiven = false;
   #id: string | undefined;
+  /** The store's time when this process began to count on. */
+  readonly #began: { now: number; at: number };
 
-  constructor(dependencies: ActivityDependencies, call: CallWithJob) {
+  /** @param now by the store's clock. */
+  constructor(dependencies: ActivityDependencies, call: CallWithJob, now: number) {
     const { tool } = call;
     this.#dependencies = dependencies;
     this.#call = call;
+    this.#began = { now, at: performance.now() };
     const { inProcess, deadline } = tool.job;
     this.init = jobInit(dependencies, {
       claims: () => this.#claims,
-      until: Date.now() + deadline,
+      until: now + deadline,
       longRunning: tool.isLongRunning,
       details: inProcess ? activityInfo().heartbeatDetails : undefined,
       given: () => {
@@ -80,7 +83,7 @@ export class JobOfCall {
   get timeLeft(): number {
     const { job, durable } = this.#call.tool;
     if (!job.inProcess) return durable.timeout;
-    return Math.max(Math.min(durable.timeout, this.init.until - Date.now()), 1);
+    return Math.max(Math.min(durable.timeout, this.init.until - this.#now), 1);
   }
 
   /** What an earlier attempt of the call has left, which needs no other run. */
@@ -159,8 +162,7 @@ export class JobOfCall {
       if (!(error instanceof Unstorable)) throw error;
       return { kind: 'ended', ...(await this.#unstorable()) };
     }
-    if (row === undefined)
-      throw retryLater('HOLDFAST_ATTEMPT_REPLACED', 'the call has gone on without this attempt');
+    if (row === undefined) throw new AttemptReplaced(callKey);
     if (row.outcome !== undefined) return { kind: 'ended', ...endedBy(row, row.outcome) };
     return parks
       ? { kind: 'parked', parks: this.#awaited(row) }
@@ -202,7 +204,12 @@ export class JobOfCall {
   }
 
   #awaited(row: JobRow): AwaitedJob {
-    return awaitedJob(this.#call.tool, this.id, Math.max(row.until - Date.now(), 1));
+    return awaitedJob(this.#call.tool, this.id, Math.max(row.until - this.#now, 1));
+  }
+
+  /** By the store's clock. */
+  get #now(): number {
+    return Math.floor(this.#began.now + performance.now() - this.#began.at);
   }
 
   get #claims() {

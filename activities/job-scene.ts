@@ -1,5 +1,4 @@
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import { takeOwnState } from '../src/flows/own-state.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
 import { placeOfCall } from '../src/store/call-place.ts';
@@ -88,11 +87,12 @@ export class JobScene {
     const [peeked, found, planned] = await Promise.all([
       store.peekStep({ session, invocationId, runKey, step }),
       store.findCall({ session, callKey }),
-      'ref' in input.args ? store.callArguments({ session, callKey }) : input.args.value,
+      // Not those of the activity, of which whoever schedules it could say anything.
+      store.callArguments({ session, callKey }),
     ]);
     const known = found ?? { settled: false, attempts: 1, once: {} };
-    const { edits, state } = takeOwnState(peeked.state, { runKey, invocationId });
-    const { names, userContent } = peeked;
+    const { names, userContent, state } = peeked;
+    const { toolEdits: edits } = peeked.remembered;
     const scene = { names, invocationId, userContent, agent, state, abortSignal: current.signal };
     let tool = own;
     if (tool === undefined || edits.length > 0) {
@@ -154,7 +154,7 @@ export class JobScene {
       callKey,
       attempt: Math.max(known.attempts, 1),
       once: {
-        get: (key) => once.get(key),
+        get: async (key) => once.get(key) ?? (await dependencies.store.askOnce({ session, callKey, key })),
         put: async (key, value) => {
           const first = await dependencies.store.recordOnce({ session, callKey, key, value });
           once.set(key, first);

@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import type { KeepMessagesInput, KeepMessagesResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { MessageForInbox } from '../src/store/store.ts';
@@ -30,7 +31,8 @@ async function withRequester(
 ): Promise<MessageForInbox> {
   const { attestation, requester: _claimed, ...kept } = message;
   const attested = { app, userId, sessionId, messageId: message.messageId, messageDigest: message.digest };
-  // The activity runs as soon as the message has come.
-  const requester = await requesterOf(dependencies, attested, attestation, Date.now());
+  // The activity is scheduled as soon as the message has come.
+  const { scheduledTimestampMs } = activityInfo();
+  const requester = await requesterOf(dependencies, attested, attestation, scheduledTimestampMs);
   return { ...kept, ...(requester === undefined ? {} : { requester }) };
 }

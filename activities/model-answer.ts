@@ -9,6 +9,7 @@ import { NO_USAGE, ONE_CALL, usageOf } from '../src/flows/step-usage.ts';
 import { limitKeyOf } from '../src/models/limit-key.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
+import { CONFIRM_TOOL } from '../src/protocol/names.ts';
 import { isRecord, kindOf } from '../src/schema/kind-of.ts';
 import type { DraftEvent, NewEvent, StepUsage } from '../src/store/store.ts';
 import { StoreError } from '../src/store/store-errors.ts';
@@ -16,6 +17,7 @@ import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { InvalidResultError } from '../src/tools/tool-error.ts';
 import type { ToolEdit } from '../src/tools/turn-tools.ts';
 import { AnswerLost, type ModelAnswer, ModelExchange } from './ask-model.ts';
+import { askingTool, isConfirmAgent } from './confirm-agent.ts';
 import { mayWait, prepareCalls } from './gate-calls.ts';
 import { ModelCallbacks } from './model-callbacks.ts';
 import { checkRest, hasAnswered, ModelRests, restedStep, sharedLimit } from './model-rest.ts';
@@ -80,6 +82,7 @@ async function draftFromAnswer(
   if (response === undefined) return { ...draftOfEnd(asked, own), cut: 'agent' };
   const usage = isAsked ? usageIn(step, response, built.request.model) : NO_USAGE;
   const tools = new Map(Object.entries(built.request.toolsDict));
+  if (isConfirmAgent(agent.name)) tools.set(CONFIRM_TOOL, askingTool(step.input.ownCall?.question));
   try {
     const draft = draftFromResponse(
       asked,

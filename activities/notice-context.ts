@@ -8,7 +8,10 @@ import type { ActivityDependencies } from './dependencies.ts';
 const MOST_NOTE_BYTES = 16 * 1024;
 const LONGEST_PLACE = 500;
 
-/** What one notifier works with; its notes are its own. */
+/**
+ * What one notifier works with; its notes are its own.
+ * `begunAt`: when it is asked, by the store's clock.
+ */
 export function noticeContext(
   { store, credentialKeys, publicUrl }: ActivityDependencies,
   {
@@ -16,20 +19,23 @@ export function noticeContext(
     session,
     since,
     signal,
-  }: { notifier: string; session: string } & Pick<NoticeContext, 'since' | 'signal'>,
+    begunAt,
+  }: { notifier: string; session: string; begunAt: number } & Pick<NoticeContext, 'since' | 'signal'>,
 ): NoticeContext {
   return {
     since,
     signal,
+    now: () => store.now(),
     linkFor({ requestId, until }, approver) {
       const address = publicUrl();
       if (address === undefined || credentialKeys === undefined) return undefined;
       return linkUrl(
         address,
-        signApprovalLink(credentialKeys, {
-          ...{ session, requestId, approver },
-          ...(until === undefined ? {} : { expiresAt: until }),
-        }),
+        signApprovalLink(
+          credentialKeys,
+          { ...{ session, requestId, approver }, ...(until === undefined ? {} : { expiresAt: until }) },
+          begunAt,
+        ),
       );
     },
     kept: (requestId) => store.noteOf({ notifier, requestId }),

@@ -102,7 +102,7 @@ async function handOver(
           requestIds: [requestId],
           notifier: notifier.name,
           since,
-          failedAt: Date.now(),
+          failedAt: activityInfo().currentAttemptScheduledTimestampMs,
           retryFor,
         };
         if (isInVain) await buryNotice(dependencies, start, { error, attempts: 1 });

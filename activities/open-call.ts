@@ -4,6 +4,7 @@ import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
 import { asStored } from '../src/store/json-text.ts';
 import type { CallActions } from '../src/store/store.ts';
+import { AttemptReplaced } from '../src/store/store-errors.ts';
 import { agentOfTool } from '../src/tools/agent-of-tool.ts';
 import { withoutSecrets } from '../src/tools/auth-config.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
@@ -13,7 +14,7 @@ import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
 import type { OnUnknownOutcome } from '../src/tools/durable-options.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { afterTime } from './after-time.ts';
-import { type Attempt, isRetryLater } from './attempt.ts';
+import { type Attempt, endable, isRetryLater } from './attempt.ts';
 import { askOfUnknown, type CallAnswers } from './call-answers.ts';
 import { callContext } from './call-context.ts';
 import { CallCredentials } from './call-credentials.ts';
@@ -72,6 +73,10 @@ export interface AskingRun extends AskedPerson {
 export class OpenCall {
   readonly #dependencies: ActivityDependencies;
   readonly #current: Attempt;
+  /** Ends the attempt: another one has taken its place. */
+  readonly #replaced: (reason: Error) => void;
+  /** What is being recorded of `once`. */
+  readonly #recording = new Set<Promise<unknown>>();
   readonly #call: CallToRun;
   readonly #cancellation: ToolCancellation;
   readonly #credentials: CallCredentials;
@@ -86,7 +91,9 @@ export class OpenCall {
 
   constructor(dependencies: ActivityDependencies, current: Attempt, call: CallToRun) {
     this.#dependencies = dependencies;
-    this.#current = current;
+    const { current: own, end } = endable(current);
+    this.#current = own;
+    this.#replaced = end;
     this.#call = call;
     const { input, tool, begun, answers } = call;
     this.#isPrepared = input.prepared === true || begun.once[PREPARED] === true;
@@ -99,10 +106,10 @@ export class OpenCall {
     this.#cancellation = new ToolCancellation(tool, input.callId, (thrown) => this.#warn(thrown));
     this.#credentials = new CallCredentials(dependencies.credentials, begun.names, answers.credentialRefs);
     this.#init = this.#callInit();
-    this.#outcomes = new JobOutcomes(dependencies, current, call, (actions) => ({
+    this.#outcomes = new JobOutcomes(dependencies, own, call, (actions) => ({
       tool,
       args: this.#args,
-      context: callContext(call.init, this.#init, current.signal, actions),
+      context: callContext(call.init, this.#init, own.signal, actions),
     }));
   }
 
@@ -271,6 +278,9 @@ export class OpenCall {
   }
 
   async #fail(error: unknown): Promise<CallOutcome | AskingRun> {
+    // What has happened by then is known to the next attempt: a tool may be out of time while the store is away.
+    await Promise.allSettled(this.#recording);
+    if (this.#current.signal.aborted) throw this.#current.aborted();
     const storeError = storeErrorIn(error);
     if (storeError !== undefined) throw storeError;
     if (isRetryLater(error)) throw error;
@@ -314,9 +324,11 @@ export class OpenCall {
       callKey,
       attempt: begun.attempt,
       once: {
-        get: (key) => once.get(key),
+        get: async (key) => once.get(key) ?? (await this.#askOnce(key)),
         put: async (key, value) => {
-          const first = await this.#dependencies.store.recordOnce({ session, callKey, key, value });
+          const recording = this.#dependencies.store.recordOnce({ session, callKey, key, value });
+          this.#recording.add(recording);
+          const first = await recording.finally(() => this.#recording.delete(recording));
           once.set(key, first);
           return first;
         },
@@ -326,6 +338,19 @@ export class OpenCall {
       onCancel: (handler) => this.#cancellation.onCancel(handler),
       ...(job === undefined ? {} : { job: job.init }),
     };
+  }
+
+  /** Right before an action: an attempt that stood still doesn't do what another one has done, or is to do. */
+  async #askOnce(key: string): Promise<unknown> {
+    const { input, begun } = this.#call;
+    const { session, callKey } = input;
+    try {
+      return await this.#dependencies.store.askOnce({ session, callKey, key, attempt: begun.attempt });
+    } catch (error) {
+      // The tool may take it for an error like any other.
+      if (error instanceof AttemptReplaced) this.#replaced(error);
+      throw error;
+    }
   }
 
   #warn(thrown: unknown): void {

@@ -1,16 +1,43 @@
 import type { AgentErrand } from '../src/protocol/agent-run.ts';
+import { runKeyOfCall } from '../src/protocol/identity.ts';
+import type { ToolCallInput } from '../src/protocol/step.ts';
 import type { CallActions, ChildOutcome, Store } from '../src/store/store.ts';
 import type { AgentOfTool } from '../src/tools/agent-of-tool.ts';
 import { type AgentRunEnd, agentResult } from '../src/tools/agent-result.ts';
+import { ApprovalNotProven } from './approval-not-proven.ts';
 import type { Attempt } from './attempt.ts';
 import { type CallOutcome, outcomeOfFailure } from './failed-call.ts';
 import { heardOutcome } from './job-outcome.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 
+/** Runs of one call's agent that are looked for; a deploy may have lowered what the tool allows. */
+const MOST_RUNS = 100;
+
 /** What the agent of a call has come to, and has done to its caller's state. */
 export interface RanAgent {
   end: AgentRunEnd;
   actions: CallActions;
+}
+
+/**
+ * The activity's input can name any run. The answer of another call's agent would settle this call, even while people decide.
+ *
+ * @throws ApprovalNotProven
+ */
+export async function assertOwnRun(
+  store: Pick<Store, 'findEvidence'>,
+  { session, runKey, callKey }: Pick<ToolCallInput, 'session' | 'runKey' | 'callKey'>,
+  { agent: { name: agent } }: AgentOfTool,
+  ran: string,
+): Promise<void> {
+  const attempts = Array.from({ length: MOST_RUNS }, (_, index) => index + 1);
+  if (!attempts.some((attempt) => runKeyOfCall(runKey, callKey, { agent, attempt }) === ran)) {
+    throw new ApprovalNotProven('the agent that is said to have run is one of another call');
+  }
+  const { requests } = await store.findEvidence(session, callKey);
+  if (requests.some(({ status }) => status === 'pending')) {
+    throw new ApprovalNotProven('the call waits for people, so its agent has not run');
+  }
 }
 
 /**

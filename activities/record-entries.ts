@@ -1,5 +1,6 @@
 import type { RecordEntriesInput } from '../src/protocol/gate.ts';
 import { attempt } from './attempt.ts';
+import { recordClaims } from './claimed-entries.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { reportUnexpected } from './logging.ts';
 
@@ -8,5 +9,5 @@ export function recordEntries(
   dependencies: ActivityDependencies,
 ): (input: RecordEntriesInput) => Promise<void> {
   return ({ session, entries }) =>
-    attempt(() => dependencies.store.recordEntries({ session, entries }), reportUnexpected(dependencies, {}));
+    attempt(() => recordClaims(dependencies, { session, entries }), reportUnexpected(dependencies, {}));
 }

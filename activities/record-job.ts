@@ -19,7 +19,9 @@ export function recordJob(
 }
 
 async function recorded(dependencies: ActivityDependencies, input: RecordJobInput): Promise<JobReceipt> {
-  const { jobId, callKey } = input;
+  const { jobId, callKey, message } = input;
+  // Before the job ends, and with it perhaps the turn.
+  if (message !== undefined) await dependencies.store.keepJobAnswer({ jobId }, message);
   const receipt = { v: PROTOCOL_VERSION, jobId, callKey };
   return { ...receipt, ...(await (input.willContinue ? updated : ended)(dependencies, input)) };
 }

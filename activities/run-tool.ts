@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { awaitedJob } from '../src/flows/awaited-job.ts';
-import { takeOwnState } from '../src/flows/own-state.ts';
 import { TIMEOUT_MARGIN } from '../src/flows/plan-calls.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
 import type { AgentErrand } from '../src/protocol/agent-run.ts';
@@ -11,37 +11,35 @@ import type { EndedDetachedJob, JobEnded } from '../src/protocol/job.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { JsonValueError } from '../src/schema/json-value.ts';
-import type {
-  ApprovalRow,
-  BegunAnsweredCall,
-  BegunCall,
-  CallActions,
-  SettledCall,
-} from '../src/store/store.ts';
-import { Unstorable } from '../src/store/store-errors.ts';
+import type { ApprovalRow, BeginCall, BegunCall, CallActions, SettledCall } from '../src/store/store.ts';
+import { type StoreUnavailable, Unstorable } from '../src/store/store-errors.ts';
 import { type AgentOfTool, agentOfTool } from '../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { ContextInit } from '../src/tools/context-init.ts';
 import { resolveDurableOptions } from '../src/tools/durable-options.ts';
 import type { TranscriptView } from '../src/tools/invocation-context.ts';
 import { callerOf } from './acting-agent.ts';
+import { ApprovalNotProven } from './approval-not-proven.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
-import { awaitJob } from './await-job.ts';
+import { assertOwnJob, awaitJob } from './await-job.ts';
+import { beginAnswered } from './begin-answered.ts';
 import { CallAnswers } from './call-answers.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { callResult } from './call-result.ts';
 import { hasNotRun, retryUnlessSpent, type StartedCall } from './call-retry.ts';
 import { mayBeElsewhere, notDeployed, ownTool, searchTool } from './call-tool.ts';
+import { recordClaims } from './claimed-entries.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf } from './deployment.ts';
 import { endJob } from './end-job.ts';
 import { type CallOutcome, errorOutcome } from './failed-call.ts';
 import { JobOfCall } from './job-of-call.ts';
+import { untilBack, withLastingStore } from './lasting-store.ts';
 import { reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { type AskingRun, OpenCall } from './open-call.ts';
-import { plannedArguments } from './planned-arguments.ts';
-import { outcomeOfAgent, ranAgent } from './ran-agent.ts';
+import { digestOfCarried, digestOfStored, plannedArguments } from './planned-arguments.ts';
+import { assertOwnRun, outcomeOfAgent, ranAgent } from './ran-agent.ts';
 import { rejection } from './rejection.ts';
 import { settleCall } from './settle-call.ts';
 import { type CallToSuspend, suspendCall } from './suspend-call.ts';
@@ -49,6 +47,9 @@ import { CallReport } from './telemetry/call-report.ts';
 import { errorType } from './telemetry/error-type.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
 import { AsksTooOften, ToolChanged } from './tool-failure.ts';
+
+/** Milliseconds of the margin of a call's schedule that may pass before it has begun. */
+const LATE_BEGINNING = 500;
 
 /** What a tool that isn't found is tried again like. */
 const DEFAULT_OPTIONS = resolveDurableOptions({});
@@ -62,15 +63,19 @@ export function runTool(
     const place = { callKey, agent, tool: activityInfo().activityType };
     return attempt<ToolCallResult | JobEnded | EndedDetachedJob>(
       (current) => {
-        if (job === undefined) return new ToolCall(dependencies, input, current).run();
+        const lasting = withLastingStore(dependencies, current, place);
+        if (job === undefined) return new ToolCall(lasting, input, current).run();
+        assertOwnJob(input, job.jobId);
         return job.do === 'wait'
-          ? awaitJob(dependencies, input, job, current)
-          : endJob(dependencies, input, job, current);
+          ? awaitJob(lasting, input, job, current)
+          : endJob(lasting, input, job, current);
       },
       reportUnexpected(dependencies, place),
     );
   };
 }
+
+type Begun = BegunCall | Awaited<ReturnType<typeof beginAnswered>>;
 
 interface RanCall {
   begun: StartedCall;
@@ -83,7 +88,7 @@ interface RanCall {
 
 class ToolCall {
   readonly #dependencies: ActivityDependencies;
-  readonly #input: ToolCallInput;
+  #input: ToolCallInput;
   readonly #current: Attempt;
   readonly #name = activityInfo().activityType;
   #report: CallReport | undefined;
@@ -106,19 +111,25 @@ class ToolCall {
     } catch (error) {
       return await this.#refused(error);
     }
-    const begun = await this.#begin(own);
+    const begun = await this.#begin(own, agent);
     if (begun.kind === 'settled') return await this.#known(own, begun);
     // It was decided otherwise before, as a workflow that was reset can't know.
     this.#requests = begun.kind === 'closed' ? [begun.request] : 'requests' in begun ? begun.requests : [];
     if (begun.kind === 'closed')
       return await this.#settle(own, { ...rejection(begun.request.reason), actions: {} });
     this.#prepared = begun.prepared ?? {};
+    await this.#assertOwnArguments(begun);
+    if (!(await this.#isAsPlanned(own))) {
+      // It is asked about now, as one that nobody was asked about when it was planned.
+      const { prepared: _claimed, ...input } = this.#input;
+      this.#input = input;
+    }
     const answers = this.#answers(begun);
     if (answers.refusal !== undefined) {
       return await this.#settle(own, { ...rejection(answers.refusal.reason), actions: {} });
     }
-    const { names, invocationId, userContent } = begun;
-    const { edits, state } = takeOwnState(begun.state, { runKey: this.#input.runKey, invocationId });
+    const { names, invocationId, userContent, state } = begun;
+    const { toolEdits: edits } = begun.remembered;
     const abortSignal = this.#current.signal;
     const { handedOn } = this.#input;
     const scene = { names, invocationId, userContent, agent, state, abortSignal, handedOn };
@@ -144,7 +155,7 @@ class ToolCall {
     if (runs !== undefined && ran !== undefined) {
       return await this.#settleRan({ begun, tool, runs, ran, callbacks, init });
     }
-    const job = this.#job(tool, begun, answers);
+    const job = await this.#job(tool, begun, answers);
     const call = { input: this.#input, begun, agent, tool, callbacks, init, answers, report, job };
     const outcome = await new OpenCall(this.#dependencies, this.#current, call).outcome();
     if ('parks' in outcome) {
@@ -158,9 +169,46 @@ class ToolCall {
     return await this.#suspend({ ...call, current: this.#current, n }, outcome);
   }
 
+  /**
+   * Whether a tool that asks for some arguments only was asked about these when the call was planned, and let them pass. Whoever schedules
+   * the activity can say so of any.
+   */
+  async #isAsPlanned(own: BaseTool | undefined): Promise<boolean> {
+    const { session, callKey, callId, args, prepared } = this.#input;
+    const mayPass = own === undefined || typeof own.gate?.confirmation?.when === 'function';
+    if (prepared !== true || this.#requests.length > 0 || !mayPass) return true;
+    const planned = await this.#dependencies.store.findPlannedCall({ session, callKey });
+    if (planned === undefined || planned.gate !== undefined || planned.prepared !== true) return false;
+    const isSame = planned.tool === this.#name && planned.callId === callId;
+    return isSame && digestOfCarried(planned.args) === digestOfCarried(args);
+  }
+
+  /**
+   * A call that has asked people, and was not prepared when it was planned, runs by the arguments of the activity: they have to be the
+   * planned ones, or those of an approval. Whoever schedules the activity can name any, and say that nothing was prepared.
+   *
+   * @throws ApprovalNotProven
+   */
+  async #assertOwnArguments(begun: StartedCall): Promise<void> {
+    const { session, callKey, callId, args, prepared } = this.#input;
+    if (this.#requests.length === 0 || prepared === true) return;
+    const planned = await this.#dependencies.store.findPlannedCall({ session, callKey });
+    const digest = digestOfStored(args);
+    const isKnown =
+      planned !== undefined &&
+      (digestOfCarried(planned.args) === digest ||
+        this.#requests.some(({ editedArgs }) => editedArgs !== undefined && digestOf(editedArgs) === digest));
+    const isSame = planned?.tool === this.#name && planned.callId === callId;
+    if (isKnown && isSame && planned.prepared !== true) return;
+    const refused = new ApprovalNotProven('its arguments are not those that were planned');
+    await this.#hasNotRun(begun, refused);
+    throw refused;
+  }
+
   /** Its agent has run. */
   async #settleRan({ begun, tool, runs, ran, callbacks, init }: RanCall): Promise<ToolCallResult> {
     const { session, callKey, callId } = this.#input;
+    await assertOwnRun(this.#dependencies.store, this.#input, runs, ran.runKey);
     const { end, actions } = await ranAgent(this.#dependencies.store, session, runs, ran);
     const stateDelta = { ...this.#prepared.stateDelta, ...actions.stateDelta };
     this.#prepared = {
@@ -168,12 +216,11 @@ class ToolCall {
       ...actions,
       ...(Object.keys(stateDelta).length === 0 ? {} : { stateDelta }),
     };
-    const { attempt: number } = begun;
     const once = {
       get: (key: string) => begun.once[key],
       put: async (_key: string, value: unknown) => value,
     };
-    const call = { callId, callKey, attempt: number, once, heartbeat: () => undefined };
+    const call = { callId, callKey, attempt: begun.attempt, once, heartbeat: () => undefined };
     const context = callContext(init, call, this.#current.signal, this.#prepared);
     const args = structuredClone(plannedArguments(this.#input, begun));
     const outcome = await outcomeOfAgent(runs, end, {
@@ -213,20 +260,49 @@ class ToolCall {
     return own;
   }
 
-  #begin(own: BaseTool | undefined): Promise<BegunCall | BegunAnsweredCall> {
-    const { session, runKey, callKey, callId, args, exclusive = false, answered } = this.#input;
-    const { store } = this.#dependencies;
-    const call = {
+  /**
+   * What a store has begun whose answer got lost would be an attempt of unknown outcome: it is asked again, until it says. Where that has
+   * taken the time that is the tool's, another attempt runs it.
+   *
+   * @throws StoreUnavailable
+   */
+  async #begin(own: BaseTool | undefined, agent: LlmAgent): Promise<Begun> {
+    let away: StoreUnavailable | undefined;
+    const began = performance.now();
+    const beginning = this.#beginning(own);
+    const { answered } = this.#input;
+    const begun = await untilBack(
+      async (): Promise<Begun> => {
+        if (answered === undefined) return await this.#dependencies.store.beginCall(beginning);
+        return await beginAnswered(this.#dependencies, beginning, answered, agent);
+      },
+      this.#current,
+      (reason) => {
+        away = reason;
+      },
+    );
+    if (away === undefined || begun.kind !== 'started' || performance.now() - began < LATE_BEGINNING)
+      return begun;
+    await this.#hasNotRun(begun, away);
+    throw away;
+  }
+
+  #beginning(own: BaseTool | undefined): BeginCall {
+    // A local attempt is scheduled by its worker's clock, and others have others.
+    const { isLocal, currentAttemptScheduledTimestampMs } = activityInfo();
+    const { session, runKey, callKey, callId, args, exclusive = false } = this.#input;
+    return {
       session,
       runKey,
       callKey,
       callId,
       tool: this.#name,
-      argsDigest: 'ref' in args ? args.ref.digest : digestOf(args.value),
+      argsDigest: digestOfCarried(args),
       wantArgs: 'ref' in args,
       seesSiblings: own === undefined ? exclusive : !own.durable.isConcurrencySafe,
+      token: randomUUID(),
+      ...(isLocal ? {} : { scheduledAt: currentAttemptScheduledTimestampMs }),
     };
-    return answered === undefined ? store.beginCall(call) : store.beginAnsweredCall({ ...call, ...answered });
   }
 
   #callbacks(agent: LlmAgent, { names }: StartedCall): ToolCallbacks {
@@ -257,7 +333,7 @@ class ToolCall {
     if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
     const { session, answered } = this.#input;
     if (answered !== undefined) {
-      await this.#dependencies.store.recordEntries({ session, entries: answered.entries });
+      await recordClaims(this.#dependencies, { session, entries: answered.entries });
       return await this.#settle(undefined, errorOutcome(new ToolChanged()));
     }
     return await this.#settle(undefined, errorOutcome(new Error(`${error.message}; it may have run`)));
@@ -297,14 +373,15 @@ class ToolCall {
     const { session, callKey } = this.#input;
     const row = await this.#dependencies.store.findJob(jobIdOf(session, callKey));
     if (row?.mode !== 'detached') return result;
-    const timeLeft = Math.max(row.until - Date.now(), 1);
+    const timeLeft = Math.max(row.until - (await this.#dependencies.store.now()), 1);
     return { ...result, detached: awaitedJob(tool, row.jobId, timeLeft) };
   }
 
   /** Undefined for a call that can have none. */
-  #job(tool: BaseTool, begun: StartedCall, answers: CallAnswers): JobOfCall | undefined {
+  async #job(tool: BaseTool, begun: StartedCall, answers: CallAnswers): Promise<JobOfCall | undefined> {
     if (tool.durable.execution === 'local' || this.#input.callId === '') return undefined;
-    return new JobOfCall(this.#dependencies, { input: this.#input, begun, tool, answers });
+    const now = await this.#dependencies.store.now();
+    return new JobOfCall(this.#dependencies, { input: this.#input, begun, tool, answers }, now);
   }
 
   #result(

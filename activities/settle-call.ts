@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { CallActions, SettledCall, Store } from '../src/store/store.ts';
 import { Unstorable } from '../src/store/store-errors.ts';
 import { type CallOutcome, errorOutcome } from './failed-call.ts';
@@ -16,12 +17,13 @@ export async function settleCall(
   const isBare = outcome.failed && Object.keys(outcome.actions).length === 0;
   const actions = isBare ? done : outcome.actions;
   const intermediate = detached === undefined ? {} : { willContinue: true as const };
+  const token = randomUUID();
   try {
-    return await store.settleCall({ session, callKey, ...outcome, ...intermediate, actions });
+    return await store.settleCall({ session, callKey, ...outcome, ...intermediate, actions, token });
   } catch (error) {
     if (!(error instanceof Unstorable)) throw error;
     const text = `Error in tool '${tool}': its result can't be stored; it has run`;
     const failure = { ...errorOutcome(new Error(text)), actions: done };
-    return await store.settleCall({ session, callKey, ...failure, ...intermediate });
+    return await store.settleCall({ session, callKey, ...failure, ...intermediate, token });
   }
 }

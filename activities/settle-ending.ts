@@ -1,6 +1,5 @@
 import { runConfigOf } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
-import { takeOwnState } from '../src/flows/own-state.ts';
 import { StepContext, type StepScene } from '../src/flows/step-context.ts';
 import {
   answerOf,
@@ -122,7 +121,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     if (time.isOver) throw error;
     logFailed({ dependencies, agent, place: { app: names.app, sessionId: names.sessionId, step } }, error);
   };
-  const { ends, state } = takeOwnState(peeked.state, input);
+  const { state } = peeked;
   const scene: Omit<StepScene, 'transcript'> = {
     names,
     invocationId,
@@ -155,7 +154,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
       ...(error === undefined ? [] : [errorEvent({ invocationId, agent: agent.name }, error)]),
     ],
     usage: NO_USAGE,
-    ...(ends || told.end !== undefined ? { cut: 'agent' as const } : {}),
+    ...(peeked.remembered.ends || told.end !== undefined ? { cut: 'agent' as const } : {}),
     ...(error === undefined ? {} : { error }),
   };
   const { handedOnBy: earlier, isRoot } = endingAgents(deployment, input);

@@ -2,6 +2,7 @@ import type { ChainFence, SettleStepInput, SettleStepResult } from '../src/proto
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
+import { withLastingStore } from './lasting-store.ts';
 import { reportUnexpected } from './logging.ts';
 import { messageOf } from './message-event.ts';
 import { openStep } from './open-step.ts';
@@ -14,7 +15,11 @@ import { tellUnwantedJobs } from './tell-unwanted-jobs.ts';
 export function settleStep(
   dependencies: ActivityDependencies,
 ): (input: SettleStepInput) => Promise<SettleStepResult> {
-  const settle = async (input: SettleStepInput, current: Attempt): Promise<SettleStepResult> => {
+  const settle = async (
+    dependencies: ActivityDependencies,
+    input: SettleStepInput,
+    current: Attempt,
+  ): Promise<SettleStepResult> => {
     const {
       ending: _ending,
       identity: _identity,
@@ -51,7 +56,8 @@ export function settleStep(
   return (input) => {
     const { invocationId, step, agent } = input;
     return attempt(
-      (current) => settle(input, current),
+      (current) =>
+        settle(withLastingStore(dependencies, current, { invocationId, step, agent }), input, current),
       reportUnexpected(dependencies, { invocationId, step, agent }),
     );
   };

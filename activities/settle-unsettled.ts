@@ -1,6 +1,5 @@
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import type { Event } from '../src/events/event.ts';
-import { takeOwnState } from '../src/flows/own-state.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
 import type { SettleStepInput, UnsettledCall } from '../src/protocol/step.ts';
 import type { KnownCall, SettleStep } from '../src/store/store.ts';
@@ -38,13 +37,14 @@ export async function settleUnsettled(
   const managers = [NO_PLUGINS, ...deployment.plugins.values()];
   const isHeard = managers.some((plugins) => new ToolCallbacks(agent, plugins).hearFailures);
   if (ending?.status === 'interrupted' || !isHeard) return unsettled;
-  const { names, state: whole, userContent } = await store.peekStep({ session, invocationId, runKey, step });
+  const peeked = await store.peekStep({ session, invocationId, runKey, step });
+  const { names, state, userContent } = peeked;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, names.app));
   if (!callbacks.hearFailures) return unsettled;
   const transcript = await transcripts.current(session, names, (after) =>
     store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
   );
-  const { edits, state } = takeOwnState(whole, input);
+  const { toolEdits: edits } = peeked.remembered;
   const init = contextInitOf({
     ...{ names, invocationId, userContent, agent, state },
     abortSignal: AbortSignal.timeout(CALLBACK_TIME),
@@ -117,7 +117,7 @@ function callInit(
     callId,
     attempt: Math.max(known?.attempts ?? 0, 1),
     once: {
-      get: (key) => (known !== undefined && Object.hasOwn(known.once, key) ? known.once[key] : undefined),
+      get: async (key) => known && (known.once[key] ?? (await store.askOnce({ session, callKey, key }))),
       // Of a call that was never begun there is no row to keep it in, and this is its only chance to run.
       put: async (key, value) =>
         known === undefined ? value : await store.recordOnce({ session, callKey, key, value }),

@@ -2,7 +2,6 @@ import { activityInfo } from '@temporalio/activity';
 import { runConfigOf } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import type { Content } from '../src/events/content.ts';
-import { takeOwnState } from '../src/flows/own-state.ts';
 import { StepContext } from '../src/flows/step-context.ts';
 import { shortened } from '../src/flows/step-draft.ts';
 import { TranscriptLog, transcriptView } from '../src/flows/transcript.ts';
@@ -187,7 +186,7 @@ function actingAgent({ dependencies, input }: Site, { names }: PeekedStep): Base
 
 async function contextOf(
   { dependencies, input, current }: Site,
-  { names, seq, state: whole, userContent }: PeekedStep,
+  { names, seq, state, userContent }: PeekedStep,
   agent: BaseAgent,
   given: DraftEvent,
 ): Promise<StepContext> {
@@ -200,7 +199,6 @@ async function contextOf(
       : await transcripts.current(session, names, (after) =>
           store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
         );
-  const { state } = takeOwnState(whole, input);
   return new StepContext({
     names,
     invocationId,

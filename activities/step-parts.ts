@@ -3,7 +3,6 @@ import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { timeLeft } from '../src/flows/budgets.ts';
-import { takeOwnState } from '../src/flows/own-state.ts';
 import { StepContext, type StepScene } from '../src/flows/step-context.ts';
 import type { AskedStep } from '../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../src/flows/transcript.ts';
@@ -76,9 +75,8 @@ export function timeLeftOfRun({ budget }: RunTerms, { age, ownAge = age }: OpenS
 
 export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): StepParts<Agent> {
   const { dependencies, input, current, opened, agent, settings, transcript } = given;
-  const { age, names, sessionUsage } = opened;
+  const { age, names, sessionUsage, state, remembered } = opened;
   const { invocationId, branch } = input;
-  const { edits, ends, state } = takeOwnState(opened.state, input);
   const plugins = pluginsOf(dependencies.deployment, names.app);
   const runConfig = runConfigOf(settings, input.runConfig ?? opened.asked.runConfig);
   const scene: StepScene = {
@@ -103,8 +101,8 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
     runConfig,
     scene,
     context: new StepContext(scene),
-    toolEdits: edits,
-    hasEnded: ends,
+    toolEdits: remembered.toolEdits,
+    hasEnded: remembered.ends,
     time,
     code: new UserCode(agent, plugins, time),
     begins: {

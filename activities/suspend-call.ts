@@ -5,10 +5,11 @@ import type { Gate } from '../src/protocol/gate.ts';
 import type { ToolCallInput } from '../src/protocol/step.ts';
 import { toJsonValue } from '../src/schema/json-value.ts';
 import type { DraftEvent } from '../src/store/store.ts';
+import { AttemptReplaced } from '../src/store/store-errors.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { ContextInit } from '../src/tools/context-init.ts';
 import { InvocationContext } from '../src/tools/invocation-context.ts';
-import { type Attempt, retryLater } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
 import type { CallAnswers } from './call-answers.ts';
 import type { StartedCall } from './call-retry.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -68,8 +69,7 @@ export async function suspendCall(
     event: await seen(dependencies, call, event),
   });
   // Whoever has gone on without this attempt has its outcome, or another one's question.
-  if (!isSuspended)
-    throw retryLater('HOLDFAST_ATTEMPT_REPLACED', 'the call has gone on without this attempt');
+  if (!isSuspended) throw new AttemptReplaced(callKey);
   const gate: Gate = { ...gateOf(request, tool, settingsOf(deployment, begun.names.app)), inside: true };
   return begun.attempt === 1 ? gate : await knownGate(store, session, gate);
 }

@@ -66,11 +66,12 @@ export async function tellNotifier(
   notice: NoticeToTell,
   current: Attempt,
 ): Promise<void> {
+  const begunAt = await dependencies.store.now();
   const late = afterTime(NOTIFIER_TIME);
   const { session } = notice.input;
   const signal = AbortSignal.any([current.signal, late.signal]);
   const { since } = notice;
-  const context = noticeContext(dependencies, { notifier: notifier.name, session, since, signal });
+  const context = noticeContext(dependencies, { notifier: notifier.name, session, since, signal, begunAt });
   try {
     const work =
       notice.input.why === 'ended'

@@ -1,15 +1,20 @@
+import type { Signature } from '../src/approvals/attestation.ts';
 import { verifyDecisionAttestation } from '../src/approvals/decision-attestation.ts';
+import { endOf } from '../src/approvals/voting.ts';
 import { CredentialKeyMissing, CredentialUnreadable } from '../src/credentials/credential-errors.ts';
 import { isResultWithheld } from '../src/plugins/withheld.ts';
 import { digestOf } from '../src/protocol/canonical-json.ts';
 import type { ProvideCredential, ProvideInput, Voter } from '../src/protocol/gate.ts';
+import { isTooDeep } from '../src/protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import { compileSchema } from '../src/schema/compile-schema.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { believedIssuers } from './believed-issuers.ts';
 import { type DecisionToVerify, NOBODY, type Verdict } from './verify-confirm.ts';
 
-type Answer = Verdict | { counts: true; by: Voter; kind?: undefined; response?: unknown };
+type Answer =
+  | Verdict
+  | { counts: true; by: Voter; kind?: undefined; response?: unknown; signature?: Signature };
 
 /** Whether a response is of the kind that was asked for, and what it stands for where it came as text. */
 export async function verifyInput(
@@ -33,16 +38,18 @@ export async function verifyInput(
  * answer to that.
  */
 async function attestedBy(
-  { dependencies, input, request }: DecisionToVerify,
+  { dependencies, cameAt, request }: DecisionToVerify,
   { response, attestation }: { response: unknown; attestation: string },
-): Promise<{ by: Voter } | Extract<Answer, { counts: false }>> {
+): Promise<{ by: Voter; signature?: Signature } | Extract<Answer, { counts: false }>> {
   const { session, requestId, argsDigest, app } = request;
   const responseDigest = digestOf(response);
-  const expected = { session, requestId, argsDigest, decision: 'approve', responseDigest } as const;
+  const until = endOf(request);
+  const expected = { session, requestId, argsDigest, until, decision: 'approve', responseDigest } as const;
   const issuers = believedIssuers(dependencies, app, attestation);
-  const attested = await verifyDecisionAttestation(attestation, expected, issuers, input.at);
-  if (attested.ok || attested.by === undefined) return { by: attested.by ?? NOBODY };
-  return { counts: false, reason: attested.reason, by: attested.by };
+  const attested = await verifyDecisionAttestation(attestation, expected, issuers, cameAt);
+  const { by = NOBODY, signature } = attested;
+  const so = { by, ...(signature === undefined ? {} : { signature }) };
+  return attested.ok || attested.by === undefined ? so : { counts: false, reason: attested.reason, ...so };
 }
 
 /** Of an answer in the store, which is kept there as what it stands for: its content goes nowhere else. */
@@ -69,12 +76,17 @@ async function verifyResponse(
   if (bytes > PAYLOAD_LIMIT) {
     return refused(`response: ${bytes} bytes of JSON, and at most ${PAYLOAD_LIMIT} are taken`);
   }
-  const meant = isText && typeof response === 'string' ? parsed(response) : undefined;
+  const meant = isText && typeof response === 'string' ? parsed(response) : wrapped(response);
   const { responseSchema } = request;
-  if (responseSchema === undefined) return answered(meant);
+  if (responseSchema === undefined) return answered(isText ? meant : undefined);
   try {
-    const site = { owner: `request ${request.requestId}`, field: 'responseSchema', side: 'input' } as const;
-    const schema = compileSchema(responseSchema, site);
+    const schema = compileSchema(responseSchema, {
+      owner: `request ${request.requestId}`,
+      field: 'responseSchema',
+      side: 'input',
+      // A model may have written it.
+      isOutside: true,
+    });
     const validation = await schema.validate(response);
     if (validation.ok) return answered(undefined);
     if (meant === undefined) return refusedBySchema(request, validation.message);
@@ -101,11 +113,19 @@ function answered(meant: { value: unknown } | undefined): Answer {
 
 function parsed(text: string): { value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    const value: unknown = JSON.parse(text);
+    return isTooDeep(value) ? undefined : { value };
   } catch {
     // Text it is.
     return undefined;
   }
+}
+
+/** Clients of `@google/adk` answer `get_user_choice` with the response of the call, which has the choice in a field. */
+function wrapped(response: unknown): { value: unknown } | undefined {
+  if (typeof response !== 'object' || response === null) return undefined;
+  const [[key, value] = [], ...others] = Object.entries(response);
+  return others.length === 0 && (key === 'choice' || key === 'result') ? { value } : undefined;
 }
 
 /** Whether a credential is there, is this user's, is the one that was asked for, and can be read here. */

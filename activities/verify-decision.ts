@@ -1,7 +1,11 @@
+import { activityInfo } from '@temporalio/activity';
+import { decisionOf } from '../src/approvals/decision-attestation.ts';
+import { digestOf } from '../src/protocol/canonical-json.ts';
 import { LONGEST_REASON } from '../src/protocol/decision-limits.ts';
 import { versionOf } from '../src/protocol/decision-version.ts';
 import type { RequestEntry, VerifiedDecision, VerifyDecisionInput } from '../src/protocol/gate.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import type { SignedDecision } from '../src/store/store.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { reportUnexpected } from './logging.ts';
@@ -25,9 +29,13 @@ export function verifyDecision(
       const reason = 'the request is not in the store any more: its session was deleted';
       return { v: PROTOCOL_VERSION, counts: false, reason };
     }
-    const verdict = await verdictOf({ dependencies, input, request, current });
+    const cameAt = Math.max(input.at, activityInfo().scheduledTimestampMs);
+    const verdict = await verdictOf({ dependencies, input, cameAt, request, current });
     const entry = entryOf(input, verdict);
-    if (entry !== undefined) await store.recordEntries({ session, entries: [entry] });
+    const signed = signedOf(input, verdict, cameAt);
+    if (signed !== undefined) {
+      await store.recordSigned({ session, signed, ...(entry === undefined ? {} : { entry }) });
+    } else if (entry !== undefined) await store.recordEntries({ session, entries: [entry] });
     return answerOf(verdict);
   };
   return (input) => {
@@ -69,6 +77,27 @@ function entryOf(
     ...(verdict.args === undefined ? {} : { args: verdict.args }),
     ...(payload === undefined || verdict.kind === 'withdrawn' ? {} : { payload }),
     ...(verdict.kind === 'voted' ? { of: versionOf(confirm) } : {}),
+  };
+}
+
+/** Kept whole: whoever starts the call, or proves the audit, verifies it again. */
+function signedOf(
+  { requestId, confirm, input }: VerifyDecisionInput,
+  verdict: Verdict,
+  cameAt: number,
+): SignedDecision | undefined {
+  const { by, signature } = verdict;
+  if (signature === undefined || by.attestation === undefined) return undefined;
+  const { principal, attestation: digest } = by;
+  const signed = { requestId, digest, principal, ...signature, cameAt };
+  if (!verdict.counts) return { ...signed, says: 'refused' };
+  if (confirm !== undefined) return { ...signed, says: decisionOf(confirm) };
+  const meant = 'response' in verdict && verdict.response !== undefined ? verdict.response : input?.response;
+  return {
+    ...signed,
+    says: 'answer',
+    signedResponse: digestOf(input?.response),
+    meantResponse: digestOf(meant ?? null),
   };
 }
 

@@ -26,6 +26,8 @@ export async function buildBundle(): Promise<void> {
   const workflowsPath = join(root, 'workflows/index.ts');
   const { code } = await bundleWorkflowCode({
     workflowsPath,
+    payloadConverterPath: join(root, 'workflows/payload-converter.ts'),
+    workflowInterceptorModules: [join(root, 'workflows/interceptors.ts')],
     // They keep no state outside of their functions: evaluated once for a worker instead of once for every workflow.
     preloadModules: [workflowsPath],
     logger: new DefaultLogger('WARN'),

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { globSync, rmSync, statSync } from 'node:fs';
+import { cpSync, globSync, rmSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { buildBundle } from './build-bundle.ts';
 
@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** File times of some file systems are this coarse, in milliseconds. */
 const COARSEST_TIME = 2_000;
 
-/** Compiles `dist/` and builds the workflow bundle. What runs from `dist/` meanwhile finds its files. */
+/** Compiles `dist/`, puts the development server's source into it, and builds the workflow bundle. What runs from `dist/` meanwhile finds its files. */
 export async function build(): Promise<void> {
   const started = Date.now();
   const compiler = `${root}node_modules/typescript/bin/tsc`;
@@ -18,6 +18,7 @@ export async function build(): Promise<void> {
   });
   if (status !== 0) throw new Error('tsc failed');
   removeOlderThan(started - COARSEST_TIME);
+  cpSync(`${root}worker/temporal/server`, `${root}dist/worker/temporal/server`, { recursive: true });
   await buildBundle();
 }
 

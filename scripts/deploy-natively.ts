@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { geminiScript } from '../examples/support/agents.ts';
 import { startGeminiStandIn } from '../src/testing/gemini-stand-in.ts';
 import { startPostgresServer } from '../test/setup/postgres-server.ts';
 import { defaultCacheFolder } from '../worker/temporal/cache-folder.ts';
-import { obtainExecutable } from '../worker/temporal/install.ts';
+import { findOnPath, run } from '../worker/temporal/child-process.ts';
 import { answers } from '../worker/temporal/probe.ts';
 import { askGateway } from './deploy/ask-gateway.ts';
 import { loadComposition, type Service } from './deploy/composition.ts';
@@ -34,7 +34,7 @@ const cleanups: (() => Promise<unknown> | unknown)[] = [];
 /** Stops what waits for something that won't come any more. */
 const over = new AbortController();
 
-/** Random where the composition has defaults for a look: the variables are really used. */
+/** Random: the variables are really used. */
 const chosen = {
   POSTGRES_PASSWORD: randomBytes(12).toString('hex'),
   TEMPORAL_DB_PASSWORD: randomBytes(12).toString('hex'),
@@ -56,7 +56,7 @@ function serviceOf(name: string): Service {
 }
 
 function tagOf(name: string): string {
-  return serviceOf(name).image.split(':').at(-1) ?? '';
+  return /:([^:@]+)/.exec(serviceOf(name).image)?.[1] ?? '';
 }
 
 /** Without variables of this shell's that the containers wouldn't have. */
@@ -68,10 +68,8 @@ function baseEnvironment(...folders: string[]): Record<string, string> {
 async function deploy(): Promise<string> {
   const cacheFolder = defaultCacheFolder(process.env);
   const version = tagOf('temporal');
-  const shared = { cacheFolder, env: process.env, onProgress: say };
-  const programs = await serverPrograms(version, shared);
-  const cli = await obtainExecutable({ ...shared, configured: process.env.HOLDFAST_TEMPORAL_CLI });
-  say(`Temporal server ${version} in ${programs.folder}, CLI ${cli.version}`);
+  const programs = await serverPrograms(version, { cacheFolder, env: process.env, onProgress: say });
+  say(`Temporal server ${version} in ${programs.folder}`);
 
   const logs = mkdtempSync(join(tmpdir(), 'holdfast-deploy-'));
   cleanups.push(() => rmSync(logs, { recursive: true, force: true }));
@@ -87,7 +85,17 @@ async function deploy(): Promise<string> {
   await runSqlFile(createDatabases, postgres.urlOf('postgres'), serviceOf('postgres').environment);
   say('roles and the database of the store are there');
 
-  const tools = baseEnvironment(programs.folder, dirname(cli.path));
+  const bin = join(logs, 'bin');
+  mkdirSync(bin);
+  const ownCli = await findCli();
+  if (ownCli === undefined) {
+    const program = join(root, 'scripts/deploy/temporal-operator.ts');
+    writeFileSync(join(bin, 'temporal'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+      mode: 0o755,
+    });
+  }
+  say(`set up with ${ownCli ?? 'the same calls of our own, since there is no Temporal CLI on PATH'}`);
+  const tools = baseEnvironment(programs.folder, ...(ownCli === undefined ? [bin] : [dirname(ownCli)]));
   const context = { place, logs, base: tools };
   const beforeSchema = Date.now();
   await runScript('temporal-schema', context);
@@ -109,8 +117,6 @@ async function deploy(): Promise<string> {
 
   const gemini = await startGeminiStandIn({ script: geminiScript, apiKey: chosen.GEMINI_API_KEY });
   cleanups.push(() => gemini.close());
-  const bin = join(logs, 'bin');
-  mkdirSync(bin);
   symlinkSync(join(root, 'bin/holdfast.js'), join(bin, 'holdfast'));
   const ours = { ...context, base: { ...baseEnvironment(bin), GOOGLE_GEMINI_BASE_URL: gemini.url } };
   const worker = start('worker', ['holdfast', ...commandOf('worker', place)], ours);
@@ -156,6 +162,15 @@ async function deploy(): Promise<string> {
     `schemas ${schemaMs} ms, server ${serverMs} ms, namespace ${namespaceMs} ms`,
     `turns ${job.turnMs.join(', ')} ms, ${connections?.count} connections to PostgreSQL`,
   ].join('; ');
+}
+
+/** The Temporal CLI on PATH: a program of that name may be a development server alone. */
+async function findCli(): Promise<string | undefined> {
+  for (const path of await findOnPath('temporal', process.env)) {
+    const { exitCode } = await run(path, ['operator', '--help'], { env: process.env, timeout: 10_000 });
+    if (exitCode === 0) return path;
+  }
+  return undefined;
 }
 
 interface RunContext {

@@ -64,6 +64,7 @@ async function picture(
 ): Promise<void> {
   const { page, context } = await visit(browser, options);
   await open(page);
-  await page.screenshot({ path: `${folder}${name}`, fullPage: true });
+  // A phone shows what is in its window: the buttons stay at the bottom of that.
+  await page.screenshot({ path: `${folder}${name}`, fullPage: options.isMobile !== true });
   await context.close();
 }

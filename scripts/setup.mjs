@@ -15,6 +15,8 @@ function run(command, args) {
   const { status, error } = spawnSync(command, args, {
     cwd: root,
     stdio: 'inherit',
+    // `npm install` needs not build what is built below.
+    env: { ...process.env, HOLDFAST_SETUP: '1' },
     shell: process.platform === 'win32',
   });
   if (error) throw error;

@@ -356,6 +356,7 @@ export type { JobOptions, JobView, ResolvedJobOptions } from './tools/job-option
 export { LongRunningFunctionTool } from './tools/long-running-function-tool.ts';
 export { isMedia, Media, type MediaParams } from './tools/media.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';
+export { ReservedStateKey } from './tools/reserved-state-key.ts';
 export type { RetryOptions } from './tools/retry-options.ts';
 export { State } from './tools/state.ts';
 export { StaticToolset, type StaticToolsetOptions } from './tools/static-toolset.ts';

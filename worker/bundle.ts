@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -99,4 +99,10 @@ export async function workflowBundle(path: string = bundlePath()): Promise<{ cod
     );
   }
   return { codePath: path };
+}
+
+/** The bundle of a worker that belongs to a test environment: its workflows let time pass when they are asked to. */
+export async function testWorkflowBundle(path?: string): Promise<{ code: string }> {
+  const { codePath } = await workflowBundle(path);
+  return { code: `globalThis.holdfastTests = true;\n${await readFile(codePath, 'utf8')}` };
 }

@@ -17,13 +17,15 @@ import {
   type GivenCredentialKeys,
 } from '../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../src/credentials/credential-vault.ts';
+import { setVariables } from '../src/environment.ts';
 import { TranscriptCache } from '../src/flows/transcript-cache.ts';
+import { unfailing } from '../src/gateway/unfailing-logger.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol/names.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
 import type { Store } from '../src/store/store.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
-import { workflowBundle } from './bundle.ts';
+import { testWorkflowBundle, workflowBundle } from './bundle.ts';
 import { closeDeployment } from './close-deployment.ts';
 import { deploy } from './deploy.ts';
 import { flushSpans } from './flush-spans.ts';
@@ -35,7 +37,6 @@ import { type GivenPublicUrl, publicUrl } from './public-url.ts';
 import { scheduleRetention } from './retention-schedule.ts';
 import { tracingOf } from './tracing-options.ts';
 import { transcriptUrl } from './transcript-url.ts';
-import { unfailing } from './unfailing-logger.ts';
 
 /** Options of {@link createWorker}: at least one agent, here or in an app. */
 export interface WorkerOptions extends PassedOptions {
@@ -130,13 +131,28 @@ const FIELDS: readonly string[] = [
  * await worker.run();
  */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
+  return await workerOf(options, workflowBundle);
+}
+
+/**
+ * As {@link createWorker}, for test environments alone: its workflows take the updates by which requests and jobs run out of time at
+ * once.
+ */
+export async function createTestWorker(options: WorkerOptions): Promise<Worker> {
+  return await workerOf(options, testWorkflowBundle);
+}
+
+async function workerOf(
+  options: WorkerOptions,
+  bundle: typeof workflowBundle | typeof testWorkflowBundle,
+): Promise<Worker> {
   assertKnownFields('createWorker', options, FIELDS);
   const { store, connection, namespace = 'default', taskQueue = DEFAULT_TASK_QUEUE } = options;
   const { searchAttributes = false } = options;
   const deployment = deploy(options);
   const credentialKeys =
     options.credentialKeys === undefined
-      ? credentialKeysOfVariables(process.env)
+      ? credentialKeysOfVariables(setVariables())
       : credentialKeysOf(options.credentialKeys);
   const passed = passedOptions(options);
   const tracing = tracingOf(options.tracing);
@@ -148,7 +164,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     connection,
     namespace,
     taskQueue,
-    workflowBundle: await workflowBundle(options.workflowBundlePath),
+    workflowBundle: await bundle(options.workflowBundlePath),
     activities: createActivities({
       deployment,
       store,
@@ -163,7 +179,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       credentials: new CredentialVault(store, credentialKeys),
       transcriptUrl: transcriptUrl(options.transcriptUrl),
       searchAttributes,
-      publicUrl: publicUrl(options.publicUrl, process.env),
+      publicUrl: publicUrl(options.publicUrl, setVariables()),
       credentialKeys,
       temporal: () => ActivityContext.current().client,
       sendMessage: ownMessages({ store, searchAttributes }),

@@ -22,8 +22,8 @@ export function publicUrl(
     const url = readUrl('publicUrl', given);
     return () => url;
   }
-  const { HOLDFAST_PUBLIC_URL: variable = '' } = env;
-  const url = variable.trim() === '' ? undefined : readUrl('HOLDFAST_PUBLIC_URL', variable.trim());
+  const variable = env.HOLDFAST_PUBLIC_URL?.trim();
+  const url = variable === undefined ? undefined : readUrl('HOLDFAST_PUBLIC_URL', variable);
   return () => url;
 }
 
@@ -38,5 +38,5 @@ function readUrl(field: string, given: unknown): string {
         'expected an http or https URL without query and credentials, such as https://agents.example.com',
     });
   }
-  return url.href.replace(/\/+$/, '');
+  return url.href.replace(/(?<!\/)\/+$/, '');
 }

@@ -46,6 +46,7 @@ export async function scheduleRetention({
       workflowId: retentionId(name),
       taskQueue,
       args: [input],
+      staticSummary: `retention of ${name}`,
     };
     try {
       await schedule.create({ scheduleId: retentionId(name), spec, policies, action });

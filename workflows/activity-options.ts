@@ -23,7 +23,7 @@ export function modelStepOptions(summary: string, priority: Priority): ActivityO
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: RETRY,
-    summary: cut(summary),
+    summary: cutSummary(summary),
   };
 }
 
@@ -106,7 +106,7 @@ export function localCallOptions({ summary }: PlannedCall, schedule: ToolSchedul
     scheduleToCloseTimeout: scheduleToClose,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: RETRY,
-    ...(summary === undefined ? {} : { summary: cut(summary) }),
+    ...(summary === undefined ? {} : { summary: cutSummary(summary) }),
   };
 }
 
@@ -127,7 +127,7 @@ export function waitOptions(
     ...(look.heartbeat === undefined ? {} : { heartbeatTimeout: look.heartbeat }),
     cancellationType: 'TRY_CANCEL',
     retry: { ...RETRY, maximumInterval: 5 * 60_000 },
-    summary: cut(jobSummary(call, 'job')),
+    summary: cutSummary(jobSummary(call, 'job')),
   };
 }
 
@@ -145,7 +145,7 @@ export function endJobOptions(
     ...(detached ? {} : { scheduleToCloseTimeout: scheduleToClose }),
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: RETRY,
-    summary: cut(jobSummary(call, `job ${why}`)),
+    summary: cutSummary(jobSummary(call, `job ${why}`)),
   };
 }
 
@@ -163,8 +163,8 @@ function jobSummary({ summary }: CallOfJob, what: string): string {
   return summary === undefined || summary === '' ? what : `${summary} · ${what}`;
 }
 
-/** A character is at most three bytes of UTF-8 per UTF-16 unit, and the sandbox has no cheap way to count. */
-function cut(summary: string): string {
+/** What the Temporal UI shows of it. A character is at most three bytes of UTF-8 per UTF-16 unit, and the sandbox has no cheap way to count. */
+export function cutSummary(summary: string): string {
   if (summary.length * 3 <= SUMMARY_LIMIT) return summary;
   let bytes = 0;
   let kept = '';

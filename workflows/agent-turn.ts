@@ -24,6 +24,7 @@ import { childTurn } from './child-turn.ts';
 import { Children } from './children.ts';
 import { handleDecisions } from './decision-handlers.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
+import { FirstOrder } from './first-order.ts';
 import { Forwarding } from './forwarding.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { handleJobs } from './job-handlers.ts';
@@ -34,7 +35,7 @@ import { Orders } from './orders.ts';
 import { waitingRequest } from './request-book.ts';
 import { Requests } from './requests.ts';
 import { labelRun } from './search-attributes.ts';
-import { checkedStart, missingMessage } from './start-arguments.ts';
+import { checkedCarried, checkedStart, missingMessage } from './start-arguments.ts';
 import { Steering } from './steering.ts';
 import { turnFailure } from './steps.ts';
 import { handleOrders, handleStatus, hearOrders, type SteeredTurn } from './turn-handlers.ts';
@@ -65,9 +66,10 @@ const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
  *
  * @param carried what the run before handed on by continue-as-new.
  */
-export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Promise<TurnResult> {
-  if (isChild(given)) return await childTurn(given, carried);
+export async function agentTurn(given: AgentTurnStart, handedOn?: ChainState): Promise<TurnResult> {
   const info = workflowInfo();
+  const carried = checkedCarried(handedOn, info);
+  if (isChild(given)) return await childTurn(given, carried);
   const { start, inVain } = withoutReplies(checkedStart(given, info));
   const chain = carried === undefined ? initialChain(start, info) : restoredChain(carried);
   const { app, userId, sessionId } = start;
@@ -158,26 +160,32 @@ export async function agentTurn(given: AgentTurnStart, carried?: ChainState): Pr
     told: (state) => children.told(state),
   };
   handleStatus(statusOf);
+  const order = new FirstOrder();
+  setHandler(
+    defineSignal<[SendMessage]>(SEND_MESSAGE),
+    (given) =>
+      order.signalled(() => {
+        try {
+          messages.signalled(checkedMessage(given));
+        } catch (error) {
+          mailbox.refused(given, messageOf(error));
+        }
+      }),
+    { description: A_MESSAGE },
+  );
   setHandler(
     defineUpdate<MessageReceipt, [SendMessage]>(SEND_MESSAGE),
-    (given) => messages.updated(checkedMessage(given)),
+    (given) => {
+      order.updated();
+      return messages.updated(checkedMessage(given));
+    },
     {
       validator: (given) => messages.check(checkedMessage(given, allHold)),
       description: `${A_MESSAGE}; answers what became of it`,
     },
   );
-  handleOrders(steered);
-  setHandler(
-    defineSignal<[SendMessage]>(SEND_MESSAGE),
-    (given) => {
-      try {
-        messages.signalled(checkedMessage(given));
-      } catch (error) {
-        mailbox.refused(given, messageOf(error));
-      }
-    },
-    { description: A_MESSAGE },
-  );
+  handleOrders(steered, () => order.updated());
+  order.open();
   hearOrders(steered);
   handleDecisions(requests, forwarding);
   handleJobs(jobs, noted);

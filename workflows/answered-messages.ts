@@ -1,8 +1,8 @@
 import { ApplicationFailure, patched } from '@temporalio/workflow';
 import type { FunctionResponse } from '../src/events/content.ts';
 import { type DecisionReceipt, REQUEST_PREFIX } from '../src/protocol/gate.ts';
-import type { JobReceipt } from '../src/protocol/job.ts';
-import type { MessageReceipt, SendMessage } from '../src/protocol/message.ts';
+import type { JobMessage, JobReceipt } from '../src/protocol/job.ts';
+import { type MessageReceipt, messageDigest, type SendMessage } from '../src/protocol/message.ts';
 import { SEND_MESSAGE } from '../src/protocol/names.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
@@ -66,7 +66,7 @@ export class AnsweredMessages {
   check(message: SendMessage): void {
     for (const reply of this.#split(message, allHold).replies) {
       try {
-        const decision = decisionOf(reply, this.#requests);
+        const decision = decisionOf(reply, this.#requests, allHold);
         if (this.#forwarding.askedBy(decision.name) === undefined) this.#requests.check(decision);
       } catch (error) {
         if (isSecret(error)) throw error;
@@ -80,10 +80,12 @@ export class AnsweredMessages {
   }
 
   signalled(message: SendMessage): void {
-    const { replies, responses, rest } = this.#split(message, patched);
+    const split = this.#split(message, patched);
+    const { replies, responses, rest } = split;
     for (const response of responses) {
-      if (this.#isCallOfChild(response.id ?? '')) void this.#sendJobOn(message, response);
-      else this.#jobs.signalled(response);
+      const told = jobMessageOf(message, split);
+      if (this.#isCallOfChild(response.id ?? '')) void this.#sendJobOn(message, response, told);
+      else this.#jobs.signalled(response, told);
     }
     for (const reply of replies) {
       try {
@@ -99,15 +101,17 @@ export class AnsweredMessages {
   }
 
   async updated(message: SendMessage): Promise<MessageReceipt> {
-    const { replies, responses, rest } = this.#split(message, patched);
+    const split = this.#split(message, patched);
+    const { replies, responses, rest } = split;
     if (replies.length + responses.length === 0) return await this.#mailbox.updated(message);
     const answers = Promise.all(replies.map((reply) => this.#answer(message, reply)));
     const jobs = Promise.all(
-      responses.map((response) =>
-        this.#isCallOfChild(response.id ?? '')
-          ? this.#sendJobOn(message, response)
-          : this.#jobs.respond(response),
-      ),
+      responses.map((response) => {
+        const told = jobMessageOf(message, split);
+        return this.#isCallOfChild(response.id ?? '')
+          ? this.#sendJobOn(message, response, told)
+          : this.#jobs.respond(response, told);
+      }),
     );
     const receipt =
       rest === undefined ? this.#taken(message) : await this.#mailbox.updated(restOf(message, rest));
@@ -146,10 +150,15 @@ export class AnsweredMessages {
     }
   }
 
-  async #sendJobOn(message: SendMessage, response: FunctionResponse): Promise<JobReceipt> {
+  async #sendJobOn(
+    message: SendMessage,
+    response: FunctionResponse,
+    { messageId: _messageId, ...partOf }: JobMessage,
+  ): Promise<JobReceipt> {
     const { id: callId = '' } = response;
     const runKey = this.#forwarding.callOf({ callId }) ?? '';
-    const workflowId = await this.#forwarding.send(runKey, SEND_MESSAGE, only(message, response));
+    const part = { ...only(message, response), partOf };
+    const workflowId = await this.#forwarding.send(runKey, SEND_MESSAGE, part);
     const told = {
       v: PROTOCOL_VERSION,
       jobId: '',
@@ -167,14 +176,40 @@ export class AnsweredMessages {
     return !this.#jobs.knows(id) && this.#forwarding.isCallOfChild(id);
   }
 
-  #split({ message }: SendMessage, holds: (patch: string) => boolean): SplitMessage & MessageOfJobs {
+  #split({ message }: SendMessage, holds: (patch: string) => boolean): AnswersOf {
     let split = splitMessage(message, (id) => this.#requests.knows(id) || this.#forwarding.isRequest(id));
     if (split.replies.length > 0 && !holds(REPLIES)) split = { replies: [], ...restField(message) };
     const { replies, rest } = split;
     const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id) || this.#isCallOfChild(id));
-    if (jobs.responses.length > 0 && holds(RESPONSES)) return { replies, ...jobs };
-    return { ...split, responses: [] };
+    if (jobs.responses.length > 0 && holds(RESPONSES)) return { replies, said: rest, ...jobs };
+    return { ...split, said: rest, responses: [] };
   }
+}
+
+type AnswersOf = SplitMessage &
+  MessageOfJobs & {
+    /** The message without what answers requests. */
+    said: SplitMessage['rest'];
+  };
+
+/** As the message is known again, by the root that it was sent to. */
+function jobMessageOf(
+  { messageId, message, stateDelta, partOf }: SendMessage,
+  { said, rest }: AnswersOf,
+): JobMessage {
+  if (isDigests(partOf)) return { messageId, ...partOf };
+  return {
+    messageId,
+    digest: messageDigest(said ?? message ?? '', stateDelta),
+    ...(rest === undefined ? {} : { rest: messageDigest(rest, stateDelta) }),
+  };
+}
+
+/** A client may send anything. */
+function isDigests(partOf: unknown): partOf is NonNullable<SendMessage['partOf']> {
+  if (typeof partOf !== 'object' || partOf === null || !('digest' in partOf)) return false;
+  const { digest, rest } = partOf as Record<string, unknown>;
+  return typeof digest === 'string' && (rest === undefined || typeof rest === 'string');
 }
 
 /**

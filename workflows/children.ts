@@ -1,6 +1,9 @@
 import type { AgentWait, ChildState, RunningChild } from '../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../src/protocol/identity.ts';
+import { CHILD_STATE } from '../src/protocol/names.ts';
 import type { TurnState } from '../src/protocol/turn.ts';
+import { isObject, refusal, shapeOf } from './message-arguments.ts';
+import { isUndecodable } from './undecodable.ts';
 
 /** A child that begins. */
 export interface BegunChild {
@@ -73,9 +76,16 @@ export class Children {
     this.#hasChanged();
   }
 
-  /** What a child says of itself. */
+  /**
+   * What a child says of itself.
+   *
+   * @throws ApplicationFailure where it can't be decoded
+   */
   told(given: ChildState): void {
-    const child = typeof given === 'object' && given !== null ? this.#running.get(given.runKey) : undefined;
+    if (isUndecodable(given)) {
+      throw refusal(CHILD_STATE, 'InvalidState', 'arguments', `expected one object, got ${shapeOf(given)}`);
+    }
+    const child = isObject(given) ? this.#running.get(given.runKey) : undefined;
     if (child === undefined || !isState(given.status)) return;
     const { tool: _tool, waits: _waits, more: _more, ...rest } = child;
     const waits = waitsIn(given.waits);

@@ -16,8 +16,8 @@ import type {
   RequestName,
 } from '../src/protocol/gate.ts';
 import { jsonBytes } from '../src/protocol/json-bytes.ts';
-import { isTooDeep, MOST_LEVELS } from '../src/protocol/message-limits.ts';
-import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
+import { isTooDeep, tooDeepText } from '../src/protocol/message-limits.ts';
+import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { isObject, type Refuse, refusal, shapeOf } from './message-arguments.ts';
 
@@ -113,6 +113,15 @@ export function checkedCredential(given: ProvideCredential): Decision {
   return { kind: 'credential', name, credential: { credentialRef } };
 }
 
+/**
+ * Which request is to expire: nothing means the only one, and what is malformed means none.
+ *
+ * @throws ApplicationFailure of type `InvalidDecision`
+ */
+export function checkedExpiry(given: RequestName | undefined): RequestName {
+  return isGiven(given) ? checkedName(given, refuseOf(EXPIRE_REQUEST)) : {};
+}
+
 export function rawSecret(): ApplicationFailure {
   const problem =
     'only a reference to a stored credential travels through Temporal, whose history keeps what it is told: ' +
@@ -188,7 +197,7 @@ function checkText(field: string, value: unknown, longest: number, refuse: Refus
 
 function checkSize(field: string, value: unknown, refuse: Refuse): void {
   if (isTooDeep(value)) {
-    throw refuse(field, `objects and lists in more than ${MOST_LEVELS} levels: send flatter content`);
+    throw refuse(field, `${tooDeepText()}: send flatter content`);
   }
   const bytes = jsonBytes(value);
   if (bytes <= MOST_GIVEN_BYTES) return;

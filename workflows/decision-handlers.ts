@@ -1,13 +1,23 @@
 import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { DecisionReceipt, RequestName } from '../src/protocol/gate.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../src/protocol/names.ts';
-import { checkedConfirm, checkedCredential, checkedInput, type Decision } from './decision-arguments.ts';
+import {
+  checkedConfirm,
+  checkedCredential,
+  checkedExpiry,
+  checkedInput,
+  type Decision,
+} from './decision-arguments.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { Requests } from './requests.ts';
+import { isTestEnvironment } from './test-environment.ts';
 
 const WHICH = 'requestId, callKey or callId unless it is the only one';
 
-/** The ways to answer requests, each as a signal, and as an update that answers what became of it. */
+/**
+ * The ways to answer requests, each as a signal, and as an update that answers what became of it. Signals and updates need no order
+ * of their own where they were there before their run: no request is pending or expected when a run begins, so neither decides one.
+ */
 export function handleDecisions(requests: Requests, forwarding: Forwarding): void {
   handle(CONFIRM, checkedConfirm, `approves or rejects a call that waits: { confirmed, reason? }; ${WHICH}`);
   handle(PROVIDE_INPUT, checkedInput, `gives what a call waits for: { response }; ${WHICH}`);
@@ -17,14 +27,16 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
     `names the stored credential that a call waits for, never the secret: { credentialRef }; ${WHICH}`,
   );
 
-  setHandler(
-    defineUpdate<void, [RequestName]>(EXPIRE_REQUEST),
-    async (given) => await requests.expireNow(nameIn(given)),
-    {
-      validator: (given) => void requests.pendingRequest(nameIn(given)),
-      description: 'for tests: what becomes of a request when its time is over, now',
-    },
-  );
+  if (isTestEnvironment()) {
+    setHandler(
+      defineUpdate<void, [RequestName | undefined]>(EXPIRE_REQUEST),
+      async (given) => await requests.expireNow(checkedExpiry(given)),
+      {
+        validator: (given) => void requests.pendingRequest(checkedExpiry(given)),
+        description: `for tests: what becomes of a request when its time is over, now; ${WHICH}`,
+      },
+    );
+  }
 
   /** Nobody reads what becomes of a signal: an operator is told who could not be. */
   function sendOn(runKey: string, order: string, given: unknown, name: RequestName): void {

@@ -85,13 +85,13 @@ function requestsText(pending: readonly PendingRequest[]): string {
     ].join('  \n  ');
   });
   const more = pending.length - shown.length;
-  return ['waiting for', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+  return listText('waiting for', shown, more);
 }
 
 function jobsText(jobs: readonly WaitingJob[]): string {
   const shown = jobs.slice(0, MOST_CALLS).map((job) => `- ${jobLines(job).join('  \n  ')}`);
   const more = jobs.length - shown.length;
-  return ['waiting for', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+  return listText('waiting for', shown, more);
 }
 
 function runningText(running: readonly RunningCall[]): string {
@@ -100,7 +100,7 @@ function runningText(running: readonly RunningCall[]): string {
     return [what, ...progressLines(progress)].join('  \n  ');
   });
   const more = running.length - shown.length;
-  return ['running', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+  return listText('running', shown, more);
 }
 
 /** Those that wait come first, and what they wait for. */
@@ -114,7 +114,7 @@ function childrenText(children: readonly RunningChild[]): string {
       return [`- ${plain(path.join(' / '))}: ${does}${sinceText(since)}`, code(workflowId)].join('  \n  ');
     });
   const more = children.length - shown.length;
-  return ['agents', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+  return listText('agents', shown, more);
 }
 
 function waitsText(children: readonly RunningChild[]): string[] {
@@ -129,7 +129,12 @@ function waitsText(children: readonly RunningChild[]): string[] {
   });
   const untold = children.reduce((sum, { more = 0 }) => sum + more, 0);
   const more = waits.length - shown.length + untold;
-  return [['below', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')];
+  return [listText('below', shown, more)];
+}
+
+/** The Temporal UI takes a list that a line stands before, with nothing between, for one paragraph. */
+function listText(title: string, items: readonly string[], more: number): string {
+  return `${title}\n\n${[...items, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')}`;
 }
 
 function waitsFor(status: string): string {

@@ -10,11 +10,11 @@ export function sinceText(time: number | undefined): string {
   return timeText(' since', time);
 }
 
-/** A year that no calendar has is no reason to fail. */
+/** A year that no calendar has is no reason to fail: anybody may have written it. */
 const LAST_DAY = 8.64e15;
 
 export function timeText(what: string, time: number | undefined): string {
-  if (time === undefined || time > LAST_DAY) return '';
+  if (time === undefined || !(Math.abs(time) <= LAST_DAY)) return '';
   return `${what} ${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 

@@ -8,6 +8,7 @@ import {
   runKeyOfCallKey,
 } from '../src/protocol/identity.ts';
 import { jsonBytes } from '../src/protocol/json-bytes.ts';
+import { tooDeepText } from '../src/protocol/message-limits.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { Children } from './children.ts';
 import { decisionFailure, listed } from './request-book.ts';
@@ -30,6 +31,17 @@ export interface CallName {
 
 /** Beside what a decision holds, names and words. */
 const MOST_BYTES = MOST_GIVEN_BYTES + 64 * 1024;
+
+function problemOf(given: unknown): string | undefined {
+  try {
+    const bytes = jsonBytes(given);
+    if (bytes <= MOST_BYTES) return undefined;
+    return `${bytes} bytes of JSON, at most ${MOST_BYTES} are sent on: leave out what is unknown`;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return `${tooDeepText()}: send flatter content`;
+  }
+}
 
 /** Gives what is meant for another run of the tree to the workflow of that run, as it came. */
 export class Forwarding {
@@ -103,9 +115,8 @@ export class Forwarding {
 
   /** @throws ApplicationFailure of type `InvalidDecision` where it can't be sent on. */
   check(given: unknown): void {
-    const bytes = jsonBytes(given);
-    if (bytes <= MOST_BYTES) return;
-    const problem = `${bytes} bytes of JSON, at most ${MOST_BYTES} are sent on: leave out what is unknown`;
+    const problem = problemOf(given);
+    if (problem === undefined) return;
     throw decisionFailure('InvalidDecision', problem, { field: 'arguments' });
   }
 

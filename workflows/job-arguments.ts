@@ -1,6 +1,7 @@
-import type { ApplicationFailure, WorkflowInfo } from '@temporalio/workflow';
+import { type ApplicationFailure, patched, type WorkflowInfo } from '@temporalio/workflow';
 import { jobWorkflowIdOf } from '../src/protocol/identity.ts';
 import type { ToolJobStart } from '../src/protocol/job.ts';
+import { isTooDeep, tooDeepText } from '../src/protocol/message-limits.ts';
 import { RESERVED_PREFIX, TOOL_JOB } from '../src/protocol/names.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { isObject, isPriority, PRIORITY_TEXT, refusal, shapeOf } from './message-arguments.ts';
@@ -18,6 +19,9 @@ const NAMES = [
   'tool',
 ] as const;
 
+/** Earlier releases took them. */
+const TOO_DEEP = 'job-too-deep';
+
 /** Temporal refuses the activity of a longer one for ever. */
 const LONGEST_NAME = 1_000;
 
@@ -30,6 +34,9 @@ const LONGEST_NAME = 1_000;
 export function checkedJobStart(given: ToolJobStart, info: WorkflowInfo): ToolJobStart {
   if (!isObject(given)) throw refuse('arguments', `expected one object, got ${shapeOf(given)}`);
   const start = given;
+  if (isTooDeep(start) && patched(TOO_DEEP)) {
+    throw refuse('arguments', `${tooDeepText()}: send flatter content`);
+  }
   if (start.v !== undefined && (typeof start.v !== 'number' || start.v > PROTOCOL_VERSION)) {
     throw refuse('v', `this worker speaks version ${PROTOCOL_VERSION}; deploy a newer worker`);
   }

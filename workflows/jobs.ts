@@ -2,6 +2,7 @@ import type { FunctionResponse } from '../src/events/content.ts';
 import { jobIdOf, OWN_CALL_ID_PREFIX, stepKeyOf } from '../src/protocol/identity.ts';
 import type {
   AwaitedJob,
+  JobMessage,
   JobName,
   JobProgress,
   JobProgressed,
@@ -28,6 +29,12 @@ export interface JobOwner extends User {
 
 type Call = Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>;
 
+/** What a message says of a job, and which message that is. */
+interface Told {
+  said: FunctionResponse;
+  message: JobMessage;
+}
+
 const MOST_KEPT = 64;
 const NO_CALL = 'its call has ended without a job';
 
@@ -39,7 +46,7 @@ export class Jobs {
   /** What ids of calls begin with that the step under way may plan. */
   #step: string | undefined;
   /** Responses to calls that have no job so far, in the order in which they came. */
-  #kept: { callKey: string; said: FunctionResponse }[] = [];
+  #kept: { callKey: string; told: Told }[] = [];
 
   constructor(owner: JobOwner) {
     this.#owner = owner;
@@ -126,9 +133,10 @@ export class Jobs {
   }
 
   /** Records what a message says of a job; what is wrong with it is in the answer. */
-  async respond(said: FunctionResponse): Promise<JobReceipt> {
+  async respond(said: FunctionResponse, message: JobMessage): Promise<JobReceipt> {
     const { id = '' } = said;
-    if (this.#isExpected(id)) return this.#keep({ callKey: callKeyOfId(id) ?? '' }, said);
+    const told = { said, message };
+    if (this.#isExpected(id)) return this.#keep({ callKey: callKeyOfId(id) ?? '' }, told);
     const fitting = this.#book.fitting(id);
     const [call, another] = fitting;
     if (call === undefined) return this.#receipt({ callKey: '' }, 'refused', `no call ${id} waits for a job`);
@@ -136,12 +144,12 @@ export class Jobs {
       const reason = `several calls have this id, name one by its own, adk-…: ${listed(fitting)}`;
       return this.#receipt({ callKey: '' }, 'refused', reason);
     }
-    return await this.#record(call, said);
+    return await this.#record(call, told);
   }
 
   /** Nobody reads what becomes of a signal: why it changes nothing is noted. */
-  signalled(said: FunctionResponse): void {
-    void this.respond(said).then(({ status, reason = '' }) => {
+  signalled(said: FunctionResponse, message: JobMessage): void {
+    void this.respond(said, message).then(({ status, reason = '' }) => {
       if (status === 'refused') this.#owner.note(`response to ${said.id} refused: ${reason}`);
     });
   }
@@ -183,12 +191,13 @@ export class Jobs {
     return this.#step !== undefined && id.startsWith(this.#step);
   }
 
-  async #record(call: BookedCall, said: FunctionResponse): Promise<JobReceipt> {
+  async #record(call: BookedCall, told: Told): Promise<JobReceipt> {
     const session = this.#owner.session();
-    if (session === undefined) return this.#keep(call, said);
+    if (session === undefined) return this.#keep(call, told);
     const { callKey } = call;
     const hadJob = hasJob(call);
     const jobId = call.parked?.jobId ?? jobIdOf(session, callKey);
+    const { said, message } = told;
     const { response = {}, willContinue } = said;
     const recorded = await this.#recorder.record({
       v: PROTOCOL_VERSION,
@@ -197,39 +206,40 @@ export class Jobs {
       jobId,
       response,
       ...(willContinue === true ? { willContinue } : {}),
+      message,
     });
     if (recorded.kind === 'receipt') return recorded.receipt;
     if (recorded.kind === 'failed') return this.#receipt(call, 'refused', recorded.reason);
     // Its tool has not begun, or nobody knew before it ran that it has a job.
-    if (!hadJob && hasJob(call)) return await this.#record(call, said);
+    if (!hadJob && hasJob(call)) return await this.#record(call, told);
     const isOpen = call.phase === 'open' && this.#book.get(callKey) === call;
-    return isOpen && !hadJob ? this.#keep(call, said) : this.#receipt(call, 'refused', NO_CALL);
+    return isOpen && !hadJob ? this.#keep(call, told) : this.#receipt(call, 'refused', NO_CALL);
   }
 
-  #keep(call: Pick<BookedCall, 'callKey' | 'parked'>, said: FunctionResponse): JobReceipt {
+  #keep(call: Pick<BookedCall, 'callKey' | 'parked'>, told: Told): JobReceipt {
     const reason = 'too many responses to calls that have no job so far: send it again later';
     if (this.#kept.length >= MOST_KEPT) return this.#receipt(call, 'refused', reason);
-    this.#kept.push({ callKey: call.callKey, said });
+    this.#kept.push({ callKey: call.callKey, told });
     return this.#receipt(call, 'kept');
   }
 
-  #take(callKey: string): FunctionResponse[] {
+  #take(callKey: string): Told[] {
     const taken = this.#kept.filter((kept) => kept.callKey === callKey);
     if (taken.length > 0) this.#kept = this.#kept.filter((kept) => kept.callKey !== callKey);
-    return taken.map(({ said }) => said);
+    return taken.map(({ told }) => told);
   }
 
   #tellKept(call: BookedCall): void {
-    for (const said of this.#take(call.callKey)) {
-      void this.#record(call, said).then(({ status, reason = '' }) => {
-        if (status === 'refused') this.#owner.note(`response to ${said.id} refused: ${reason}`);
+    for (const told of this.#take(call.callKey)) {
+      void this.#record(call, told).then(({ status, reason = '' }) => {
+        if (status === 'refused') this.#owner.note(`response to ${told.said.id} refused: ${reason}`);
       });
     }
   }
 
   #inVain(callKey: string): void {
-    for (const { id } of this.#take(callKey)) {
-      this.#owner.note(`response to ${id} refused: ${NO_CALL}`);
+    for (const { said } of this.#take(callKey)) {
+      this.#owner.note(`response to ${said.id} refused: ${NO_CALL}`);
     }
   }
 

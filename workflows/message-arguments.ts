@@ -5,13 +5,14 @@ import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../sr
 import {
   functionResponseProblem,
   isTooDeep,
-  MOST_LEVELS,
   nameProblem,
   runConfigProblem,
+  tooDeepText,
 } from '../src/protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { isUndecodable, undecodableText } from './undecodable.ts';
 
 /** Refuses what a client sent; a field's problem names its shape and what to do, never its value. */
 export type Refuse = (field: string, problem: string) => ApplicationFailure;
@@ -25,6 +26,7 @@ const POLICIES: ReadonlySet<MessagePolicy | undefined> = new Set([
 
 const TOO_LARGE = 'message-too-large';
 const TOO_DEEP = 'message-too-deep';
+const OTHERS_TOO_DEEP = 'arguments-too-deep';
 const UNUSABLE_NAME = 'unusable-name';
 const FUNCTION_RESPONSES = 'function-responses';
 const RUN_CONFIG_FIELDS = 'run-config-fields';
@@ -111,7 +113,10 @@ export function checkMessageFields(
 
 /** Runs that were started before a limit was checked go on: those that it ends are told apart by a marker of their own. */
 export function checkStartLimits(start: AgentTurnStart, refuse: Refuse): void {
-  const { message, stateDelta } = start;
+  const { message, stateDelta, ...others } = start;
+  if (isTooDeep(others) && patched(OTHERS_TOO_DEEP)) {
+    throw refuse('arguments', `${tooDeepText()}: send flatter content`);
+  }
   for (const field of ['messageId', 'agent'] as const) {
     const problem = nameProblem(start[field] ?? '');
     if (problem !== undefined && patched(UNUSABLE_NAME)) throw refuse(field, problem);
@@ -124,7 +129,7 @@ export function checkStartLimits(start: AgentTurnStart, refuse: Refuse): void {
   if (bytes > PAYLOAD_LIMIT && patched(TOO_LARGE)) throw refuse('message', tooLarge(bytes));
 }
 
-const TOO_DEEP_TEXT = `objects and lists in more than ${MOST_LEVELS} levels, with its stateDelta: send flatter content`;
+const TOO_DEEP_TEXT = `${tooDeepText()}, with its stateDelta: send flatter content`;
 
 function tooLarge(bytes: number): string {
   return (
@@ -194,7 +199,23 @@ function dropNulls<T extends object>(value: T): T {
 }
 
 export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !ArrayBuffer.isView(value) &&
+    !isUndecodable(value)
+  );
+}
+
+/**
+ * Of a workflow whose arguments are Holdfast's own.
+ *
+ * @throws ApplicationFailure of type `InvalidStart`
+ */
+export function checkArguments(given: unknown, of: string): void {
+  if (isObject(given)) return;
+  throw refusal(of, 'InvalidStart', 'arguments', `expected one object, got ${shapeOf(given)}`);
 }
 
 export function checkContent(message: SendMessage['message'], refuse: Refuse, holds: Holds = patched): void {
@@ -244,6 +265,8 @@ export function shapeOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (value === '') return 'an empty string';
+  if (isUndecodable(value)) return undecodableText(value);
+  if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
   return typeof value;
 }
 

@@ -1,9 +1,11 @@
+import { patched } from '@temporalio/workflow';
 import type { Content, FunctionResponse, Part } from '../src/events/content.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../src/events/reserved-calls.ts';
+import { confirmationReplyOf } from '../src/protocol/confirmation-reply.ts';
 import { RESPONSE_REF } from '../src/protocol/decision-limits.ts';
 import { type GateKind, REQUEST_PREFIX, type RequestName } from '../src/protocol/gate.ts';
 import { inputReplyOf, unwrappedReply } from '../src/protocol/input-reply.ts';
@@ -16,6 +18,8 @@ const KIND_OF_NAME: ReadonlyMap<string | undefined, GateKind> = new Map([
   [REQUEST_INPUT_FUNCTION_CALL_NAME, 'input'],
   [REQUEST_CREDENTIAL_FUNCTION_CALL_NAME, 'credential'],
 ]);
+
+const MALFORMED = 'malformed-approvals';
 
 /** A message without what answers requests, and that. */
 export interface SplitMessage {
@@ -78,24 +82,28 @@ function replyOf(
 }
 
 /**
- * What a reply in the form of `@google/adk` says. A confirmation whose payload makes no sense is a denial, as there.
+ * What a reply in the form of `@google/adk` says.
  *
- * @throws ApplicationFailure where it is too large, has a secret in it, or an id that is no text.
+ * @throws ApplicationFailure where it is malformed or too large, has a secret in it, or an id that is no text.
  */
 export function decisionOf(
   { id, name, response = {} }: FunctionResponse,
   requests: { kindOf(name: RequestName): GateKind | undefined },
+  holds: (patch: string) => boolean = patched,
 ): Decision {
   const which = nameOf(id);
   const kind = KIND_OF_NAME.get(name) ?? requests.kindOf(which) ?? 'confirmation';
-  const { given, isMalformed } = unwrappedReply(response);
   if (kind === 'credential') {
+    const { given } = unwrappedReply(response);
     return checkedCredential({ ...which, ...given } as Parameters<typeof checkedCredential>[0]);
   }
   if (kind === 'input') return inputOf(which, response);
-  const { confirmed, payload } = given;
-  if (isMalformed || typeof confirmed !== 'boolean') return checkedConfirm({ ...which, confirmed: false });
-  return checkedConfirm({ ...which, confirmed, ...(payload === undefined ? {} : { payload }) });
+  const reply = confirmationReplyOf(response);
+  if (!('problem' in reply)) return checkedConfirm({ ...which, ...reply });
+  // Runs of earlier releases took it for a denial.
+  if (!holds(MALFORMED)) return checkedConfirm({ ...which, confirmed: false });
+  const problem = `${reply.problem}; the request stays open`;
+  throw refusal(SEND_MESSAGE, 'InvalidDecision', `functionResponse.${reply.field}`, problem);
 }
 
 /**

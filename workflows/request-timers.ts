@@ -1,4 +1,6 @@
-import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, patched, sleep } from '@temporalio/workflow';
+import type { GateKind } from '../src/protocol/gate.ts';
+import { cutSummary } from './activity-options.ts';
 import type { PendingRequest } from './request-book.ts';
 
 /** What becomes of a request that waits too long. */
@@ -8,7 +10,22 @@ export interface Overdue {
   expire(): Promise<boolean>;
 }
 
-/** Watches how long a request waits; the timers end with the scope that this is called in, or with the one it gives back. */
+/** Runs of earlier releases had no bar for a wait without an end. */
+const WAIT_HAS_A_BAR = 'wait-has-a-bar';
+
+/** No wait gets there: its timer is there to be seen. */
+const TEN_YEARS = 10 * 365 * 24 * 60 * 60_000;
+
+const WAITS_FOR: Readonly<Record<GateKind, string>> = {
+  confirmation: 'approval',
+  credential: 'a credential',
+  input: 'an answer',
+};
+
+/**
+ * Watches how long a request waits; the timers end with the scope that this is called in, or with the one it gives back. One of them is
+ * the bar of the wait in the timeline of the Temporal UI.
+ */
 export function watchTime(request: PendingRequest, overdue: Overdue): CancellationScope {
   const { gate, since } = request;
   const scope = new CancellationScope({ cancellable: true });
@@ -23,7 +40,7 @@ export function watchTime(request: PendingRequest, overdue: Overdue): Cancellati
     );
   }
   if (request.until !== undefined) {
-    const summary = `expiry of ${requestId}`;
+    const summary = barText(request, `expiry of ${requestId}`);
     unlessCancelled(
       scope.run(async () => {
         do {
@@ -32,8 +49,16 @@ export function watchTime(request: PendingRequest, overdue: Overdue): Cancellati
         } while (Date.now() < (request.until ?? since) || (await overdue.expire()));
       }),
     );
+  } else if (patched(WAIT_HAS_A_BAR)) {
+    unlessCancelled(scope.run(() => sleep(TEN_YEARS, { summary: barText(request) })));
   }
   return scope;
+}
+
+function barText({ gate, call }: PendingRequest, ...more: string[]): string {
+  const { summary = '' } = call;
+  const parts = [`waits for ${WAITS_FOR[gate.kind]} of ${call.tool}`, ...more, summary];
+  return cutSummary(parts.filter((part) => part !== '').join(' · '));
 }
 
 function sleepUntil(time: number, summary: string): Promise<void> {

@@ -1,10 +1,12 @@
 import { continueAsNew, scheduleActivity, workflowInfo } from '@temporalio/workflow';
-import { DELETE_EXPIRED_SESSIONS } from '../src/protocol/names.ts';
+import { DELETE_EXPIRED_SESSIONS, RETAIN_SESSIONS } from '../src/protocol/names.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import { deleteExpiredOptions } from './activity-options.ts';
+import { checkArguments } from './message-arguments.ts';
 
 /** Deletes an app's sessions in which nothing has happened for longer than its retention, some at a time. */
 export async function retainSessions(input: RetainSessions): Promise<{ deleted: number }> {
+  checkArguments(input, RETAIN_SESSIONS);
   let deleted = 0;
   let { after } = input;
   for (;;) {

@@ -154,7 +154,7 @@ async function attempt(
     ...(schedule.exclusive ? { exclusive: true } : {}),
     ...(answer === undefined ? {} : { answered: answer.answered }),
   };
-  const told = answer === undefined ? call : { ...call, summary: behind(call, answer) };
+  const told = answer === undefined ? call : { ...call, summary: answeredSummary(call, answer) };
   try {
     return schedule.local
       ? await scheduleLocalActivity<ToolCallResult>(call.tool, [input], localCallOptions(told, schedule))
@@ -194,11 +194,11 @@ async function closeCall(
   }
 }
 
-/** What people are told of a run behind a question; none of what they have given. */
-function behind({ summary }: PlannedCall, { status, people }: RequestEnding): string {
-  return [...(summary === undefined || summary === '' ? [] : [summary]), `${status}${byText(people)}`].join(
-    ' · ',
-  );
+/** What people are told of a run that an answer lets through; none of what they have given, and no arguments that they have changed. */
+function answeredSummary({ summary = '' }: PlannedCall, { status, people, args }: RequestEnding): string {
+  const isEdited = args !== undefined;
+  const how = `${status}${isEdited ? ' with other arguments' : ''}${byText(people)}`;
+  return [...(summary === '' || isEdited ? [] : [summary]), how].join(' · ');
 }
 
 function byText(people: readonly string[]): string {

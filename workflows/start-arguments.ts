@@ -22,7 +22,7 @@ const ROOT_AGENT = 'root-agent';
  * replay, so it may be tightened behind `patched()` only.
  */
 export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTurnStart {
-  if (typeof given !== 'object' || given === null) {
+  if (!isObject(given)) {
     throw invalidStart('arguments', `expected one object, got ${shapeOf(given)}`);
   }
   const start = withoutNulls(given);
@@ -41,6 +41,23 @@ export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTu
   return start;
 }
 
+/**
+ * What the run before has carried: a start that isn't a continuation brings none.
+ *
+ * @throws ApplicationFailure of type `InvalidStart`
+ */
+export function checkedCarried<T extends object>(
+  carried: T | null | undefined,
+  { continuedFromExecutionRunId }: Pick<WorkflowInfo, 'continuedFromExecutionRunId'>,
+): T | undefined {
+  if (carried === undefined || carried === null) return undefined;
+  if (continuedFromExecutionRunId === undefined) {
+    throw invalidStart('arguments', 'the second one is set by a run that goes on in a new one: leave it out');
+  }
+  if (isObject(carried)) return carried;
+  throw invalidStart('arguments', `expected an object as the second one, got ${shapeOf(carried)}`);
+}
+
 /** A start without a message is one that a signal brought a message with. */
 export function missingMessage(): ApplicationFailure {
   return invalidStart('message', 'expected text or a Content { role, parts }, got nothing');
@@ -48,7 +65,11 @@ export function missingMessage(): ApplicationFailure {
 
 function checkOwnCall({ ownCall }: AgentTurnStart): void {
   if (ownCall === undefined) return;
-  if (isObject(ownCall) && typeof ownCall.tool === 'string' && isObject(ownCall.args)) return;
+  if (isObject(ownCall) && typeof ownCall.tool === 'string' && isObject(ownCall.args)) {
+    const { question } = ownCall;
+    if (question === undefined || isObject(question)) return;
+    throw invalidStart('ownCall.question', `expected an object or nothing, got ${shapeOf(question)}`);
+  }
   throw invalidStart('ownCall', `expected { tool, args } or nothing, got ${shapeOf(ownCall)}`);
 }
 

@@ -1,7 +1,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { CancelCall } from '../src/protocol/message.ts';
 import type { StepEnding } from '../src/protocol/step.ts';
-import { refusal, shapeOf } from './message-arguments.ts';
+import { isObject, refusal, shapeOf } from './message-arguments.ts';
 
 /** How an invocation ends that somebody ended before its time. */
 export type EarlyEnd = Pick<StepEnding, 'status' | 'error' | 'cutOff'>;
@@ -106,7 +106,7 @@ export class Steering {
    */
   callOf(given: CancelCall): string {
     const refuse = (field: string, problem: string) => refusal('cancelCall', 'UnknownCall', field, problem);
-    if (typeof given !== 'object' || given === null) {
+    if (!isObject(given)) {
       throw refuse('arguments', `expected { callKey } or { callId }, got ${shapeOf(given)}`);
     }
     const open = [...this.#calls.values()];

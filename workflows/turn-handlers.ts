@@ -35,12 +35,17 @@ export function handleStatus(status: () => TurnStatus): void {
   });
 }
 
-/** The orders by which people end its work, as they are answered. */
-export function handleOrders(turn: SteeredTurn): void {
+/**
+ * The orders by which people end its work, as they are answered.
+ *
+ * @param before called before each of them is carried out.
+ */
+export function handleOrders(turn: SteeredTurn, before: () => void = () => undefined): void {
   const { steering, orders, forwarding } = turn;
   setHandler(
     defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL),
     (given) => {
+      before();
       const other = otherRunOf(turn, given);
       if (other !== undefined) return cancelCallOf(other, turn, given);
       return orders.once(given, () => cancelCall(turn, given));
@@ -55,7 +60,10 @@ export function handleOrders(turn: SteeredTurn): void {
   );
   setHandler(
     defineUpdate<InterruptReceipt, [Interrupt | undefined]>(INTERRUPT),
-    (given = {}) => orders.once(given, () => interrupt(turn, given)),
+    (given = {}) => {
+      before();
+      return orders.once(given, () => interrupt(turn, given));
+    },
     {
       validator: (given) => void checkedInterrupt(given ?? {}),
       description: `${AN_INTERRUPT}; answers which one`,

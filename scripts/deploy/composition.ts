@@ -26,7 +26,7 @@ export type Composition = z.infer<typeof compositionSchema>;
 
 export const COMPOSITION_FILE = fileURLToPath(new URL('../../docker-compose.yml', import.meta.url));
 
-const REFERENCE = /\$(?:\$|\{([A-Z][A-Z0-9_]*)(?::-([^{}$]*))?\}|)/g;
+const REFERENCE = /\$(?:\$|\{([A-Z][A-Z0-9_]*)(?::([-?])([^{}$]*))?\}|)/g;
 
 /** `docker-compose.yml` as data: anchors are merged, variables aren't filled in. */
 export function readComposition(): unknown {
@@ -35,10 +35,23 @@ export function readComposition(): unknown {
 
 /**
  * `docker-compose.yml` as Docker Compose reads it with these variables. Of interpolation it knows what the file uses:
- * `${NAME}`, `${NAME:-default}` and `$$`.
+ * `${NAME}`, `${NAME:-default}`, `${NAME:?why it is needed}` and `$$`.
+ *
+ * @throws Error for a variable that is needed and isn't set.
  */
 export function loadComposition(env: NodeJS.ProcessEnv): Composition {
   return compositionSchema.parse(interpolated(readComposition(), env));
+}
+
+/** Names of the variables without which the file is refused. */
+export function neededVariables(value: unknown): Set<string> {
+  const names = new Set<string>();
+  eachString(value, (text) => {
+    for (const [, name, kind] of text.matchAll(REFERENCE))
+      if (name !== undefined && kind === '?') names.add(name);
+    return text;
+  });
+  return names;
 }
 
 /** Names of the variables that the file takes from its environment. */
@@ -53,10 +66,12 @@ export function variablesOf(value: unknown): Set<string> {
 
 function interpolated(value: unknown, env: NodeJS.ProcessEnv): unknown {
   return eachString(value, (text) =>
-    text.replace(REFERENCE, (whole, name: string | undefined, fallback: string | undefined) => {
+    text.replace(REFERENCE, (whole, name?: string, kind?: string, rest = '') => {
       if (whole === '$$') return '$';
       if (name === undefined) throw new Error(`docker-compose.yml: this interpolation isn't known: ${text}`);
-      return env[name] || (fallback ?? '');
+      const given = env[name] ?? '';
+      if (given === '' && kind === '?') throw new Error(`docker-compose.yml needs ${name}: ${rest}`);
+      return given || rest;
     }),
   );
 }

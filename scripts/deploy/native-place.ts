@@ -39,10 +39,11 @@ export interface NativePlace {
   wordOf(service: Service, word: string): string;
 }
 
-export async function nativePlace(postgresPort: number): Promise<NativePlace> {
+/** @param temporal the address of a server that is there already; by default one is yet to be started, on free ports. */
+export async function nativePlace(postgresPort: number, temporal?: string): Promise<NativePlace> {
   const ports = await freePorts(SERVER_PORTS.length + OUR_PORTS.length);
   const serverPorts = Object.fromEntries(SERVER_PORTS.map((name, index) => [name, String(ports[index])]));
-  const temporalAddress = `${HOST}:${serverPorts.FRONTEND_GRPC_PORT}`;
+  const temporalAddress = temporal ?? `${HOST}:${serverPorts.FRONTEND_GRPC_PORT}`;
   const portsHere = new Map([
     ['5432', postgresPort],
     ...OUR_PORTS.map((port, index) => [port, ports[SERVER_PORTS.length + index] ?? 0] as const),

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { executableName, findOnPath, run } from '../../worker/temporal/child-process.ts';
 
@@ -7,12 +7,17 @@ const BUILD_TIMEOUT = 60 * 60_000;
 const PROGRESS_INTERVAL = 15_000;
 const PACKAGE_LINE = /^[\w.~/-]+$/;
 
+const MODULE = 'go.temporal.io/server';
+
+/** Newer patches of what it requires, where the very version is not to be had from every proxy. */
+const NEWER = ['github.com/aws/aws-sdk-go-v2/service/lambda v1.88.5'];
+
 /** Packages of the server's module, and the names that their programs have in its images. */
 const PROGRAMS = { 'cmd/server': 'temporal-server', 'cmd/tools/sql': 'temporal-sql-tool' } as const;
 
 /**
  * A folder with the programs that the images of the Temporal server hold in this version: from the cache, else built with
- * `go install`, which takes minutes, once.
+ * Go, which takes minutes, once.
  *
  * @throws Error where there is no Go, or the build fails: with its last lines.
  */
@@ -29,36 +34,39 @@ export async function serverPrograms(
   const draft = `${folder}.tmp-${process.pid}`;
   await mkdir(draft, { recursive: true });
   try {
+    // A module of our own that requires the server's: `go install …@version` looks for modules of each longer path, too, and fails
+    // where a proxy refuses these instead of not finding them.
+    const required = [`${MODULE} v${version}`, ...NEWER].map((each) => `require ${each}\n`).join('');
+    await writeFile(join(draft, 'go.mod'), `module holdfast/deploy\n\ngo 1.24\n\n${required}`);
+    const programs = join(draft, 'programs');
+    await mkdir(programs);
     for (const [path, program] of Object.entries(PROGRAMS)) {
-      await install(go, `go.temporal.io/server/${path}@v${version}`, draft, options);
-      const built = join(draft, executableName(path.split('/').at(-1) ?? path));
-      await rename(built, join(draft, executableName(program)));
+      const target = join(programs, executableName(program));
+      await build(go, { package: `${MODULE}/${path}`, target, cwd: draft }, options);
     }
     // Another run may have been faster.
-    if (!existsSync(folder)) await rename(draft, folder);
+    if (!existsSync(folder)) await rename(programs, folder);
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
   return { folder, builtInMs: Date.now() - started };
 }
 
-async function install(
+async function build(
   go: string,
-  target: string,
-  folder: string,
+  { package: path, target, cwd }: { package: string; target: string; cwd: string },
   { env, onProgress }: { env: NodeJS.ProcessEnv; onProgress: (line: string) => void },
 ): Promise<void> {
   const started = Date.now();
   let packages = 0;
   const complaints: string[] = [];
-  const report = () =>
-    onProgress(`go install ${target}: ${seconds(started)} s, ${packages} packages compiled`);
+  const report = () => onProgress(`go build ${path}: ${seconds(started)} s, ${packages} packages compiled`);
   report();
   const timer = setInterval(report, PROGRESS_INTERVAL);
   try {
-    const result = await run(go, ['install', '-v', '-ldflags', '-s -w', target], {
-      env: { ...env, GOBIN: folder, GOFLAGS: `${env.GOFLAGS ?? ''} -mod=mod`.trim() },
-      cwd: folder,
+    const result = await run(go, ['build', '-mod=mod', '-v', '-ldflags', '-s -w', '-o', target, path], {
+      env,
+      cwd,
       timeout: BUILD_TIMEOUT,
       onErrorLine: (line) => {
         if (PACKAGE_LINE.test(line)) packages += 1;
@@ -67,7 +75,7 @@ async function install(
     });
     if (result.exitCode === 0) return;
     const why = result.failure ?? `exit code ${result.exitCode}`;
-    throw new Error([`go install ${target}: ${why}`, ...complaints.slice(-8)].join('\n'));
+    throw new Error([`go build ${path}: ${why}`, ...complaints.slice(-8)].join('\n'));
   } finally {
     clearInterval(timer);
   }

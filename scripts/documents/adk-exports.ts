@@ -109,7 +109,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'The call waits within its turn, and what the person has answered is its response.',
+    how: 'The call waits within its turn, and what the person has answered is its response. A choice is answered by a function response to the call, as in ADK, or to the request: with `{ choice }` or `{ result }`, and with nothing that was not offered; the model gets `{ result }`.',
     names: 'getUserChoiceTool requestInputTool',
   },
   {
@@ -236,7 +236,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'never',
-    why: 'Graphs of nodes: on Temporal a graph is a workflow of your own; that it runs agents comes with part 7.',
+    why: 'Graphs of nodes: on Temporal a graph is a workflow of your own; it runs agents by [`runAgent`](own-workflows.md).',
     names: `BaseNode BaseNodeConfig BranchPath BuildNodeOptions ChainElement CreateNodeErrorEventParams DEFAULT_ROUTE
       DynamicEntry Edge EdgeItem ErrorClass FunctionNode FunctionNodeConfig FunctionNodeHandler FunctionNodeResult Graph
       JoinNode NodeContext NodeContextOptions NodeErrorEvent NodeLike NodeOptions NodeReportedError NodeResult

@@ -7,6 +7,7 @@ import { OptionReader } from '../schema/option-reader.ts';
 import { assertAppName } from './app-name.ts';
 import { type AppDurableOptions, type AppSettings, resolveAppSettings } from './app-settings.ts';
 import { type BaseAgent, isBaseAgent, notARoot, whatItIs } from './base-agent.ts';
+import { assertModels } from './given-model.ts';
 
 const APP = Symbol.for('holdfast.app');
 const FIELDS = ['name', 'rootAgent', 'plugins', 'resumabilityConfig', 'durable'];
@@ -66,6 +67,7 @@ export class App {
     const problem = noRootAgent(rootAgent);
     if (problem !== undefined) throw new DefinitionError({ owner, field: 'rootAgent', problem });
     this.name = options.name;
+    assertModels([rootAgent]);
     this.rootAgent = rootAgent;
     this.plugins = checkedPlugins(owner, 'plugins', plugins);
     if (resumabilityConfig !== undefined) {

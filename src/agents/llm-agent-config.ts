@@ -72,7 +72,10 @@ export interface ResolvedAgentDurableOptions {
  * the error callbacks, which are those of adk-python; and the durable options.
  */
 export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
-  /** Name of a model (`gemini-2.5-flash`), or a model. */
+  /**
+   * Name of a model (`gemini-2.5-flash`), or a model. Without one the agent has that of the nearest LlmAgent above it; a root
+   * agent, and the agent of an `AgentTool`, need their own.
+   */
   model?: string | BaseLlm;
   /** Tells the model how to act. In text, `{name}` stands for the state's value of that key. */
   instruction?: string | InstructionProvider;

@@ -11,6 +11,7 @@ import { DEFAULT_REQUEST_PROCESSORS } from '../flows/processors/default-processo
 import { type BaseLlm, isBaseLlm } from '../models/base-llm.ts';
 import { LLMRegistry } from '../models/llm-registry.ts';
 import type { BasePlanner } from '../planners/base-planner.ts';
+import { isReservedKey, reservedKeyText } from '../protocol/reserved-state.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { copyPlain } from '../schema/copy-plain.ts';
@@ -34,6 +35,7 @@ import type {
   SingleOnToolErrorCallback,
 } from './callbacks.ts';
 import { assertGenerateContentConfig } from './generate-content-config.ts';
+import { agentWithModel } from './given-model.ts';
 import { LLM_AGENT } from './is-llm-agent.ts';
 import {
   type InstructionProvider,
@@ -68,7 +70,8 @@ export type {
  */
 export class LlmAgent extends BaseAgent<LlmAgentConfig> {
   readonly [LLM_AGENT] = true;
-  readonly model: string | BaseLlm;
+  /** As it was given; absent: that of the nearest LlmAgent above this one. {@link LlmAgent.canonicalModel} is what is asked. */
+  readonly model?: string | BaseLlm;
   /** Defaults to `''`. */
   readonly instruction: string | InstructionProvider;
   /** Defaults to `''`. */
@@ -109,7 +112,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> {
     assertNotScripted(owner, this, LlmAgent);
     assertKnownFields(owner, config, LLM_AGENT_FIELDS, { unsupported: UNSUPPORTED_AGENT_FIELDS });
     const read = new OptionReader(owner, config);
-    this.model = modelOf(read, config.model);
+    if (read.given('model')) this.model = modelOf(read, config.model);
     this.instruction = instructionOf(read, 'instruction', config.instruction);
     this.globalInstruction = instructionOf(read, 'globalInstruction', config.globalInstruction);
     this.staticInstruction = read.given('staticInstruction')
@@ -127,6 +130,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> {
     if (read.given('outputKey')) {
       this.outputKey = read.text('outputKey');
       if (this.outputKey === '') read.fail('outputKey', 'must not be empty');
+      if (isReservedKey(this.outputKey)) read.fail('outputKey', reservedKeyText(this.outputKey));
     }
     const answersBySchema = this.#output !== undefined;
     this.disallowTransferToParent = read.boolean('disallowTransferToParent', false) || answersBySchema;
@@ -158,12 +162,15 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> {
   }
 
   /**
-   * The agent's model; a name is looked up in the registry at the first use.
+   * The agent's model, or that of the nearest LlmAgent above it; a name is looked up in the registry at the first use.
    *
    * @throws UnknownModelError for a name that no registered model supports.
+   * @throws DefinitionError where no agent above has a model either.
    */
   get canonicalModel(): BaseLlm {
-    this.#resolvedModel ??= typeof this.model === 'string' ? LLMRegistry.newLlm(this.model) : this.model;
+    const owner = agentWithModel(this);
+    if (owner !== this) return owner.canonicalModel;
+    this.#resolvedModel ??= typeof owner.model === 'string' ? LLMRegistry.newLlm(owner.model) : owner.model;
     return this.#resolvedModel;
   }
 
@@ -246,8 +253,6 @@ function withTransfer(
 }
 
 function modelOf(read: OptionReader, model: unknown): string | BaseLlm {
-  if (model === undefined)
-    return read.fail('model', `required: the name of a model ('gemini-2.5-flash'), or a BaseLlm`);
   if (isBaseLlm(model)) return model;
   if (typeof model !== 'string') {
     return read.fail('model', `expected the name of a model or a BaseLlm, got ${kindOf(model)}`);

@@ -30,10 +30,10 @@ export type LinkProblem = TokenFlaw | 'expired';
 /**
  * Signs that whoever has the link may decide the request as this person, once. Each call gives another link.
  *
- * @param now milliseconds since the epoch.
+ * @param now by the store's clock, milliseconds since the epoch.
  * @returns a compact JWS (HS256), a part of a URL: see {@link linkUrl}.
  */
-export function signApprovalLink(keys: CredentialKeys, terms: LinkTerms, now: number = Date.now()): string {
+export function signApprovalLink(keys: CredentialKeys, terms: LinkTerms, now: number): string {
   const { session: ses, requestId: sub, approver: apr, expiresAt = Number.POSITIVE_INFINITY } = terms;
   const exp = Math.ceil(Math.min(expiresAt, now + LONGEST_LIFE) / 1_000);
   return signToken(KIND, keys, { sub, ses, apr, exp, jti: randomBytes(ID_BYTES).toString('base64url') });
@@ -43,12 +43,12 @@ export function signApprovalLink(keys: CredentialKeys, terms: LinkTerms, now: nu
  * What a link's token proves.
  *
  * @param keys undefined where this process has none.
- * @param now milliseconds since the epoch.
+ * @param now by the store's clock, milliseconds since the epoch.
  */
 export async function verifyApprovalLink(
   keys: CredentialKeys | undefined,
   token: string,
-  now: number = Date.now(),
+  now: number,
 ): Promise<ApprovalLink | LinkProblem> {
   const read = await readToken(KIND, keys, token);
   if (typeof read === 'string') return read;
@@ -62,7 +62,7 @@ export async function verifyApprovalLink(
 
 /** @param publicUrl of the gateway, as people's browsers reach it. */
 export function linkUrl(publicUrl: string, token: string): string {
-  return `${publicUrl.replace(/\/+$/, '')}/a/${token}`;
+  return `${publicUrl.replace(/(?<!\/)\/+$/, '')}/a/${token}`;
 }
 
 function isText(value: unknown): value is string {

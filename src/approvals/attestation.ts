@@ -3,10 +3,10 @@ import { LONGEST_ATTESTATION } from '../protocol/decision-limits.ts';
 import type { Voter } from '../protocol/gate.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { isRecord } from '../schema/kind-of.ts';
-import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
+import { type Issuer, type PrivateJwk, type PublicJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
 
 /** Clocks of issuer and worker may differ by this much, seconds. */
-const CLOCK_TOLERANCE = 60;
+export const CLOCK_TOLERANCE = 60;
 /** Seconds from `iat` to `exp`, at most. */
 const LONGEST_LIFE = 24 * 60 * 60;
 const LONGEST_NAME = 256;
@@ -23,17 +23,25 @@ export interface SignedBy {
 }
 
 export interface SigningOptions {
-  /** Milliseconds since the epoch. Defaults to the clock. */
+  /** Milliseconds since the epoch. Defaults to this machine's clock. */
   now?: number;
   /** Milliseconds until it expires; at most, and by default, 24 hours: no worker may be up for a while. */
   lifetime?: number;
+}
+
+/** An attestation whose signature holds, and the key by which it does. */
+export interface Signature {
+  jws: string;
+  key: PublicJwk;
 }
 
 /**
  * Whether an attestation says what is expected. `by` is who has signed it, where the signature holds. `reason` never quotes the
  * attestation.
  */
-export type Attested = { ok: true; by: Voter } | { ok: false; reason: string; by?: Voter };
+export type Attested =
+  | { ok: true; by: Voter; signature: Signature }
+  | { ok: false; reason: string; by?: Voter; signature?: Signature };
 
 /** Signs claims with an Ed25519 or a P-256 key. */
 export async function signAttestation(
@@ -69,6 +77,7 @@ export async function keyIdOf(key: Issuer['key']): Promise<string> {
 /** An attestation whose signature, issuer and time hold, and what it says. */
 export interface ReadAttestation {
   by: Voter;
+  signature: Signature;
   issuer: Issuer;
   claims: Record<string, unknown>;
 }
@@ -83,7 +92,7 @@ export async function readAttestation(
   type: AttestationType,
   issuers: readonly Issuer[],
   now: number,
-): Promise<ReadAttestation | { reason: string; by?: Voter }> {
+): Promise<ReadAttestation | { reason: string; by?: Voter; signature?: Signature }> {
   const parts = partsOf(jws);
   if (parts === undefined) return { reason: 'the attestation is no compact JWS' };
   const { header, claims, signed } = parts;
@@ -119,8 +128,9 @@ export async function readAttestation(
     attestation: sha256Digest(signed),
     ...(isName(claims.channel) ? { channel: claims.channel } : {}),
   };
+  const signature = { jws, key: { ...publicHalf(issuer.key), kid } };
   const reason = refusalOfIssuer(issuer, principal) ?? refusalOfTime(claims, now);
-  return reason === undefined ? { by, issuer, claims } : { reason, by };
+  return reason === undefined ? { by, signature, issuer, claims } : { reason, by, signature };
 }
 
 /** What a plain signal is said to be by, and so no attestation. */

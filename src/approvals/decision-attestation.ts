@@ -1,6 +1,7 @@
 import type { Confirm } from '../protocol/gate.ts';
 import {
   type Attested,
+  CLOCK_TOLERANCE,
   isName,
   missing,
   readAttestation,
@@ -30,6 +31,12 @@ export interface AttestedDecision {
   payloadDigest?: string;
   /** Of `ProvideInput.response`. */
   responseDigest?: string;
+}
+
+/** What an attestation has to be over, and until when it had to be signed. */
+export interface ExpectedDecision extends AttestedDecision {
+  /** Milliseconds since the epoch when the request expires: a decision that was signed later doesn't count. Defaults to never. */
+  until?: number | undefined;
 }
 
 /** Claims of an attestation of a decision. */
@@ -67,15 +74,15 @@ export function signDecision(
  */
 export async function verifyDecisionAttestation(
   jws: string,
-  expected: AttestedDecision,
+  expected: ExpectedDecision,
   issuers: readonly Issuer[],
   now: number,
 ): Promise<Attested> {
   const read = await readAttestation(jws, TYPE, issuers, now);
   if (!('claims' in read)) return { ok: false, ...read };
-  const { by, claims, issuer } = read;
-  const reason = refusalOf(claims, issuer) ?? mismatch(claims, expected);
-  return reason === undefined ? { ok: true, by } : { ok: false, reason, by };
+  const { by, signature, claims, issuer } = read;
+  const reason = refusalOf(claims, issuer) ?? mismatch(claims, expected) ?? lateness(claims, expected);
+  return reason === undefined ? { ok: true, by, signature } : { ok: false, reason, by, signature };
 }
 
 /** Which of the three a decision is. */
@@ -90,6 +97,14 @@ function refusalOf(claims: Record<string, unknown>, { channels }: Issuer): strin
   return channels === undefined || channels.includes(channel)
     ? undefined
     : 'the key of the attestation may not speak for decisions of its channel';
+}
+
+/** `iat` is in seconds. */
+function lateness({ iat }: Record<string, unknown>, { until }: ExpectedDecision): string | undefined {
+  const signedAt = Number(iat) - CLOCK_TOLERANCE;
+  return until !== undefined && signedAt * 1_000 > until
+    ? 'the attestation was signed after the request had expired'
+    : undefined;
 }
 
 function mismatch(claims: Record<string, unknown>, expected: AttestedDecision): string | undefined {

@@ -55,9 +55,9 @@ export async function verifyMessageAttestation(
 ): Promise<Attested> {
   const read = await readAttestation(jws, TYPE, issuers, now);
   if (!('claims' in read)) return { ok: false, ...read };
-  const { by, claims, issuer } = read;
+  const { by, signature, claims, issuer } = read;
   const reason = mismatch(claims, expected) ?? refusalOf(issuer, claims);
-  return reason === undefined ? { ok: true, by } : { ok: false, reason, by };
+  return reason === undefined ? { ok: true, by, signature } : { ok: false, reason, by, signature };
 }
 
 function refusalOf({ channels }: Issuer, { channel }: Record<string, unknown>): string | undefined {

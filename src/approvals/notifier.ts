@@ -72,6 +72,13 @@ export interface NoticeContext {
    * @throws NoteRefused
    */
   keep(requestId: string, value: unknown, place?: string): Promise<void>;
+  /**
+   * What time it is by the store's clock, milliseconds since the epoch. The next attempt may be another worker's: times in notes are
+   * by this clock, never by a machine's own.
+   *
+   * @throws StoreUnavailable
+   */
+  now(): Promise<number>;
   /** When it was to be told first, however often it is tried: milliseconds since the epoch. */
   since: number;
   /** Aborts when nobody waits for this attempt any more. */

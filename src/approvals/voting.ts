@@ -29,6 +29,28 @@ export function needsAttestation({ terms }: Pick<Asked, 'terms'>): boolean {
   return approvers !== undefined || quorum > 1 || notRequester === true;
 }
 
+/**
+ * Whether a request has escalated by some time of the store's: those of `escalateTo` may decide from then on.
+ *
+ * @param at milliseconds since the epoch.
+ */
+export function hasEscalated({ terms, since }: Pick<ApprovalRow, 'terms' | 'since'>, at: number): boolean {
+  const { escalateAfter, expiresIn, onExpiry } = terms;
+  const times = [escalateAfter, onExpiry === 'escalate' ? expiresIn : undefined];
+  return times.some((time) => time !== undefined && at >= since + time);
+}
+
+/**
+ * When a request expires at the latest, by the store's times: what a workflow says of it is a claim.
+ *
+ * @returns milliseconds since the epoch; undefined where it never does.
+ */
+export function endOf({ terms, since }: Pick<ApprovalRow, 'terms' | 'since'>): number | undefined {
+  const { expiresIn, onExpiry } = terms;
+  if (expiresIn === undefined) return undefined;
+  return since + (onExpiry === 'escalate' ? 2 : 1) * expiresIn;
+}
+
 /** Why this person's decision doesn't count, whatever it is; undefined where it may. */
 export function refusalOfVoter(
   request: Asked,

@@ -1,5 +1,6 @@
 import type { StreamItem } from '../client/stream-item.ts';
-import { cutJson, printable } from './sessions/shown-values.ts';
+import { visibleLines } from '../protocol/visible-text.ts';
+import { cutJson } from './sessions/shown-values.ts';
 
 type Of<Type> = Extract<StreamItem, { type: Type }>;
 
@@ -61,7 +62,7 @@ export class ChunkLines {
 
   #text(callKey: string, tool: string, text: string): void {
     if (this.#open !== callKey) this.interrupt();
-    for (const [index, line] of printable(text).split('\n').entries()) {
+    for (const [index, line] of visibleLines(text).split('\n').entries()) {
       if (index > 0) this.interrupt();
       if (line === '') continue;
       this.#out.write(this.#open === undefined ? `${INDENT}${tool} │ ${line}` : line);

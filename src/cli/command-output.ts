@@ -1,9 +1,7 @@
 import { createInterface } from 'node:readline/promises';
-import { styleText } from 'node:util';
+import { visibleLines } from '../protocol/visible-text.ts';
 import { CliError } from './cli-error.ts';
-import { printable } from './sessions/shown-values.ts';
-
-type Style = Parameters<typeof styleText>[0];
+import { painted, type Style, terminalText } from './terminal-text.ts';
 
 /** Where a command's answer goes, and where all else; tests give their own. */
 export interface CommandOutput {
@@ -24,10 +22,10 @@ export function processOutput(
   err: NodeJS.WriteStream = process.stderr,
 ): CommandOutput {
   return {
-    line: (text = '') => void out.write(`${text}\n`),
+    line: (text = '') => void out.write(`${terminalText(text)}\n`),
     json: (value) => void out.write(`${JSON.stringify(value)}\n`),
-    note: (text) => void err.write(`${styleText('dim', printable(text), { stream: err })}\n`),
-    paint: (style, text) => styleText(style, text, { stream: out }),
+    note: (text) => void err.write(`${painted(err, 'dim', visibleLines(text))}\n`),
+    paint: (style, text) => painted(out, style, text),
     confirm: process.stdin.isTTY && err.isTTY ? (question) => asked(question, err) : undefined,
   };
 }
@@ -45,8 +43,12 @@ export async function asked(
   const terminal = createInterface({ input, output: err });
   const interrupted = new AbortController();
   terminal.once('SIGINT', () => interrupted.abort());
+  // A terminal that has gone away agrees to nothing.
+  terminal.on('error', () => terminal.close());
   try {
-    const answer = await terminal.question(`${printable(question)} [y/N] `, { signal: interrupted.signal });
+    const answer = await terminal.question(`${visibleLines(question)} [y/N] `, {
+      signal: interrupted.signal,
+    });
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     if (!(error instanceof Error && error.name === 'AbortError')) throw error;

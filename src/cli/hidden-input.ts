@@ -1,3 +1,4 @@
+import { visibleLines } from '../protocol/visible-text.ts';
 import { CliError } from './cli-error.ts';
 
 const LONGEST = 64 * 1024;
@@ -44,7 +45,7 @@ function typedSecret(
   const wasRaw = input.isRaw;
   let typed = '';
   const end = (settle: () => void) => {
-    input.off('data', take);
+    input.off('data', take).off('error', fail);
     signal?.removeEventListener('abort', cutOff);
     input.setRawMode(wasRaw);
     input.pause();
@@ -52,6 +53,7 @@ function typedSecret(
     settle();
   };
   const cutOff = () => end(() => reject(signal?.reason));
+  const fail = (error: Error) => end(() => reject(error));
   const take = (chunk: Buffer) => {
     for (const key of chunk.toString('utf8')) {
       if (key === '\r' || key === '\n') return end(() => resolve(typed));
@@ -67,8 +69,8 @@ function typedSecret(
   signal?.addEventListener('abort', cutOff);
   // Before anybody is asked: what is typed at once would be shown.
   input.setRawMode(true);
-  err.write(`${question} (not shown): `);
-  input.on('data', take);
+  err.write(`${visibleLines(question)} (not shown): `);
+  input.on('data', take).on('error', fail);
   input.resume();
   return promise;
 }

@@ -2,9 +2,11 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { agentsOfTree } from '../agents/agents-of-tree.ts';
 import type { App } from '../agents/app.ts';
+import { validateAppName } from '../agents/app-name.ts';
 import { type BaseAgent, isBaseAgent, notARoot } from '../agents/base-agent.ts';
 import type { GatewayDefinition } from '../gateway/gateway-settings.ts';
-import { nearestName } from '../schema/nearest-name.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { didYouMean, nearestName } from '../schema/nearest-name.ts';
 import type { GeminiScript } from '../testing/gemini-stand-in.ts';
 import { appOfSettings, exportedApp } from './app-of-exports.ts';
 import { CliError } from './cli-error.ts';
@@ -109,6 +111,30 @@ export function chooseAgent(
   throw new CliError(
     `${file} has no agent ${JSON.stringify(name)}${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`} ` +
       `It has ${all.join(', ')}.`,
+    2,
+  );
+}
+
+/**
+ * The app that a turn of the file is of. A file that exports an App has that one alone: its plugins and settings hold for no other.
+ *
+ * @throws CliError for a name that no app can have, and for another one than that of the App.
+ */
+export function chooseApp(
+  file: string,
+  { app, isExported }: { app: string; isExported: boolean },
+  given: string | undefined,
+): string {
+  if (given === undefined || given === app) return app;
+  try {
+    validateAppName(given);
+  } catch (error) {
+    if (!(error instanceof DefinitionError)) throw error;
+    throw new CliError(`--app ${JSON.stringify(given)}: ${error.problem} The app of ${file} is ${app}`, 2);
+  }
+  if (!isExported) return given;
+  throw new CliError(
+    `--app: ${file} has no app ${JSON.stringify(given)}${didYouMean(given, [app])}; it has ${app}`,
     2,
   );
 }

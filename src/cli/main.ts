@@ -1,7 +1,9 @@
 import { CommanderError } from 'commander';
+import { forgetEmptyVariables } from '../environment.ts';
+import { visibleLines } from '../protocol/visible-text.ts';
 import { CliError, describeError } from './cli-error.ts';
 import { holdfastProgram } from './program.ts';
-import { printable } from './sessions/shown-values.ts';
+import { VARIABLE_NAMES } from './variables.ts';
 
 /** The `holdfast` command. Ends the process: 0, 1 for a failure, 2 for a wrong command line, 3 for a turn that is left waiting for people, 130 where interrupted. */
 export async function main(args: readonly string[]): Promise<never> {
@@ -22,6 +24,7 @@ export async function main(args: readonly string[]): Promise<never> {
     );
     process.exit(1);
   });
+  forgetEmptyVariables(VARIABLE_NAMES);
   const code = await exitCodeOf(args);
   for (const stream of [process.stdout, process.stderr])
     await new Promise((written) => stream.write('', written));
@@ -38,7 +41,7 @@ async function exitCodeOf(args: readonly string[]): Promise<number> {
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`holdfast: ${printable(describeError(error))}\n`);
+    process.stderr.write(`holdfast: ${visibleLines(describeError(error))}\n`);
     return error instanceof CliError ? error.exitCode : 1;
   }
 }

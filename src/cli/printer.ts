@@ -1,7 +1,7 @@
-import { styleText } from 'node:util';
 import type { FollowedEvent, StreamItem } from '../client/stream-item.ts';
 import type { Content } from '../events/content.ts';
 import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
+import { visibleLines } from '../protocol/visible-text.ts';
 import type { SessionNames } from '../store/store.ts';
 import { ChunkLines } from './chunk-lines.ts';
 import { drawOver, widthOf } from './draw-over.ts';
@@ -9,9 +9,10 @@ import { askedLine, askedRequests } from './gates/asked-requests.ts';
 import { JobLines } from './job-lines.ts';
 import { showJobCommand } from './jobs/next-job-commands.ts';
 import { LiveLine } from './live-line.ts';
-import { codeLines, messageAuthor, printable, responseLine } from './sessions/shown-values.ts';
+import { codeLines, costWords, messageAuthor, responseLine } from './sessions/shown-values.ts';
 import { shellWord } from './shell-word.ts';
 import { speakerOf, withPath } from './speaker.ts';
+import { painted as paint, type Style, terminalText } from './terminal-text.ts';
 
 /** Where a command's output goes: events for programs or for people, all else on standard error. */
 export interface Printer {
@@ -34,25 +35,19 @@ export interface Printer {
   outcome(outcome: InvocationOutcome, names: SessionNames): void;
 }
 
-type Style = Parameters<typeof styleText>[0];
-
 const MODEL: Style = ['bold', 'green'];
-
-function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
-  return styleText(style, text, { stream });
-}
 
 const LONGEST_VALUE = 160;
 
 /**
- * JSON Lines on standard output: one ADK event per line, and chunks of tools and news of jobs, which have a `type`. What is of agents
- * that calls run has `holdfast`, which says whose it is.
+ * JSON Lines on standard output: the turn's ADK events, one per line. A line that is none of these has a `type`, which events don't
+ * have: a chunk of a tool, news of a job, or an event of an agent that a call runs. `holdfast` says which agent's it is.
  */
 export function jsonPrinter(
   out: NodeJS.WriteStream = process.stdout,
   err: NodeJS.WriteStream = process.stderr,
 ): Printer {
-  const note = (line: string) => err.write(`${printable(line)}\n`);
+  const note = (line: string) => err.write(`${visibleLines(line)}\n`);
   return {
     note,
     started: ({ sessionId, messageId, link }) => {
@@ -60,7 +55,9 @@ export function jsonPrinter(
       if (link !== undefined) note(`Temporal UI: ${link}`);
     },
     event: ({ event, holdfast }) =>
-      out.write(`${JSON.stringify(holdfast === undefined ? event : { ...event, holdfast })}\n`),
+      out.write(
+        `${JSON.stringify(holdfast === undefined ? event : { type: 'child event', ...event, holdfast })}\n`,
+      ),
     text: () => undefined,
     textDropped: () => undefined,
     callStarted: (call) => note(startedLine(withPath(call))),
@@ -87,7 +84,7 @@ export function terminalPrinter(
       jobs.interrupt();
       out.write(label(agent, MODEL));
     },
-    write: (text) => out.write(printable(text)),
+    write: (text) => out.write(visibleLines(text)),
     end: () => out.write('\n'),
     remark: (text) => {
       jobs.interrupt();
@@ -103,7 +100,7 @@ export function terminalPrinter(
   });
   const jobs = new JobLines({
     line: (text) => note(`  ${text}`),
-    ...(err.isTTY ? { draw: (text: string) => overwrite(`  ${printable(text)}`) } : {}),
+    ...(err.isTTY ? { draw: (text: string) => overwrite(`  ${visibleLines(text)}`) } : {}),
     end: () => err.write('\n'),
     hint: (jobId) => showJobCommand({ jobId }, folder),
   });
@@ -116,12 +113,12 @@ export function terminalPrinter(
     live.interrupt();
     chunks.interrupt();
     jobs.interrupt();
-    err.write(`${line}\n`);
+    err.write(`${terminalText(line)}\n`);
   };
-  const note = (line: string) => warn(paint(err, 'dim', printable(line)));
+  const note = (line: string) => warn(paint(err, 'dim', visibleLines(line)));
   const say = (author: string, style: Style, text: string) => {
     jobs.interrupt();
-    out.write(`${label(author, style)}${printable(text)}\n`);
+    out.write(`${label(author, style)}${visibleLines(text)}\n`);
   };
   return {
     note,
@@ -174,7 +171,7 @@ export function terminalPrinter(
     },
     outcome: ({ status, error, usage }, { app, userId, sessionId }) => {
       if (error !== undefined)
-        warn(`${paint(err, 'red', status)}  ${printable(`${error.code}: ${error.message}`)}`);
+        warn(`${paint(err, 'red', status)}  ${visibleLines(`${error.code}: ${error.message}`)}`);
       note(usageLine(usage));
       note(`go on with ${namingOptions({ app, userId, sessionId })}`);
     },
@@ -186,11 +183,10 @@ export function namingOptions({ app, userId, sessionId }: SessionNames): string 
   return `--app ${shellWord(app)} --user ${shellWord(userId)} --session ${shellWord(sessionId)}`;
 }
 
-function usageLine({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {
-  const atLeast = unknownCalls === undefined ? '' : 'at least ';
-  const spent = cost === undefined ? '' : `, cost ${atLeast}${Number(cost.toPrecision(3))}`;
+function usageLine({ modelCalls, totalTokens, ...usage }: TurnUsage): string {
+  const atLeast = usage.unknownCalls === undefined ? '' : 'at least ';
   const calls = modelCalls === 1 ? '1 model call' : `${modelCalls} model calls`;
-  return `${calls}, ${atLeast}${totalTokens} tokens${spent}`;
+  return [calls, `${atLeast}${totalTokens} tokens`, ...costWords(usage)].join(', ');
 }
 
 function startedLine({ tool, callKey, attempt }: { tool: string; callKey: string; attempt: number }): string {

@@ -8,6 +8,8 @@ export function holdfastProgram(exit: (code: number) => void = () => undefined):
     .description('Durable agents on Temporal')
     .version(ownVersion())
     .showHelpAfterError('(holdfast --help shows what there is)')
+    // What stands behind holdfast temporal is for that program.
+    .enablePositionalOptions()
     .exitOverride();
   for (const add of COMMANDS) add(holdfast, exit);
   return holdfast;

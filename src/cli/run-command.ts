@@ -9,7 +9,7 @@ import { needsFolder } from './environment/places.ts';
 import { GateDesk, type GateDeskOptions } from './gates/gate-desk.ts';
 import { heldPrinter } from './gates/held-printer.ts';
 import { terminalPerson } from './gates/terminal-person.ts';
-import { chooseAgent, loadAgents } from './load-agents.ts';
+import { chooseAgent, chooseApp, loadAgents } from './load-agents.ts';
 import { givenMessage } from './message-options.ts';
 import { jsonPrinter, type Printer, terminalPrinter } from './printer.ts';
 import { runThrough } from './run-through.ts';
@@ -50,7 +50,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
   // A model that nobody knows is told before anything is started.
   for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
   const unsigned: TurnOfCommand = {
-    app: options.app ?? loaded.app,
+    app: chooseApp(file, { app: loaded.app, isExported: loaded.apps.length > 0 }, options.app),
     userId: options.user,
     sessionId: options.session ?? `s-${randomUUID().slice(0, 8)}`,
     messageId: options.messageId ?? randomUUID(),
@@ -61,9 +61,6 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
     ...(options.json || !process.stdout.isTTY ? {} : { runConfig: { streamingMode: 'sse' as const } }),
   };
   const turn = approver === undefined ? unsigned : await attestMessage(approver, unsigned);
-  if (loaded.apps.length > 0 && turn.app !== loaded.app) {
-    printer.note(`--app ${turn.app}: the plugins and settings of the app ${loaded.app} are not for it`);
-  }
   const resumeCommand = commandOf(file, options, turn);
   const interrupted = onInterrupt(printer, resumeCommand);
   const { app, userId, sessionId } = turn;

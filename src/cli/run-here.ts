@@ -19,7 +19,7 @@ export async function runHere(
 ): Promise<TurnLeft> {
   let environment: Environment | undefined;
   const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, printer.note);
-  const log = ownership && folderLogger(ownership.folder);
+  const log = ownership && folderLogger(ownership.folder, printer.note);
   installRuntime(log ?? new DefaultLogger('ERROR'), { handlesSignals: true });
   try {
     environment = await openEnvironment({

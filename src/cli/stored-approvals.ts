@@ -1,7 +1,7 @@
 import type { Approvals, WhichAudit } from '../client/approvals.ts';
 import { auditedSessions, readAudits, verifyAudits } from '../client/audit-of-tree.ts';
 import { findRequest, namedRequest } from '../client/find-request.ts';
-import { shownRequest } from '../client/shown-request.ts';
+import { shownAudit, shownRequest } from '../client/shown-request.ts';
 import type { Store } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 
@@ -25,7 +25,7 @@ export function storedApprovals(store: Store): Pick<Approvals, 'list' | 'get' | 
     },
     audit: async (which) =>
       await readAudits(await auditedSessions(store, which, await sessionOf(which)), (id) =>
-        store.readAudit(id),
+        shownAudit(store, id),
       ),
     verifyAudit: async (which) =>
       await verifyAudits(store, await auditedSessions(store, which, await sessionOf(which))),

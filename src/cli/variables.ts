@@ -177,3 +177,8 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
     },
   },
 ];
+
+/** Their names. */
+export const VARIABLE_NAMES: readonly string[] = VARIABLE_GROUPS.flatMap(({ variables }) =>
+  Object.keys(variables),
+);

@@ -113,7 +113,8 @@ export interface Approvals {
    */
   audit(which: WhichAudit): Promise<AuditRow[]>;
   /**
-   * Recomputes the hash chain of a session's audit.
+   * Recomputes the hash chain of a session's audit, and checks that whoever its rows name as verified has signed: `problems` says what
+   * doesn't hold. Signatures of a gateway whose credential key is gone are in `unchecked`, and `ok` says nothing of them.
    *
    * @throws SessionNotFound, InvalidTurn
    * @example

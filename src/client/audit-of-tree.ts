@@ -1,4 +1,6 @@
-import type { AuditedRequest } from '../store/approval-store.ts';
+import { auditedSignatures } from '../approvals/audited-signatures.ts';
+import type { CredentialKeys } from '../credentials/credential-keys.ts';
+import type { AuditedRequest, AuditProblem } from '../store/approval-store.ts';
 import type { AuditRow } from '../store/session-store.ts';
 import type { Store } from '../store/store.ts';
 import type { WhichAudit } from './approvals.ts';
@@ -36,18 +38,31 @@ export async function readAudits(
   return chains.flat();
 }
 
+/**
+ * Checks the chains, and that whoever is named as verified has signed.
+ *
+ * @param credentialKeys of the gateway's signatures. Defaults to the keys that the store has kept with them.
+ */
 export async function verifyAudits(
-  store: Pick<Store, 'verifyAudit'>,
+  store: Pick<Store, 'verifyAudit' | 'readAudit' | 'listSignatures'>,
   sessions: readonly AuditedSession[],
+  credentialKeys?: CredentialKeys,
 ): Promise<AuditedRequest> {
   const all: AuditedRequest = { ok: true, rows: 0, problems: [] };
   for (const { id, below } of sessions) {
-    const { ok, rows, problems } = await store.verifyAudit(id);
-    all.ok &&= ok;
-    all.rows += rows;
+    const chain = await store.verifyAudit(id);
+    const rows = await store.readAudit(id);
+    // After the rows: none of those is there before its signature.
+    const signatures = await store.listSignatures(id);
+    const signed = await auditedSignatures({ session: id, rows, signatures, credentialKeys });
+    const named = (found: readonly AuditProblem[]) =>
+      below === undefined ? found : found.map((each) => ({ ...each, sessionId: below }));
+    all.rows += chain.rows;
     all.problems.push(
-      ...(below === undefined ? problems : problems.map((found) => ({ ...found, sessionId: below }))),
+      ...named([...chain.problems, ...signed.problems].sort((one, other) => one.n - other.n)),
     );
+    if (signed.unchecked.length > 0) all.unchecked = [...(all.unchecked ?? []), ...named(signed.unchecked)];
   }
+  all.ok = all.problems.length === 0;
   return all;
 }

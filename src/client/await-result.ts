@@ -5,6 +5,7 @@ import { SEND_MESSAGE } from '../protocol/names.ts';
 import type { InvocationOutcome, TurnResult } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { InboxRow, RecordedInvocation, SessionNames, Store } from '../store/store.ts';
+import { isStoreAway } from '../store/store-errors.ts';
 import { ANSWER_TIMEOUT, ask } from './ask-workflow.ts';
 import type { ClientContext } from './client-context.ts';
 import { MessageRejected, NoAnswer } from './client-errors.ts';
@@ -14,7 +15,7 @@ import type { OutgoingTurn } from './outgoing-turn.ts';
 import { type RunEnd, runEnd, wasCancelled, wasRefused, wasStopped } from './run-end.ts';
 import { SessionNews } from './session-news.ts';
 import { queryStatus } from './steering.ts';
-import { isOutage, readWhenBack } from './store-outage.ts';
+import { readWhenBack } from './store-outage.ts';
 import { storedTurn } from './stored-turn.ts';
 import type { TurnNames } from './turn-names.ts';
 import { wasTaken } from './was-taken.ts';
@@ -157,7 +158,7 @@ async function recordedEnd(
       await news.wait(signal);
     } catch (error) {
       // The run's own result comes without the store, which may be back before.
-      if (!isOutage(error)) throw error;
+      if (!isStoreAway(error)) throw error;
       await news.wait(signal);
     } finally {
       news.close();

@@ -5,7 +5,7 @@ import {
   MOST_GIVEN_BYTES,
 } from '../protocol/decision-limits.ts';
 import type { Confirm, ProvideCredential, ProvideInput } from '../protocol/gate.ts';
-import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
+import { depthProblem } from '../protocol/message-limits.ts';
 import type { ConfirmOptions, ProvideCredentialOptions, ProvideInputOptions } from './approvals.ts';
 import { InvalidTurn } from './client-errors.ts';
 
@@ -86,12 +86,8 @@ function fieldsOf(given: object, method: string): Record<string, unknown> {
 
 function checkJson(fields: Record<string, unknown>, method: string): void {
   for (const [field, value] of Object.entries(fields)) {
-    if (!isTooDeep(value)) continue;
-    throw invalid(
-      method,
-      field,
-      `objects and lists are nested in more than ${MOST_LEVELS} levels, or in a circle`,
-    );
+    const problem = depthProblem(value);
+    if (problem !== undefined) throw invalid(method, field, problem);
   }
   const names = Object.keys(fields).join(', ');
   let bytes: number;

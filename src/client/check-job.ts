@@ -1,5 +1,5 @@
 import type { JobStatus } from '../protocol/job.ts';
-import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
+import { depthProblem } from '../protocol/message-limits.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { problemOfName } from '../schema/person-name.ts';
@@ -41,13 +41,8 @@ export function checkJobId(jobId: unknown, method: string): void {
  */
 export function checkedResult(result: unknown, method: string): Record<string, unknown> {
   if (result === undefined) throw invalid(method, 'result', 'expected JSON; null is a value, too', result);
-  if (isTooDeep(result)) {
-    throw invalid(
-      method,
-      'result',
-      `objects and lists are nested in more than ${MOST_LEVELS} levels, or in a circle`,
-    );
-  }
+  const depth = depthProblem(result);
+  if (depth !== undefined) throw invalid(method, 'result', depth);
   const json = jsonOf(result, method);
   const bytes = Buffer.byteLength(JSON.stringify({ result: json }));
   if (bytes > MOST_RESULT_BYTES) {

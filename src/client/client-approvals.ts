@@ -20,7 +20,7 @@ import { decide } from './decide.ts';
 import { findRequest, namedRequest } from './find-request.ts';
 import { isSameJson } from './same-json.ts';
 import { sealedInput, withoutSecrets } from './seal-decision.ts';
-import { shownAuditRow, shownRequest } from './shown-request.ts';
+import { shownAudit, shownRequest } from './shown-request.ts';
 import type { Confirmed } from './steering.ts';
 import { checkText, sessionNamesOf } from './turn-names.ts';
 
@@ -105,20 +105,9 @@ export class ClientApprovals implements Approvals {
     const store = this.#store(method);
     const session = await sessionIdOf(store, which, method);
     const sessions = await auditedSessions(store, which, session);
-    const rows = await readAudits(sessions, (id) => this.#shownAudit(store, id));
+    const rows = await readAudits(sessions, (id) => shownAudit(store, id));
     if (rows.length === 0) throw noAudit(method, which);
     return rows;
-  }
-
-  async #shownAudit(store: Store, session: string): Promise<AuditRow[]> {
-    const rows = await store.readAudit(session);
-    return await Promise.all(
-      rows.map(async (row) => {
-        const { requestId } = row.facts;
-        if (row.kind !== 'answered' || typeof requestId !== 'string') return row;
-        return shownAuditRow(row, await store.findRequest(session, requestId));
-      }),
-    );
   }
 
   /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
@@ -126,7 +115,8 @@ export class ClientApprovals implements Approvals {
     const method = 'approvals.verifyAudit';
     const store = this.#store(method);
     const session = await sessionIdOf(store, which, method);
-    const audited = await verifyAudits(store, await auditedSessions(store, which, session));
+    const sessions = await auditedSessions(store, which, session);
+    const audited = await verifyAudits(store, sessions, this.#context.credentialKeys);
     if (audited.rows === 0 && audited.ok) throw noAudit(method, which);
     return audited;
   }

@@ -5,6 +5,7 @@ import {
   credentialKeysOfVariables,
   type GivenCredentialKeys,
 } from '../credentials/credential-keys.ts';
+import { setVariables } from '../environment.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { Store } from '../store/store.ts';
 import { StoreNeeded } from './client-errors.ts';
@@ -61,7 +62,7 @@ export function contextOf(options: HoldfastClientOptions): ClientContext {
     searchAttributes,
     credentialKeys:
       credentialKeys === undefined
-        ? credentialKeysOfVariables(process.env)
+        ? credentialKeysOfVariables(setVariables())
         : credentialKeysOf(credentialKeys),
   };
 }

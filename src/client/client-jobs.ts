@@ -126,7 +126,8 @@ export class ClientJobs implements Jobs {
     }
     if (typeof token !== 'string')
       throw new InvalidJob(`${method}: token: expected context.job.token, or nothing`);
-    return await verifyJobToken(this.#context.credentialKeys, token, jobId);
+    const now = await storeOf(this.#context, method).now();
+    return await verifyJobToken(this.#context.credentialKeys, token, jobId, now);
   }
 }
 

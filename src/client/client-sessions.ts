@@ -27,7 +27,7 @@ import {
 import { startRun } from './deliver.ts';
 import { tellGivenUp } from './tell-job.ts';
 import { type TurnHandle, turnHandle } from './turn-handle.ts';
-import { checkText, sessionNamesOf, turnNamesOf } from './turn-names.ts';
+import { checkState, checkText, sessionNamesOf, turnNamesOf } from './turn-names.ts';
 
 /**
  * The sessions of the client's store; what would take a running turn's ground away is refused while one runs.
@@ -48,6 +48,7 @@ export class ClientSessions {
     const store = this.#store('sessions.create');
     const { app, userId, sessionId } = create;
     checkText({ app, userId, ...(sessionId === undefined ? {} : { sessionId }) }, 'sessions.create');
+    checkState({ state: create.state }, 'sessions.create');
     return await store.createSession(create);
   }
 
@@ -133,7 +134,8 @@ export class ClientSessions {
   async append(append: AppendEvent): Promise<StoredEvent> {
     const store = this.#store('sessions.append');
     checkText({ key: append.key }, 'sessions.append');
-    const { content } = append.event;
+    const { content, actions } = append.event;
+    checkState({ 'event.actions.stateDelta': actions?.stateDelta }, 'sessions.append');
     if (content?.parts?.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse)) {
       throw new InvalidTurn('sessions.append: event.content.parts: calls and responses belong to turns');
     }

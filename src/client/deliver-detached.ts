@@ -21,7 +21,7 @@ export async function deliverDetached(context: ClientContext, store: Store, job:
   const known = await describe(context.temporal, workflowId);
   // It looks by itself before it waits.
   if (known?.status.name === 'RUNNING') return;
-  if (known !== undefined) await startAgain(context.temporal, known, job);
+  if (known !== undefined) await startAgain(context.temporal, known, job, await store.now());
   else if ((await store.jobDelivery(job)) === 'due') await tellSession(context, store, job);
 }
 
@@ -37,20 +37,26 @@ async function describe(
   }
 }
 
-async function startAgain(temporal: Client, known: WorkflowExecutionDescription, job: JobRow): Promise<void> {
+async function startAgain(
+  temporal: Client,
+  known: WorkflowExecutionDescription,
+  job: JobRow,
+  now: number,
+): Promise<void> {
   const { workflowId, runId, taskQueue, typedSearchAttributes, priority } = known;
   const { events = [] } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
   const input = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
   const [start] = (await decodeArrayFromPayloads(temporal.options.loadedDataConverter, input)) as [
     ToolJobStart,
   ];
-  const timeLeft = Math.max(1, job.until - Date.now());
+  const timeLeft = Math.max(1, job.until - now);
   await temporal.workflow.start(TOOL_JOB, {
     workflowId,
     taskQueue,
     args: [{ ...start, job: { ...start.job, timeLeft } }],
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    staticSummary: `${job.tool} · job`,
     typedSearchAttributes,
     ...(priority === undefined ? {} : { priority }),
   });

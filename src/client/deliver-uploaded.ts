@@ -1,8 +1,8 @@
 import { isGrpcServiceError } from '@temporalio/client';
+import { isStoreAway } from '../store/store-errors.ts';
 import type { ClientContext } from './client-context.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
-import { isOutage } from './store-outage.ts';
 
 /**
  * gRPC's INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION, UNIMPLEMENTED and UNAUTHENTICATED: the server
@@ -36,6 +36,6 @@ async function forget({ store }: ClientContext, { names }: OutgoingTurn): Promis
     await store?.forgetUpload(names.session, names.messageId);
   } catch (error) {
     // Why the message was not sent tells more; its content is left, and used where it is sent again.
-    if (!isOutage(error)) throw error;
+    if (!isStoreAway(error)) throw error;
   }
 }

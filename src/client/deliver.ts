@@ -3,7 +3,7 @@ import {
   type Priority,
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
-import { fairnessKeyOf } from '../protocol/identity.ts';
+import { fairnessKeyOf, turnSummary } from '../protocol/identity.ts';
 import type { MessageReceipt, SendMessage } from '../protocol/message.ts';
 import { AGENT_TURN, SEND_MESSAGE } from '../protocol/names.ts';
 import { searchAttributeValues } from '../protocol/search-attributes.ts';
@@ -136,6 +136,7 @@ function startOptions(context: ClientContext, names: TurnNames, start: AgentTurn
     taskQueue: context.taskQueue,
     args: [start],
     memo: { invocationId, messageId },
+    staticSummary: turnSummary(start),
     priority: priorityOf(start),
     ...(context.searchAttributes ? { typedSearchAttributes: searchAttributesOf(start) } : {}),
   };

@@ -1,7 +1,7 @@
 import type { SessionNames, Store, StoredEvent } from '../store/store.ts';
+import { isStoreAway } from '../store/store-errors.ts';
 import { SessionNews } from './session-news.ts';
 import { SessionPages } from './session-pages.ts';
-import { isOutage } from './store-outage.ts';
 
 /** What of a session's events is followed. */
 export interface FollowOptions {
@@ -60,7 +60,7 @@ export async function* followEvents(
         if (!over) await news.wait(signal);
       }
     } catch (error) {
-      if (!isOutage(error)) throw error;
+      if (!isStoreAway(error)) throw error;
       await news.wait(signal);
     } finally {
       news.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewayAbout } from '../gateway/about.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
-import { isTooDeep, MOST_LEVELS } from '../protocol/message-limits.ts';
+import { depthProblem } from '../protocol/message-limits.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
@@ -128,9 +128,7 @@ export class GatewayClient implements HoldfastApi {
 /** What can't be written as JSON is found before it is tried. */
 function checkDepth(fields: Record<string, unknown>): void {
   for (const [field, value] of Object.entries(fields)) {
-    if (!isTooDeep(value)) continue;
-    throw new InvalidTurn(
-      `sendMessage: ${field}: objects and lists are nested in more than ${MOST_LEVELS} levels, or in a circle`,
-    );
+    const problem = depthProblem(value);
+    if (problem !== undefined) throw new InvalidTurn(`sendMessage: ${field}: ${problem}`);
   }
 }

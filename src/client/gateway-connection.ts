@@ -52,7 +52,7 @@ export class GatewayConnection {
         'GatewayClient: token: expected ASCII characters without spaces and line breaks in between',
       );
     }
-    this.url = url.replace(/\/+$/, '');
+    this.url = url.replace(/(?<!\/)\/+$/, '');
     this.#token = token.trim();
     this.#fetch = given;
     this.#patience = patience;

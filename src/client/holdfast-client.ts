@@ -14,7 +14,13 @@ import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { type OutgoingMessage, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
 import { isRepliesOnly, isResponsesOnly } from './reply-parts.ts';
 import { sendReplies } from './send-replies.ts';
-import { hasState, type RespondedTurn, recordLargeResponses, sendResponses } from './send-responses.ts';
+import {
+  hasState,
+  type RespondedTurn,
+  recordLargeResponses,
+  sendResponses,
+  toldTurn,
+} from './send-responses.ts';
 import { followSession, streamSession } from './session-stream.ts';
 import {
   type AnswerOptions,
@@ -193,10 +199,13 @@ async function respondedTurn(
   { message: given, stateDelta }: Pick<OutgoingMessage, 'message' | 'stateDelta'>,
 ): Promise<TurnHandle | undefined> {
   const { message, stored } = outgoing.message ?? {};
-  let responded: RespondedTurn | undefined;
-  if (isResponsesOnly(message)) responded = await sendResponses(context, outgoing);
-  else if (stored !== undefined && typeof given !== 'string')
-    responded = await recordLargeResponses(context, outgoing, given, hasState(stateDelta));
+  const told = await toldTurn(context, outgoing, { message: message ?? given, stateDelta });
+  const sent = async (): Promise<RespondedTurn | undefined> => {
+    if (isResponsesOnly(message)) return await sendResponses(context, outgoing);
+    if (stored === undefined || typeof given === 'string') return undefined;
+    return await recordLargeResponses(context, outgoing, given, hasState(stateDelta));
+  };
+  const responded = told ?? (await sent());
   if (responded === undefined) return undefined;
   const { turn, receipt } = responded;
   const handle = turnHandle(context, turn);

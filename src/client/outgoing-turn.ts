@@ -1,12 +1,8 @@
 import type { Content } from '../events/content.ts';
+import { confirmationReplyOf } from '../protocol/confirmation-reply.ts';
 import { LONGEST_ATTESTATION } from '../protocol/decision-limits.ts';
 import type { MessagePolicy, SendMessage } from '../protocol/message.ts';
-import {
-  functionResponseProblem,
-  isTooDeep,
-  MOST_LEVELS,
-  runConfigProblem,
-} from '../protocol/message-limits.ts';
+import { depthProblem, functionResponseProblem, runConfigProblem } from '../protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import type { AgentTurnStart, TurnRunConfig } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -15,9 +11,9 @@ import type { Store } from '../store/store.ts';
 import { activeTrace } from './active-trace.ts';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, MessageTooLarge } from './client-errors.ts';
-import { replyParts } from './reply-parts.ts';
+import { RESERVED_NAMES, replyParts } from './reply-parts.ts';
 import { sealedReplies } from './seal-replies.ts';
-import { checkBounded, type TurnNames } from './turn-names.ts';
+import { checkBounded, checkState, type TurnNames } from './turn-names.ts';
 
 /** A message to a session; what {@link HoldfastClient.sendMessage} takes. */
 export interface OutgoingMessage extends SessionNames {
@@ -101,6 +97,7 @@ export async function outgoingTurn(
   if (stateDelta !== undefined && !isRecord(stateDelta)) {
     throw invalid('stateDelta', 'expected an object or nothing');
   }
+  checkState({ stateDelta }, 'sendMessage');
   if (!POLICIES.includes(policy)) {
     throw invalid('policy', "expected 'enqueue', 'interrupt', 'reject' or nothing");
   }
@@ -177,8 +174,17 @@ function checkContent(message: unknown): void {
     const { functionResponse = null } = part;
     const problem = functionResponse === null ? undefined : functionResponseProblem(functionResponse);
     if (problem !== undefined) throw invalid(`message.parts[${index}]`, problem);
+    checkApproval(functionResponse, `message.parts[${index}].functionResponse`);
   });
   if (role !== undefined && role !== 'user') throw invalid('message.role', "expected 'user' or nothing");
+}
+
+/** A malformed one decides nothing, and its sender is to know it. */
+function checkApproval(functionResponse: unknown, field: string): void {
+  const { name, response } = (functionResponse ?? {}) as Record<string, unknown>;
+  if (name !== RESERVED_NAMES.confirmation || !isRecord(response)) return;
+  const reply = confirmationReplyOf(response);
+  if ('problem' in reply) throw invalid(`${field}.${reply.field}`, reply.problem);
 }
 
 function knownRunConfig(runConfig: unknown): TurnRunConfig | undefined {
@@ -212,8 +218,8 @@ function isWhole(value: unknown): value is number {
 /** Checked before anything else walks them. */
 function checkDepth(fields: Record<string, unknown>): void {
   for (const [field, value] of Object.entries(fields)) {
-    if (!isTooDeep(value)) continue;
-    throw invalid(field, `objects and lists are nested in more than ${MOST_LEVELS} levels, or in a circle`);
+    const problem = depthProblem(value);
+    if (problem !== undefined) throw invalid(field, problem);
   }
 }
 

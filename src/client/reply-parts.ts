@@ -4,6 +4,7 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../events/reserved-calls.ts';
+import { confirmationReplyOf } from '../protocol/confirmation-reply.ts';
 import { callKeyOfRequest, type GateKind } from '../protocol/gate.ts';
 import { type InputReply, inputReplyOf } from '../protocol/input-reply.ts';
 import type { ApprovalRow } from '../store/store.ts';
@@ -76,8 +77,8 @@ export function isSameReply({ response }: ReplyPart, row: ApprovalRow): boolean 
   const { kind, status } = row;
   const given = unwrappedResponse(response);
   if (kind === 'confirmation') {
-    const confirmed = isRecord(given) && given.confirmed === true;
-    return status === (confirmed ? 'approved' : 'rejected');
+    const reply = confirmationReplyOf(response);
+    return !('problem' in reply) && status === (reply.confirmed ? 'approved' : 'rejected');
   }
   if (status !== 'answered') return false;
   if (kind === 'input' && isSameInput(inputReplyOf(response), row)) return true;

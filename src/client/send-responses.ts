@@ -1,7 +1,7 @@
 import type { Content, FunctionResponse } from '../events/content.ts';
 import { OWN_CALL_ID_PREFIX } from '../protocol/identity.ts';
-import type { JobReceipt } from '../protocol/job.ts';
-import type { MessageReceipt, SendMessage } from '../protocol/message.ts';
+import type { JobMessage, JobReceipt } from '../protocol/job.ts';
+import { type MessageReceipt, messageDigest, type SendMessage } from '../protocol/message.ts';
 import { SEND_MESSAGE } from '../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { JobRow, Store } from '../store/store.ts';
@@ -13,7 +13,7 @@ import { type Delivery, deliver, isAccepted } from './deliver.ts';
 import type { Receipt } from './message-receipt.ts';
 import { openRun } from './open-run.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
-import { isResponsesOnly } from './reply-parts.ts';
+import { isResponsesOnly, replyParts } from './reply-parts.ts';
 import { rootInvocationOf } from './root-invocation.ts';
 import { tellOfEnd } from './tell-job.ts';
 import type { TurnNames } from './turn-names.ts';
@@ -27,6 +27,37 @@ const MOST_LOOKED_AT = 1_000;
 export interface RespondedTurn {
   turn: SentTurn;
   receipt?: Receipt;
+}
+
+/**
+ * The turn that a message told of its jobs, where that has ended: the message gives its result for ever. Undefined of any other
+ * message.
+ */
+export async function toldTurn(
+  context: ClientContext,
+  { names, uploaded }: OutgoingTurn,
+  { message, stateDelta }: { message: string | Content; stateDelta?: Record<string, unknown> | undefined },
+): Promise<RespondedTurn | undefined> {
+  const { store } = context;
+  if (store === undefined || !isResponsesOnly(message)) return undefined;
+  const said = jobMessage(names, message, stateDelta);
+  const invocationId = await store.findJobAnswer(names.session, said);
+  if (invocationId === undefined) return undefined;
+  if (uploaded) await store.forgetUpload(names.session, names.messageId);
+  const { messageId } = names;
+  const receipt = { v: PROTOCOL_VERSION, messageId, invocationId, status: 'finished' } as const;
+  return { turn: await waitingTurn(context, names, invocationId), receipt: { ...receipt, confirmed: true } };
+}
+
+/** As the turn keeps it: what answers requests is not counted. */
+function jobMessage(
+  { messageId }: TurnNames,
+  message: Content,
+  stateDelta: Record<string, unknown> | undefined,
+): JobMessage {
+  const replies = new Set(replyParts(message).map(({ index }) => index));
+  const parts = (message.parts ?? []).filter((_part, index) => !replies.has(index));
+  return { messageId, digest: messageDigest({ ...message, parts }, stateDelta) };
 }
 
 /**
@@ -121,7 +152,11 @@ export async function recordLargeResponses(
   }
   if (carriesState) throw stateRefused();
   const jobs: JobReceipt[] = [];
-  for (const { job, said } of waiting) jobs.push(await record(context, store, job, said));
+  const message = jobMessage(names, content, undefined);
+  for (const { job, said } of waiting) {
+    await store.keepJobAnswer(job, message);
+    jobs.push(await record(context, store, job, said));
+  }
   const invocationId = await rootInvocationOf(context, names, first.job.invocationId);
   const receipt = {
     v: PROTOCOL_VERSION,

@@ -1,5 +1,5 @@
 import type { AuditRow } from '../store/session-store.ts';
-import type { ApprovalRow } from '../store/store.ts';
+import type { ApprovalRow, Store } from '../store/store.ts';
 
 const MASK = '(sensitive)';
 
@@ -23,8 +23,23 @@ export function isConcealed(row: Pick<ApprovalRow, 'sensitive'>): boolean {
   return isSensitive(row, 'result');
 }
 
-/** A row of the audit, as {@link shownRequest} shows its request; the store masks arguments itself. */
-export function shownAuditRow(row: AuditRow, request: ApprovalRow | undefined): AuditRow {
+/** The audit of a session, by the store's id of it, as {@link shownRequest} shows its requests; the store masks arguments itself. */
+export async function shownAudit(
+  store: Pick<Store, 'readAudit' | 'findRequest'>,
+  session: string,
+): Promise<AuditRow[]> {
+  const rows = await store.readAudit(session);
+  return await Promise.all(
+    rows.map(async (row) => {
+      const { requestId } = row.facts;
+      if (row.content === undefined || !('response' in row.content)) return row;
+      const request = typeof requestId === 'string' ? await store.findRequest(session, requestId) : undefined;
+      return shownAuditRow(row, request);
+    }),
+  );
+}
+
+function shownAuditRow(row: AuditRow, request: ApprovalRow | undefined): AuditRow {
   const { content } = row;
   if (content === undefined || !('response' in content)) return row;
   return request !== undefined && !isConcealed(request)

@@ -1,9 +1,9 @@
 import type { SessionNames, Store, StoredEvent } from '../store/store.ts';
+import { isStoreAway } from '../store/store-errors.ts';
 import type { SessionReading } from './follow-events.ts';
 import { LiveItems } from './live-items.ts';
 import { LiveOrder } from './live-order.ts';
 import { SessionPages } from './session-pages.ts';
-import { isOutage } from './store-outage.ts';
 import type { LiveItem, StreamItem } from './stream-item.ts';
 import { TurnRuns } from './turn-runs.ts';
 
@@ -95,7 +95,7 @@ async function look(
     else live.follow(pages.session);
     return page;
   } catch (error) {
-    if (isOutage(error)) return undefined;
+    if (isStoreAway(error)) return undefined;
     throw error;
   }
 }

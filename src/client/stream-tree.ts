@@ -1,10 +1,11 @@
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { ChildSession, FoundChildren } from '../store/child-store.ts';
 import type { SessionNames, Store } from '../store/store.ts';
+import { isStoreAway } from '../store/store-errors.ts';
 import { FollowerTooSlow } from './client-errors.ts';
 import { openStepsAt, stepOfCall } from './open-steps.ts';
 import { sharedRead } from './shared-reads.ts';
-import { isOutage, readWhenBack } from './store-outage.ts';
+import { readWhenBack } from './store-outage.ts';
 import { type BranchReading, type OpenBranch, StreamBranch } from './stream-branch.ts';
 import type { StreamItem } from './stream-item.ts';
 import { placeText, type StreamPlace } from './stream-place.ts';
@@ -281,7 +282,7 @@ class StreamTree {
     try {
       ({ children: this.#listed, areAll } = await this.#list());
     } catch (error) {
-      if (!isOutage(error)) throw error;
+      if (!isStoreAway(error)) throw error;
       this.#noLookBefore = performance.now() + LOOK_INTERVAL;
       return;
     }

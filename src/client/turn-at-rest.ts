@@ -28,19 +28,22 @@ interface WatchedTurn {
   mayBeBehind?: boolean;
 }
 
-/** Resolves once a turn waits for people, and nothing of it runs; never where it ends before. */
+/**
+ * Resolves once a turn waits for people, and nothing of it runs; never where it ends before. With the status of the turn that
+ * waits: with `mayBeBehind` that may be another one.
+ */
 export async function whenAtRest(
   api: HoldfastApi,
   { session, invocationId, mayBeBehind = false, delay = 0, replied = new Map(), ...watched }: WatchedTurn,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<TurnStatus> {
   if (delay > 0) await setTimeout(delay, undefined, { signal });
   for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
     const status = await statusOf(api, session);
     signal.throwIfAborted();
     const isMeant = mayBeBehind || status?.invocationId === invocationId;
     if (status !== undefined && isMeant && isAtRest(status, watched)) {
-      if (!isBelow(status) || (await isUnanswered(api, session, status, replied))) return;
+      if (!isBelow(status) || (await isUnanswered(api, session, status, replied))) return status;
       signal.throwIfAborted();
     }
     await setTimeout(pause, undefined, { signal });

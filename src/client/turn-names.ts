@@ -1,5 +1,6 @@
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
 import { nameProblem } from '../protocol/message-limits.ts';
+import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
 import type { SessionNames } from '../store/session-names.ts';
 import { InvalidTurn } from './client-errors.ts';
 
@@ -45,6 +46,17 @@ export function checkText(fields: Record<string, unknown>, method: string): void
     if (value.includes('\0')) {
       throw new InvalidTurn(`${method}: ${field}: expected no NUL characters, which no database keeps`);
     }
+  }
+}
+
+/** State that somebody writes. @throws InvalidTurn for a key that is reserved for Holdfast. */
+export function checkState(
+  fields: Record<string, Readonly<Record<string, unknown>> | null | undefined>,
+  method: string,
+): void {
+  for (const [field, state] of Object.entries(fields)) {
+    const reserved = reservedKeyIn(state);
+    if (reserved !== undefined) throw new InvalidTurn(`${method}: ${field}: ${reservedKeyText(reserved)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { SentTurn } from './await-result.ts';
+import { hasEnded, type SentTurn } from './await-result.ts';
 import type { ClientContext } from './client-context.ts';
 import { latestRun } from './open-run.ts';
 import type { TurnNames } from './turn-names.ts';
@@ -20,5 +20,7 @@ export async function waitingTurn(
     runId: run?.runId ?? '',
     taskQueue: run?.taskQueue ?? context.taskQueue,
     disposition: 'attached',
+    // Another turn may run by now.
+    ...(recorded !== undefined && hasEnded(recorded) ? { ended: recorded } : {}),
   };
 }

@@ -30,8 +30,10 @@ export async function runProgram(run: ProgramRun): Promise<{ stdout: string; std
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr] = [new Output(), new Output()];
-  child.stdout.on('data', (piece: Buffer) => stdout.add(piece));
-  child.stderr.on('data', (piece: Buffer) => stderr.add(piece));
+  const ended = endOf(child);
+  // There are none where no process could be started.
+  child.stdout?.on('data', (piece: Buffer) => stdout.add(piece));
+  child.stderr?.on('data', (piece: Buffer) => stderr.add(piece));
   let timedOut = false;
   const timer = setTimeout(() => {
     timedOut = true;
@@ -40,7 +42,7 @@ export async function runProgram(run: ProgramRun): Promise<{ stdout: string; std
   const onAbort = () => endGroup(child);
   abortSignal?.addEventListener('abort', onAbort);
   try {
-    const failure = await endOf(child);
+    const failure = await ended;
     abortSignal?.throwIfAborted();
     if (timedOut) stderr.say(`\nCode execution timed out after ${timeout / 1_000} seconds.`);
     else if (failure !== undefined && (failure.always || stderr.isEmpty)) stderr.say(failure.text);
@@ -88,8 +90,14 @@ function endGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (!isOver(error)) throw error;
   }
+}
+
+/** Whether nobody is left in the group, or nobody who may be ended: macOS says so of one whose processes have all ended. */
+function isOver(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ESRCH' || code === 'EPERM';
 }
 
 /** The first part of what a program writes. */

@@ -1,3 +1,4 @@
+import { variable } from '../environment.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { InvalidCredentialKeys } from './credential-errors.ts';
 
@@ -78,8 +79,8 @@ export function credentialKeysOf(given: GivenCredentialKeys): CredentialKeys {
 export function credentialKeysOfVariables(
   env: Readonly<Record<string, string | undefined>>,
 ): CredentialKeys | undefined {
-  const given = env.HOLDFAST_CREDENTIAL_KEYS ?? '';
-  if (given.trim() === '') return undefined;
+  const given = variable('HOLDFAST_CREDENTIAL_KEYS', env);
+  if (given === undefined) return undefined;
   try {
     return parseCredentialKeys(given);
   } catch (error) {

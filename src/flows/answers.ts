@@ -6,13 +6,8 @@ import { authorOf, hasCalls, hasCode, sightOf, stepKey, type TranscriptEvent } f
 import { retoldResponse } from './foreign-event.ts';
 import { isReservedPart } from './reserved-calls.ts';
 
-/** What later events say to the calls of one event. */
-export interface LateAnswers {
-  /** The latest response by the call's place in its event, with the media behind it. */
-  readonly responses: Map<number, Part[]>;
-  /** What else these events said, in order. */
-  readonly rest: Part[];
-}
+/** What later events answer to the calls of one event: the latest response by the call's place, with the media behind it. */
+export type LateAnswers = ReadonlyMap<number, readonly Part[]>;
 
 interface KnownCall {
   event: TranscriptEvent;
@@ -22,16 +17,18 @@ interface KnownCall {
 
 /**
  * Who answers whom in a transcript: merged responses by run and step, responses that came by other events by the call's id on
- * the wire, of which the latest counts, an outcome before any update (`willContinue`). Semantics: `getContents` of `@google/adk` 2.0.0, but that one event may answer the
- * calls of several there fails the request, and that what users said beside an answer is lost with the next one.
+ * the wire, of which the latest counts, an outcome before any update (`willContinue`). Semantics: `getContents` of `@google/adk`
+ * 2.0.0, but there an event that answers the calls of several fails the request, and what users said beside an answer is lost
+ * with the next one.
  */
 export class Answers {
   readonly #merged = new Map<string, TranscriptEvent>();
   readonly #asking = new Map<string, TranscriptEvent>();
-  readonly #late = new Map<TranscriptEvent, LateAnswers>();
+  readonly #late = new Map<TranscriptEvent, Map<number, Part[]>>();
   readonly #asked = new Map<TranscriptEvent, TranscriptEvent[]>();
   readonly #rest = new Map<TranscriptEvent, Part[]>();
-  readonly #last = new Map<TranscriptEvent, TranscriptEvent>();
+  /** Of the agent's own calls. */
+  readonly #latest = new Map<TranscriptEvent, TranscriptEvent>();
 
   /** @param events visible ones, in order. */
   constructor(events: readonly TranscriptEvent[], perspective: Perspective) {
@@ -68,9 +65,15 @@ export class Answers {
     return this.#asked.get(event) ?? [];
   }
 
-  /** The last of the agent's own call events that `event` answers: what else it says stands there. */
-  placeOf(event: TranscriptEvent): TranscriptEvent | undefined {
-    return this.#last.get(event);
+  /** The latest event that answers calls of one of the agent's own. */
+  latestFor(asked: TranscriptEvent): TranscriptEvent | undefined {
+    return this.#latest.get(asked);
+  }
+
+  /** The agent's own call events that `event` is the latest to answer, in order. */
+  askedLastBy(event: TranscriptEvent): readonly TranscriptEvent[] {
+    const asked = this.answeredBy(event).filter((each) => this.#latest.get(each) === event);
+    return asked.toSorted((one, other) => one.seq - other.seq);
   }
 
   /** What an event says that answers none of the agent's calls. */
@@ -87,7 +90,6 @@ export class Answers {
   #distribute(event: TranscriptEvent, calls: ReadonlyMap<string, KnownCall>): void {
     const asked = new Set<TranscriptEvent>();
     const rest: Part[] = [];
-    let last: TranscriptEvent | undefined;
     const { before, answers } = splitAtAnswers(event.event.content ?? {}, isFunctionResponse);
     rest.push(...before);
     for (const { answer: response, behind } of answers) {
@@ -101,25 +103,22 @@ export class Answers {
         rest.push(...retoldResponse(authorOf(call.event) ?? '', response), ...behind);
         continue;
       }
-      const { responses } = this.#lateOf(call.event);
+      const responses = this.#lateOf(call.event);
       if (!isOutdated(response, responses.get(call.place)?.[0])) {
         responses.set(call.place, [response, ...behind.filter(isMedia)]);
       }
       rest.push(...behind.filter((part) => !isMedia(part)));
-      if (last === undefined || call.event.seq > last.seq) last = call.event;
+      this.#latest.set(call.event, event);
     }
     this.#asked.set(event, [...asked]);
-    const said = rest.filter((part) => !isEmptyText(part) && !isBlank(part));
-    if (last === undefined) {
-      this.#rest.set(event, said);
-    } else {
-      this.#last.set(event, last);
-      this.#lateOf(last).rest.push(...said);
-    }
+    this.#rest.set(
+      event,
+      rest.filter((part) => !isEmptyText(part) && !isBlank(part)),
+    );
   }
 
-  #lateOf(event: TranscriptEvent): LateAnswers {
-    const late = this.#late.get(event) ?? { responses: new Map(), rest: [] };
+  #lateOf(event: TranscriptEvent): Map<number, Part[]> {
+    const late = this.#late.get(event) ?? new Map<number, Part[]>();
     this.#late.set(event, late);
     return late;
   }

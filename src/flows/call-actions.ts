@@ -1,4 +1,5 @@
 import type { EventActions } from '../events/event-actions.ts';
+import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import type { CallActions } from '../store/store.ts';
@@ -13,6 +14,10 @@ import { InvalidResultError } from '../tools/tool-error.ts';
 export function callActionsOf(actions: EventActions): CallActions {
   const { skipSummarization, transferToAgent, escalate } = actions;
   const stateDelta = recordOf('stateDelta', jsonOf(actions.stateDelta));
+  const reserved = reservedKeyIn(stateDelta);
+  if (reserved !== undefined) {
+    throw new InvalidResultError(`context.actions.stateDelta: ${reservedKeyText(reserved)}`);
+  }
   const artifactDelta = recordOf('artifactDelta', actions.artifactDelta);
   for (const [name, version] of Object.entries(artifactDelta)) {
     if (!Number.isSafeInteger(version))

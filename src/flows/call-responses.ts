@@ -64,14 +64,14 @@ function withLate(places: readonly Part[], merged: Content | undefined, late: La
   const answered = places.flatMap((place, index) => {
     const known = answers[index];
     if (isCall(place)) {
-      const [response, ...media] = late.responses.get(call) ?? [];
+      const [response, ...media] = late.get(call) ?? [];
       call += 1;
       if (response !== undefined) return [responseTo(place, response), ...media];
       if (known === undefined) return [responseTo(place, { functionResponse: unanswered() })];
     }
     return known === undefined ? [] : [known.answer, ...known.behind];
   });
-  return { role: 'user', ...merged, parts: [...before, ...answered, ...late.rest] };
+  return { role: 'user', ...merged, parts: [...before, ...answered] };
 }
 
 function unanswered(): Part['functionResponse'] & object {

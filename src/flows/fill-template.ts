@@ -23,7 +23,7 @@ export function fillTemplate(
   ...states: readonly Readonly<Record<string, unknown>>[]
 ): string {
   return template.replace(PLACEHOLDER, (placeholder) => {
-    const inside = placeholder.replace(/^\{+|\}+$/g, '').trim();
+    const inside = placeholder.replace(/^\{+|(?<!\})\}+$/g, '').trim();
     const optional = inside.endsWith('?');
     const key = optional ? inside.slice(0, -1) : inside;
     if (key.startsWith(ARTIFACT)) throw new MissingTemplateValue('Artifact service is not initialized.');

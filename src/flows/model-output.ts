@@ -1,5 +1,6 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import type { FunctionCall } from '../events/content.ts';
+import { isTooDeep, tooDeepText } from '../protocol/message-limits.ts';
 import { type JsonValue, JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { thrownMessage } from '../tools/thrown-message.ts';
 import { modelResponseOf, modelResponsePath, SET_MODEL_RESPONSE } from './set-model-response.ts';
@@ -26,6 +27,7 @@ export async function modelOutputOf(agent: LlmAgent, text: string): Promise<Mode
   } catch {
     return { state: text, problem: 'it is no JSON' };
   }
+  if (isTooDeep(value)) return { state: text, problem: tooDeepText() };
   try {
     return { state: jsonOr(value, await agent.validateOutput(value)), output: { value } };
   } catch (error) {

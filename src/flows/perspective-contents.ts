@@ -37,8 +37,6 @@ export class PerspectiveContents {
   #bytes = 0;
   /** Grows at its end only; where anything else changes, another list takes its place. */
   #list: Content[] = [];
-  /** How much of the list counts while a late answer is the last that was said. */
-  #end: number | undefined;
   /** The model event at the end that merged responses may follow. */
   #waiting: TranscriptEvent | undefined;
   /** Model events of others whose responses are yet to come; undefined where the agent doesn't see them. */
@@ -60,7 +58,7 @@ export class PerspectiveContents {
   }
 
   get now(): ContentsAt {
-    return { list: this.#list, length: this.#end ?? this.#list.length };
+    return { list: this.#list, length: this.#list.length };
   }
 
   /** Takes those of `events`, the whole transcript, that are new, up to seq `to`. */
@@ -87,7 +85,6 @@ export class PerspectiveContents {
 
   #appendResponses(event: TranscriptEvent): boolean {
     if (this.#waiting !== undefined && stepKey(this.#waiting) === stepKey(event)) {
-      this.#end = undefined;
       this.#answer(this.#waiting, event.event.content);
       return true;
     }
@@ -104,7 +101,6 @@ export class PerspectiveContents {
     this.#others.clear();
     const events = this.#perspective.include === 'none' ? currentTurnOf(visible, this.#perspective) : visible;
     const answers = new Answers(events, this.#perspective);
-    const ends = new Map<TranscriptEvent, number>();
     for (const event of events) {
       if (event.kind === 'responses') {
         this.#replaceResponses(event, answers.askedBy(event));
@@ -112,13 +108,13 @@ export class PerspectiveContents {
       }
       const sight = sightOf(event, this.#perspective);
       if (sight === 'answers') {
-        this.#placeAnswers(event, answers, ends);
+        this.#placeAnswers(event, answers);
         continue;
       }
+      if (answers.latestFor(event) !== undefined) continue;
       this.#place(event, sight);
       if (this.#waiting !== event) continue;
       this.#answer(event, answers.mergedFor(event), answers);
-      ends.set(event, this.#list.length);
     }
   }
 
@@ -126,22 +122,27 @@ export class PerspectiveContents {
   #replaceResponses(event: TranscriptEvent, asked: TranscriptEvent | undefined): void {
     if (asked === undefined) return;
     const sight = sightOf(asked, this.#perspective);
-    if (sight === 'own') this.#end = undefined;
     if (sight === 'foreign') this.#retell(event, asked);
     this.#others.delete(stepKey(event));
   }
 
-  /** What answers calls stands with them; while it is the last event, the model sees no more than up to there. */
-  #placeAnswers(event: TranscriptEvent, answers: Answers, ends: ReadonlyMap<TranscriptEvent, number>): void {
-    const asked = answers.placeOf(event);
-    const rest = answers.restOf(event);
-    if (asked !== undefined) {
-      this.#end = ends.get(asked);
-    } else if (rest.length > 0) {
-      this.#end = undefined;
-      this.#waiting = undefined;
-      this.#add({ ...withRole(event), parts: [...rest] });
+  /**
+   * Calls stand where their latest answer came, so that each has its response behind it, the request ends with what it is about, and
+   * nothing that was said since is left out.
+   */
+  #placeAnswers(event: TranscriptEvent, answers: Answers): void {
+    // Merged responses that follow stand before what this event says.
+    this.#waiting = undefined;
+    const asked = answers.askedLastBy(event);
+    for (const each of asked) this.#answer(each, answers.mergedFor(each), answers);
+    const said = answers.restOf(event);
+    if (said.length === 0) return;
+    if (asked.length === 0) {
+      this.#add({ ...withRole(event), parts: [...said] });
+      return;
     }
+    const responses = this.#list.pop();
+    this.#push({ ...responses, parts: [...(responses?.parts ?? []), ...said] });
   }
 
   #place(event: TranscriptEvent, sight: Sight): void {
@@ -150,7 +151,6 @@ export class PerspectiveContents {
     }
     if (sight === 'foreign') this.#retell(event, event);
     if (sight !== 'own') return;
-    this.#end = undefined;
     if (hasCalls(event)) {
       this.#waiting = event;
       return;
@@ -164,7 +164,6 @@ export class PerspectiveContents {
   #retell(event: TranscriptEvent, by: TranscriptEvent): void {
     const content = retoldContent(authorOf(by) ?? '', event.event.content ?? {});
     if (content === undefined) return;
-    this.#end = undefined;
     this.#waiting = undefined;
     this.#add(content);
   }
@@ -181,7 +180,6 @@ export class PerspectiveContents {
   #clear(): void {
     this.#list = [];
     this.#bytes = 0;
-    this.#end = undefined;
     this.#waiting = undefined;
   }
 

@@ -4,6 +4,7 @@ import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall, ToolSchedule } from '../protocol/step.ts';
+import { visibleText } from '../protocol/visible-text.ts';
 import type { CallActions, PlannedRow } from '../store/store.ts';
 import { agentOfTool } from '../tools/agent-of-tool.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
@@ -216,17 +217,30 @@ function sensitiveArguments({ durable: { sensitive } }: BaseTool, args: Record<s
   return sensitive.some((name) => name !== 'result' || Object.hasOwn(args, 'result'));
 }
 
-/** By default the argument names: values may be anything. */
+const LONGEST_VALUE = 40;
+const MOST_ARGUMENTS = 8;
+
+/** One line that can be seen: by default `order: A-1, cents: 4200`, and the names alone where values may be sensitive. */
 function summaryOf(tool: BaseTool, args: Record<string, unknown>, sensitive: boolean): string {
-  const names = cutToBytes(Object.keys(args).slice(0, 8).join(', '), SUMMARY_LIMIT);
-  if (tool.durable.summary === undefined || sensitive) return names;
+  // JSON leaves out what is undefined: a model of somebody's own may write it.
+  const given = Object.entries(args).filter(([, value]) => value !== undefined);
+  const shown = given.slice(0, MOST_ARGUMENTS);
+  const line = (text: string) => cutToBytes(visibleText(text.slice(0, SUMMARY_LIMIT + 1)), SUMMARY_LIMIT);
+  if (sensitive) return line(shown.map(([name]) => short(name)).join(', '));
+  const values = line(shown.map(([name, value]) => `${short(name)}: ${short(value)}`).join(', '));
+  if (tool.durable.summary === undefined) return values;
   try {
     const summary: unknown = tool.durable.summary(args);
-    return typeof summary === 'string' ? cutToBytes(summary, SUMMARY_LIMIT) : names;
+    return typeof summary === 'string' ? line(summary) : values;
   } catch {
     // The model chose the arguments: a summary that they break is not worth a turn.
-    return names;
+    return values;
   }
+}
+
+function short(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE - 1).toWellFormed()}…`;
 }
 
 function scheduleOf({ durable }: BaseTool): ToolSchedule {

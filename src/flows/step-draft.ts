@@ -8,7 +8,6 @@ import type { CommitStep, NewEvent, NewRequest, StepUsage } from '../store/store
 import type { ToolEdit } from '../tools/turn-tools.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { finalTextOf } from './final-text.ts';
-import { INVOCATION_END_KEY, ownKey, type RunOfInvocation, TOOL_EDITS_KEY } from './own-state.ts';
 import type { CallPlan } from './plan-calls.ts';
 import { carry } from './size-rule.ts';
 import { addUsage, NO_USAGE } from './step-usage.ts';
@@ -49,7 +48,7 @@ export interface StepDraft {
   /** The calls that it asks for; its turn ends without. */
   plan?: CallPlan & {
     maxParallelCalls: number;
-    /** Of the invocation, where this step has changed them. */
+    /** Of the run, where this step has changed them. */
     toolEdits?: readonly ToolEdit[] | undefined;
     /** User code has ended the invocation: the calls run, and no model is asked about them. */
     ends?: boolean;
@@ -69,7 +68,7 @@ export interface StepDraft {
 /** What a model's answer, or its failure, adds to the store. */
 export type StepResponse = Pick<
   CommitStep,
-  'agent' | 'events' | 'calls' | 'rows' | 'requests' | 'usage' | 'scratch' | 'outcome' | 'ending'
+  'agent' | 'events' | 'calls' | 'rows' | 'requests' | 'usage' | 'toolEdits' | 'ends' | 'outcome' | 'ending'
 >;
 
 /** Whether the run has another step. */
@@ -134,15 +133,16 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
     ...(escalated ? { escalated: true as const } : {}),
   };
   if (plan !== undefined) {
-    const { calls, schedules, rows, all, maxParallelCalls, toolEdits, requests } = plan;
+    const { calls, schedules, rows, all, maxParallelCalls, toolEdits, ends, requests } = plan;
     return {
       agent,
-      events: withOwnState(asked, events, plan),
+      events,
       calls: all,
       rows,
       ...(requests === undefined ? {} : { requests }),
       usage,
-      ...(toolEdits === undefined ? {} : { scratch: { [ownKey(TOOL_EDITS_KEY, asked)]: toolEdits } }),
+      ...(toolEdits === undefined ? {} : { toolEdits }),
+      ...(ends === true ? { ends } : {}),
       outcome: { ...position, kind: 'calls', model, calls, schedules, maxParallelCalls, usage: total },
     };
   }
@@ -184,23 +184,4 @@ export function answerOf(
   if ('value' in carried) return { text: carried.value, ...(output === undefined ? {} : { output }) };
   // The content under the key is the text; the value is what it is the JSON of.
   return { text: carried.ref, ...(output === undefined ? {} : { output: { ref: carried.ref } }) };
-}
-
-/** It rides on the event of the model that has just been told of the tools. */
-function withOwnState(
-  run: RunOfInvocation,
-  events: NewEvent[],
-  { toolEdits, ends }: NonNullable<StepDraft['plan']>,
-): NewEvent[] {
-  if (toolEdits === undefined && !ends) return events;
-  return events.map((given) => {
-    if (given.kind !== 'model') return given;
-    const { actions } = given.event;
-    const stateDelta = {
-      ...actions.stateDelta,
-      ...(toolEdits === undefined ? {} : { [ownKey(TOOL_EDITS_KEY, run)]: toolEdits }),
-      ...(ends ? { [ownKey(INVOCATION_END_KEY, run)]: true } : {}),
-    };
-    return { ...given, event: { ...given.event, actions: { ...actions, stateDelta } } };
-  });
 }

@@ -13,6 +13,7 @@ import type { BaseTool } from '../tools/base-tool.ts';
 import type { ToolEdit } from '../tools/turn-tools.ts';
 import { nameCalls, type TakenCallIds } from './call-ids.ts';
 import { finalTextOf } from './final-text.ts';
+import { assertWalkable, leftOutProblem, withoutDeepArguments } from './left-out-arguments.ts';
 import { answerBySchema, modelOutputOf } from './model-output.ts';
 import { type CallPlan, callsOf, type FunctionCallOfStep, planCalls } from './plan-calls.ts';
 import { requestEvent } from './request-event.ts';
@@ -50,7 +51,7 @@ export interface PreparedCalls {
 /**
  * The step that a response asks for: its calls, or the end of the turn.
  *
- * @throws JsonValueError for metadata that can't be stored.
+ * @throws JsonValueError for metadata that can't be stored. TypeError for a response that is nested too deeply to be walked.
  */
 export async function draftFromResponse(
   asked: AskedStep,
@@ -59,7 +60,8 @@ export async function draftFromResponse(
   takenCallIds: TakenCallIds,
 ): Promise<StepDraft> {
   const { usage, tools, codeExecutor } = given;
-  const response = presentFields(given.response);
+  const response = presentFields(withoutDeepArguments(given.response));
+  assertWalkable(response);
   const whole = partsOf(response);
   const isThought = thoughtsOf(whole);
   const planned = given.planned?.(whole) ?? whole;
@@ -68,7 +70,7 @@ export async function draftFromResponse(
     : { errors: NO_ERRORS };
   const answered = 'text' in bySchema;
   const errors = answered ? NO_ERRORS : bySchema.errors;
-  const errorAt = functionCallsOf(planned).map((call) => errors.get(call));
+  const errorAt = functionCallsOf(planned).map((call) => leftOutProblem(call) ?? errors.get(call));
   const found =
     answered || codeExecutor === undefined ? undefined : findCode(codeExecutor, planned, isThought);
   const said = answered ? [{ text: bySchema.text }] : (found?.parts ?? planned);

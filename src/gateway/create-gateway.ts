@@ -24,6 +24,7 @@ import { turnRoutes } from './routes/turn-routes.ts';
 import { webhookRoutes } from './routes/webhook-routes.ts';
 import { screen } from './screen.ts';
 import { Background } from './slack/background.ts';
+import { unfailing } from './unfailing-logger.ts';
 import { unknownRoute } from './unknown-route.ts';
 
 /** The gateway as a Hono application: {@link serveGateway} gives it a port. */
@@ -57,7 +58,11 @@ export function createGateway(given: GatewayOptions): Gateway {
   if (publicUrl !== undefined && publicUrlOf(publicUrl) === undefined) {
     throw new TypeError(`createGateway: publicUrl: expected ${PUBLIC_URL_FORM}`);
   }
-  const options: GatewayOptions = { ...given, ...(publicUrl === undefined ? {} : { publicUrl }) };
+  const options: GatewayOptions = {
+    ...given,
+    logger: unfailing(given.logger),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+  };
   const streams = new OpenStreams(options.settings?.access?.rateLimits?.streams);
   const { records, logger } = options;
   warnOfProxy(options);

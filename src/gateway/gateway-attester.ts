@@ -1,3 +1,4 @@
+import type { SigningOptions } from '../approvals/attestation.ts';
 import { type Decision, signDecision } from '../approvals/decision-attestation.ts';
 import { GATEWAY_ISSUER, gatewayKey } from '../approvals/gateway-issuer.ts';
 import type { PrivateJwk } from '../approvals/issuer.ts';
@@ -25,10 +26,16 @@ export interface Decider {
 /** The one way from a channel to a turn: a person whom the channel knows, the gateway's word for it, the client. */
 export class GatewayAttester {
   readonly #approvals: GatewayOptions['client']['approvals'];
+  readonly #records: GatewayOptions['records'];
   readonly #key: PrivateJwk | undefined;
 
-  constructor({ client, credentialKeys }: Pick<GatewayOptions, 'client' | 'credentialKeys'>) {
+  constructor({
+    client,
+    records,
+    credentialKeys,
+  }: Pick<GatewayOptions, 'client' | 'records' | 'credentialKeys'>) {
     this.#approvals = client.approvals;
+    this.#records = records;
     this.#key = credentialKeys === undefined ? undefined : gatewayKey(credentialKeysOf(credentialKeys));
   }
 
@@ -85,6 +92,7 @@ export class GatewayAttester {
         responseDigest: digestOf(given.response),
       },
       this.#key,
+      await this.#signedNow(),
     );
     return await this.#approvals.provideInput({ requestId }, { ...options, attestation });
   }
@@ -99,7 +107,7 @@ export class GatewayAttester {
     const digest = messageDigest(message.message, message.stateDelta);
     const names = { app, userId, sessionId, messageId };
     const claims = { issuer: GATEWAY_ISSUER, principal: person, ...names, messageDigest: digest };
-    return { ...message, attestation: await signMessage(claims, this.#key) };
+    return { ...message, attestation: await signMessage(claims, this.#key, await this.#signedNow()) };
   }
 
   async #decision(
@@ -119,7 +127,13 @@ export class GatewayAttester {
         ...(payload === undefined ? {} : { payloadDigest: digestOf(payload) }),
       },
       this.#key,
+      await this.#signedNow(),
     );
+  }
+
+  /** By the clock that all gateways share: one whose own is set wrong attests all the same. */
+  async #signedNow(): Promise<SigningOptions> {
+    return this.#records === undefined ? {} : { now: await this.#records.now() };
   }
 }
 

@@ -14,6 +14,7 @@ type CredentialWays =
 /** What of the store the gateway itself needs; a store has all of it. */
 export type GatewayRecords = Pick<
   Store,
+  | 'now'
   | 'findApiKeys'
   | 'findClientCalls'
   | 'touchApiKey'

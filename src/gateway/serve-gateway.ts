@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
+import { outliveErrors } from '../net/outlive-errors.ts';
 import { createGateway, type Gateway } from './create-gateway.ts';
 import { errorAnswer } from './error-answer.ts';
 import { GatewayNotLocal, RequestRefused } from './gateway-errors.ts';
@@ -108,6 +109,7 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
     server.once('error', reject);
     server.listen(port, host, () => {
       server.off('error', reject);
+      outliveErrors(server, 'the gateway');
       resolve(server.address() as AddressInfo);
     });
   });

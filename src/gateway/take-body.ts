@@ -1,5 +1,10 @@
+import { MOST_LEVELS, tooDeepText } from '../protocol/message-limits.ts';
 import type { GatewayContext, GatewayMiddleware } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
+
+/** Those of what a body carries, and some for what it carries it in. */
+const MOST_BODY_LEVELS = MOST_LEVELS + 10;
+const TOO_DEEP = `body: ${tooDeepText(MOST_BODY_LEVELS)}`;
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
@@ -19,7 +24,9 @@ export function takeBody(limit: number): GatewayMiddleware {
     const bytes = await readBody(context, limit);
     if (bytes.length > 0 && type === undefined) throw new RequestRefused('unsupported type');
     // What Hono keeps there are promises, whatever their type says.
-    Object.assign(req.bodyCache, { text: Promise.resolve(textOf(bytes)) });
+    const text = textOf(bytes);
+    if (isNestedTooDeeply(text)) throw new RequestRefused('bad request', TOO_DEEP);
+    Object.assign(req.bodyCache, { text: Promise.resolve(text) });
     await next();
   };
 }
@@ -52,6 +59,22 @@ function textOf(bytes: Buffer): string {
   } catch {
     throw new RequestRefused('unsupported type');
   }
+}
+
+/** Whether JSON is, without parsing it. Of text that is no JSON it may be said as well. */
+function isNestedTooDeeply(text: string): boolean {
+  let levels = 0;
+  let isInText = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const sign = text[index];
+    if (sign === '"') isInText = !isInText;
+    else if (isInText) {
+      if (sign === '\\') index += 1;
+    } else if (sign === '{' || sign === '[') levels += 1;
+    else if (sign === '}' || sign === ']') levels -= 1;
+    if (levels > MOST_BODY_LEVELS) return true;
+  }
+  return false;
 }
 
 function tooLarge(limit: number): RequestRefused {

@@ -35,14 +35,14 @@ export function signJobToken(keys: CredentialKeys, claims: JobClaims): string {
  *
  * @param keys undefined where this process has none.
  * @param jobId the job that its bearer speaks for.
- * @param now milliseconds since the epoch.
+ * @param now by the store's clock, milliseconds since the epoch.
  * @throws JobTokenRefused
  */
 export async function verifyJobToken(
   keys: CredentialKeys | undefined,
   token: string,
   jobId: string,
-  now: number = Date.now(),
+  now: number,
 ): Promise<JobClaims> {
   const read = await readToken(KIND, keys, token);
   if (typeof read === 'string') throw new JobTokenRefused(read);

@@ -1,4 +1,5 @@
 import type { GoogleGenAIOptions, HttpOptions } from '@google/genai';
+import { variable as variableOf } from '../environment.ts';
 import { geminiVariables } from './gemini-variables.ts';
 import { ModelError } from './model-errors.ts';
 
@@ -111,7 +112,7 @@ function keyByEnvironment(): string | undefined {
 }
 
 function variable(name: string): string | undefined {
-  return geminiVariables()[name]?.trim();
+  return variableOf(name, geminiVariables())?.trim();
 }
 
 /** Values of headers that authenticate, whole and without their scheme (`Bearer …`). */

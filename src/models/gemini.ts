@@ -45,8 +45,8 @@ export class Gemini extends BaseLlm {
 
   static override readonly supportedModels: Array<string | RegExp> = [
     /gemini-.*/,
-    /projects\/.+\/locations\/.+\/endpoints\/.+/,
-    /projects\/.+\/locations\/.+\/publishers\/google\/models\/gemini.+/,
+    /projects\/[^/]+\/locations\/[^/]+\/endpoints\/.+/,
+    /projects\/[^/]+\/locations\/[^/]+\/publishers\/google\/models\/gemini.+/,
   ];
 
   // Private to the runtime, so that a logged agent doesn't show the key.

@@ -239,5 +239,8 @@ function describe(
 function cut(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= LONGEST_QUOTE_BYTES) return text;
-  return `${bytes.subarray(0, LONGEST_QUOTE_BYTES).toString().replace(/�+$/, '')}…`;
+  return `${bytes
+    .subarray(0, LONGEST_QUOTE_BYTES)
+    .toString()
+    .replace(/(?<!�)�+$/, '')}…`;
 }

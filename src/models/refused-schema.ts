@@ -1,11 +1,13 @@
 import type { GenerateContentConfig } from '@google/genai';
 import { ModelError } from './model-errors.ts';
 
-const PATH = String.raw`((?:\.[\w$]+|\[[^\]]*\])*)`;
+const PATH = String.raw`((?:\.[\w$]+|\[[^\][]*\])*)`;
 const DECLARATION = new RegExp(String.raw`tools\[(\d+)\]\.function_?declarations\[(\d+)\]${PATH}`, 'i');
 const RESPONSE = new RegExp(String.raw`generation_?config\.response_?(?:json_?)?schema${PATH}`, 'i');
 /** The tool by which an agent with tools answers by its `outputSchema`. */
 const ANSWER = 'set_model_response';
+/** Of what the API says, in characters. */
+const LONGEST_LINE = 2_000;
 const UNKNOWN_NAME = /Unknown name "([^"]+)"/;
 
 /**
@@ -14,7 +16,8 @@ const UNKNOWN_NAME = /Unknown name "([^"]+)"/;
  */
 export function namingSchema(error: ModelError, config: GenerateContentConfig | undefined): ModelError {
   if (error.kind !== 'bad_request') return error;
-  const line = error.message.split('\n').find((each) => DECLARATION.test(each) || RESPONSE.test(each)) ?? '';
+  const lines = error.message.split('\n').map((each) => each.slice(0, LONGEST_LINE));
+  const line = lines.find((each) => DECLARATION.test(each) || RESPONSE.test(each)) ?? '';
   const culprit = culpritOf(line, config);
   return culprit === undefined ? error : withAdvice(error, culprit);
 }
@@ -50,6 +53,6 @@ function declarationName(
 /** Where in the schema, and by which keyword: the name that the API doesn't know, else the last one of the path. */
 function at(path = '', line: string): string {
   const place = path.replace(/^\./, '');
-  const keyword = UNKNOWN_NAME.exec(line)?.[1] ?? /([\w$]+)(?:\[[^\]]*\])*$/.exec(place)?.[1];
+  const keyword = UNKNOWN_NAME.exec(line)?.[1] ?? /(?<![\w$])([\w$]+)(?:\[[^\][]*\])*$/.exec(place)?.[1];
   return `${place === '' ? '' : ` at ${place}`}${keyword === undefined ? '' : ` (keyword "${keyword}")`}`;
 }

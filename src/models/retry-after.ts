@@ -14,7 +14,7 @@ export function retryAfterMs(
 ): number | undefined {
   return (
     wait(decimal(headers?.get('retry-after-ms'))) ??
-    wait(seconds(headers?.get('retry-after')) ?? untilDate(headers?.get('retry-after'))) ??
+    wait(seconds(headers?.get('retry-after')) ?? untilDate(headers)) ??
     wait(seconds(retryDelay(error)?.replace(/s$/, '')))
   );
 }
@@ -28,9 +28,15 @@ function seconds(value: string | null | undefined): number | undefined {
   return amount === undefined ? undefined : amount * 1000;
 }
 
-function untilDate(value: string | null | undefined): number | undefined {
-  const date = value?.trim().endsWith('GMT') ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(date) ? undefined : date - Date.now();
+/** By the provider's clock, where it says what time it is: the wait holds for all workers. */
+function untilDate(headers: Headers | undefined): number | undefined {
+  const until = timeIn(headers?.get('retry-after'));
+  return until === undefined ? undefined : until - (timeIn(headers?.get('date')) ?? Date.now());
+}
+
+function timeIn(value: string | null | undefined): number | undefined {
+  const time = value?.trim().endsWith('GMT') ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
 }
 
 /** No wait at all is as good as nothing said: the caller's own back-off must hold, or a limited call would spin. */

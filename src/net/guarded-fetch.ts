@@ -127,7 +127,9 @@ function send(
   };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = isTls ? tlsRequest(url.href, options) : plainRequest(url.href, options);
-  request.once('response', resolve).once('error', reject);
+  // It may tell more than one error, and end without any: a server that answers 101 for one.
+  request.on('error', reject).once('response', resolve);
+  request.once('close', () => reject(new Error('closed without an answer')));
   request.end(body);
   return promise;
 }
@@ -138,9 +140,12 @@ function pinned(addresses: readonly string[]): LookupFunction {
   return (_host, options, callback) => {
     const fitting = known.filter(({ family }) => !options.family || Number(options.family) === family);
     const [first] = fitting;
-    if (first === undefined) callback(new Error('no address of this family'), '', 0);
-    else if (options.all) callback(null, fitting);
-    else callback(null, first.address, first.family);
+    // Later, as the system's does: an address without a route fails at once, before the request listens for errors.
+    process.nextTick(() => {
+      if (first === undefined) callback(new Error('no address of this family'), '', 0);
+      else if (options.all) callback(null, fitting);
+      else callback(null, first.address, first.family);
+    });
   };
 }
 

@@ -23,7 +23,11 @@ export function isPublicAddress(address: string): boolean {
   if (isNeverAllowed(address)) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return false;
-  return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(GLOBAL_UNICAST);
+  if (parsed.kind() === 'ipv4') return true;
+  const whole = parsed as ipaddr.IPv6;
+  if (!whole.match(GLOBAL_UNICAST)) return false;
+  // Addresses of ISATAP may have any prefix, a global one too.
+  return !standsForAnother(whole) || hiddenIn(whole).every((each) => each.range() === 'unicast');
 }
 
 /** Whether an address is refused even where its host is allowed. */

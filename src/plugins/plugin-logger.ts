@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { getLogger } from '../client/runner/logger.ts';
+import { visibleText } from '../protocol/visible-text.ts';
 
 type Write = (message: string, attributes?: Record<string, unknown>) => void;
 
@@ -20,7 +21,7 @@ export const LINES: PluginLogger = { info: lines('info'), warn: lines('warn') };
 function lines(level: keyof PluginLogger): Write {
   return (message, attributes = {}) => {
     const pairs = Object.entries(attributes).map(([name, value]) => ` ${name}=${shown(value)}`);
-    const line = `${message}${pairs.join('')}`;
+    const line = visibleText(`${message}${pairs.join('')}`);
     const logger = getLogger();
     if (logger === ofNobody) process.stderr.write(`${line}\n`);
     else logger[level](line);

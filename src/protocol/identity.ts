@@ -1,5 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { visibleText } from './visible-text.ts';
 
 const LONGEST_PART = 64;
 const KEPT_OF_A_LONG_PART = 40;
@@ -52,6 +53,19 @@ export function fairnessKeyOf(app: string, userId: string): string {
   const key = [app, userId].map((part) => encodeURIComponent(part).replaceAll('~', '%7E')).join('/');
   if (key.length <= LONGEST_PART) return key;
   return `${key.slice(0, KEPT_OF_A_LONG_PART)}~${shortDigest(key)}`;
+}
+
+/** What the Temporal UI shows of a turn's workflow beside its id: `support · s-1`, short and on one line. */
+export function turnSummary({
+  app,
+  sessionId,
+  agent = app,
+}: {
+  app: string;
+  sessionId: string;
+  agent?: string | undefined;
+}): string {
+  return visibleText(`${agent.slice(0, 60)} · ${sessionId.slice(0, 60)}`.toWellFormed()).slice(0, 200);
 }
 
 /** Invocation id of a message: the same message id is the same invocation, for ever. */

@@ -132,6 +132,17 @@ export interface RecordJobInput {
   response: Record<string, unknown>;
   /** An update: the job goes on. */
   willContinue?: true;
+  /** The message that says it. */
+  message?: JobMessage;
+}
+
+/** A message that tells of jobs, as it is known again where it is sent again. */
+export interface JobMessage {
+  messageId: string;
+  /** Of the message, without what answers requests. */
+  digest: string;
+  /** Of what it says beside, which is a message of its own. */
+  rest?: string;
 }
 
 /** What became of what somebody has said of a job. */

@@ -7,20 +7,31 @@ export const MOST_METADATA_BYTES = 16 * 1024;
 /** Levels of objects and lists in a message, at most: every side can walk it then, whatever its stack. */
 export const MOST_LEVELS = 100;
 
-/** Whether objects and lists are nested in more than {@link MOST_LEVELS} levels. Doesn't recurse. */
+/** Whether objects and lists are nested in more than {@link MOST_LEVELS} levels, or in a circle. Doesn't recurse. */
 export function isTooDeep(value: unknown): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    const inner: unknown[] = [];
+  let level = new Set([value]);
+  for (let depth = 0; level.size > 0; depth += 1) {
+    // A set, because an object that holds itself twice would double each level.
+    const inner = new Set<unknown>();
     for (const one of level) {
       if (typeof one !== 'object' || one === null) continue;
       for (const field of Object.values(one))
-        if (typeof field === 'object' && field !== null) inner.push(field);
+        if (typeof field === 'object' && field !== null) inner.add(field);
     }
     if (depth > MOST_LEVELS) return true;
     level = inner;
   }
   return false;
+}
+
+/** What is wrong with a value that {@link isTooDeep}; undefined where it isn't. */
+export function depthProblem(value: unknown): string | undefined {
+  return isTooDeep(value) ? `${tooDeepText()}, or in a circle` : undefined;
+}
+
+/** For values that come from JSON, which has no circles. */
+export function tooDeepText(levels: number = MOST_LEVELS): string {
+  return `objects and lists are nested in more than ${levels} levels`;
 }
 
 /** What is wrong with a name that people or programs gave; undefined where nothing is. */
@@ -45,12 +56,8 @@ export function runConfigProblem(
   if (typeof customMetadata !== 'object' || customMetadata === null || Array.isArray(customMetadata)) {
     return { field, problem: 'expected an object or nothing' };
   }
-  if (isTooDeep(customMetadata)) {
-    return {
-      field,
-      problem: `objects and lists are nested in more than ${MOST_LEVELS} levels, or in a circle`,
-    };
-  }
+  const depth = depthProblem(customMetadata);
+  if (depth !== undefined) return { field, problem: depth };
   const bytes = jsonBytes(customMetadata);
   if (bytes <= MOST_METADATA_BYTES) return undefined;
   return { field, problem: `${bytes} bytes of JSON, at most ${MOST_METADATA_BYTES} are allowed` };

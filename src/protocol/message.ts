@@ -2,7 +2,7 @@ import type { Content } from '../events/content.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { DecisionReceipt } from './gate.ts';
 import { sha256Digest } from './identity.ts';
-import type { JobReceipt } from './job.ts';
+import type { JobMessage, JobReceipt } from './job.ts';
 import type { TurnRunConfig } from './turn.ts';
 
 /** What a message does while another one is being answered. */
@@ -38,6 +38,8 @@ export interface SendMessage {
   attestation?: string;
   /** As in the start arguments: of the turn that answers this message. */
   priority?: number;
+  /** Of a part that a workflow sends on to an agent below it: the whole message. Never set by clients. */
+  partOf?: Omit<JobMessage, 'messageId'>;
 }
 
 /** What became of a message. */

@@ -30,8 +30,6 @@ export const READ_DECISION = 'holdfast.readDecision';
 /** Agent of each worker that asks what users' own workflows ask, and its tool. */
 export const CONFIRM_AGENT = 'holdfast_confirm';
 export const CONFIRM_TOOL = 'confirm';
-/** Key of the state by which such a turn knows what to ask. */
-export const CONFIRM_QUESTION = 'temp:holdfast_question';
 
 /** Activity types, and so tool names, that start like this belong to Holdfast. */
 export const RESERVED_PREFIX = 'holdfast.';

@@ -66,6 +66,8 @@ export interface AgentTurnStart {
 export interface OwnCall {
   tool: string;
   args: Record<string, unknown>;
+  /** What people are asked before it runs, where the call is nothing but the question. */
+  question?: Record<string, unknown>;
 }
 
 export interface TurnUsage {

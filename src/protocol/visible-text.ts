@@ -2,12 +2,29 @@
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu;
 
+/** Parts of emoji that can't be seen alone. */
+const HAS_JOINED = /[\u200d\ufe0f\u{e0020}-\u{e007f}]/u;
+const LINES = /([\n\t])/;
+const LINES_AND_EMOJI = /([\n\t]|\p{RGI_Emoji})/v;
+
 /**
  * Text on one line, as somebody must see it who decides by it: control, format and bidi characters, line ends and odd blanks stand
  * as their escapes. JSON stays the same JSON.
  */
 export function visibleText(text: string): string {
   return text.replace(INVISIBLE, escapesOf);
+}
+
+/**
+ * As {@link visibleText}, with the text's own line ends and tabs: of what is read and not decided by. Emoji are drawn as Unicode lists
+ * them, though some of their parts can't be seen alone.
+ */
+export function visibleLines(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .split(HAS_JOINED.test(text) ? LINES_AND_EMOJI : LINES)
+    .map((piece, index) => (index % 2 === 0 ? visibleText(piece) : piece))
+    .join('');
 }
 
 /** A text in pieces, in order: what is seen as it is, and escapes of what can't be. */

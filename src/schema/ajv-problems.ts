@@ -13,42 +13,69 @@ import {
 
 const COUNTED: Record<string, string> = { Length: 'character', Items: 'item', Properties: 'property' };
 
+/** Unions of which it is said what each branch lacks; of further ones only that no branch fits. */
+const MOST_UNIONS = 50;
+
 /** @param errors of one validation with `allErrors`, in ajv's order: those of a union's branches before the union's. */
 export function ajvProblems(errors: readonly ErrorObject[], root: unknown): Problem[] {
-  const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
-  const branchOf = (error: ErrorObject) =>
-    unions.find((union) => union !== error && error.schemaPath.startsWith(`${union.schemaPath}/`));
-  return errors
-    .filter((error) => branchOf(error) === undefined && !isToldByValues(error, errors))
-    .flatMap((error) => (unions.includes(error) ? ofUnion(error, errors, root) : ofError(error, root)));
+  return new AjvProblems(root).of(errors);
 }
 
-function ofUnion(union: ErrorObject, errors: readonly ErrorObject[], root: unknown): Problem[] {
-  const path = pathOf(union, root);
-  if (union.params.passingSchemas) return [{ path, text: 'fits more than one of the allowed shapes' }];
-  const branches = Map.groupBy(
-    errors.filter(
-      ({ schemaPath, instancePath }) =>
-        schemaPath.startsWith(`${union.schemaPath}/`) && isWithin(instancePath, union.instancePath),
-    ),
-    ({ schemaPath }) => schemaPath.slice(union.schemaPath.length + 1).split('/', 1)[0],
-  );
-  return fitsNoBranch(
-    root,
-    path,
-    [...branches.values()].map((branch) => ajvProblems(branch, root)),
-  );
+/** A value can have as many errors as it has parts: nothing here looks at each error for each other one. */
+class AjvProblems {
+  readonly #root: unknown;
+  #unions = 0;
+
+  constructor(root: unknown) {
+    this.#root = root;
+  }
+
+  of(errors: readonly ErrorObject[]): Problem[] {
+    const unions = new Set(errors.filter(isUnion).map(({ schemaPath }) => schemaPath));
+    const listed = new Set(errors.filter(isList).map(({ instancePath }) => instancePath));
+    return errors.flatMap((error) => {
+      if (isWithinOne(error, unions)) return [];
+      // Where the allowed values are listed, their type goes without saying.
+      if (error.keyword === 'type' && listed.has(error.instancePath)) return [];
+      return isUnion(error) ? this.#ofUnion(error, errors) : ofError(error, this.#root);
+    });
+  }
+
+  #ofUnion(union: ErrorObject, errors: readonly ErrorObject[]): Problem[] {
+    const path = pathOf(union, this.#root);
+    if (union.params.passingSchemas) return [{ path, text: 'fits more than one of the allowed shapes' }];
+    this.#unions += 1;
+    if (this.#unions > MOST_UNIONS) return [{ path, text: 'fits none of the allowed shapes' }];
+    const branches = Map.groupBy(
+      errors.filter(
+        ({ schemaPath, instancePath }) =>
+          schemaPath.startsWith(`${union.schemaPath}/`) && isWithin(instancePath, union.instancePath),
+      ),
+      ({ schemaPath }) => schemaPath.slice(union.schemaPath.length + 1).split('/', 1)[0],
+    );
+    return fitsNoBranch(
+      this.#root,
+      path,
+      [...branches.values()].map((branch) => this.of(branch)),
+    );
+  }
 }
 
-/** Where the allowed values are listed, their type goes without saying. */
-function isToldByValues({ keyword, instancePath }: ErrorObject, errors: readonly ErrorObject[]): boolean {
-  return (
-    keyword === 'type' &&
-    errors.some(
-      (other) =>
-        (other.keyword === 'enum' || other.keyword === 'const') && other.instancePath === instancePath,
-    )
-  );
+function isUnion({ keyword }: ErrorObject): boolean {
+  return keyword === 'anyOf' || keyword === 'oneOf';
+}
+
+function isList({ keyword }: ErrorObject): boolean {
+  return keyword === 'enum' || keyword === 'const';
+}
+
+/** Whether it is the error of a branch, of which its union says what counts. */
+function isWithinOne({ schemaPath }: ErrorObject, unions: ReadonlySet<string>): boolean {
+  if (unions.size === 0) return false;
+  for (let end = schemaPath.lastIndexOf('/'); end > 0; end = schemaPath.lastIndexOf('/', end - 1)) {
+    if (unions.has(schemaPath.slice(0, end))) return true;
+  }
+  return false;
 }
 
 function isWithin(instancePath: string, whole: string): boolean {

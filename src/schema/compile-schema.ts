@@ -17,7 +17,7 @@ import { isZod4Schema, validateWithZod4, zod4ToJsonSchema } from './zod4-schema.
  */
 export function compileSchema(schema: unknown, site: SchemaSite): CompiledSchema {
   return atSite(site, () => {
-    const { jsonSchema, validate } = read(schema, site.side);
+    const { jsonSchema, validate } = read(schema, site);
     return { jsonSchema: frozen(jsonSchema), validate };
   });
 }
@@ -52,7 +52,7 @@ function atSite<T>(site: SchemaSite, action: () => T): T {
   }
 }
 
-function read(schema: unknown, side: SchemaSite['side']): CompiledSchema {
+function read(schema: unknown, { side, isOutside }: SchemaSite): CompiledSchema {
   if (typeof schema !== 'object' || schema === null) {
     throw new SchemaError(
       [],
@@ -72,7 +72,7 @@ function read(schema: unknown, side: SchemaSite['side']): CompiledSchema {
     };
   }
   refuseRawShape(schema);
-  const { jsonSchema, validate } = readJsonSchema(schema);
+  const { jsonSchema, validate } = readJsonSchema(schema, { isOutside: isOutside === true });
   return { jsonSchema, validate: async (value) => validate(value) };
 }
 

@@ -17,4 +17,9 @@ export interface SchemaSite {
   field: string;
   /** Of a schema that transforms: what goes in, or what comes out. */
   side: 'input' | 'output';
+  /**
+   * Somebody else may have written it: a model, a server, a person. As JSON Schema it is kept to bounds, no pattern of it runs in an
+   * engine that backtracks, and to check a value has an end. Zod schemas are code, and nobody else's.
+   */
+  isOutside?: boolean;
 }

@@ -7,6 +7,9 @@ type SchemaObject = Record<string, unknown>;
 /** Above this, references stay references: a few that nest can grow to any size when each is written out. */
 const MOST_INLINED = 2_000;
 
+/** Characters of JSON that all references written out may come to. */
+const LARGEST_INLINED = 1024 * 1024;
+
 const ANNOTATIONS = new Set([
   'description',
   'title',
@@ -22,14 +25,15 @@ const LEFT_OUT = new Set(['$schema', '$id', '$anchor', '$comment', '$defs', 'def
  * Writes out every reference of a schema, because models follow references badly; those of recursive schemas are kept
  * as `#/$defs/<name>`.
  *
+ * @param largest characters of JSON that they may come to; where it is more, they stay.
  * @throws SchemaError for a reference that leads out of the schema or to nothing.
  */
-export function inlineReferences(root: SchemaObject): SchemaObject {
+export function inlineReferences(root: SchemaObject, largest = LARGEST_INLINED): SchemaObject {
   try {
-    return new Inliner(root, new Set()).inlined();
+    return new Inliner(root, new Set(), largest).inlined();
   } catch (error) {
     if (!(error instanceof TooMuchInlined)) throw error;
-    return new Inliner(root, new Set(error.references)).inlined();
+    return new Inliner(root, new Set(error.references), largest).inlined();
   }
 }
 
@@ -44,13 +48,17 @@ class TooMuchInlined extends Error {
 class Inliner {
   readonly #root: SchemaObject;
   readonly #kept: Set<string>;
+  readonly #largest: number;
   readonly #names = new Map<string, string>();
   readonly #targets = new Map<string, SchemaObject>();
+  readonly #sizes = new Map<string, number>();
   #inlined = 0;
+  #size = 0;
 
-  constructor(root: SchemaObject, kept: Set<string>) {
+  constructor(root: SchemaObject, kept: Set<string>, largest: number) {
     this.#root = root;
     this.#kept = kept;
+    this.#largest = largest;
   }
 
   inlined(): SchemaObject {
@@ -82,7 +90,9 @@ class Inliner {
     );
     if (typeof reference !== 'string') return reference === undefined ? own : { $ref: reference, ...own };
     if (this.#kept.has(reference)) return { $ref: `#/$defs/${this.#nameOf(reference)}`, ...own };
-    if (++this.#inlined > MOST_INLINED) throw new TooMuchInlined([...this.#collect()]);
+    this.#size += this.#sizeOf(reference);
+    if (++this.#inlined > MOST_INLINED || this.#size > this.#largest)
+      throw new TooMuchInlined([...this.#collect()]);
     return merged(this.#written(this.#target(reference)), own);
   }
 
@@ -105,7 +115,7 @@ class Inliner {
     }
     let target: unknown = this.#root;
     for (const token of reference.split('/').slice(1)) {
-      const name = decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~');
+      const name = unescaped(reference, token).replaceAll('~1', '/').replaceAll('~0', '~');
       target =
         typeof target === 'object' && target !== null && Object.hasOwn(target, name)
           ? (target as SchemaObject)[name]
@@ -117,6 +127,14 @@ class Inliner {
     return target;
   }
 
+  #sizeOf(reference: string): number {
+    const known = this.#sizes.get(reference);
+    if (known !== undefined) return known;
+    const size = JSON.stringify(this.#target(reference)).length;
+    this.#sizes.set(reference, size);
+    return size;
+  }
+
   #nameOf(reference: string): string {
     const known = this.#names.get(reference);
     if (known !== undefined) return known;
@@ -126,6 +144,14 @@ class Inliner {
     for (let count = 2; taken.has(name); count++) name = `${wanted}_${count}`;
     this.#names.set(reference, name);
     return name;
+  }
+}
+
+function unescaped(reference: string, token: string): string {
+  try {
+    return decodeURIComponent(token);
+  } catch (cause) {
+    throw new SchemaError(['$ref'], `"${reference}" has a "%" that escapes nothing`, { cause });
   }
 }
 

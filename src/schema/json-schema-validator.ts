@@ -1,8 +1,18 @@
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { fullFormats } from 'ajv-formats/dist/formats.js';
+import { canonicalJson } from '../protocol/canonical-json.ts';
+import { linearPattern } from './linear-pattern.ts';
+import { checkable, WORK_KEYWORD, type Work, workFor } from './outside-schema.ts';
 
 export type JsonSchemaValidator = (value: unknown) => readonly ErrorObject[];
+type BoundedValidator = (value: unknown) => readonly ErrorObject[] | 'too much work';
+
+/** Characters of a text and steps of a pattern, comparisons and values looked at: about a fifth of a second. */
+const MOST_WORK = 20_000_000;
+
+const LONGEST_URL = 2_048;
 
 const OPTIONS: Options = {
   allErrors: true,
@@ -10,27 +20,25 @@ const OPTIONS: Options = {
   logger: false,
   addUsedSchema: false,
   code: {
-    // Patterns written for other engines often escape what Unicode mode doesn't let them.
-    regExp: Object.assign(
-      (pattern: string, flags: string) =>
-        isUnicodePattern(pattern) ? new RegExp(pattern, flags) : new RegExp(pattern),
-      { code: 'new RegExp' },
-    ),
+    regExp: Object.assign((source: string) => linearPattern(source) ?? nativePattern(source), {
+      code: 'linearPattern',
+    }),
   },
 };
 
-function isUnicodePattern(pattern: string): boolean {
+/** For developers' own patterns: a schema from outside has none left that the other engine can't do. */
+function nativePattern(source: string): RegExp {
   try {
-    new RegExp(pattern, 'u');
-    return true;
+    return new RegExp(source, 'u');
   } catch {
-    return false;
+    // Patterns written for other engines often escape what Unicode mode doesn't let them.
+    return new RegExp(source);
   }
 }
 
-const dialects: Record<string, { create: () => Ajv; instance?: Ajv }> = {
-  'draft-07': { create: () => new Ajv(OPTIONS) },
-  '2020-12': { create: () => new Ajv2020(OPTIONS) },
+const dialects: Record<string, { Engine: typeof Ajv; ofSchemas?: Ajv }> = {
+  'draft-07': { Engine: Ajv },
+  '2020-12': { Engine: Ajv2020 },
 };
 
 /** Which of the dialects that Holdfast knows `$schema` names; undefined for one that it doesn't. */
@@ -40,25 +48,98 @@ export function dialectOf($schema: unknown): string | undefined {
 }
 
 /**
- * Compiles a JSON Schema: about 1.5 ms, and once 30 ms for the schema of schemas.
+ * Compiles a JSON Schema of a developer: about 1 ms, and once 30 ms for the schema of schemas. Nothing of it is kept.
  *
  * @param schema without `$schema`.
  * @throws Error what ajv says about an invalid schema.
  */
 export function compileJsonSchema(schema: object, dialect: string): JsonSchemaValidator {
-  const ajv = ajvFor(dialect);
-  try {
-    const validate = ajv.compile(schema);
-    return (value) => (validate(value) ? [] : [...(validate.errors ?? [])]);
-  } finally {
-    // Schemas of dynamic tools come and go; ajv would keep each of them.
-    ajv.removeSchema(schema);
-  }
+  assertSchema(dialect, schema);
+  return compiledBy(dialect, schema, { left: Number.POSITIVE_INFINITY });
 }
 
-function ajvFor(dialect: string): Ajv {
+/**
+ * {@link compileJsonSchema} for a schema that somebody else may have written: to check a value comes to an end, whatever the schema.
+ * Patterns that need an engine that backtracks are annotations.
+ *
+ * @throws Error what ajv says about an invalid schema. SchemaError for one that is beyond the bounds.
+ */
+export function compileOutsideSchema(schema: object, dialect: string): BoundedValidator {
+  assertSchema(dialect, schema);
+  const budget = { left: 0 };
+  const check = compiledBy(dialect, checkable(schema), budget);
+  return (value) => {
+    budget.left = MOST_WORK;
+    try {
+      return check(value);
+    } catch (error) {
+      // The other one is of a schema whose reference leads back to itself for the same value.
+      if (error instanceof TooMuchWork || error instanceof RangeError) return 'too much work';
+      throw error;
+    }
+  };
+}
+
+class TooMuchWork extends Error {}
+
+interface Budget {
+  left: number;
+}
+
+function compiledBy(dialect: string, schema: object, budget: Budget): JsonSchemaValidator {
+  // An instance keeps the patterns and values of all that it has compiled.
+  const ajv = engine(dialect, { ...OPTIONS, meta: false, validateSchema: false }, budget);
+  const validate = ajv.compile(schema);
+  return (value) => (validate(value) ? [] : [...(validate.errors ?? [])]);
+}
+
+function assertSchema(dialect: string, schema: object): void {
+  const known = dialectNamed(dialect);
+  known.ofSchemas ??= engine(dialect, OPTIONS, { left: Number.POSITIVE_INFINITY });
+  known.ofSchemas.validateSchema(schema, true);
+}
+
+function dialectNamed(dialect: string) {
   const known = dialects[dialect];
   if (known === undefined) throw new Error(`no JSON Schema dialect ${dialect}`);
-  known.instance ??= addFormats.default(known.create());
-  return known.instance;
+  return known;
+}
+
+function engine(dialect: string, options: Options, budget: Budget): Ajv {
+  const { Engine } = dialectNamed(dialect);
+  const ajv = addFormats.default(new Engine(options));
+  // Its time grows with the square of the text.
+  const isUrl = fullFormats.url as RegExp;
+  ajv.addFormat('url', (text: string) => text.length <= LONGEST_URL && isUrl.test(text));
+  const spend = (work: number) => {
+    budget.left -= work;
+    if (budget.left < 0) throw new TooMuchWork();
+    return true;
+  };
+  ajv.addKeyword({
+    keyword: WORK_KEYWORD,
+    schemaType: 'object',
+    errors: false,
+    validate: (work: Work, value: unknown) => spend(workFor(work, value)),
+  });
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    errors: false,
+    // Ajv compares each item with each other one.
+    validate: (isUnique: boolean, items: unknown[]) => !isUnique || areUnique(items, spend),
+  });
+  return ajv;
+}
+
+function areUnique(items: readonly unknown[], spend: (work: number) => boolean): boolean {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const text = canonicalJson(item);
+    spend(text.length);
+    seen.add(text);
+  }
+  return seen.size === items.length;
 }

@@ -1,10 +1,14 @@
+import { MOST_LEVELS, tooDeepText } from '../protocol/message-limits.ts';
 import { kindOf } from './kind-of.ts';
 import { formatPath, type Path } from './path.ts';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
-/** Deeper values break JSON parsers, Postgres and `Struct` of the Gemini API one after another. */
-const DEEPEST = 200;
+/**
+ * Deeper values break JSON parsers, Postgres and `Struct` of the Gemini API one after another. An event carries what has
+ * {@link MOST_LEVELS} itself.
+ */
+const DEEPEST = 2 * MOST_LEVELS;
 
 /** A value has no JSON form. */
 export class JsonValueError extends Error {
@@ -72,7 +76,7 @@ class JsonCopy {
 
   #ofObject(value: object, path: PropertyKey[]): JsonValue {
     if (this.#open.has(value)) throw new JsonValueError(path, 'refers back to an object that contains it');
-    if (path.length > DEEPEST) throw new JsonValueError(path, `nested more than ${DEEPEST} levels deep`);
+    if (path.length > DEEPEST) throw new JsonValueError(path, tooDeepText(DEEPEST));
     const [lost, isArray] = attempt(path, 'reading it', () => [whatJsonLoses(value), Array.isArray(value)]);
     if (lost !== undefined) throw new JsonValueError(path, lost);
     this.#open.add(value);

@@ -1,12 +1,17 @@
+/** Characters of names that are compared: the time grows with both, and a longer one is nobody's slip. */
+const LONGEST = 200;
+
 /**
  * The name that somebody who wrote `name` most likely meant: at most two in five letters off, case aside.
  *
  * @example nearestName('time_out', ['timeout', 'retry']) // 'timeout'
  */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
+  if (name.length > LONGEST) return undefined;
   let nearest: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of names) {
+    if (candidate.length > LONGEST) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < least && distance <= Math.ceil(Math.max(name.length, candidate.length) * 0.4)) {
       nearest = candidate;

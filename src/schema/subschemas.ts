@@ -1,6 +1,13 @@
 type SchemaObject = Record<string, unknown>;
 
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const MAPS = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependencies',
+]);
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const SINGLE = new Set([
   'items',

@@ -16,13 +16,13 @@ export interface RequestNote {
   shown: string;
   /** Others were told that they may decide, too. */
   escalated?: boolean;
-  /** When an attempt to tell them so was begun of which nobody knows what came of it, milliseconds since the epoch. */
+  /** When an attempt to tell them so was begun of which nobody knows what came of it, by the store's clock, milliseconds since the epoch. */
   escalating?: number;
 }
 
 /** An attempt to post a message, before anybody knows where it stands. */
 export interface PostingNote {
-  /** When it was begun, milliseconds since the epoch. */
+  /** When it was begun, by the store's clock, milliseconds since the epoch. */
   at: number;
   /** It has failed, and nobody knows whether Slack has the message. */
   isOver: boolean;

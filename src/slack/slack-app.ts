@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { NotifiedRequest } from '../approvals/notifier.ts';
+import { variable } from '../environment.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
@@ -159,7 +160,7 @@ async function readSecret(secret: SlackSecret, option: string): Promise<string> 
       ? await secret()
       : typeof secret === 'string'
         ? secret
-        : process.env[secret.env];
+        : variable(secret.env);
   if (typeof value === 'string' && value !== '') return value;
   const where = typeof secret === 'object' ? `set ${secret.env}` : 'let its function give text';
   throw new SlackSecretMissing(`slack: ${option}: there is none: ${where}`);

@@ -29,7 +29,7 @@ const LONGEST_HINT = 1_500;
 const LONGEST_POST = 15_000;
 /** Milliseconds after which Slack has posted what it has taken. */
 const LATEST_POST = 5 * 60_000;
-/** Milliseconds by which clocks may differ. */
+/** Milliseconds by which Slack's clock and the store's may differ. */
 const MARGIN = 60_000;
 /** Milliseconds between two looks for a message that may come yet. */
 const NEXT_LOOK = 5_000;
@@ -63,7 +63,7 @@ export class SlackNotifier implements Notifier {
     await each(requests, async (request) => {
       const kept = await context.kept(request.requestId);
       const note = readNote(kept);
-      const place = note ?? (await this.#lost(request, readPosting(kept)));
+      const place = note ?? (await this.#lost(request, context, readPosting(kept)));
       if (place === undefined) return;
       const { status, decidedAt, by, reason, editedArgs } = request;
       const message = endedMessage(request, {
@@ -100,7 +100,7 @@ export class SlackNotifier implements Notifier {
     // Whose link it would be doesn't matter here: each person who asks for one gets their own.
     const opens = context.linkFor(request, 'nobody') !== undefined;
     const message = pendingMessage(request, { opens, mentions });
-    const before = await this.#posted(requestId, { ...where, posting });
+    const before = await this.#posted(requestId, context, { ...where, posting });
     // It may be of a session that was deleted and made again: it shows what is kept of it, whatever it has shown.
     if (before !== undefined) await this.#app.api.update(before, message);
     const place =
@@ -111,10 +111,16 @@ export class SlackNotifier implements Notifier {
   }
 
   /** Where a request stands that has ended before its message was found; undefined where it was never posted. */
-  async #lost(request: EndedRequest, posting: PostingNote | undefined): Promise<SlackPlace | undefined> {
+  async #lost(
+    request: EndedRequest,
+    context: NoticeContext,
+    posting: PostingNote | undefined,
+  ): Promise<SlackPlace | undefined> {
     if (posting === undefined) return undefined;
     const where = await this.#whereOf(request);
-    return where === undefined ? undefined : await this.#posted(request.requestId, { ...where, posting });
+    return where === undefined
+      ? undefined
+      : await this.#posted(request.requestId, context, { ...where, posting });
   }
 
   async #whereOf(request: NotifiedRequest): Promise<Where | undefined> {
@@ -131,15 +137,16 @@ export class SlackNotifier implements Notifier {
    */
   async #posted(
     requestId: string,
+    { now }: Pick<NoticeContext, 'now'>,
     { channel, threadTs, posting }: Where & { posting: PostingNote | undefined },
   ): Promise<SlackPlace | undefined> {
     if (posting === undefined) return undefined;
-    const left = posting.at + LONGEST_POST - Date.now();
+    const lookedAt = await now();
+    const left = posting.at + LONGEST_POST - lookedAt;
     if (!posting.isOver && left > 0) {
       throw new NoticeFailed('another attempt may be posting it now', { retryAfter: left });
     }
     const span = { channel, threadTs, from: posting.at - MARGIN, to: posting.at + LATEST_POST };
-    const lookedAt = Date.now();
     const found = await this.#app.api.find(span, (block) => isAboutRequest(block, requestId));
     if (found === undefined) waitUntilSeen(posting.at, lookedAt);
     return found;
@@ -152,7 +159,7 @@ export class SlackNotifier implements Notifier {
     post: () => Promise<SlackPlace>,
   ): Promise<SlackPlace> {
     context.signal.throwIfAborted();
-    const at = Date.now();
+    const at = await context.now();
     await context.keep(requestId, { posting: { at } });
     try {
       context.signal.throwIfAborted();
@@ -178,13 +185,13 @@ export class SlackNotifier implements Notifier {
     // Slack wants the first message of a thread: the request's own may be a reply itself.
     const threadTs = thread?.channel === channel ? thread.ts : ts;
     const id = escalationId(requestId);
-    const span = { channel, threadTs, from: Number(ts) * 1_000, to: Date.now() + MARGIN };
-    const lookedAt = Date.now();
+    const lookedAt = await context.now();
+    const span = { channel, threadTs, from: Number(ts) * 1_000, to: lookedAt + MARGIN };
     const before = await this.#app.api.find(span, ({ block_id: found }) => found === id);
     if (before === undefined) {
       if (escalating !== undefined) waitUntilSeen(escalating, lookedAt);
       context.signal.throwIfAborted();
-      await context.keep(requestId, { ...told, escalating: Date.now() }, placeOf(note));
+      await context.keep(requestId, { ...told, escalating: await context.now() }, placeOf(note));
       try {
         context.signal.throwIfAborted();
         await this.#app.api.post(channel, escalation(id, this.#app.idsOf(terms.escalateTo ?? [])), threadTs);

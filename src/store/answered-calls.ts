@@ -5,18 +5,27 @@ import { type BegunAnswer, begunCall, type ContextAnswer, namesOfContext } from 
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { jsonText, storableText } from './json-text.ts';
+import { type RememberedColumn, remembered } from './remembered.ts';
+import { type EvidenceAnswer, evidenceOf } from './signatures.ts';
 import { StoreBehindHistory } from './store-errors.ts';
 
 const BEGIN =
-  'select holdfast.begin_answered_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) as answer';
+  'select holdfast.begin_answered_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as answer, ' +
+  `${remembered('$1', '$3')} as remembered`;
 
 interface BeginAnswer {
   call?: BegunAnswer;
   closed?: ApprovalColumns;
   names?: ContextAnswer['names'];
-  context?: ContextAnswer;
+  context?: Omit<ContextAnswer, 'remembered'>;
   siblings?: Record<string, unknown> | null;
   requests?: ApprovalColumns[];
+  evidence?: EvidenceAnswer;
+}
+
+interface BeginRow {
+  answer: BeginAnswer;
+  remembered: RememberedColumn;
 }
 
 export async function beginAnsweredCall(
@@ -24,7 +33,7 @@ export async function beginAnsweredCall(
   call: BeginAnsweredCall,
 ): Promise<BegunAnsweredCall> {
   const { step, index } = placeOfCall(call.callKey);
-  const [row] = await database.query<{ answer: BeginAnswer }>(BEGIN, [
+  const [row] = await database.query<BeginRow>(BEGIN, [
     call.session,
     call.callKey,
     call.runKey,
@@ -34,17 +43,23 @@ export async function beginAnsweredCall(
     storableText(call.tool),
     call.argsDigest,
     // It keeps one beginning one attempt, however often it is sent.
-    randomUUID(),
+    call.token ?? randomUUID(),
     call.wantArgs,
     call.seesSiblings ?? false,
     storableText(call.requestId),
     jsonText(call.entries),
+    call.closes ?? false,
+    call.proven ?? null,
+    call.scheduledAt ?? null,
   ]);
-  const { call: begun, closed, names, context, siblings, requests } = (row as { answer: BeginAnswer }).answer;
+  const { answer, remembered: kept } = row as BeginRow;
+  const { call: begun, closed, names, context, siblings, requests, evidence } = answer;
+  if (evidence !== undefined) return { kind: 'unproven', evidence: evidenceOf(evidence) };
   if (closed !== undefined && names !== undefined) {
     return { kind: 'closed', request: approvalRow(closed, namesOfContext(names)) };
   }
-  const started = begunCall(call, begun, context && contextOf(context), context?.state);
+  const changing = context && { state: context.state, remembered: kept };
+  const started = begunCall(call, begun, context && contextOf(context), changing);
   if (started instanceof Error) throw started;
   if (started.kind === 'settled') return started;
   if (requests === undefined)
@@ -56,7 +71,7 @@ export async function beginAnsweredCall(
   };
 }
 
-function contextOf({ names, invocationId, content }: ContextAnswer) {
+function contextOf({ names, invocationId, content }: Omit<ContextAnswer, 'remembered'>) {
   return {
     names: namesOfContext(names),
     invocationId,

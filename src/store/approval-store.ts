@@ -1,3 +1,4 @@
+import type { PublicJwk } from '../approvals/issuer.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import type { GateKind, OnExpiry, RequestEntry, RequestStatus, Voter } from '../protocol/gate.ts';
 import type { BeginCall, BegunCall } from './call-store.ts';
@@ -116,17 +117,60 @@ export interface BeginAnsweredCall extends BeginCall {
   entries: readonly RequestEntry[];
   /** The call is only settled, and not run: followers hear of no start. Defaults to false. */
   closes?: boolean;
+  /** `Evidence.stamp` of what has been verified for this beginning. Defaults to nothing. */
+  proven?: string;
 }
 
 /**
- * `closed`: the request was answered otherwise before, as after a reset; the call must not run.
+ * `closed`: the request was answered otherwise before, as after a reset; the call must not run. `unproven`: an approval counts by
+ * signatures only, or an entry names somebody who has signed, and what is proven isn't this evidence; nothing was written.
  * `started` carries all requests of the call, in order. An attempt that began after the latest answer and left no outcome makes
  * the next one `unknown`.
  */
 export type BegunAnsweredCall =
   | Extract<BegunCall, { kind: 'settled' }>
   | { kind: 'closed'; request: ApprovalRow }
+  | { kind: 'unproven'; evidence: Evidence }
   | (Extract<BegunCall, { kind: 'started' }> & { requests: ApprovalRow[] });
+
+/** A decision, or an answer, whose signature held when it came. */
+export interface SignedDecision {
+  requestId: string;
+  /** Of what is signed; `Voter.attestation`. */
+  digest: string;
+  /** What it came to; `refused` for one that doesn't count. */
+  says: 'approve' | 'reject' | 'withdraw' | 'answer' | 'refused';
+  principal: string;
+  /** The whole of it: a compact JWS. */
+  jws: string;
+  /** By which it was verified. */
+  key: PublicJwk;
+  /** When it came, milliseconds since the epoch: it may have expired since. */
+  cameAt: number;
+  /** Digests of an answer: as it was signed, and as it is meant. */
+  signedResponse?: string;
+  meantResponse?: string;
+}
+
+/** A signed decision as the store keeps it. */
+export interface StoredSignature extends SignedDecision {
+  /** From 1 within the request, in the order in which they came. */
+  n: number;
+  /** When it was recorded, milliseconds since the epoch, by the store's clock. */
+  at: number;
+}
+
+/** What the store has to prove that a call may run. */
+export interface Evidence {
+  /** All requests of the call, in order. */
+  requests: ApprovalRow[];
+  /** Of all of them, in order. */
+  signatures: StoredSignature[];
+  /** The store's time, milliseconds since the epoch. */
+  now: number;
+  /** Another one as soon as anything of it has changed. */
+  stamp: string;
+}
 
 /** An attempt that ends with a question. */
 export interface SuspendCall {
@@ -145,7 +189,16 @@ export interface AuditedRequest {
   /** Rows that were looked at. */
   rows: number;
   /** What doesn't hold, each with the number of its row, and the name of a session below the one that was asked for. */
-  problems: { n: number; problem: string; sessionId?: string }[];
+  problems: AuditProblem[];
+  /** Signatures whose key isn't there any more, so that nobody can say whether they hold; left out where there are none. */
+  unchecked?: AuditProblem[];
+}
+
+export interface AuditProblem {
+  /** Number of the row. */
+  n: number;
+  problem: string;
+  sessionId?: string;
 }
 
 /** A secret that is kept encrypted; see `src/credentials`. */
@@ -178,6 +231,17 @@ export interface ApprovalStore {
    * is; what came later is in the audit.
    */
   recordEntries(record: { session: string; entries: readonly RequestEntry[] }): Promise<void>;
+  /**
+   * Keeps a signed decision for those who verify it again, and records its entry, in one transaction. Only for whoever has verified
+   * it: what it says is believed from then on. Repeating it changes nothing; one that was refused may count later.
+   */
+  recordSigned(record: { session: string; signed: SignedDecision; entry?: RequestEntry }): Promise<void>;
+  /** What the store has about the requests of a call; of a call without requests nothing. */
+  findEvidence(session: string, callKey: string): Promise<Evidence>;
+  /** Has a pending request have waited for its time: for test environments, whose requests run out when a test says so. */
+  hastenRequest(session: string, requestId: string): Promise<void>;
+  /** Of all requests of a session, those of deleted sessions included. */
+  listSignatures(session: string): Promise<StoredSignature[]>;
   /** As `beginCall`, for a call whose request was answered. One round trip. */
   beginAnsweredCall(call: BeginAnsweredCall): Promise<BegunAnsweredCall>;
   /**
@@ -203,7 +267,7 @@ export interface ApprovalStore {
   findApproval(requestId: string): Promise<ApprovalRow | undefined>;
   /** Oldest first, unless told otherwise. */
   listApprovals(list?: ListApprovals): Promise<ApprovalRow[]>;
-  /** Recomputes the chain of a session's audit, those of deleted sessions included. */
+  /** Recomputes the chain of a session's audit, those of deleted sessions included. Signatures are checked by whoever has the keys. */
   verifyAudit(session: string): Promise<AuditedRequest>;
 
   /** Replaces the one of the same app, user and key. */

@@ -7,9 +7,10 @@ import { placeOfCall } from './call-place.ts';
 import { BEGIN_FIRST, BEGIN_MANY, BEGIN_NEXT, SETTLE_MANY, SETTLE_STARTED } from './call-statements.ts';
 import type { Database } from './database.ts';
 import { jsonArray, jsonText, partsText, storableText } from './json-text.ts';
+import { type RememberedColumn, rememberedOf } from './remembered.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
 import type { BeginCall, BegunCall, CallActions, SessionNames, SettleCall, SettledCall } from './store.ts';
-import { StoreBehindHistory, StoreUnavailable } from './store-errors.ts';
+import { AttemptReplaced, StoreBehindHistory, StoreUnavailable } from './store-errors.ts';
 
 /** A call begun costs little to send; the limit that counts is that of items. */
 const BYTES_OF_A_BEGIN = 256;
@@ -21,8 +22,10 @@ const SIBLINGS = 'select holdfast.settled_delta_1($1, $2) as delta';
 /** What the store answers of a call that begins. */
 export type BegunAnswer =
   | { settled: true; response: Record<string, unknown>; failed: boolean; actions: CallActions }
+  | { settled?: undefined; late: true }
   | {
       settled?: undefined;
+      late?: undefined;
       attempts: number;
       failures: number;
       unknown: boolean;
@@ -38,7 +41,11 @@ export interface ContextAnswer {
   invocationId: string;
   content: Event['content'] | null;
   state: StateParts;
+  remembered: RememberedColumn;
 }
+
+/** What calls of a run see that changes from step to step. */
+type Changing = Pick<ContextAnswer, 'state' | 'remembered'>;
 
 interface SettledRow {
   n: number;
@@ -108,7 +115,7 @@ export class CallLedger {
     const { runKey, step } = placeOfCall(call.callKey);
     // Before the attempt counts: one that failed here would leave an unknown outcome.
     const delta = call.seesSiblings ? await this.#settledDelta(call.session, stepKeyOf(runKey, step)) : null;
-    const begun = await this.#beginnings.add({ call, token: randomUUID() });
+    const begun = await this.#beginnings.add({ call, token: call.token ?? randomUUID() });
     return delta === null || begun.kind === 'settled'
       ? begun
       : { ...begun, state: { ...begun.state, ...delta } };
@@ -119,7 +126,7 @@ export class CallLedger {
     const { response, actions, parts } = call;
     return this.#settlings.add({
       call,
-      token: randomUUID(),
+      token: call.token ?? randomUUID(),
       response: jsonText(response),
       actions: jsonText(actions),
       parts: partsText(parts),
@@ -149,20 +156,21 @@ export class CallLedger {
       call.argsDigest,
       token,
       call.wantArgs,
+      call.scheduledAt ?? null,
     ];
     if (known !== undefined) {
-      const [row] = await this.#database.query<{ call: BegunAnswer; context: { state: StateParts } | null }>(
-        BEGIN_NEXT,
-        [...values, known.invocationId],
-      );
-      return begunCall(call, row?.call, known, row?.context?.state);
+      const [row] = await this.#database.query<{ call: BegunAnswer; context: Changing | null }>(BEGIN_NEXT, [
+        ...values,
+        known.invocationId,
+      ]);
+      return begunCall(call, row?.call, known, row?.context ?? undefined);
     }
     const [row] = await this.#database.query<{ call: BegunAnswer; context: ContextAnswer | null }>(
       BEGIN_FIRST,
       values,
     );
     const context = row?.context ? this.#kept(call, row.context) : undefined;
-    return begunCall(call, row?.call, context, row?.context?.state);
+    return begunCall(call, row?.call, context, row?.context ?? undefined);
   }
 
   async #beginMany(items: readonly Beginning[]): Promise<(BegunCall | Error)[]> {
@@ -187,19 +195,20 @@ export class CallLedger {
       shared.map(({ session }) => session),
       shared.map(({ runKey }) => runKey),
       shared.map((call) => contexts.get(contextKey(call)) === undefined),
+      column(({ scheduledAt }) => scheduledAt ?? null),
     ]);
-    const states = new Map<string, StateParts>();
+    const changing = new Map<string, Changing>();
     for (const [n, context] of answer?.contexts ?? []) {
       const call = shared[n - 1] as BeginCall;
       const key = contextKey(call);
-      states.set(key, context.state);
+      changing.set(key, context);
       if (contexts.get(key) === undefined) contexts.set(key, this.#kept(call, context));
     }
     const begun = new Map(answer?.calls);
     return items.map(({ call }, index) => {
       const key = contextKey(call);
       // Each call may change the state that it is given.
-      return begunCall(call, begun.get(index + 1), contexts.get(key), structuredClone(states.get(key)));
+      return begunCall(call, begun.get(index + 1), contexts.get(key), structuredClone(changing.get(key)));
     });
   }
 
@@ -272,13 +281,14 @@ export function begunCall(
   call: BeginCall,
   begun: BegunAnswer | undefined,
   context: RunContext | undefined,
-  state: StateParts | undefined,
+  changing: Changing | undefined,
 ): BegunCall | Error {
   if (begun?.settled) {
     const { response, failed, actions } = begun;
     return { kind: 'settled', response, failed, actions };
   }
-  if (begun === undefined || context === undefined || state === undefined) {
+  if (begun?.late) return new AttemptReplaced(call.callKey);
+  if (begun === undefined || context === undefined || changing === undefined) {
     return new StoreBehindHistory(`run ${call.runKey} of call ${call.callKey} is not in the store`);
   }
   if (call.wantArgs && begun.args === null) {
@@ -289,7 +299,8 @@ export function begunCall(
     names: context.names,
     invocationId: context.invocationId,
     userContent: context.userContent === undefined ? undefined : JSON.parse(context.userContent),
-    state: stateOf(state),
+    state: stateOf(changing.state),
+    remembered: rememberedOf(changing.remembered),
     ...(begun.args === null ? {} : { args: begun.args }),
     attempt: begun.attempts,
     failures: begun.failures,

@@ -1,13 +1,19 @@
-const BEGUN_COLUMNS = `session_id, key, kind, run_key, step, idx, call_id, tool, status, args_digest, attempts,
-  begun_by, started_at`;
+import { remembered } from './remembered.ts';
 
-/** An attempt more, unless the call is settled or this beginning, by its token, is there already. */
+const BEGUN_COLUMNS = `session_id, key, kind, run_key, step, idx, call_id, tool, status, args_digest, attempts,
+  begun_by, started_at, begun_for`;
+
+/** Of a row `l` that there is: the call is settled, or an attempt that was scheduled later has begun. */
+const STAYS = `(l.status = 'settled' or l.begun_for > excluded.begun_for) is true`;
+
+/** An attempt more, unless the row stays, or this beginning, by its token, is there already. */
 const BEGUN_AGAIN = `on conflict on constraint ledger_pkey do update set
-  status = case l.status when 'settled' then l.status else 'started' end,
-  attempts = l.attempts + (l.status <> 'settled' and l.begun_by is distinct from excluded.begun_by)::int,
-  begun_by = case l.status when 'settled' then l.begun_by else excluded.begun_by end,
+  status = case when ${STAYS} then l.status else 'started' end,
+  attempts = l.attempts + (not ${STAYS} and l.begun_by is distinct from excluded.begun_by)::int,
+  begun_by = case when ${STAYS} then l.begun_by else excluded.begun_by end,
   args_digest = coalesce(l.args_digest, excluded.args_digest),
-  started_at = case l.status when 'settled' then l.started_at else excluded.started_at end`;
+  started_at = case when ${STAYS} then l.started_at else excluded.started_at end,
+  begun_for = case when ${STAYS} then l.begun_for else coalesce(excluded.begun_for, l.begun_for) end`;
 
 /** Of a wanted row `u`. `offset 0` keeps it a look-up by key: a join may read the whole tables. */
 const STEP_IS_THERE = `exists (select from holdfast.runs r
@@ -15,11 +21,12 @@ const STEP_IS_THERE = `exists (select from holdfast.runs r
     and exists (select from holdfast.ledger s
       where s.session_id = u.session_id and s.key = u.run_key || '.' || u.step offset 0)`;
 
-/** Of a ledger row `l`: what a call that begins is told of itself. */
-function begun(wantArgs: string): string {
-  return `case l.status
-    when 'settled' then json_build_object('settled', true, 'response', l.response, 'failed', l.failed,
+/** Of a ledger row `l`: what a call that begins is told of itself. Another token than its own means that it comes too late. */
+function begun(wantArgs: string, token: string): string {
+  return `case
+    when l.status = 'settled' then json_build_object('settled', true, 'response', l.response, 'failed', l.failed,
       'actions', l.actions)
+    when l.begun_by is distinct from ${token} then json_build_object('late', true)
     else json_build_object('attempts', l.attempts, 'failures', l.failures, 'unknown', l.attempts - 1 > l.ended,
       'once', l.once, 'args', case when ${wantArgs} then l.args end,
       'error', case when l.failures > 0 then l.last_error end, 'prepared', l.prepared) end`;
@@ -46,44 +53,44 @@ function context(wantContent: string): string {
       where e.session_id = r.session_id and e.seq = (
         select o.message_seq from holdfast.runs o
         where o.session_id = r.session_id and o.run_key = r.invocation_id)) end,
-    'state', ${state(TEMPORARY_OF_RUN)})`;
+    'state', ${state(TEMPORARY_OF_RUN)}, 'remembered', ${remembered('r.session_id', 'r.run_key')})`;
 }
 
 /** One call, as most steps have. Look-ups by key in what is returned: no join to plan, and nothing for a settled one. */
 function beginOne(context: string): string {
   return `insert into holdfast.ledger as l (${BEGUN_COLUMNS})
 select $1::text, $2::text, 'call', $3::text, $4::int, $5::int, $6::text, $7::text, 'started', $8::text, 1, $9::uuid,
-  clock_timestamp()
+  clock_timestamp(), $11::bigint
 where exists (select from holdfast.runs r where r.session_id = $1 and r.run_key = $3)
   and exists (select from holdfast.ledger s where s.session_id = $1 and s.key = $3 || '.' || $4)
 ${BEGUN_AGAIN}
-returning ${begun('$10::boolean')} as call, case when l.status <> 'settled' then (${context}) end as context`;
+returning ${begun('$10::boolean', '$9::uuid')} as call, case when l.status <> 'settled' then (${context}) end as context`;
 }
 
 export const BEGIN_FIRST = beginOne(`select ${context('true')}
   from holdfast.runs r join holdfast.sessions s on s.id = r.session_id where r.session_id = $1 and r.run_key = $3`);
 
-/** Where this process knows the run: $11 is its invocation. */
+/** Where this process knows the run: $12 is its invocation. */
 export const BEGIN_NEXT = beginOne(
   `select json_build_object('state', ${state(
-    '(select o.temp from holdfast.runs o where o.session_id = $1 and o.run_key = $11)',
-  )}) from holdfast.sessions s where s.id = $1`,
+    '(select o.temp from holdfast.runs o where o.session_id = $1 and o.run_key = $12)',
+  )}, 'remembered', ${remembered('$1', '$3')}) from holdfast.sessions s where s.id = $1`,
 );
 
 export const BEGIN_MANY = `with wanted as (
   select u.* from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[],
-      $9::uuid[], $10::boolean[])
-    with ordinality u (session_id, key, run_key, step, idx, call_id, tool, digest, token, want_args, n)
+      $9::uuid[], $10::boolean[], $14::bigint[])
+    with ordinality u (session_id, key, run_key, step, idx, call_id, tool, digest, token, want_args, begun_for, n)
   where ${STEP_IS_THERE}
 ), begun as (
   insert into holdfast.ledger as l (${BEGUN_COLUMNS})
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, w.call_id, w.tool, 'started', w.digest, 1, w.token,
-      clock_timestamp()
+      clock_timestamp(), w.begun_for
     from wanted w order by w.session_id, w.key
     ${BEGUN_AGAIN}
     returning l.*
 ) select
-  (select json_agg(json_build_array(w.n, ${begun('w.want_args')}))
+  (select json_agg(json_build_array(w.n, ${begun('w.want_args', 'w.token')}))
     from begun l join wanted w on w.session_id = l.session_id and w.key = l.key) as calls,
   (select json_agg(json_build_array(u.n, ${context('u.want_content')}))
     from unnest($11::text[], $12::text[], $13::boolean[]) with ordinality u (session_id, run_key, want_content, n)

@@ -1,5 +1,6 @@
 import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
+import type { Remembered } from './remembered.ts';
 import type { SessionNames } from './session-names.ts';
 
 export interface BeginCall {
@@ -18,6 +19,13 @@ export interface BeginCall {
    * the state knows nothing of the step's calls until all of them have settled.
    */
   seesSiblings?: boolean;
+  /**
+   * When Temporal scheduled the attempt, milliseconds since the epoch by its clock. One that begins after another which was scheduled later
+   * stood still meanwhile, and is refused. Left out where no server has scheduled it.
+   */
+  scheduledAt?: number;
+  /** UUID of this beginning: sent again, it is no other attempt. Defaults to a new one. */
+  token?: string;
 }
 
 export type BegunCall =
@@ -29,6 +37,7 @@ export type BegunCall =
       /** The content that started the invocation. */
       userContent: Event['content'];
       state: Record<string, unknown>;
+      remembered: Remembered;
       args?: Record<string, unknown>;
       /** How often this call was begun, this time included. */
       attempt: number;
@@ -74,6 +83,8 @@ export interface SettleCall {
   willContinue?: true;
   /** For the operator; never given to the model. */
   stack?: string;
+  /** UUID of this outcome: sent again, it is still the first one where it was. Defaults to a new one. */
+  token?: string;
 }
 
 /** The outcome that counts: this one, or the one that settled first. */

@@ -139,7 +139,7 @@ async function startThread(
       done();
     });
   });
-  thread.once('error', (error) => {
+  thread.on('error', (error) => {
     gone = error instanceof Error ? error : new Error(String(error));
   });
   try {

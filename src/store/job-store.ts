@@ -1,5 +1,5 @@
 import type { Carried } from '../protocol/carried.ts';
-import type { DeliveredJob, JobEnder, JobProgress, JobStatus } from '../protocol/job.ts';
+import type { DeliveredJob, JobEnder, JobMessage, JobProgress, JobStatus } from '../protocol/job.ts';
 import type { SessionNames } from './session-names.ts';
 
 /** The activity that waits for a job: whoever ends the job completes it. */
@@ -122,6 +122,16 @@ export interface JobOfMessage {
  * waits. Every write may be repeated.
  */
 export interface JobStore {
+  /**
+   * Keeps that a message tells a job's turn of it, so that the message gives that turn's result for ever. Changes nothing where the
+   * store has no such job.
+   */
+  keepJobAnswer(job: { jobId: string }, message: JobMessage): Promise<void>;
+  /**
+   * The newest invocation of the turn that a message told of its jobs: undefined while that turn runs, and where the message has
+   * another content or said more than that.
+   */
+  findJobAnswer(names: SessionNames, message: JobMessage): Promise<string | undefined>;
   /** Writes a job's row, or its address where the row is there. Gives the row as it is by then, which may have ended. */
   openJob(job: NewJob): Promise<JobRow>;
   /**

@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import type { Carried } from '../protocol/carried.ts';
-import type { JobStatus } from '../protocol/job.ts';
+import type { JobMessage, JobStatus } from '../protocol/job.ts';
 import type { Database } from './database.ts';
 import { type JobColumns, jobRow } from './job-row.ts';
 import type { JobRow, JobStore, ListJobs } from './job-store.ts';
 import { storableText } from './json-text.ts';
+import { sessionKeys } from './session-key.ts';
+import type { SessionNames } from './session-names.ts';
 import { ofSessions, rootOf } from './session-tree.ts';
 import { checkWhole } from './whole-number.ts';
 
@@ -124,4 +126,20 @@ type NamedRow = JobColumns & { app: string; user_id: string; name: string };
 
 function namedRow(row: NamedRow): JobRow {
   return jobRow(row, { app: row.app, userId: row.user_id, sessionId: row.name });
+}
+
+const ANSWER =
+  'select a.run_key as run from holdfast.answered_run_1($1, $2, $3) a where a.run_key is not null';
+
+export async function findJobAnswer(
+  database: Database,
+  names: SessionNames,
+  { messageId, digest }: JobMessage,
+): Promise<string | undefined> {
+  const [row] = await database.query<{ run: string }>(ANSWER, [
+    sessionKeys(names).name,
+    storableText(messageId),
+    digest,
+  ]);
+  return row?.run;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { JobMessage } from '../protocol/job.ts';
 import type { Database } from './database.ts';
 import { answeredJob, type JobAnswer } from './job-row.ts';
 import type { EndedJob, EndJob, JobRow, JobStore, NewJob } from './job-store.ts';
@@ -11,6 +12,7 @@ const DETACH = 'select holdfast.detach_job_1($1, $2, $3) as answer';
 const AWAIT = 'select holdfast.await_job_1($1, $2, $3, $4, $5) as answer';
 const END = 'select holdfast.end_job_2($1, $2, $3, $4, $5, $6, $7, $8, $9) as answer';
 const PROGRESS = 'select holdfast.progress_job_1($1, $2, $3, $4) as answer';
+const KEEP_ANSWER = 'select holdfast.keep_job_answer_1($1, $2, $3, $4)';
 const RECORD_POLL = 'select holdfast.record_poll_1($1, $2, $3, $4) as answer';
 
 /** A job as a write has left it. */
@@ -128,6 +130,14 @@ export async function recordPoll(
     randomUUID(),
   ]);
   return answeredJob((row as { answer: Pick<WriteAnswer, 'of'> }).answer.of);
+}
+
+export async function keepJobAnswer(
+  database: Database,
+  { jobId }: { jobId: string },
+  { messageId, digest, rest }: JobMessage,
+): Promise<void> {
+  await database.query(KEEP_ANSWER, [storableText(jobId), storableText(messageId), digest, rest]);
 }
 
 function written({ of, changed }: WriteAnswer): WrittenJob {

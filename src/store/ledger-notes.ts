@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { jsonText, storableText } from './json-text.ts';
-import { StoreBehindHistory } from './store-errors.ts';
+import { AttemptReplaced, StoreBehindHistory } from './store-errors.ts';
 
 /** Counts a failed attempt of a step or a call, once; returns how many count. */
 export async function recordFailure(
@@ -26,6 +26,26 @@ export async function recordOnce(
     [session, callKey, storableText(key), jsonText(value)],
   );
   return row?.found ? row.value : missing(callKey);
+}
+
+const ASK_ONCE = `select l.once -> $3 is not null as found, (l.once -> $3)::json as value,
+    $4::int is null or (l.attempts = $4 and l.status <> 'settled') as newest
+  from holdfast.ledger l where l.session_id = $1 and l.key = $2`;
+
+/** What is kept under a name in a call; undefined where nothing is. */
+export async function askOnce(
+  database: Database,
+  { session, callKey, key, attempt }: { session: string; callKey: string; key: string; attempt?: number },
+): Promise<unknown> {
+  const [row] = await database.query<{ found: boolean; value: unknown; newest: boolean }>(ASK_ONCE, [
+    session,
+    callKey,
+    storableText(key),
+    attempt ?? null,
+  ]);
+  if (row === undefined) return attempt === undefined ? undefined : missing(callKey);
+  if (!row.newest) throw new AttemptReplaced(callKey);
+  return row.found ? row.value : undefined;
 }
 
 function missing(key: string): never {

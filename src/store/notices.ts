@@ -94,9 +94,17 @@ function added<T>(listeners: Set<Listener<T>>, listener: Listener<T>): () => voi
   };
 }
 
-/** A listener that throws must not fail the write that it hears of. */
+/** A listener that throws must not fail the write that it hears of, nor end the process: that gets a warning. */
 function give<T>(listeners: Iterable<Listener<T>> | undefined, value: T): void {
-  for (const listener of listeners ?? []) queueMicrotask(() => listener(value));
+  for (const listener of listeners ?? []) {
+    queueMicrotask(() => {
+      try {
+        listener(value);
+      } catch (error) {
+        process.emitWarning(error instanceof Error ? error : `a listener of the store has thrown ${error}`);
+      }
+    });
+  }
 }
 
 function namesIn(notice: StoreNotice): SessionNames | undefined {

@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import type { PGlite } from '@electric-sql/pglite';
+import { outliveErrors } from '../net/outlive-errors.ts';
 import { breakdownIn } from './breakdown.ts';
 import {
   applicationNameIn,
@@ -53,7 +54,9 @@ export function servePglite(
   const server = createServer((socket) => pglite.serve(socket));
   return new Promise((served, failed) => {
     server.once('error', failed);
-    server.listen(path, () =>
+    server.listen(path, () => {
+      server.off('error', failed);
+      outliveErrors(server, 'the embedded store');
       served({
         idle: () => pglite.current,
         stop: async () => {
@@ -61,8 +64,8 @@ export function servePglite(
           await pglite.end();
           await closed;
         },
-      }),
-    );
+      });
+    });
   });
 }
 

@@ -2,7 +2,6 @@ import {
   constants,
   cpSync,
   existsSync,
-  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -14,6 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
+import { makeFolder } from './make-folder.ts';
 import { servePglite } from './pglite-server.ts';
 import { SOCKET_FOLDER_PREFIX } from './private-socket.ts';
 
@@ -49,7 +49,7 @@ const port = parentPort ?? crash(new Error('pglite-thread runs as a worker threa
 await serve();
 
 async function serve(): Promise<void> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   const release = hold(join(folder, 'store.lock'));
   const isPublished = publishTo !== undefined && existsSync(publishTo);
   if (release === undefined || isPublished) {

@@ -13,13 +13,22 @@ import { listDenials, noteDenials } from './denial-rows.ts';
 import type { Denial, DenialStore } from './denial-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
+import { CountedClock, type StoreClock } from './store-clock.ts';
 
 /** What the store knows of who may use the gateway, and what for. */
-export class PostgresAccess implements ApiKeyStore, DenialStore, Pick<SessionStore, 'findClientCalls'> {
+export class PostgresAccess
+  implements ApiKeyStore, DenialStore, StoreClock, Pick<SessionStore, 'findClientCalls'>
+{
   readonly #database: Database;
+  readonly #clock: CountedClock;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#clock = new CountedClock(database);
+  }
+
+  now(): Promise<number> {
+    return this.#clock.now();
   }
 
   createApiKey(key: NewApiKey): Promise<ApiKeyRow> {

@@ -5,10 +5,12 @@ import type {
   AuditedRequest,
   BeginAnsweredCall,
   BegunAnsweredCall,
+  Evidence,
   KeptResponse,
   ListApprovals,
   SealedCredential,
   StoredCredential,
+  StoredSignature,
   SuspendCall,
 } from './approval-store.ts';
 import { findApproval, findRequest, listApprovals } from './approvals-read.ts';
@@ -25,6 +27,7 @@ import type { Database } from './database.ts';
 import { findResponse, keepResponse } from './kept-responses.ts';
 import type { Notices } from './notices.ts';
 import { PostgresSlack } from './postgres-slack.ts';
+import { findEvidence, hastenRequest, listSignatures, recordSigned } from './signatures.ts';
 
 /** What the store knows of requests to people. */
 export class PostgresApprovals extends PostgresSlack implements ApprovalStore {
@@ -39,6 +42,22 @@ export class PostgresApprovals extends PostgresSlack implements ApprovalStore {
 
   recordEntries(record: Parameters<ApprovalStore['recordEntries']>[0]): Promise<void> {
     return recordEntries(this.#database, record);
+  }
+
+  recordSigned(record: Parameters<ApprovalStore['recordSigned']>[0]): Promise<void> {
+    return recordSigned(this.#database, record);
+  }
+
+  findEvidence(session: string, callKey: string): Promise<Evidence> {
+    return findEvidence(this.#database, session, callKey);
+  }
+
+  hastenRequest(session: string, requestId: string): Promise<void> {
+    return hastenRequest(this.#database, session, requestId);
+  }
+
+  listSignatures(session: string): Promise<StoredSignature[]> {
+    return listSignatures(this.#database, session);
   }
 
   async beginAnsweredCall(call: BeginAnsweredCall): Promise<BegunAnsweredCall> {

@@ -1,11 +1,13 @@
+import type { JobMessage } from '../protocol/job.ts';
 import type { Database } from './database.ts';
 import type { JobNews } from './job-row.ts';
 import type { EndedJob, EndJob, JobRow, JobStore, ListJobs, NewJob } from './job-store.ts';
-import { findJob, jobDelivery, listJobs } from './jobs-read.ts';
+import { findJob, findJobAnswer, jobDelivery, listJobs } from './jobs-read.ts';
 import {
   awaitJob,
   detachJob,
   endJob,
+  keepJobAnswer,
   openJob,
   parkJob,
   progressJob,
@@ -14,6 +16,7 @@ import {
 } from './jobs-write.ts';
 import type { Notices } from './notices.ts';
 import { PostgresApprovals } from './postgres-approvals.ts';
+import type { SessionNames } from './session-names.ts';
 
 /** What the store knows of jobs. */
 export class PostgresJobs extends PostgresApprovals implements JobStore {
@@ -41,6 +44,14 @@ export class PostgresJobs extends PostgresApprovals implements JobStore {
 
   awaitJob(wait: Parameters<JobStore['awaitJob']>[0]): Promise<JobRow | undefined> {
     return awaitJob(this.#database, wait);
+  }
+
+  keepJobAnswer(job: { jobId: string }, message: JobMessage): Promise<void> {
+    return keepJobAnswer(this.#database, job, message);
+  }
+
+  findJobAnswer(names: SessionNames, message: JobMessage): Promise<string | undefined> {
+    return findJobAnswer(this.#database, names, message);
   }
 
   async endJob(end: EndJob): Promise<EndedJob> {

@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { ChainFence, KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
+import type { ChainFence, KeepMessagesInput, KeptMessage, PlannedCall } from '../protocol/step.ts';
 import { CallLedger } from './call-ledger.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { findWaiting, forgetUpload, keepMessages, readInbox, uploadMessage } from './inbox.ts';
-import { recordFailure, recordOnce } from './ledger-notes.ts';
+import { askOnce, recordFailure, recordOnce } from './ledger-notes.ts';
 import type { LimitStore } from './limit-store.ts';
 import { migrate } from './migrate.ts';
 import { limitModel, modelAnswered } from './model-limits.ts';
@@ -16,6 +16,7 @@ import {
   callArguments,
   findCall,
   findInvocation,
+  findPlannedCall,
   findSession,
   newestFence,
   readEvents,
@@ -159,14 +160,7 @@ export class PostgresStore extends PostgresPages implements Store {
     return committed;
   }
 
-  recordStepFailure(step: {
-    session: string;
-    runKey: string;
-    step: number;
-    error: string;
-    counts?: boolean;
-    attempt?: number;
-  }): Promise<number> {
+  recordStepFailure(step: Parameters<Store['recordStepFailure']>[0]): Promise<number> {
     const { session, runKey, step: number, error, counts = true, attempt } = step;
     return recordFailure(this.#database, { session, key: stepKeyOf(runKey, number), error, counts, attempt });
   }
@@ -196,19 +190,17 @@ export class PostgresStore extends PostgresPages implements Store {
     return settled;
   }
 
-  recordCallFailure(call: {
-    session: string;
-    callKey: string;
-    error: string;
-    counts?: boolean;
-    attempt?: number;
-  }): Promise<number> {
+  recordCallFailure(call: Parameters<Store['recordCallFailure']>[0]): Promise<number> {
     const { session, callKey: key, error, counts = true, attempt } = call;
     return recordFailure(this.#database, { session, key, error, counts, attempt });
   }
 
   recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown> {
     return recordOnce(this.#database, call);
+  }
+
+  askOnce(call: Parameters<Store['askOnce']>[0]): Promise<unknown> {
+    return askOnce(this.#database, call);
   }
 
   async settleStep(step: SettleStep): Promise<SettledStep> {
@@ -262,6 +254,10 @@ export class PostgresStore extends PostgresPages implements Store {
 
   readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>> {
     return readOnce(this.#database, call);
+  }
+
+  findPlannedCall(call: { session: string; callKey: string }): Promise<PlannedCall | undefined> {
+    return findPlannedCall(this.#database, call);
   }
 
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined> {

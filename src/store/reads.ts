@@ -1,6 +1,6 @@
 import type { Content } from '../events/content.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { ChainFence } from '../protocol/step.ts';
+import type { ChainFence, PlannedCall } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
@@ -151,6 +151,24 @@ export async function findCall(
     once: once ?? {},
     ...(prepared === null ? {} : { prepared }),
   };
+}
+
+export async function findPlannedCall(
+  database: Database,
+  { session, callKey }: { session: string; callKey: string },
+): Promise<PlannedCall | undefined> {
+  const { runKey, step } = placeOfCall(callKey);
+  const [row] = await database.read(
+    database.db
+      .selectFrom('holdfast.ledger')
+      .select('outcome')
+      .where('session_id', '=', storableText(session))
+      .where('key', '=', storableText(stepKeyOf(runKey, step)))
+      .where('kind', '=', 'step')
+      .compile(),
+  );
+  const outcome = row?.outcome;
+  return outcome?.kind === 'calls' ? outcome.calls.find((call) => call.callKey === callKey) : undefined;
 }
 
 /** Look-ups by key: a join may read the whole tables. */

@@ -11,7 +11,7 @@ import { newMarkerId } from './sessions-rewind.ts';
 import { shownName } from './shown-name.ts';
 import { NoSuchPlace, SessionNotFound } from './store-errors.ts';
 
-const PREPARE = `select holdfast.prepare_retry_3(holdfast.root_key_1($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+const PREPARE = `select holdfast.prepare_retry_4(holdfast.root_key_1($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
   $15) as answer`;
 
 /** PostgreSQL's. */

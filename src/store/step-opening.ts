@@ -3,6 +3,7 @@ import type { Event } from '../events/event.ts';
 import type { ChainFence, StepOutcome, TurnIdentity, WaitingMessage } from '../protocol/step.ts';
 import type { InvocationOutcome, TurnRunConfig } from '../protocol/turn.ts';
 import type { JobOfMessage } from './job-store.ts';
+import type { Remembered } from './remembered.ts';
 import type { SessionNames } from './session-names.ts';
 import type { DraftEvent, SessionUsage, StepUsage, StoredEvent } from './store.ts';
 
@@ -102,6 +103,7 @@ export type OpenedStep =
       events: StoredEvent[];
       /** Session's, `app:` and `user:` state, with the invocation's `temp:`; keys carry their prefixes. */
       state: Record<string, unknown>;
+      remembered: Remembered;
       /** The acting agent of the session's latest step, where there is one. */
       lastAgent: string | undefined;
       /** How often this step was opened, this time included. */
@@ -165,6 +167,7 @@ export interface PeekedStep {
   asked?: AskedTurn;
   /** Session's, `app:` and `user:` state, with the invocation's `temp:`; without the input's delta. */
   state: Record<string, unknown>;
+  remembered: Remembered;
   /** The content that started the invocation; from the second step on. */
   userContent?: Content;
   /** Last seq of the transcript; 0 where there is none yet. */

@@ -1,12 +1,15 @@
 import type { Content } from '../events/content.ts';
 import type { Database } from './database.ts';
-import { jsonText } from './json-text.ts';
+import { jsonText, storableText } from './json-text.ts';
+import { type RememberedColumn, remembered, rememberedOf } from './remembered.ts';
 import { sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
 import { type AskedColumn, askedOf, type BehindAnswer, behindOf, call } from './step-writes.ts';
 import type { DraftEvent, PeekedStep, SessionNames, StepToPeek } from './store.ts';
 
-const PEEK = `${call('holdfast.peek_step_1', 10)}, holdfast.answered_message_1($2, $5, $11) as message`;
+const PEEK = `${call('holdfast.peek_step_1', 10)}, holdfast.answered_message_1($2, $5, $11) as message,
+  ${remembered('$1', '$6')} as remembered,
+  (select a.run_key is not null from holdfast.answered_run_1($2, $12, $9) a) as answered`;
 
 interface PeekAnswer {
   names: SessionNames | null;
@@ -30,6 +33,9 @@ interface PeekRow {
   answer: PeekAnswer;
   /** Where it isn't appended as it is. */
   message: Content | null;
+  remembered: RememberedColumn;
+  /** The message told another turn of its jobs, and begins none. */
+  answered: boolean;
 }
 
 export async function peekStep(database: Database, step: StepToPeek): Promise<PeekedStep> {
@@ -47,8 +53,9 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     step.messageDigest,
     step.mayGiveWay ?? false,
     sentContent(step.message),
+    identity && storableText(identity.messageId),
   ]);
-  const { answer, message: answered } = row as PeekRow;
+  const { answer, message: changed, remembered: kept, answered } = row as PeekRow;
   const {
     names,
     behind,
@@ -65,11 +72,11 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     asked,
     state,
   } = answer;
-  const message = begun ? null : (answered ?? (step.message === undefined ? inInbox : null));
+  const message = begun || answered ? null : (changed ?? (step.message === undefined ? inInbox : null));
   return {
     names: names ?? namesOf(identity as SessionNames),
     ...(behind === null ? {} : { behind: behindOf(behind) }),
-    begun,
+    begun: begun || answered,
     ...(message === null ? {} : { message }),
     ...(stateDelta === null ? {} : { stateDelta }),
     ...(messageDigest === null ? {} : { messageDigest }),
@@ -79,6 +86,7 @@ export async function peekStep(database: Database, step: StepToPeek): Promise<Pe
     ...(responses === null || answers === null ? {} : { answers }),
     ...(asked === null ? {} : { asked: askedOf(asked) }),
     state: stateOf(state),
+    remembered: rememberedOf(kept),
     ...(userContent === null ? {} : { userContent }),
     seq,
     from,

@@ -5,16 +5,19 @@ import type { Database } from './database.ts';
 import { type InboxEntry, waitingMessage } from './inbox.ts';
 import { type JobNews, type JobOfMessageAnswer, jobOfMessage } from './job-row.ts';
 import { jsonArray, jsonText, storableText } from './json-text.ts';
+import { type RememberedColumn, remembered, rememberedOf } from './remembered.ts';
 import { newSessionId, sessionKeys } from './session-key.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
 import type { AskedTurn, CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } from './store.ts';
 import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
 
-const OPEN = `${call('holdfast.open_step_2', 25)}, holdfast.resting_models_1() as limits`;
-const OPEN_CHILD = `${call('holdfast.open_child_step_1', 30)}, holdfast.resting_models_1() as limits`;
+/** A first step has nothing behind it to be remembered. */
+const BESIDE = `holdfast.resting_models_1() as limits, case when $11 > 1 then ${remembered('$1', '$10')} end as remembered`;
+const OPEN = `${call('holdfast.open_step_3', 25)}, ${BESIDE}`;
+const OPEN_CHILD = `${call('holdfast.open_child_step_1', 30)}, ${BESIDE}`;
 const COMMIT = call('holdfast.commit_step_1', 31);
-const COMMIT_WITH_MORE = call('holdfast.commit_step_2', 34);
+const COMMIT_WITH_MORE = call('holdfast.commit_step_3', 35);
 
 /** A statement that calls an SQL function. */
 export function call(name: string, parameters: number): string {
@@ -93,7 +96,10 @@ interface ChildAnswer {
 interface OpenRow {
   answer: StepAnswer | ChildAnswer;
   limits: Record<string, number> | null;
+  remembered: RememberedColumn;
 }
+
+type Beside = Pick<OpenRow, 'limits' | 'remembered'>;
 
 /** What openStep did, and whom to tell. */
 interface StepOpening {
@@ -108,8 +114,8 @@ export async function openStep(database: Database, step: OpenStep): Promise<Step
   const values = openingValues(step);
   if (!isChild(step)) {
     const [row] = await database.query<OpenRow>(OPEN, values);
-    const { answer, limits } = row as OpenRow & { answer: StepAnswer };
-    return openingOf(answer, limits);
+    const { answer, ...beside } = row as OpenRow & { answer: StepAnswer };
+    return openingOf(answer, beside);
   }
   const { parent, plannedBy } = step;
   const [row] = await database.query<OpenRow>(OPEN_CHILD, [
@@ -120,8 +126,8 @@ export async function openStep(database: Database, step: OpenStep): Promise<Step
     parent === undefined ? null : jsonText(parent.path),
     plannedBy,
   ]);
-  const { answer, limits } = row as OpenRow & { answer: ChildAnswer };
-  return childOpeningOf(answer, limits);
+  const { answer, ...beside } = row as OpenRow & { answer: ChildAnswer };
+  return childOpeningOf(answer, beside);
 }
 
 function isChild({ child, parent, plannedBy }: OpenStep): boolean {
@@ -130,9 +136,9 @@ function isChild({ child, parent, plannedBy }: OpenStep): boolean {
 
 function childOpeningOf(
   { answer, temp, began, usage, age, root, sessionUsage }: ChildAnswer,
-  limits: OpenRow['limits'],
+  beside: Beside,
 ): StepOpening {
-  const opening = openingOf(answer, limits);
+  const opening = openingOf(answer, beside);
   const { opened } = opening;
   if (opened.kind !== 'open' && opened.kind !== 'recorded') return opening;
   const above = {
@@ -188,7 +194,7 @@ function openingValues(step: OpenStep): unknown[] {
   ];
 }
 
-function openingOf(answer: StepAnswer, limits: OpenRow['limits']): StepOpening {
+function openingOf(answer: StepAnswer, { limits, remembered: kept }: Beside): StepOpening {
   if (answer.kind === 'behind') return { opened: behindOf(answer), appended: false };
   const inbox = (answer.inbox ?? []).map(waitingMessage);
   if (answer.kind === 'finished') {
@@ -213,6 +219,7 @@ function openingOf(answer: StepAnswer, limits: OpenRow['limits']): StepOpening {
       usage: usageOf(usage),
       sessionUsage,
       state: stateOf(state),
+      remembered: rememberedOf(kept),
       events: (events ?? []).map(storedEvent),
       lastAgent: lastAgent ?? undefined,
       ...(limits === null ? {} : { limits }),
@@ -304,13 +311,19 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
 }
 
 /** What few steps have; undefined where there is none of it. */
-function moreOf({ scratch, rows, requests = [] }: CommitStep): (string | null)[] | undefined {
+function moreOf({
+  toolEdits,
+  ends = false,
+  rows,
+  requests = [],
+}: CommitStep): (string | boolean | null)[] | undefined {
   const prepared = rows.some(({ actions }) => actions !== undefined);
-  if (scratch === undefined && !prepared && requests.length === 0) return undefined;
+  if (toolEdits === undefined && !ends && !prepared && requests.length === 0) return undefined;
   return [
-    scratch === undefined ? null : jsonText(scratch),
     prepared ? jsonArray(rows.map(({ actions }) => jsonText(actions))) : null,
     requests.length === 0 ? null : jsonText(requests),
+    toolEdits === undefined ? null : jsonText(toolEdits),
+    ends,
   ];
 }
 

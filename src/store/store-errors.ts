@@ -34,6 +34,24 @@ export class StoreUnavailable extends StoreError {
   }
 }
 
+/** Whether the store can't be reached now, and the same call may succeed later: one that was closed never comes back. */
+export function isStoreAway(error: unknown): error is StoreUnavailable {
+  return error instanceof StoreUnavailable && !error.closed;
+}
+
+/**
+ * Another attempt of the call has begun, or the call has its outcome: this attempt stood still for longer than its heartbeat timeout, and
+ * what it does counts no more.
+ */
+export class AttemptReplaced extends StoreError {
+  readonly code = 'HOLDFAST_ATTEMPT_REPLACED';
+  readonly retryable = true;
+
+  constructor(callKey: string) {
+    super(`the call ${callKey} has gone on without this attempt`);
+  }
+}
+
 /** The database answered with an error that nothing of the store's explains: damaged data, a missing right or table. */
 export class StoreFailed extends StoreError {
   readonly code = 'HOLDFAST_STORE_FAILED';

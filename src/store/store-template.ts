@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { makeFolder } from './make-folder.ts';
 import { migrations } from './migrations/all.ts';
 import { StoreInUse, StoreUnavailable } from './store-errors.ts';
 
@@ -29,7 +30,7 @@ export async function obtainTemplate(
   const folder = resolve(templates);
   const data = join(folder, `store-${pgliteVersion()}-${schemaDigest()}`);
   if (existsSync(data)) return data;
-  makeFolder(folder);
+  makeTemplates(folder);
   for (let waits = 0; !existsSync(data); waits += 1) {
     const made = await make(`${data}.new`, data).then(
       () => true,
@@ -46,9 +47,9 @@ export async function obtainTemplate(
   return data;
 }
 
-function makeFolder(folder: string): void {
+function makeTemplates(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
   } catch (error) {
     throw new StoreUnavailable(
       `the folder of templates ${folder} can't be made: ${(error as Error).message}`,

@@ -20,10 +20,12 @@ import type { JobStore } from './job-store.ts';
 import type { KeptNoticeStore } from './kept-notice-store.ts';
 import type { LimitStore } from './limit-store.ts';
 import type { PageStore } from './page-store.ts';
+import type { Remembered } from './remembered.ts';
 import type { SessionNames } from './session-names.ts';
 import type { SessionStore } from './session-store.ts';
 import type { SlackStore } from './slack-store.ts';
 import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
+import type { StoreClock } from './store-clock.ts';
 import type { LiveNotice, StoreNotice } from './store-notice.ts';
 import type { WebhookStore } from './webhook-store.ts';
 
@@ -42,10 +44,13 @@ export type {
   AuditedRequest,
   BeginAnsweredCall,
   BegunAnsweredCall,
+  Evidence,
   ListApprovals,
   NewRequest,
   SealedCredential,
+  SignedDecision,
   StoredCredential,
+  StoredSignature,
   SuspendCall,
 } from './approval-store.ts';
 export type {
@@ -155,8 +160,10 @@ export interface CommitStep {
   calls: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>[];
   rows: PlannedRow[];
   usage: StepUsage;
-  /** `temp:` state that a retry from a call of this step, or of a later one, begins with. */
-  scratch?: Record<string, unknown>;
+  /** Of the run's tools from now on, where this step has changed them. */
+  toolEdits?: Remembered['toolEdits'];
+  /** User code has ended the invocation: the step's calls run, and no model is asked about them. */
+  ends?: boolean;
   /** Recorded as this step's outcome; `seq` and `from` are filled in by the store. */
   outcome: StepOutcome;
   /** Ends the invocation. */
@@ -245,7 +252,8 @@ export interface Store
     PageStore,
     ApiKeyStore,
     DenialStore,
-    WebhookStore {
+    WebhookStore,
+    StoreClock {
   /**
    * Opens a model step: gives back a recorded outcome, or raises the fences, appends the step's input (the message, or
    * the merged responses of the step before) and returns the transcript. One round trip.
@@ -274,6 +282,7 @@ export interface Store
     /** As it was answered when the attempt began, so that repeating this changes nothing. Defaults to the newest one. */
     attempt?: number;
   }): Promise<number>;
+  /** @throws AttemptReplaced where an attempt that was scheduled later has begun. */
   beginCall(call: BeginCall): Promise<BegunCall>;
   settleCall(call: SettleCall): Promise<SettledCall>;
   /**
@@ -291,6 +300,13 @@ export interface Store
   }): Promise<number>;
   /** Records a `once` result of a call, or of a step by its key; returns the one recorded first. */
   recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown>;
+  /**
+   * What `recordOnce` has under this key by now; undefined where there is nothing. Asked right before what would be recorded happens.
+   *
+   * @param call `attempt`: as it was answered when the attempt of the call began; left out by those who are none.
+   * @throws AttemptReplaced where that attempt isn't the call's newest, or the call is settled.
+   */
+  askOnce(call: { session: string; callKey: string; key: string; attempt?: number }): Promise<unknown>;
   settleStep(step: SettleStep): Promise<SettledStep>;
 
   /**
@@ -324,6 +340,8 @@ export interface Store
   readEvents(read: ReadEvents): Promise<StoredEvent[]>;
   /** Changes nothing. Undefined for a call that was not begun, and whose arguments the ledger doesn't keep. */
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined>;
+  /** A call as its step has planned it; undefined for one that nobody has planned, or that was answered when it was. */
+  findPlannedCall(call: { session: string; callKey: string }): Promise<PlannedCall | undefined>;
   /** What `recordOnce` has of a call, or of a step. */
   readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>>;
   /**

@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Event } from '../events/event.ts';
 import type { DeliverNotice, NotifyInput } from '../protocol/gate.ts';
+import type { StepOutcome } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../protocol/turn.ts';
 import type { Grant } from './api-key-store.ts';
 import type { ApprovalColumns } from './approval-row.ts';
@@ -8,6 +9,7 @@ import type { CallActions } from './call-store.ts';
 import type { DeniedKind } from './denial-store.ts';
 import type { JobColumns } from './job-row.ts';
 import type { AuditRow } from './session-store.ts';
+import type { SignatureColumns } from './signatures.ts';
 import type { EventKind, InboxRow } from './store.ts';
 
 /** PostgreSQL's bigint arrives as text; every one here is below 2^53. */
@@ -67,6 +69,7 @@ export interface Tables {
     args: JSONColumnType<Record<string, unknown>> | null;
     prepared: JSONColumnType<CallActions> | null;
     once: JSONColumnType<Record<string, unknown>> | null;
+    outcome: JSONColumnType<StepOutcome> | null;
     response: JSONColumnType<Record<string, unknown>> | null;
   };
   'holdfast.audit': {
@@ -87,6 +90,7 @@ export interface Tables {
     escalated_at: BigInteger | null;
     decided_at: BigInteger | null;
   };
+  'holdfast.signatures': Omit<SignatureColumns, 'at' | 'came_at'> & { at: BigInteger; came_at: BigInteger };
   'holdfast.jobs': Omit<JobColumns, JobTimes | 'delivered_seq'> & {
     app_key: string;
     user_key: string;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { outliveErrors } from '../net/outlive-errors.ts';
 import { checkRequest } from './gemini-check.ts';
 import { GeminiRefusal, GeminiStandInError } from './gemini-error.ts';
 import type { Json } from './gemini-json.ts';
@@ -143,6 +144,7 @@ class LocalGemini implements GeminiStandIn {
   async listen(port: number): Promise<void> {
     this.#server.listen(port, '127.0.0.1');
     await once(this.#server, 'listening');
+    outliveErrors(this.#server, 'the mock of Gemini');
     this.#url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 

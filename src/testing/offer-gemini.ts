@@ -1,5 +1,6 @@
 import { llmAgentsOf } from '../agents/agents-of-tree.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
+import { variable } from '../environment.ts';
 import { isGemini } from '../models/gemini.ts';
 import { demoScript } from './gemini-demo-script.ts';
 import { type GeminiScript, type GeminiStandIn, startGeminiStandIn } from './gemini-stand-in.ts';
@@ -14,13 +15,13 @@ const KEYS = [
   'GOOGLE_GEMINI_BASE_URL',
 ];
 
-function isSet(value: string | undefined): boolean {
-  return value !== undefined && value !== '' && !/^(false|0)$/i.test(value);
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && !/^(false|0)$/i.test(value);
 }
 
 /** Whether an agent of these trees asks Gemini, and no variable says how it is reached. */
 export function lacksGeminiKey(agents: readonly BaseAgent[], env: NodeJS.ProcessEnv): boolean {
-  if (KEYS.some((name) => isSet(env[name]))) return false;
+  if (KEYS.some((name) => isOn(variable(name, env)))) return false;
   return llmAgentsOf(agents).some((agent) => isGemini(agent.canonicalModel));
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
+import { createTestWorker } from '../../worker/create-worker.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { endWithProcess } from '../../worker/embedded/end-with-process.ts';
 import { Ends } from '../../worker/embedded/ends.ts';
@@ -10,7 +11,7 @@ import { openGround } from '../../worker/embedded/open-ground.ts';
 import { quietRuntime } from '../../worker/embedded/quiet-runtime.ts';
 import { slowProgress } from '../../worker/embedded/slow-progress.ts';
 import { warningLogger } from '../../worker/embedded/warning-logger.ts';
-import { acquireFolder, createWorker, openLocalGateway } from '../../worker/index.ts';
+import { acquireFolder, openLocalGateway } from '../../worker/index.ts';
 import { ownVersion } from '../cli/own-version.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
 import type { TurnHandle } from '../client/turn-handle.ts';
@@ -76,7 +77,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     const credentialKeys = more.credentialKeys ?? folderCredentialKeys(folder);
     let gatewayUrl: string | undefined;
     const worker = new RestartedWorker(gemini.env, () =>
-      createWorker({
+      createTestWorker({
         agents,
         apps,
         store,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { outliveErrors } from '../net/outlive-errors.ts';
 import { isObject, type Json, listOf } from './gemini-json.ts';
 import { contentOf, SLACK_METHODS, STAND_IN_APP, shownMessage } from './slack-methods.ts';
 import { type SlackForgery, slackHeaders } from './slack-sign.ts';
@@ -72,6 +73,7 @@ class LocalSlack implements SlackStandIn {
   async listen(port: number): Promise<void> {
     this.#server.listen(port, '127.0.0.1');
     await once(this.#server, 'listening');
+    outliveErrors(this.#server, 'the mock of Slack');
     this.#origin = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 

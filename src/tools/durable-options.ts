@@ -65,7 +65,7 @@ export interface DurableOptions {
    * One line about a call for the Temporal UI. Gets the model's arguments as they came, not validated; where it
    * throws, the default stands. Not called for calls with sensitive arguments.
    *
-   * @default the names of the arguments
+   * @default short values of the arguments, as `order: A-1, cents: 4200`; of a call with sensitive arguments their names
    */
   summary?: (args: Record<string, unknown>) => string;
   /**
@@ -120,6 +120,24 @@ interface ToolBeside {
   inProcess?: number | undefined;
 }
 
+/** What the defaults of a tool's durable options depend on. */
+interface DefaultsOf {
+  execution: 'activity' | 'local';
+  idempotent: boolean;
+  isApproved: boolean;
+}
+
+/** Durations in milliseconds; a `totalTimeout` that is shorter than the default `timeout` shortens that. */
+export function durableDefaults({ execution, idempotent, isApproved }: DefaultsOf) {
+  return {
+    timeout: execution === 'local' ? 10_000 : 300_000,
+    totalTimeout: 3_600_000,
+    heartbeatTimeout: 10_000,
+    maximumAttempts: isApproved ? 1 : 3,
+    onUnknownOutcome: idempotent && !isApproved ? 'retry' : 'fail',
+  } as const;
+}
+
 /**
  * Checks the durable options of a tool and fills in the defaults. Looks at no other fields of `options`.
  *
@@ -136,22 +154,23 @@ export function resolveDurableOptions(
   const idempotent = read.boolean('idempotent', true);
   const isApproved = gate?.confirmation !== undefined;
   if (execution === 'local' && gate !== undefined) refuseLocalGate(read, isApproved);
+  const defaults = durableDefaults({ execution, idempotent, isApproved });
   const onUnknownOutcome = read.choice<OnUnknownOutcome>(
     'onUnknownOutcome',
     ['retry', 'fail', 'ask'],
-    idempotent && !isApproved ? 'retry' : 'fail',
+    defaults.onUnknownOutcome,
   );
   if (execution === 'local') assertFitForLocal(read, onUnknownOutcome);
   const { timeout, totalTimeout } =
-    inProcess === undefined ? timeoutsOf(read, execution) : ofJob(read, inProcess);
+    inProcess === undefined ? timeoutsOf(read, defaults) : ofJob(read, inProcess);
   if (options.summary !== undefined && typeof options.summary !== 'function') {
     read.fail('summary', `expected a function of the arguments, got ${kindOf(options.summary)}`);
   }
   return Object.freeze({
     timeout,
     totalTimeout,
-    heartbeatTimeout: read.duration('heartbeatTimeout', 10_000),
-    retry: resolveRetryOptions(owner, 'retry', options.retry, isApproved ? 1 : 3),
+    heartbeatTimeout: read.duration('heartbeatTimeout', defaults.heartbeatTimeout),
+    retry: resolveRetryOptions(owner, 'retry', options.retry, defaults.maximumAttempts),
     idempotent,
     onUnknownOutcome,
     isConcurrencySafe: read.boolean('isConcurrencySafe', true),
@@ -164,9 +183,9 @@ export function resolveDurableOptions(
 
 type Timeouts = Pick<ResolvedDurableOptions, 'timeout' | 'totalTimeout'>;
 
-function timeoutsOf(read: OptionReader, execution: 'activity' | 'local'): Timeouts {
-  const totalTimeout = read.duration('totalTimeout', 3_600_000);
-  const timeout = read.duration('timeout', Math.min(totalTimeout, execution === 'local' ? 10_000 : 300_000));
+function timeoutsOf(read: OptionReader, defaults: Timeouts): Timeouts {
+  const totalTimeout = read.duration('totalTimeout', defaults.totalTimeout);
+  const timeout = read.duration('timeout', Math.min(totalTimeout, defaults.timeout));
   if (totalTimeout < timeout) {
     read.fail(
       'totalTimeout',

@@ -35,7 +35,7 @@ export async function answerOf(
     throw new TypeError(`requestInput: message must be the text of a question, got ${got}`);
   }
   const { message, responseSchema, payload } = request;
-  const site = { owner: 'requestInput', field: 'responseSchema', side: 'input' } as const;
+  const site = { owner: 'requestInput', field: 'responseSchema', side: 'input', isOutside: true } as const;
   const schema = responseSchema === undefined ? undefined : compileSchema(responseSchema, site);
   const json = toJsonValue(payload);
   const answer = questions.input({

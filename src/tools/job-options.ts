@@ -99,7 +99,8 @@ export interface ResolvedJobOptions extends Pick<JobOptions, 'poll' | 'cancel' |
   readonly inProcess: boolean;
 }
 
-const DAY = 86_400_000;
+/** Milliseconds: 7 days. */
+export const DEFAULT_JOB_DEADLINE = 7 * 86_400_000;
 const SHORTEST_POLL_INTERVAL = 1_000;
 
 /** What the options of a job stand beside, of the same tool. */
@@ -119,7 +120,7 @@ export function resolveJobOptions(owner: string, options: JobOptions & OptionsBe
   const read = new OptionReader(owner, options);
   if (options.execution === 'local') refuseLocalJob(read, options);
   const { poll, cancel, onTimeout } = hooksOf(read, options);
-  const deadline = read.duration('deadline', 7 * DAY);
+  const deadline = read.duration('deadline', DEFAULT_JOB_DEADLINE);
   const pollInterval = pollIntervalOf(read, poll !== undefined, deadline);
   const startTimeout = checkTimeOf(read, 'startTimeout', deadline);
   const silenceTimeout = checkTimeOf(read, 'silenceTimeout', deadline);

@@ -1,5 +1,7 @@
 import type { InspectOptions, inspect as nodeInspect } from 'node:util';
+import { isReservedKey } from '../protocol/reserved-state.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
+import { ReservedStateKey } from './reserved-state-key.ts';
 
 type StateRecord = Record<string, unknown>;
 
@@ -47,6 +49,7 @@ export class State {
    * @param value JSON; undefined becomes null.
    * @throws TypeError where the state is read-only.
    * @throws JsonValueError naming the path of what JSON can't carry.
+   * @throws ReservedStateKey for a key that begins with `temp:_holdfast_` or `temp:holdfast_`, in any case.
    */
   set(key: string, value: unknown): void {
     if (Object.isFrozen(this.#delta)) {
@@ -54,6 +57,7 @@ export class State {
         `state.set(${JSON.stringify(key)}): the state is read-only here; write it in a tool or callback`,
       );
     }
+    if (isReservedKey(key)) throw new ReservedStateKey(key);
     assertJson(key, value);
     // An assignment to `__proto__` would set the prototype.
     Object.defineProperty(this.#delta, key, {

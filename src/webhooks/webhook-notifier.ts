@@ -85,12 +85,12 @@ export function webhookNotifier(options: WebhookNotifierOptions): Notifier {
   if (!Array.isArray(events) || events.length === 0 || !events.every((event) => EVENTS.includes(event))) {
     read.fail('events', `expected some of ${EVENTS.join(', ')}`);
   }
-  const tell = (told: readonly Told[], { signal }: NoticeContext) =>
+  const tell = (told: readonly Told[], { signal, now }: NoticeContext) =>
     tellAll(
       told.filter(({ type }) => events.includes(type)),
       async (each) => {
         const id = `msg_${shortDigest(JSON.stringify([name, each.request.requestId, each.type]))}`;
-        await post({ url, allowHosts, secrets, signal }, id, bodyOf(each));
+        await post({ url, allowHosts, secrets, signal, now }, id, bodyOf(each));
       },
     );
   return {
@@ -128,14 +128,15 @@ interface Destination {
   allowHosts: readonly string[];
   secrets: readonly Buffer[];
   signal: AbortSignal;
+  now: NoticeContext['now'];
 }
 
 async function post(
-  { url, allowHosts, secrets, signal }: Destination,
+  { url, allowHosts, secrets, signal, now }: Destination,
   id: string,
   body: string,
 ): Promise<void> {
-  const signature = signWebhook(secrets, { id, timestamp: Math.floor(Date.now() / 1_000), body });
+  const signature = signWebhook(secrets, { id, timestamp: Math.floor((await now()) / 1_000), body });
   const headers = { 'content-type': 'application/json', 'user-agent': 'holdfast', ...signature };
   const limits = { allow: allowHosts, timeout: TIMEOUT, maxBytes: MOST_ANSWER_BYTES };
   let answer: GuardedAnswer;
@@ -151,7 +152,7 @@ async function post(
   if (status === GONE)
     throw new NoticeFailed('the webhook answers 410: nobody listens there any more', { final: true });
   const retryAfter =
-    status === 429 || status === 503 ? retryAfterOf(answer.headers['retry-after']) : undefined;
+    status === 429 || status === 503 ? retryAfterOf(answer.headers['retry-after'], await now()) : undefined;
   throw new NoticeFailed(`the webhook answers ${status}`, retryAfter === undefined ? {} : { retryAfter });
 }
 

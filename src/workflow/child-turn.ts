@@ -13,7 +13,7 @@ import {
   startChild,
   type Workflow,
 } from '@temporalio/workflow';
-import { fairnessKeyOf } from '../protocol/identity.ts';
+import { fairnessKeyOf, turnSummary } from '../protocol/identity.ts';
 import { AGENT_TURN, INTERRUPT } from '../protocol/names.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -43,7 +43,7 @@ export async function runChild(
       memo: { invocationId, messageId },
       parentClosePolicy,
       cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-      staticSummary: `${agent ?? app} · ${sessionId}`.slice(0, 60).toWellFormed(),
+      staticSummary: turnSummary({ app, sessionId, agent }),
       priority: {
         fairnessKey: fairnessKeyOf(app, userId),
         ...(priority === undefined ? {} : { priorityKey: priority }),

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { scheduleActivity } from '@temporalio/workflow';
 import { requestIdOf, type Voter } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
-import { CONFIRM_AGENT, CONFIRM_QUESTION, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';
+import { CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';
 import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { ApprovalOptions } from '../tools/approval-options.ts';
@@ -57,8 +57,8 @@ export async function confirm(given: Question): Promise<Confirmation> {
     ...(payload === undefined ? {} : { payload }),
     ...(approval === undefined ? {} : { approval }),
   };
-  const turn = { agent: CONFIRM_AGENT, message: hint, stateDelta: { [CONFIRM_QUESTION]: question } };
-  const ran = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args }, whileAsking);
+  const turn = { agent: CONFIRM_AGENT, message: hint };
+  const ran = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args, question }, whileAsking);
   const { sessionId, taskQueue, result } = ran;
   const requestId = requestIdOf(callKeyOf(result.invocationId, 1, 0), 1);
   const input: ReadDecisionInput = { v: PROTOCOL_VERSION, app, userId, sessionId, requestId };

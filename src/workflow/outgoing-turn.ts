@@ -4,7 +4,8 @@ import type { Content } from '../events/content.ts';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
 import { jsonBytes } from '../protocol/json-bytes.ts';
 import type { MessagePolicy } from '../protocol/message.ts';
-import { isTooDeep, MOST_LEVELS, nameProblem } from '../protocol/message-limits.ts';
+import { isTooDeep, nameProblem, tooDeepText } from '../protocol/message-limits.ts';
+import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import type { AgentTurnStart, OwnCall, TurnRunConfig } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -100,10 +101,12 @@ export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn 
   const { agent, rootAgent, stateDelta, runConfig, attestation, priority, traceparent } = given;
   if (agent !== undefined) checkName('agent', agent);
   if (rootAgent !== undefined) checkName('rootAgent', rootAgent);
-  if (isTooDeep([message, stateDelta])) {
-    throw invalid('message', `objects and lists in more than ${MOST_LEVELS} levels, with its stateDelta`);
+  if (isTooDeep([message, stateDelta, ownCall?.question])) {
+    throw invalid('message', `${tooDeepText()}, with its stateDelta`);
   }
-  const bytes = jsonBytes([message, stateDelta, ownCall?.args]);
+  const reserved = reservedKeyIn(stateDelta);
+  if (reserved !== undefined) throw invalid('stateDelta', reservedKeyText(reserved));
+  const bytes = jsonBytes([message, stateDelta, ownCall?.args, ownCall?.question]);
   if (bytes > PAYLOAD_LIMIT) {
     const problem = `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal`;
     throw invalid('message', `${problem}: put the content where a tool of the agent reads it`);

@@ -1,4 +1,6 @@
+import type { Event } from '../../src/index.ts';
 import type { Came } from './comparable.ts';
+import { inLateOrder } from './late-order.ts';
 import { play, USER } from './play.ts';
 import { agentNameOf, type Library, type Scenario } from './scenario.ts';
 import { ScriptedLlm } from './scripted-llm.ts';
@@ -14,7 +16,8 @@ export async function runOnAdk(scenario: Scenario): Promise<Came> {
   const note = (...what: unknown[]) => void notes.push(structuredClone(what));
   const { agent, plugins = [] } = scenario.build(adk, model, agentNameOf(scenario), note);
   const sessionService = new adk.InMemorySessionService();
-  const runner = new adk.Runner({ agent, appName: APP, plugins, sessionService });
+  const kept = scenario.keepsTalk ? [talkKept(adk), ...plugins] : plugins;
+  const runner = new adk.Runner({ agent, appName: APP, plugins: kept, sessionService });
   return await play(
     scenario,
     {
@@ -26,4 +29,19 @@ export async function runOnAdk(scenario: Scenario): Promise<Came> {
     },
     { requests: model.requests, notes },
   );
+}
+
+/** What agents see of a session is in the order of Holdfast, so that ADK leaves out nothing of it. */
+function talkKept({ BasePlugin }: Library) {
+  class TalkKept extends BasePlugin {
+    override async beforeRunCallback({
+      invocationContext: { session },
+    }: Parameters<InstanceType<Library['BasePlugin']>['beforeRunCallback']>[0]) {
+      // Read-only with Holdfast, ADK's own.
+      const events = session.events as Event[];
+      events.splice(0, events.length, ...inLateOrder(events));
+      return undefined;
+    }
+  }
+  return new TalkKept('talk-kept');
 }

@@ -41,6 +41,8 @@ export interface Scenario {
   ephemeral?: true;
   /** Agents speak at the same time: nobody knows in which order. */
   unordered?: true;
+  /** On ADK only: what was said between a call and its late response is kept, as Holdfast does. */
+  keepsTalk?: true;
   differs?: Difference;
 }
 

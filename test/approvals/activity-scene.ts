@@ -133,7 +133,13 @@ function attempted<T>(
 ): Promise<T> {
   // It beats by itself as soon as it can.
   const beats = { heartbeatDetails, heartbeatTimeoutMs: 30 };
-  const info = { activityType: 'test', attempt: 1, isLocal: false, ...beats } as Info;
+  const info = {
+    activityType: 'test',
+    attempt: 1,
+    isLocal: false,
+    scheduledTimestampMs: Date.now(),
+    ...beats,
+  } as Info;
   const never = new Promise<never>(() => {});
   const { signal } = new AbortController();
   const logger = new DefaultLogger('ERROR');

@@ -38,7 +38,9 @@ const reasonOf = (attested: Attested) => (attested.ok ? 'ok' : attested.reason);
 
 describe('an attestation of a decision', () => {
   test('holds for exactly what was signed, and says who has', async () => {
-    const attested = await verify(await signed());
+    const jws = await signed();
+    const attested = await verify(jws);
+    const { kty, crv, x, kid } = mira.privateKey;
     expect(attested).toEqual({
       ok: true,
       by: {
@@ -47,6 +49,7 @@ describe('an attestation of a decision', () => {
         channel: 'cli',
         attestation: expect.stringMatching(/^[\w-]{43}$/),
       },
+      signature: { jws, key: { kty, crv, x, kid } },
     });
   });
 

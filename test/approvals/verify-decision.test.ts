@@ -12,6 +12,7 @@ import type { Confirm } from '../../src/protocol/gate.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { OwnModel } from '../setup/own-model.ts';
+import { until } from '../setup/until.ts';
 import { folderWithStore } from '../store/temporary-folder.ts';
 import { ActivityScene, type AskedCall } from './activity-scene.ts';
 
@@ -173,13 +174,23 @@ describe('who may decide [approval.approvers]', () => {
   });
 
   test('those who are asked next from then on', async () => {
-    const call = await scene.asked({ terms: { approvers: ['mira'], escalateTo: ['zoe'], escalateAfter: 1 } });
-    const decision = await signed('zoe', call, APPROVE);
-    expect(await call.confirm(decision)).toMatchObject({ counts: false });
-    expect(await call.confirm(decision, { escalated: true })).toMatchObject({
-      counts: true,
-      by: { principal: 'zoe' },
+    const terms = { approvers: ['mira'], escalateTo: ['zoe'] };
+    const later = await scene.asked({ terms: { ...terms, escalateAfter: 600_000 } });
+    // Whatever the workflow says: the store knows since when the request waits.
+    expect(await later.confirm(await signed('zoe', later, APPROVE), { escalated: true })).toMatchObject({
+      counts: false,
     });
+    for (const ends of [{ escalateAfter: 1 }, { expiresIn: 1, onExpiry: 'escalate' as const }]) {
+      const call = await scene.asked({ terms: { ...terms, ...ends } });
+      await until(async () => {
+        const { now, requests } = await store.findEvidence(call.turn.session, call.request.callKey);
+        if (now < (requests[0]?.since ?? 0) + 1) throw new Error('it has not escalated yet');
+      });
+      expect(await call.confirm(await signed('zoe', call, APPROVE))).toMatchObject({
+        counts: true,
+        by: { principal: 'zoe' },
+      });
+    }
   });
 
   test('not whoever has asked for the call, and nobody where that is unknown', async () => {
@@ -461,6 +472,20 @@ describe('input that is given [input.request]', () => {
   test('is a choice of what was offered [input.choice]', async () => {
     const choice = { type: 'string', enum: ['keep', 'refund'] };
     expect((await answer(choice, 'refund')).verdict).toMatchObject({ counts: true });
+    for (const wrapped of [{ choice: 'refund' }, { result: 'refund' }]) {
+      expect((await answer(choice, wrapped)).verdict).toMatchObject({ counts: true, response: 'refund' });
+    }
+    for (const odd of [
+      { choice: 'burn' },
+      { pick: 'refund' },
+      { choice: 'refund', result: 'refund' },
+      ['refund'],
+    ]) {
+      expect((await answer(choice, odd)).verdict).toMatchObject({ counts: false });
+    }
+    const ofObject = { type: 'object', properties: { choice: { type: 'string' } }, required: ['choice'] };
+    expect((await answer(ofObject, { choice: 'refund' })).verdict).not.toHaveProperty('response');
+    expect((await answer(undefined, { choice: 'refund' })).verdict).not.toHaveProperty('response');
     expect((await answer(choice, 'burn')).verdict).toMatchObject({
       counts: false,
       reason: 'response: expected one of "keep", "refund"',

@@ -14,7 +14,7 @@ afterAll(() => scene.close());
 async function waysTo(confirmed: boolean, { request, message }: AskedInSlack) {
   const { gateway, slack, credentialKeys } = scene;
   const { session, requestId } = request;
-  const token = signApprovalLink(credentialKeys, { session, requestId, approver: 'otto' });
+  const token = signApprovalLink(credentialKeys, { session, requestId, approver: 'otto' }, Date.now());
   const link = linkUrl(gateway.url, token);
   const page = await readPage(link);
   expect(page.status).toBe(200);

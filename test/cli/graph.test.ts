@@ -12,6 +12,7 @@ import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
+import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { capturedOutput } from './captured-output.ts';
 
@@ -43,6 +44,18 @@ class Clock extends BaseTool {
 function graphOf(...agents: LlmAgent[]): AgentGraph {
   return agentGraph({ app: 'shop', agents, rootAgent: agents[0] });
 }
+
+test('an agent shows the model that it has from above; one whose workers are elsewhere may have none [cli.graph] [agent.model]', () => {
+  const away = new AgentTool({ agent: new LlmAgent({ name: 'away' }), taskQueue: 'gpu' });
+  const helper = new LlmAgent({ name: 'helper', tools: [away] });
+  const graph = graphOf(new LlmAgent({ name: 'root', model: 'gemini-2.5-flash', subAgents: [helper] }));
+  expect(graph.agents.map(({ name, model }) => [name, model])).toEqual([
+    ['root', 'gemini-2.5-flash'],
+    ['helper', 'gemini-2.5-flash'],
+    ['away', undefined],
+  ]);
+  expect(mermaid(graph)).toContain('gemini-2.5-flash');
+});
 
 test('agents that run others, and those of tools, are drawn with what runs them [cli.graph]', () => {
   const model = 'gemini-2.5-flash';
@@ -153,6 +166,63 @@ test('shapes by kind, options that differ from the defaults as labels [cli.graph
     '',
   ]);
   expect(mermaid(graphOf(other), 'TB')).toMatch(/^flowchart TB\n/);
+});
+
+test('what calls wait for, and how their jobs are looked after, stand with their tools [cli.graph]', () => {
+  const execute = () => ({});
+  const tools = [
+    tool({
+      name: 'refund',
+      description: 'd',
+      requireConfirmation: true,
+      approval: {
+        approvers: ['mira', 'otto'],
+        quorum: 2,
+        expiresIn: '2 hours',
+        onExpiry: 'escalate',
+        escalateTo: ['eve'],
+        allowEdit: true,
+        notRequester: true,
+      },
+      execute,
+    }),
+    tool({
+      name: 'maybe',
+      description: 'd',
+      requireConfirmation: () => false,
+      retry: { maximumAttempts: 2 },
+      execute,
+    }),
+    tool({
+      name: 'order',
+      description: 'd',
+      authConfig: { credentialKey: 'shop', authScheme: { type: 'apiKey', in: 'header', name: 'x-key' } },
+      heartbeatTimeout: '1 minute',
+      execute,
+    }),
+    new LongRunningFunctionTool({
+      name: 'report',
+      description: 'd',
+      deadline: '2 days',
+      poll: () => undefined,
+      pollInterval: '5 minutes',
+      silenceTimeout: '1 hour',
+      execute,
+    }),
+    tool({ name: 'train', description: 'd', inProcess: true, deadline: '3 hours', execute }),
+    tool({ name: 'plain', description: 'd', execute }),
+  ];
+  const { tools: drawn } = graphOf(new LlmAgent({ name: 'shop', model: 'gemini-2.5-flash', tools }));
+  expect(Object.fromEntries(drawn.map(({ name, options }) => [name, options.join(' · ')]))).toEqual({
+    refund:
+      'waits for approval · approvers: mira, otto · 2 approvals · not by who asks · arguments may be edited · expires after 2 h · ' +
+      'on expiry: escalate · escalates to eve',
+    maybe: 'may wait for approval · 2 attempts',
+    order: 'credential: shop · heartbeat within 1 min',
+    report: 'job · deadline 48 h · polled every 5 min · heard of within 1 h',
+    train: 'job in its own run · deadline 3 h',
+    plain: '',
+  });
 });
 
 test('toolsets, code executors and bounds are drawn too [cli.graph]', () => {

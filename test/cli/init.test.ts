@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { initCommand } from '../../src/cli/init/init-command.ts';
+import { ownSource } from '../../src/cli/init/own-source.ts';
 import { ownVersion } from '../../src/cli/own-version.ts';
 import { capturedOutput } from './captured-output.ts';
 
@@ -48,7 +49,7 @@ test('a project whose test passes and whose types are right [cli.init]', { timeo
   expect(manifest).toMatchObject({
     name: 'my-shop',
     type: 'module',
-    dependencies: { holdfast: ownVersion() },
+    dependencies: { holdfast: `file:${root.replace(/\/$/, '')}` },
   });
   install(project);
   expect(manifest.scripts.test).toBe('node --test');
@@ -62,6 +63,63 @@ test('a project whose test passes and whose types are right [cli.init]', { timeo
     expect(command).toContain('node --env-file-if-exists=.env');
     expect(readdirSync(join(project, file ?? '', '..'))).toContain('holdfast.js');
   }
+});
+
+test.each([
+  ['a tarball', 'file:../packs/holdfast-0.1.0.tgz', `file:${join(work, 'packs/holdfast-0.1.0.tgz')}`],
+  [
+    'git',
+    'git+ssh://git@git.example.com/a/holdfast.git#b464fb6',
+    'git+ssh://git@git.example.com/a/holdfast.git#b464fb6',
+  ],
+  [
+    'git with a token',
+    'git+https://me:t0ken@git.example.com/a.git#b4',
+    'git+https://git.example.com/a.git#b4',
+  ],
+  ['an address', 'https://example.com/holdfast-0.1.0.tgz', 'https://example.com/holdfast-0.1.0.tgz'],
+  ['a registry', 'https://registry.example.com/holdfast/-/holdfast-0.1.0.tgz', ownVersion()],
+  ['a registry that npm names nowhere', undefined, ownVersion()],
+])('the project requires what the command came from: %s [cli.init.source]', (_what, resolved, expected) => {
+  const modules = join(work, 'user', 'node_modules');
+  mkdirSync(join(modules, 'holdfast'), { recursive: true });
+  const packages = { 'node_modules/holdfast': { version: '0.1.0', resolved } };
+  writeFileSync(join(modules, '.package-lock.json'), JSON.stringify({ packages }));
+  expect(ownSource(join(modules, 'holdfast'))).toBe(expected);
+  rmSync(join(modules, '.package-lock.json'));
+  expect(ownSource(join(modules, 'holdfast'))).toBe(ownVersion());
+});
+
+test('its script tells of a refund that was rejected [cli.init]', { timeout: 60_000 }, () => {
+  const project = join(work, 'gated');
+  initCommand(project, {}, capturedOutput());
+  install(project);
+  const agents = join(project, 'agents.ts');
+  writeFileSync(
+    agents,
+    readFileSync(agents, 'utf8').replace(
+      'idempotent: false,',
+      'idempotent: false, requireConfirmation: true,',
+    ),
+  );
+  writeFileSync(
+    join(project, 'agents.test.ts'),
+    `import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { createTestEnvironment } from 'holdfast/testing';
+import { geminiScript, rootAgent } from './agents.ts';
+const env = await createTestEnvironment({ agents: [rootAgent], script: geminiScript });
+after(() => env.close());
+test('rejected', async () => {
+  const turn = await env.send('I want my money back for A-1');
+  await env.reject(turn, { reason: 'too late' });
+  const { text } = await env.turnOf(turn);
+  assert.doesNotMatch(text, /is refunded/);
+  assert.match(text, /A-1: refund failed: /);
+});
+`,
+  );
+  expect(run(project, ['--test'])).toMatchObject({ status: 0 });
 });
 
 test('files that are there are named, and left alone without --force [cli.init]', () => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { isApp } from '../../src/agents/app.ts';
 import { CliError } from '../../src/cli/cli-error.ts';
-import { chooseAgent, loadAgents } from '../../src/cli/load-agents.ts';
+import { chooseAgent, chooseApp, loadAgents } from '../../src/cli/load-agents.ts';
 
 const agentsFile = (name: string) => fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url));
 
@@ -166,4 +166,15 @@ describe('an agents file is refused [app.settings]', () => {
     expect(message).toMatch(/Error: no orders\n\s+at prepare .*throws\.mjs/);
     expect(message).not.toMatch(/importFile|load-agents/);
   });
+});
+
+test('a file that exports an App has that one alone; any other names its app as it likes [cli.apps]', () => {
+  const own = { app: 'shop', isExported: true };
+  expect(chooseApp('f.ts', own, undefined)).toBe('shop');
+  expect(chooseApp('f.ts', own, 'shop')).toBe('shop');
+  expect(() => chooseApp('f.ts', own, 'shpo')).toThrow(
+    '--app: f.ts has no app "shpo"; did you mean "shop"?; it has shop',
+  );
+  expect(chooseApp('f.ts', { app: 'f', isExported: false }, 'shop')).toBe('shop');
+  expect(() => chooseApp('f.ts', { app: 'f', isExported: false }, 'a/b')).toThrow('The app of f.ts is f');
 });

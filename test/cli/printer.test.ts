@@ -185,7 +185,7 @@ describe('the answer on a terminal', () => {
       text('\u001b]0;title\u0007a\u0008b', 0),
       answer([{ text: '\u001b]0;title\u0007a\u0008b' }]),
     );
-    expect(shown).toBe('support  a\ufffdb\n');
+    expect(shown).toBe(`${String.raw`support  \u001b]0;title\u0007a\u0008b`}\n`);
   });
 
   test('neither does why a turn failed, and the session is named as a shell reads it [stream.text]', () => {
@@ -197,8 +197,8 @@ describe('the answer on a terminal', () => {
     const named = { app: 'shop', userId: "o'hara", sessionId: 'two words\u001b[2J' };
     const ended = { ...failed, v: 1 as const, invocationId: 'e-1', events: { from: 1, to: 2 } };
     const shown = shownBy(false).outcome(ended, named);
-    expect(shown).toContain('HOLDFAST_X: refused: no');
-    expect(shown).toContain(`--app shop --user 'o'\\''hara' --session 'two words'`);
+    expect(shown).toContain(String.raw`HOLDFAST_X: refused: \u001b]0;title\u0007\u001b[2Jno\u009b31m`);
+    expect(shown).toContain(`--app shop --user 'o'\\''hara' --session 'two words\\u001b[2J'`);
     expect(stripVTControlCharacters(shown)).toBe(shown);
   });
 });

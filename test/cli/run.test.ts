@@ -207,6 +207,12 @@ describe.concurrent('bad input of holdfast run', () => {
       2,
       /has no agent "order"; did you mean "orders"\?.*It has .*helper/s,
     ],
+    [
+      'an app that can not be, with the one of the file',
+      [agents, '--app', 'Bad/App', ...message],
+      2,
+      /--app "Bad\/App": must start with a letter.*The app of .*orders\.ts is orders/s,
+    ],
     ['an empty message', [agents, '--message', '  '], 2, /--message is empty/],
     ['no message', [agents], 2, /say what the user says: --message <text>, or --content <JSON>/],
     ['a content that is no JSON', [agents, '--content', 'hi'], 2, /--content: expected JSON/],

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -119,6 +118,16 @@ describe('through the gateway of the process that has the folder', () => {
     expect(nobody).toMatchObject({ lines: [], notes: ['no sessions'] });
   });
 
+  test('of an app that is not there people hear that, and which there are; programs get nothing [cli.apps]', async () => {
+    const list = { ...places(), limit: 20, order: 'desc' as const, app: 'shpo' };
+    await expect(listSessions(list, capturedOutput())).rejects.toThrow(
+      '--app: the app "shpo" has no sessions; did you mean "shop"?; there are those of shop',
+    );
+    const shown = capturedOutput();
+    await listSessions({ ...list, json: true }, shown);
+    expect(shown.values()).toEqual([{ sessions: [], totalItems: 0 }]);
+  });
+
   test('show --json: one object, the session with its state and its events [cli.sessions]', async () => {
     const output = capturedOutput();
     await showSession('s1', { ...places(), app: 'shop', user: 'ada', json: true }, output);
@@ -149,7 +158,7 @@ describe('through the gateway of the process that has the folder', () => {
       expect.stringMatching(/^ {3}\d{4}-\d\d-\d\d$/),
       '1  TIME  you  hello there',
       '             you  sets last',
-      '2  TIME  support  done: hello there',
+      '2  TIME  support  done\\u001b[31m: hello there',
       `   ${order}`,
       '3  TIME  you  where is A-1?',
       '             you  sets last',
@@ -157,7 +166,7 @@ describe('through the gateway of the process that has the folder', () => {
       expect.stringMatching(
         /^5 {2}TIME {2}support {2}← look \{"id":"A-1","looks":1,"note":"x+… \d+ characters$/,
       ),
-      '6  TIME  support  done: where is A-1?',
+      '6  TIME  support  done\\u001b[31m: where is A-1?',
     ]);
     expect((await shown('shop/ada/s1', { last: 1 })).at(-1)).toMatch(/^6 /);
     expect(await shown('shop/ada/s1', { last: 1 })).toHaveLength(4);
@@ -247,12 +256,13 @@ describe('through the gateway of the process that has the folder', () => {
   });
 });
 
-test('what the Temporal CLI saves of a run replays [cli.replay]', async () => {
+test("what the Temporal UI's API gives of a run replays, as `temporal workflow show` prints it [cli.replay]", async () => {
   const { temporal } = JSON.parse(readFileSync(join(scene.folder, 'dev.json'), 'utf8'));
-  const show = ['workflow', 'show', '--workflow-id', 'shop/user/a%2Fb', '--output', 'json'];
-  const cli = process.env.HOLDFAST_TEMPORAL_CLI ?? 'temporal';
+  const workflow = encodeURIComponent('shop/user/a%2Fb');
+  const answer = await fetch(`${temporal.uiUrl}/api/v1/namespaces/default/workflows/${workflow}/history`);
+  const { history } = (await answer.json()) as { history: unknown };
   const file = join(scene.folder, 'history.json');
-  writeFileSync(file, execFileSync(cli, [...show, '--address', temporal.address]));
+  writeFileSync(file, JSON.stringify(history));
   const output = capturedOutput();
   expect(await replayCommand([file], { json: true }, output)).toBe(0);
   expect(output.values()).toEqual([

@@ -57,6 +57,9 @@ describe('holdfast run of a tree of agents', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
+    const types = lines.map(({ type }) => type);
+    expect(types.filter((type) => type !== undefined)).toEqual(Array(5).fill('child event'));
+    expect(lines.filter(({ type }) => type === undefined).map(({ author }) => author)).not.toContain('payer');
     const marks = lines.map(({ holdfast: mark }) => mark);
     expect(marks.filter((mark) => mark !== undefined)).toHaveLength(5);
     expect(marks).toContainEqual({

@@ -307,7 +307,7 @@ describe('HoldfastClient', () => {
     });
     const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
     expect(metadata.currentDetails).toMatch(
-      /\*\*client\*\*, step 1 since .* UTC\n\nrunning\n- `wait` 1\.0 since .* UTC\n\nspent: 1 model call, \d+ tokens/,
+      /\*\*client\*\*, step 1 since .* UTC\n\nrunning\n\n- `wait` 1\.0 since .* UTC\n\nspent: 1 model call, \d+ tokens/,
     );
     gate.resolve();
     await turn.result();

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { storedApprovals } from '../../src/cli/stored-approvals.ts';
 import {
   DecisionRefused,
   GatewayClient,
@@ -172,13 +173,31 @@ describe.each([
     expect(paid.filter((amount) => amount === 23)).toEqual([23]);
   });
 
-  test('a malformed confirmation is a denial [confirm.reply]', async () => {
-    const { names, turn, id } = await asking('pay 31');
-    await apiOf().sendMessage({ ...names, message: reply(confirmation(id, { confirmed: 'yes' })) });
-    expect((await env.turnOf(turn)).calls).toMatchObject([
-      { response: { error: 'This tool call is rejected.' } },
-    ]);
-    expect(paid).not.toContain(31);
+  test('a malformed approval decides nothing, and the right one after it does [confirm.malformed]', async () => {
+    const { names, turn, id, requests } = await asking('pay 31');
+    const send = (response: object) =>
+      apiOf().sendMessage({
+        ...names,
+        message: reply(confirmation(id, response as Record<string, unknown>)),
+      });
+    await expect(send({ response: 'sure!' })).rejects.toMatchObject({
+      code: 'HOLDFAST_INVALID_TURN',
+      message: expect.stringContaining(
+        'message.parts[0].functionResponse.response.response: expected the JSON of { confirmed: true or false',
+      ),
+    });
+    await expect(send({ confirmed: 'yes' })).rejects.toThrow(
+      /message\.parts\[0\]\.functionResponse\.response\.confirmed: expected true or false .* got string/,
+    );
+    // Under the name of the tool only the turn that waits knows what it answers.
+    const named = { id: requests[0]?.requestId ?? '', name: 'pay', response: { confirmed: 1 } };
+    await expect(apiOf().sendMessage({ ...names, message: reply(named) })).rejects.toThrow(
+      /functionResponse\.response\.confirmed: expected true or false/,
+    );
+    expect(await apiOf().approvals.get({ requestId: id })).toMatchObject({ status: 'pending' });
+    await send({ confirmed: true });
+    expect(await turn.result()).toMatchObject({ status: 'completed' });
+    expect(paid.filter((amount) => amount === 31)).toEqual([31]);
   });
 
   test('a question is answered by a reply [confirm.reply] [input.request]', async () => {
@@ -198,6 +217,8 @@ describe.each([
     expect(JSON.stringify(audit)).not.toContain(SECRET);
     expect(audit.map(({ content }) => content?.response)).toContain('(sensitive)');
     expect(await approvals.verifyAudit(names)).toMatchObject({ ok: true });
+    // Commands that find nobody who owns the folder read the store themselves.
+    expect(await storedApprovals(env.store).audit(names)).toEqual(audit);
   });
 
   test('a secret in a reply reaches the tool, and no history [credential.secret]', async () => {

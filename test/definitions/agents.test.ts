@@ -2,13 +2,18 @@ import { once } from 'node:events';
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { App } from '../../src/agents/app.ts';
 import { BaseAgent, isBaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent, LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
+import { LoopAgent } from '../../src/agents/loop-agent.ts';
+import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { InMemoryRunner } from '../../src/client/runner/in-memory-runner.ts';
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
 import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from '../../src/flows/processors/agent-transfer-processor.ts';
 import { DEFAULT_REQUEST_PROCESSORS } from '../../src/flows/processors/default-processors.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
 import { BuiltInPlanner } from '../../src/planners/built-in-planner.ts';
+import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -115,7 +120,6 @@ describe('LlmAgent [agent.define]', () => {
     ['user', { name: 'user' }, `LlmAgent: name: Agent name cannot be 'user'.`],
     ['a long name', { name: 'x'.repeat(129) }, 'LlmAgent: name: must have at most 128 characters, has 129'],
     ['description', { description: 1 }, 'LlmAgent "support": description: expected a string, got number'],
-    ['no model', { model: undefined }, `LlmAgent "support": model: required: the name of a model`],
     ['empty model', { model: ' ' }, 'LlmAgent "support": model: must not be empty'],
     [
       'odd model',
@@ -303,6 +307,69 @@ describe('LlmAgent [agent.define]', () => {
       return;
     }
     expect(refusal(() => new LlmAgent(whole as LlmAgentConfig)).message).toContain(message);
+  });
+
+  describe('without a model [agent.model]', () => {
+    const model = new Model({ model: 'gemini-2.5-pro' });
+    const helper = (name = 'helper') => new LlmAgent({ name });
+
+    test('has that of the nearest LlmAgent above, whatever is between, as in ADK', () => {
+      const [own, deep, deeper] = [
+        new LlmAgent({ name: 'own', model: 'gemini-2.5-flash' }),
+        helper(),
+        helper('deeper'),
+      ];
+      const below = new LlmAgent({ name: 'below', subAgents: [deeper] });
+      const steps = new SequentialAgent({
+        name: 'steps',
+        subAgents: [new LoopAgent({ name: 'rounds', subAgents: [deep] }), below, own],
+      });
+      const root = new LlmAgent({ name: 'root', model, subAgents: [steps] });
+      for (const each of [root, deep, below, deeper]) expect(each.canonicalModel).toBe(model);
+      expect(own.canonicalModel.model).toBe('gemini-2.5-flash');
+      expect(deep.model).toBeUndefined();
+      expect(new App({ name: 'shop', rootAgent: root }).rootAgent).toBe(root);
+    });
+
+    test('a clone has that of its own tree', () => {
+      const first = helper();
+      const second = first.clone();
+      const other = new Model({ model: 'gemini-2.5-pro' });
+      new LlmAgent({ name: 'one', model, subAgents: [first] });
+      new LlmAgent({ name: 'other', model: other, subAgents: [second] });
+      expect([first.canonicalModel, second.canonicalModel]).toEqual([model, other]);
+      expect(second.canonicalModel).toBe(other);
+    });
+
+    const missing = (name: string) => `LlmAgent "${name}": model: required: the name of a model`;
+    const calling = (agent: LlmAgent) =>
+      new LlmAgent({ name: 'caller', model, tools: [new AgentTool({ agent })] });
+
+    test.each<[string, () => LlmAgent | SequentialAgent]>([
+      ['a root agent', () => helper()],
+      [
+        'an agent below agents that ask no model',
+        () => new SequentialAgent({ name: 'steps', subAgents: [helper()] }),
+      ],
+      ["the agent of a tool, which isn't below its caller", () => calling(helper())],
+    ])('of %s is refused where the app is made, by the name of the agent', (_, build) => {
+      const rootAgent = build();
+      for (const make of [
+        () => new App({ name: 'shop', rootAgent }),
+        () => new InMemoryRunner({ agent: rootAgent }),
+      ]) {
+        expect(refusal(make).message).toContain(missing('helper'));
+      }
+    });
+
+    test('the agent of a tool that is a sub-agent elsewhere has the model of that tree; one whose workers are elsewhere needs none', () => {
+      const shared = helper();
+      new LlmAgent({ name: 'owner', model, subAgents: [shared] });
+      expect(new App({ name: 'shop', rootAgent: calling(shared) }).name).toBe('shop');
+      const away = new AgentTool({ agent: helper(), taskQueue: 'gpu' });
+      const rootAgent = new LlmAgent({ name: 'caller', model, tools: [away] });
+      expect(new App({ name: 'shop', rootAgent }).name).toBe('shop');
+    });
   });
 
   test('callbacks are lists, in order, whether one or several were given [callback.order]', () => {

@@ -107,7 +107,7 @@ describe('refuses what JSON would lose, naming the path [tool.result]', () => {
   test('endless nesting', () => {
     let nested: unknown = 1;
     for (let depth = 0; depth < 100_000; depth++) nested = [nested];
-    expect(problem(nested)).toContain('nested more than 200 levels deep');
+    expect(problem(nested)).toContain('nested in more than 200 levels');
   });
 
   test('proxies that throw', () => {

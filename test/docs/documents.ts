@@ -15,9 +15,13 @@ export interface Snippet {
 /** Documents that readers get, as paths from the project's root. */
 export function documents(): string[] {
   const pages = readdirSync(`${root}docs`).filter((name) => name.endsWith('.md'));
-  return ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', ...pages.map((name) => `docs/${name}`)].filter(
-    (path) => existsSync(root + path),
-  );
+  return [
+    'README.md',
+    'SECURITY.md',
+    'ARCHITECTURE.md',
+    'CHANGELOG.md',
+    ...pages.map((name) => `docs/${name}`),
+  ].filter((path) => existsSync(root + path));
 }
 
 export function textOf(path: string): string {

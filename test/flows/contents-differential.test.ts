@@ -4,6 +4,7 @@ import type { Content, Part } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
 import { contentsOf } from '../../src/flows/contents.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
+import { inLateOrder } from '../adk/late-order.ts';
 import { type ConversationShape, conversations } from './random-conversation.ts';
 
 /**
@@ -13,14 +14,14 @@ import { type ConversationShape, conversations } from './random-conversation.ts'
  * | --- | --- |
  * | model contents right behind each other are one | Gemini refuses calls right behind a model's content |
  * | calls that nobody has answered are left out; beside answered ones they get an error | providers refuse calls without responses |
- * | responses stand in call order, each with its own media, words of the same message behind them | ids of ours are taken off, so that only the order tells which response is whose |
+ * | responses stand in call order, each with its own media | ids of ours are taken off, so that only the order tells which response is whose |
  * | media of a response that a later one replaces goes with it | it isn't the call's result any more |
- * | words beside an answer stay when a later answer replaces it | ADK loses what the user said |
- * | what hides others leaves the answers to earlier calls | ADK sends these calls without responses |
+ * | calls that are answered late stand where the latest answer came: see {@link inLateOrder} | ADK leaves out what was said since while the answer is the last |
+ * | words beside a late response stand where they were said | ADK loses them with the next response |
  * | one message may answer calls of several events | ADK fails the request |
  * | responses that match nothing are left out, and the engine is told | ADK fails this request, then leaves them out |
  * | answers to another agent's call are retold | ADK fails this request, then leaves them out |
- * | only a message hides what stands between the calls and its answers | merged responses come late where runs go on at the same time: ADK hides what the others and the user said |
+ * | merged responses hide nothing | they come late where runs go on at the same time: ADK hides what the others and the user said |
  * | a model's own call of `adk_request_input` is seen, with its answer and the calls beside it | ADK hides all of them from it |
  * | a message with an answer to a request keeps what else it says | ADK leaves out the user's words |
  * | results of code come with their code, like responses with their calls | ADK's `'none'` begins with another agent's result |
@@ -63,7 +64,7 @@ describe("contents against ADK's", () => {
     );
   });
 
-  test('with late responses: the latest counts, and hides what stands between while it is the last [contents.late]', () => {
+  test('with late responses: the latest counts, and nothing is hidden [contents.late]', () => {
     fc.assert(
       fc.property(conversations({ ...SHAPE, late: true }), (events) => {
         for (const prefix of prefixesOf(events)) expectEqual(prefix, { agent: 'alpha', include: 'default' });
@@ -103,8 +104,7 @@ describe("contents against ADK's", () => {
       fc.property(conversations({ ...BRANCHED, late: true, coders: [] }), (events) => {
         for (const prefix of prefixesOf(events)) {
           const ours = flat(contentsOf(prefix, { agent: 'alpha', include: 'none' }));
-          if (hidesAnswers(prefix)) continue;
-          const theirs = flat(adk.getCurrentTurnContents(eventsOf(prefix), 'alpha'));
+          const theirs = flat(adk.getCurrentTurnContents(inLateOrder(eventsOf(prefix)), 'alpha'));
           expect(ours.slice(ours.length - theirs.length)).toEqual(theirs);
           expect(ours[0]?.role).toBe('user');
         }
@@ -119,10 +119,9 @@ function expectEqual(
   perspective: { agent: string; branch?: string; include: 'default' | 'none' },
 ): void {
   const { agent, branch, include } = perspective;
-  if (hidesAnswers(events, branch)) return;
   const make = include === 'default' ? adk.getContents : adk.getCurrentTurnContents;
   expect(normalised(contentsOf(events, perspective))).toEqual(
-    normalised(make(eventsOf(events), agent, branch)),
+    normalised(make(inLateOrder(eventsOf(events)), agent, branch)),
   );
 }
 
@@ -142,27 +141,6 @@ function spoken(events: readonly StoredEvent[]): StoredEvent[] {
   return events.filter(
     ({ event: { content } }) => content !== undefined && !content.parts?.some(isOfRequest),
   );
-}
-
-/** Whether the last event that is seen answers calls, and an answer to calls before these stands between. */
-function hidesAnswers(events: readonly StoredEvent[], viewer?: string): boolean {
-  const last = spoken(events).findLast(({ event: { branch } }) => isSeenFrom(viewer, branch));
-  if (last?.kind !== 'message') return false;
-  const idsOf = ({ event }: StoredEvent) =>
-    (event.content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.id ?? []);
-  const callsAnyOf = (ids: readonly string[]) =>
-    events.findIndex(({ event }) =>
-      event.content?.parts?.some(({ functionCall }) => ids.includes(functionCall?.id ?? '')),
-    );
-  const asked = callsAnyOf(idsOf(last));
-  return events.slice(Math.max(asked, 0)).some((event) => {
-    const earlier = callsAnyOf(idsOf(event));
-    return earlier !== -1 && earlier < asked;
-  });
-}
-
-function isSeenFrom(viewer: string | undefined, branch: string | undefined): boolean {
-  return viewer === undefined || branch === undefined || `${viewer}.`.startsWith(`${branch}.`);
 }
 
 /** Without ids, calls without responses and what others thought; model contents joined, responses before other parts. */

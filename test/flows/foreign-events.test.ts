@@ -226,7 +226,9 @@ describe("include 'none'", () => {
     ];
     expect(contentsOf(events(...first, ...later), NONE)).toEqual([
       user(text('hi')),
-      model(call('pay', 'c1')),
+      model(text('pending')),
+      user(text('something else')),
+      model(text('sure'), call('pay', 'c1')),
       user(response('pay', 'c1', 'paid')),
     ]);
   });

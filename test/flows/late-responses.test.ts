@@ -55,22 +55,35 @@ const begun = [
 ];
 
 describe('late responses', () => {
-  test('a late response takes the place of the earlier one, and hides what came since, the request being about it [contents.late]', () => {
+  test('a late response takes the place of the earlier one, and its call stands there, behind what was said since, which ADK leaves out [contents.late]', () => {
     const late = message(response('pay', 'paid', 'call-1'));
-    expect(contentsOf(events(...begun, late), ROOT)).toEqual([
+    const meanwhile = [message(text('answer in French')), said(text('noted'), text('.'))];
+    expect(contentsOf(events(...begun, ...meanwhile, late), ROOT)).toEqual([
       user(text('pay')),
-      model(pay),
+      model(text('it is pending')),
+      user(text('answer in French')),
+      model(text('noted'), text('.'), pay),
       user(response('pay', 'paid', 'call-1')),
     ]);
   });
 
-  test('it stands there too when more was said, and hides nothing any more [contents.late]', () => {
+  test('where nothing was said since, the call stays where it was, with the words of the message [contents.late]', () => {
+    const paused = [message(text('pay')), asked('a', pay)];
+    const late = message(response('pay', 'paid', 'call-1'), text('that was it'));
+    expect(contentsOf(events(...paused, late), ROOT)).toEqual([
+      user(text('pay')),
+      model(pay),
+      user(response('pay', 'paid', 'call-1'), text('that was it')),
+    ]);
+  });
+
+  test('the contents stay as they are when more is said [contents.late]', () => {
     const late = message(response('pay', 'paid', 'call-1'));
     const contents = [
       user(text('pay')),
-      model(pay),
+      model(text('it is pending'), pay),
       user(response('pay', 'paid', 'call-1')),
-      model(text('it is pending'), text('it is paid')),
+      model(text('it is paid')),
     ];
     expect(contentsOf(events(...begun, late, said(text('it is paid'))), ROOT)).toEqual(contents);
     expect(
@@ -78,7 +91,7 @@ describe('late responses', () => {
     ).toEqual([...contents, user(text('thanks'))]);
   });
 
-  test('what hides others leaves the answers to earlier calls: ADK sends these without a response [contents.late]', () => {
+  test('late responses to the calls of two steps, one after the other, hide nothing [contents.late]', () => {
     const contents = contentsOf(
       events(
         message(text('pay both')),
@@ -96,12 +109,12 @@ describe('late responses', () => {
       user(text('pay both')),
       model(pay),
       user(response('pay', 'paid', 'call-1')),
-      model(call('send', 'call-2')),
+      model(text('paid'), call('send', 'call-2')),
       user(response('send', 'sent', 'call-2')),
     ]);
   });
 
-  test('of several updates the latest counts; what the user said beside them stays, which ADK loses [contents.late]', () => {
+  test('of several updates the latest counts; what the user said beside them stays where it was said, which ADK loses [contents.late]', () => {
     const contents = contentsOf(
       events(
         ...begun,
@@ -111,9 +124,12 @@ describe('late responses', () => {
       ),
       ROOT,
     );
-    expect(contents.at(-1)).toEqual(
-      user(response('pay', 'paid', 'call-1'), text('be patient'), text('there:'), text('that was it')),
-    );
+    expect(contents.slice(1)).toEqual([
+      model(text('it is pending')),
+      user(text('be patient')),
+      model(text('I am'), pay),
+      user(response('pay', 'paid', 'call-1'), text('there:'), text('that was it')),
+    ]);
   });
 
   describe('of a job', () => {
@@ -131,7 +147,11 @@ describe('late responses', () => {
       expect(responsesIn(told())).toEqual([response('pay', 'ordered', 'call-1')]);
       expect(responsesIn(told(...updates.slice(0, 1)))).toEqual([response('pay', 'a third', 'call-1')]);
       expect(responsesIn(told(...updates))).toEqual([response('pay', 'two thirds', 'call-1')]);
-      expect(told(...updates, message(outcome))).toEqual([user(text('pay')), model(pay), user(outcome)]);
+      expect(told(...updates, message(outcome))).toEqual([
+        user(text('pay')),
+        model(text('a third'), pay),
+        user(outcome),
+      ]);
     });
 
     test('an update behind the outcome is none any more, whatever came between [job.updates]', () => {
@@ -230,7 +250,7 @@ describe('late responses', () => {
       );
       expect(contents).toEqual([
         user(text('pay both')),
-        model(pay),
+        model(text('waiting'), pay),
         user(response('pay', 'paid', 'call-1')),
         model(call('send', 'call-2')),
         user(response('send', 'sent', 'call-2'), text('both are done')),
@@ -276,14 +296,19 @@ describe('late responses', () => {
     ]);
   });
 
-  test('merged responses behind a late one are the last that was said: nothing is hidden any more [contents.late]', () => {
+  test('merged responses that follow a late one stand with their calls, before it [contents.late]', () => {
     const all = events(
       ...begun,
       asked('b', call('send', 'call-2')),
       message(response('pay', 'paid', 'call-1')),
       answered('b', response('send', 'sent', 'call-2')),
     );
-    expect(contentsOf(all, ROOT).map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model', 'user']);
+    expect(contentsOf(all, ROOT).slice(1)).toEqual([
+      model(text('it is pending'), call('send', 'call-2')),
+      user(response('send', 'sent', 'call-2')),
+      model(pay),
+      user(response('pay', 'paid', 'call-1')),
+    ]);
   });
 
   test('responses that match no call are left out, with or without an id, and so is an empty rest [contents.unmatched]', () => {
@@ -309,7 +334,7 @@ describe('late responses', () => {
     expect(contentsOf(rewound, ROOT)).toEqual([user(text('pay')), user(text('and now?'))]);
   });
 
-  test('what a message says beside them ends what an earlier late response hides [contents.unmatched] [contents.late]', () => {
+  test('what a message says beside them stands behind an earlier late response [contents.unmatched] [contents.late]', () => {
     const contents = contentsOf(
       events(
         ...begun,
@@ -320,9 +345,8 @@ describe('late responses', () => {
     );
     expect(contents).toEqual([
       user(text('pay')),
-      model(pay),
+      model(text('it is pending'), pay),
       user(response('pay', 'paid', 'call-1')),
-      model(text('it is pending')),
       user(text('and this?')),
     ]);
   });

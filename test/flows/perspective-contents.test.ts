@@ -4,7 +4,6 @@ import type { Content } from '../../src/events/content.ts';
 import { CallIds } from '../../src/flows/call-ids.ts';
 import { contentsOf } from '../../src/flows/contents.ts';
 import { PerspectiveContents } from '../../src/flows/perspective-contents.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
 import { checkRequest } from '../../src/testing/gemini-check.ts';
 import { ThoughtSignatures } from '../../src/testing/gemini-signatures.ts';
 import type { Perspective } from '../../src/tools/invocation-context.ts';
@@ -72,14 +71,30 @@ describe('what an agent sees, whatever happened', () => {
     );
   });
 
-  test('holds every word of the user, but for what a late answer hides while it is the last [contents.late] [contents.reserved]', () => {
+  test('never ends with what the model said behind a message: calls stand where their late answer came [contents.late]', () => {
     fc.assert(
       fc.property(wild, (events) => {
-        const more = [...events, said(events.length + 1, 'and now')];
-        const words = visibleByRule(more).flatMap(({ kind, event }) =>
+        for (const { seq, kind, event } of events) {
+          const answered = (event.content?.parts ?? []).flatMap(
+            ({ functionResponse }) => functionResponse?.id || [],
+          );
+          const before = events.slice(0, seq);
+          const seen = contentsOf(visibleByRule(before), { agent: 'alpha', include: 'default' });
+          const isOwn = seen.flatMap(idsOf).some((id) => answered.includes(id));
+          if (kind === 'message' && isOwn) expect(seen.at(-1)?.role).toBe('user');
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('holds every word of the user, also where a late answer is the last that was said [contents.late] [contents.reserved]', () => {
+    fc.assert(
+      fc.property(wild, (events) => {
+        const words = visibleByRule(events).flatMap(({ kind, event }) =>
           kind === 'message' ? (event.content?.parts ?? []).flatMap(({ text }) => text || []) : [],
         );
-        const contents = contentsOf(more, { agent: 'alpha', include: 'default' });
+        const contents = contentsOf(events, { agent: 'alpha', include: 'default' });
         const kept = contents.flatMap(({ role, parts = [] }) =>
           role === 'user' ? parts.flatMap(({ text }) => text || []) : [],
         );
@@ -92,19 +107,3 @@ describe('what an agent sees, whatever happened', () => {
     );
   });
 });
-
-function said(seq: number, text: string): StoredEvent {
-  const actions = {
-    stateDelta: {},
-    artifactDelta: {},
-    requestedAuthConfigs: {},
-    requestedToolConfirmations: {},
-  };
-  return {
-    seq,
-    kind: 'message',
-    runKey: 'last',
-    step: 1,
-    event: { id: 'last', invocationId: 'e-2', timestamp: seq, author: 'user', actions, content: user(text) },
-  };
-}

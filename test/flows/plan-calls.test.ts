@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type CallPlan, type FunctionCallOfStep, planCalls } from '../../src/flows/plan-calls.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
-import { INLINE_LIMIT, PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
+import { INLINE_LIMIT, PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../../src/protocol/sizes.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 
@@ -213,13 +213,35 @@ describe('the plan of a step', () => {
     expect(planned?.args).toMatchObject({ ref: { digest: digestOf(given) } });
   });
 
-  test("a call's summary is the tool's; the names of its arguments where there is none, or it throws [turn.calls]", () => {
+  test("a call's summary is the tool's; short values of its arguments where there is none, or it throws [turn.calls]", () => {
     const given = { b: 1, text: 'about orders' };
     const summaries = ['plain', 'summed', 'throwing', 'secret', 'hides_result'].map(
       (each) => planOf([{ callId: 'a', name: each, args: given }]).calls[0]?.summary,
     );
-    expect(summaries).toEqual(['b, text', 'about orders', 'b, text', 'b, text', 'b, text']);
+    expect(summaries).toEqual([
+      'b: 1, text: about orders',
+      'about orders',
+      'b: 1, text: about orders',
+      'b, text',
+      'b: 1, text: about orders',
+    ]);
     expect(planOf([{ callId: 'a', name: 'plain', args: {} }]).calls[0]).not.toHaveProperty('summary');
+  });
+
+  test('a summary is short, and nothing in it is unseen, whatever the model wrote [turn.summary]', () => {
+    const summaryOf = (name: string, args: Record<string, unknown>) =>
+      planOf([{ callId: 'a', name, args }]).calls[0]?.summary ?? '';
+    expect(summaryOf('plain', { order: 'A-\u202e1\n2', lines: [{ n: 1 }], ok: true, none: null })).toBe(
+      'order: A-\\u202e1\\u000a2, lines: [{"n":1}], ok: true, none: null',
+    );
+    expect(summaryOf('plain', { order: undefined, n: 1 })).toBe('n: 1');
+    expect(summaryOf('summed', { text: 'a\u200bb' })).toBe('a\\u200bb');
+    expect(summaryOf('plain', { text: 'x'.repeat(1_000), n: 1 })).toBe(`text: ${'x'.repeat(39)}…, n: 1`);
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`名${index}`, '値'.repeat(99)]),
+    );
+    expect(Buffer.byteLength(summaryOf('plain', many))).toBeLessThanOrEqual(SUMMARY_LIMIT);
+    expect(summaryOf('secret', { '\u202epin': 1234 })).toBe('\\u202epin');
   });
 
   test("schedules are the tools' durable options, in milliseconds, once for each tool [tool.schedule]", () => {

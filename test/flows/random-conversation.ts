@@ -159,8 +159,6 @@ interface CallStep {
   calls: { id: string; name: string }[];
   responded: boolean;
   media: boolean;
-  /** Calls that somebody answered late, with words beside it: what comes after that loses them in ADK. */
-  sealed: Set<string>;
 }
 
 class Conversation {
@@ -238,7 +236,7 @@ class Conversation {
       ...calls.map(({ id, name }) => ({ functionCall: { id, name, args: { at: `${runKey}.${name}` } } })),
     ];
     const asked = this.#append('model', author, { role: 'model', parts }, { branch, runKey });
-    const step = { asked, calls, responded: false, media, sealed: new Set<string>() };
+    const step = { asked, calls, responded: false, media };
     this.#steps.push(step);
     if (answered === 'now') this.#respond(step);
     // Nobody but the client answers these.
@@ -261,11 +259,8 @@ class Conversation {
     const step = steps[choice % steps.length];
     if (step === undefined) return;
     const isFirst = !this.events.some((event) => event.event.content?.parts?.some(isResponseOf(step)));
-    const answered = step.calls.filter(
-      ({ id }, index) => !step.sealed.has(id) && (isFirst || which[index] === true),
-    );
+    const answered = step.calls.filter((_, index) => isFirst || which[index] === true);
     if (answered.length === 0) return;
-    if (words !== undefined) for (const { id } of answered) step.sealed.add(id);
     const parts = answered.map(
       ({ id, name }): Part => ({
         functionResponse: { id, name, response: { from: this.events.length + 1 } },

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
-import { INVOCATION_END_KEY, ownKey, TOOL_EDITS_KEY, takeOwnState } from '../../src/flows/own-state.ts';
 import { BaseLlmRequestProcessor } from '../../src/flows/processors/base-llm-processor.ts';
 import { DEFAULT_REQUEST_PROCESSORS } from '../../src/flows/processors/default-processors.ts';
 import { findTool } from '../../src/flows/resolve-tools.ts';
@@ -281,28 +280,6 @@ describe('the tool of a call', () => {
     const edits: ToolEdit[] = [{ remove: 'b' }, { add: 'loud', args: {} }];
     expect((await found('b', agent, { factories, edits }))?.description).toBe('loud');
   });
-});
-
-test('what Holdfast keeps in the state is taken out before user code sees it [registry.factory]', () => {
-  const state = { a: 1 };
-  const run = { runKey: 'e-1', invocationId: 'e-1' };
-  const nothing = { edits: [], ends: false };
-  expect(takeOwnState(state, run)).toEqual({ ...nothing, state });
-  const edits = [{ add: 'query', args: { id: 7 } }, { remove: 'a' }];
-  expect(takeOwnState({ a: 1, [TOOL_EDITS_KEY]: [...edits, { add: 5 }, null] }, run)).toEqual({
-    ...nothing,
-    edits,
-    state,
-  });
-  expect(takeOwnState({ [TOOL_EDITS_KEY]: 'x', [INVOCATION_END_KEY]: true }, run)).toEqual({
-    ...nothing,
-    ends: true,
-    state: {},
-  });
-  const child = { ...run, runKey: 'e-2' };
-  const ofChild = { [ownKey(TOOL_EDITS_KEY, child)]: edits, [INVOCATION_END_KEY]: true };
-  expect(takeOwnState({ a: 1, ...ofChild }, child)).toEqual({ ...nothing, edits, state });
-  expect(takeOwnState({ a: 1, ...ofChild }, run)).toEqual({ ...nothing, ends: true, state });
 });
 
 function found(name: string, agent: LlmAgent, scene: Scene = {}) {

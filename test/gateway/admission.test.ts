@@ -42,6 +42,7 @@ function ground(more: Partial<GatewayOptions> = {}, client: Partial<HoldfastApi>
       return [{ ...row }];
     },
     touchApiKey: async () => undefined,
+    now: async () => Date.now(),
   };
   const keys = new ApiKeys({ store, logger: collecting([]) });
   const access = networkAccess({ publicUrl, keys });

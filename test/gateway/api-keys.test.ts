@@ -17,6 +17,7 @@ function ground(grants: Grant[], more: Partial<KnownApiKey> = {}) {
       return ids.includes(keyId) ? [{ ...row }] : [];
     },
     touchApiKey: async (id: string) => void touched.push(id),
+    now: async () => Date.now(),
   };
   const lines: LoggedLine[] = [];
   return { text, keyId, row, looks, touched, lines, keys: new ApiKeys({ store, logger: collecting(lines) }) };

@@ -29,6 +29,7 @@ function ground(access: AccessSettings = {}) {
       return ids.includes(keyId) ? [row] : [];
     },
     touchApiKey: async () => undefined,
+    now: async () => Date.now(),
     noteDenials: async (denials: readonly Denial[]) => void noted.push(...denials),
   };
   const keys = new ApiKeys({ store: records, logger: collecting([]) });

@@ -26,7 +26,11 @@ function ground(grants: Grant[], isThere: boolean, userId?: string) {
   });
   const { text, keyId, digest } = newKeyText();
   const key: KnownApiKey = { keyId, name: 'boris', grants, createdAt: 0, digest, ...(userId && { userId }) };
-  const store = { findApiKeys: async () => [key], touchApiKey: async () => undefined };
+  const store = {
+    findApiKeys: async () => [key],
+    touchApiKey: async () => undefined,
+    now: async () => Date.now(),
+  };
   const keys = new ApiKeys({ store, logger: collecting([]) });
   const rateLimits = { principals: { perSecond: 10_000, burst: 10_000 } };
   const { gateway } = stubGateway(client as HoldfastApi, {

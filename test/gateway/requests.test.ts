@@ -222,6 +222,7 @@ describe('a request', () => {
     ['Application/JSON', '{"message":"x"}', 202],
     ['application/json', '{"message":', 400],
     ['application/json', '', 400],
+    ['application/json', `{"message":"${'['.repeat(500)}\\"${'{'.repeat(500)}"}`, 202],
   ])('of the type %s with %s is answered %s', async (type, body, status) => {
     const { send } = recording();
     const answer = await send(`${SESSION}/messages`, {
@@ -230,6 +231,15 @@ describe('a request', () => {
       body,
     });
     expect(answer.status).toBe(status);
+  });
+
+  test.each([111, 3_000, 100_000])('of %i levels is refused by its name [tool.deep]', async (levels) => {
+    const { send, sent } = recording();
+    const body = `{"message":"x","stateDelta":{"a":${'['.repeat(levels)}${']'.repeat(levels)}}}`;
+    const answer = await send(`${SESSION}/messages`, { method: 'POST', headers: json, body });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain('body: objects and lists are nested in more than 110 levels');
+    expect(sent).toEqual([]);
   });
 
   test('without a type, compressed, or not in UTF-8 is refused', async () => {

@@ -2,6 +2,8 @@ import { createSocket, type Socket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import ipaddr from 'ipaddr.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { guardedFetch } from '../../src/net/guarded-fetch.ts';
 import { isNeverAllowed, isPublicAddress } from '../../src/net/public-address.ts';
@@ -120,6 +122,51 @@ const HOSTILE: readonly string[] = [
   'https://127.0.0.1%2f@example.com/',
 ];
 
+/** Ranges of IPv4 that are none of the internet: private, loopback, shared, link-local, for benchmarks and documents, and more. */
+const INNER: readonly string[][] = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+].map((range) => [range]);
+
+/** An address of a range: its prefix, and else these bytes. */
+function within(range: string, bytes: readonly number[]): number[] {
+  const [network, length] = ipaddr.IPv4.parseCIDR(range);
+  return network.toByteArray().map((byte, index) => {
+    const kept = Math.min(Math.max(length - 8 * index, 0), 8);
+    const mask = (0xff << (8 - kept)) & 0xff;
+    return (byte & mask) | ((bytes[index] ?? 0) & ~mask & 0xff);
+  });
+}
+
+const zeros = (count: number) => Array.from({ length: count }, () => 0);
+
+/** Forms of IPv6 whose addresses lead to one of IPv4, and a global prefix of eight bytes where they may have any. */
+const FORMS: Record<string, (inner: readonly number[], prefix: readonly number[]) => number[]> = {
+  compatible: (inner) => [...zeros(12), ...inner],
+  mapped: (inner) => [...zeros(10), 0xff, 0xff, ...inner],
+  translated: (inner) => [...zeros(8), 0xff, 0xff, 0, 0, ...inner],
+  nat64: (inner) => [0, 0x64, 0xff, 0x9b, ...zeros(8), ...inner],
+  'local nat64': (inner) => [0, 0x64, 0xff, 0x9b, 0, 1, ...zeros(6), ...inner],
+  '6to4': (inner, prefix) => [0x20, 0x02, ...inner, ...prefix, 0, 1],
+  teredo: (inner, prefix) => [0x20, 0x01, 0, 0, ...prefix, ...inner.map((byte) => byte ^ 0xff)],
+  isatap: (inner, prefix) => [...prefix, 0, 0, 0x5e, 0xfe, ...inner],
+  'isatap of a group': (inner, prefix) => [...prefix, 1, 0, 0x5e, 0xfe, ...inner],
+  'isatap, unique': (inner, prefix) => [...prefix, 2, 0, 0x5e, 0xfe, ...inner],
+  'isatap, unique, of a group': (inner, prefix) => [...prefix, 3, 0, 0x5e, 0xfe, ...inner],
+};
+
 describe('requests to addresses of others [webhook.ssrf]', () => {
   test.each(HOSTILE)('refuses %s', async (url) => {
     const resolve = () => Promise.reject(new Error('nothing is resolved'));
@@ -153,6 +200,51 @@ describe('requests to addresses of others [webhook.ssrf]', () => {
       expect(isPublicAddress(address)).toBe(true);
     },
   );
+
+  test('no address of IPv6 is public that leads to one of IPv4 which is not, whatever its form and prefix', () => {
+    const byte = fc.integer({ min: 0, max: 255 });
+    const v4 = fc.tuple(byte, byte, byte, byte).chain((bytes) =>
+      fc.oneof(
+        fc.constantFrom(...INNER).map(([range = '']) => within(range, bytes)),
+        fc.constant(bytes as number[]),
+      ),
+    );
+    const prefix = fc
+      .uint8Array({ minLength: 8, maxLength: 8 })
+      .map(([first = 0, ...more]) => [0x20 | (first & 0x1f), ...more]);
+    fc.assert(
+      fc.property(v4, prefix, fc.constantFrom(...Object.keys(FORMS)), (inner, global, form) => {
+        const address = ipaddr.fromByteArray(FORMS[form]?.(inner, global) ?? []).toString();
+        const leadsInside = !isPublicAddress(inner.join('.'));
+        if (leadsInside) expect([form, address, isPublicAddress(address)]).toEqual([form, address, false]);
+        // ISATAP is the one form that a global prefix can have.
+        const isIsatap = form.startsWith('isatap') && ipaddr.parse(address).range() === 'unicast';
+        if (isIsatap) expect([address, isPublicAddress(address)]).toEqual([address, !leadsInside]);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test.each([
+    ...['0:5efe', '100:5efe', '200:5efe', '300:5efe'].flatMap((mark) =>
+      [
+        '10.0.0.1',
+        '127.0.0.1',
+        '192.168.0.1',
+        '172.16.0.1',
+        '100.64.0.1',
+        '198.18.0.1',
+        '0.0.0.0',
+        '255.255.255.255',
+      ].map((inner) => `2001:470:1:2:${mark}:${inner}`),
+    ),
+  ])('refuses %s, which hides one of IPv4 under a global prefix', async (address) => {
+    const asked = guardedFetch('https://hooks.example.com/', {}, { resolve: async () => [address] });
+    await expect(asked).rejects.toMatchObject({ code: 'HOLDFAST_ADDRESS_REFUSED' });
+    await expect(guardedFetch(`https://[${address}]/`)).rejects.toMatchObject({
+      code: 'HOLDFAST_ADDRESS_REFUSED',
+    });
+  });
 
   test('reaches a host that is allowed, at its port alone', async () => {
     const at = await serve((_request, response) => response.end('hello'));

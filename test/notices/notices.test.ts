@@ -143,7 +143,7 @@ test('make links by which one person decides [notice.ended]', async () => {
   const [link = ''] = links;
   expect(link).toMatch(/^https:\/\/agents\.example\.com\/a\//);
   const token = link.slice(link.lastIndexOf('/') + 1);
-  expect(await verifyApprovalLink(parseCredentialKeys(credentialKeys), token)).toMatchObject({
+  expect(await verifyApprovalLink(parseCredentialKeys(credentialKeys), token, Date.now())).toMatchObject({
     requestId: turn.requestId,
     approver: 'mira',
   });

@@ -1,11 +1,26 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { proseOf, snippetsOf } from '../docs/documents.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Of Markdown, and of its tags. */
+const LINK = /\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g;
 
 interface Finished {
   code: number;
@@ -182,6 +197,7 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
       'README.md',
       'CHANGELOG.md',
       'ARCHITECTURE.md',
+      'SECURITY.md',
       'bin/holdfast.js',
       'docs/errors.md',
       'dist/workflow-bundle.js',
@@ -196,11 +212,66 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
       'dist/src/cli/main.js',
     ];
     expect(needed.filter((path) => !packed.includes(path))).toEqual([]);
-    const known = /^(bin|dist|docs|src|workflows|activities|worker)\/|^(package\.json|LICENSE|[A-Z]+\.md)$/;
+    const known =
+      /^(bin|dist|docs|examples|src|workflows|activities|worker)\/|^(package\.json|LICENSE|[A-Z]+\.md)$/;
     expect(packed.filter((path) => !known.test(path))).toEqual([]);
     expect(
-      packed.filter((path) => /(^|\/)(test|\.env|\.holdfast|node_modules)(\/|$)|\.test\./.test(path)),
+      packed.filter((path) =>
+        /(^|\/)(test|\.env|\.holdfast|node_modules)(\/|$)|^examples\/refunds\/keys\/|\.test\./.test(path),
+      ),
     ).toEqual([]);
+  });
+
+  test('its documents link to what it holds, or to an address [package.links]', () => {
+    const pages = packed.filter((path) => path.endsWith('.md'));
+    expect(pages).toEqual(expect.arrayContaining(['README.md', 'SECURITY.md', 'examples/support/README.md']));
+    const held = (path: string) => packed.some((file) => file === path || file.startsWith(`${path}/`));
+    const broken = pages.flatMap((page) =>
+      [...proseOf(readFileSync(join(work, 'node_modules/holdfast', page), 'utf8')).matchAll(LINK)]
+        .map(([, inText, inTag]) => (inText ?? inTag ?? '').split('#')[0] ?? '')
+        .filter((target) => target !== '' && !/^[a-z]+:/.test(target))
+        .filter((target) => !held(posix.normalize(posix.join(posix.dirname(page), decodeURI(target)))))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('a project of holdfast init installs this very package, and its tests pass [cli.init.source]', async () => {
+    const holdfast = join(work, 'node_modules/holdfast/bin/holdfast.js');
+    const made = await run(process.execPath, [holdfast, 'init', 'made'], work);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    const project = join(work, 'made');
+    const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+    expect(dependencies.holdfast).toMatch(/^file:.*holdfast-.*\.tgz$/);
+    await npm(['install', '--prefer-offline'], project);
+    const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
+    const tested = await run('npm', ['test'], project, { PATH: path });
+    expect(tested).toMatchObject({ code: 0, stdout: expect.stringMatching(/\bpass 2\b/) });
+    expect(
+      await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], project),
+    ).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
+  });
+
+  test('the README’s agent is what its words say, and its test passes [package.run]', async () => {
+    const snippets = snippetsOf(readFileSync(join(root, 'README.md'), 'utf8'));
+    const [agent, itsTest] = ['rootAgent = ', 'createTestEnvironment('].map(
+      (word) => snippets.find(({ code }) => code.includes(word))?.code ?? '',
+    );
+    writeFileSync(join(work, 'readme.ts'), agent ?? '');
+    writeFileSync(join(work, 'agents.test.ts'), itsTest?.replace('./agents.ts', './readme.ts') ?? '');
+    const words = 'I want my 12 euros for order A-1 back';
+    const holdfast = 'node_modules/holdfast/bin/holdfast.js';
+    const args = [holdfast, 'run', 'readme.ts', '--message', words, '--json', '--stop-server'];
+    const { code, stdout, stderr } = await run(process.execPath, args, work);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stdout).toContain('"args":{"orderId":"A-1","cents":1200}');
+    expect(await run(process.execPath, ['--test', 'agents.test.ts'], work)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\bpass 1\b/),
+    });
   });
 
   test('says where its types are also to compilers that read no exports [package.types]', () => {
@@ -321,5 +392,57 @@ describe('the packed tarball, installed in an empty folder', { timeout: 300_000 
     expect(await compile('--skipLibCheck')).toMatchObject({ code: 0, stdout: '' });
     const { stdout } = await compile('--exactOptionalPropertyTypes');
     expect(stdout.split('\n').filter((line) => /^node_modules\/holdfast\/|^\w+\.ts/.test(line))).toEqual([]);
+  });
+});
+
+describe('a clone', { timeout: 900_000 }, () => {
+  const work = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-clone-')));
+  const clone = join(work, 'clone');
+  const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
+
+  beforeAll(async () => {
+    const listed = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], root);
+    for (const file of listed.stdout
+      .split('\0')
+      .filter((name) => name !== '' && existsSync(join(root, name))))
+      cpSync(join(root, file), join(clone, file), { recursive: true });
+    const git = (...args: string[]) =>
+      run('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], clone);
+    await git('init', '--quiet');
+    await git('add', '--all');
+    expect(await git('commit', '--quiet', '--message', 'all')).toMatchObject({ code: 0 });
+  });
+  afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+  test('that can’t be built is not packed, and a sentence says why [package.built]', async () => {
+    const packed = await run('npm', ['pack', '--pack-destination', work], clone, { PATH: path });
+    expect(packed.code).not.toBe(0);
+    expect(packed.stderr + packed.stdout).toContain(
+      "holdfast can't be built: its development packages are missing; run `npm run setup` in its folder first",
+    );
+    expect(readdirSync(work).filter((name) => name.endsWith('.tgz'))).toEqual([]);
+  });
+
+  test('is built where it is packed [package.built]', async () => {
+    symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'), 'junction');
+    const packed = await run('npm', ['pack', '--json', '--pack-destination', work], clone, { PATH: path });
+    expect(packed).toMatchObject({ code: 0 });
+    const [{ files }] = JSON.parse(packed.stdout);
+    expect(files.map(({ path: file }: { path: string }) => file)).toEqual(
+      expect.arrayContaining(['dist/src/cli/main.js', 'dist/workflow-bundle.js', 'dist/src/index.d.ts']),
+    );
+    rmSync(join(clone, 'node_modules'));
+    rmSync(join(clone, 'dist'), { recursive: true });
+  });
+
+  test('is built where it is installed by git, and its command runs [package.built]', async () => {
+    const consumer = join(work, 'consumer');
+    mkdirSync(consumer);
+    writeFileSync(join(consumer, 'package.json'), '{"name":"consumer","private":true,"type":"module"}');
+    await npm(['install', '--prefer-offline', `git+file://${clone}`], consumer);
+    const holdfast = join(consumer, 'node_modules/holdfast/bin/holdfast.js');
+    expect(await run(process.execPath, [holdfast, 'init', 'made'], consumer)).toMatchObject({ code: 0 });
+    const { dependencies } = JSON.parse(readFileSync(join(consumer, 'made/package.json'), 'utf8'));
+    expect(dependencies.holdfast).toMatch(/^git\+file:\/\/.*\/clone#[0-9a-f]{40}$/);
   });
 });

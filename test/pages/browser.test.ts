@@ -148,6 +148,48 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
     await context.close();
   });
 
+  test('on a phone Approve and Reject stay in view, and cover nothing [inbox.reach]', async () => {
+    const row = await desk.asked('refund_order', HARD);
+    const { page, context, complaints } = await visit(browser, { ...PHONE, javaScriptEnabled: false });
+    const heightOf = async (name: string) => (await page.locator(name).boundingBox()) ?? { y: 0, height: 0 };
+    const buttonsStay = async () => {
+      for (const name of ['Approve', 'Reject']) {
+        const box = await page.getByRole('button', { name, exact: true }).boundingBox();
+        expect(box?.height).toBeGreaterThanOrEqual(44);
+        expect(box?.y).toBeGreaterThan(0);
+        expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(PHONE.viewport.height);
+      }
+    };
+    await page.goto(desk.link(row));
+    await buttonsStay();
+    await page.mouse.wheel(0, 100_000);
+    await expect.poll(async () => (await heightOf('.foot')).y).toBeLessThan(PHONE.viewport.height);
+    await buttonsStay();
+    // Scrolled to its end, all of the page is above the bar.
+    const bar = await heightOf('.decide');
+    const last = await heightOf('.foot');
+    expect(last.y + last.height).toBeLessThanOrEqual(bar.y);
+    // What gets focus is scrolled to where the bar doesn't hide it.
+    await page.getByLabel('Reason for your decision').focus();
+    const reason = await heightOf('#reason');
+    expect(reason.y + reason.height).toBeLessThanOrEqual((await heightOf('.decide')).y);
+    await page.getByRole('button', { name: 'Approve', exact: true }).tap();
+    await page.waitForSelector('text=Approved');
+    await until(() => expect(desk.ranOf(row)).toHaveLength(1));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('on a desktop the buttons stand where the form ends [inbox.reach]', async () => {
+    const row = await desk.asked('refund_order', HARD);
+    const { page, context } = await visit(browser, DESKTOP);
+    await page.goto(desk.link(row));
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".decide")).position')).toBe(
+      'static',
+    );
+    await context.close();
+  });
+
   test('somebody answers, and gives a credential, on a phone without script [inbox.pages]', async () => {
     const [ship, charge] = await Promise.all([
       desk.asked('ship', { order: 'A-1' }),

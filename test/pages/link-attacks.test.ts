@@ -1,8 +1,11 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decodeJwt } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { signApprovalLink } from '../../src/approvals/approval-link.ts';
+import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
 import { CredentialKeyRing } from '../../src/credentials/credential-keys.ts';
+import { GatewayAttester } from '../../src/gateway/gateway-attester.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import { until } from '../setup/until.ts';
 import { FROM_OWN_PAGE, type ReadPage, readPage, sendForm } from './browser-form.ts';
@@ -49,7 +52,7 @@ describe('tokens that are none', () => {
     const elsewhere = new CredentialKeyRing([{ id: 'k1', bytes: Buffer.alloc(32, 7) }]);
     const { session, requestId } = request;
     const forged = [
-      signApprovalLink(elsewhere, { session, requestId, approver: 'mira' }),
+      signApprovalLink(elsewhere, { session, requestId, approver: 'mira' }, Date.now()),
       resigned(token, {}, {}),
       resigned(token, { alg: 'none' }, {}),
       `${encoded({ alg: 'none', typ: 'holdfast-link+jwt', kid: 'k1' })}.${payload}.`,
@@ -89,6 +92,39 @@ describe('tokens that are none', () => {
     const forged = await readPage(`${old.slice(0, -1)}${old.endsWith('A') ? 'E' : 'A'}`);
     expect([forged.status, forged.text]).toEqual([404, expect.not.stringContaining('expired')]);
     await undecided();
+  });
+});
+
+describe('a gateway whose clock is set wrong', () => {
+  const EIGHT_DAYS = 8 * 86_400_000;
+  afterEach(() => void vi.useRealTimers());
+  const setWrongBy = (offset: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offset });
+
+  test('takes links for as long as the store’s clock says [time.store]', async () => {
+    const ofAnHour = desk.link(request, 'mira', Date.now() + 3_600_000);
+    const old = desk.link(request, 'mira', Date.now() - 1_000);
+    setWrongBy(EIGHT_DAYS);
+    expect((await readPage(ofAnHour)).status).toBe(200);
+    setWrongBy(-2 * EIGHT_DAYS);
+    expect((await readPage(old)).status).toBe(410);
+    await undecided();
+  });
+
+  test('attests decisions that count, and messages that name their sender [time.store]', async () => {
+    const asked = await desk.asked('refund_order', { order: 'A-2', cents: 700 });
+    setWrongBy(EIGHT_DAYS);
+    const attester = new GatewayAttester(desk.options);
+    const names = { app: 'shop', userId: 'ada', sessionId: 's1', messageId: 'm1' };
+    const message: OutgoingMessage & { messageId: string } = { ...names, message: 'hello' };
+    const { attestation } = await attester.sentBy('ada', message);
+    const { confirmed } = await attester.confirm({ person: 'mira', channel: 'http' }, asked, {
+      confirmed: true,
+    });
+    vi.useRealTimers();
+    expect(confirmed).toBe(true);
+    const { iat } = decodeJwt(String(attestation));
+    expect(Math.abs(Number(iat) * 1_000 - Date.now())).toBeLessThan(60_000);
+    await until(async () => expect(await desk.now(asked)).toMatchObject({ status: 'approved' }));
   });
 });
 

@@ -160,6 +160,18 @@ describe('an edit', () => {
     );
   });
 
+  test('shows a number of cents as it runs, and the amount beside it [link.amount]', async () => {
+    const args = { order: 'A-1', cents: 12_900, feeInCents: -5, tax_cents: 0, percents: 25, centsText: 100 };
+    const { text } = await readPage(desk.link(await desk.asked('refund_order', args)));
+    const shown = [
+      ...text.matchAll(/<code class="number">(-?\d+)<\/code>(?:<small class="amount">= ([-.\d]+)<)?/g),
+    ];
+    expect(Object.fromEntries(shown.map(([, value, amount]) => [value, amount]))).toEqual({
+      ...{ 12900: '129.00', '-5': '-0.05', 0: '0.00' },
+      ...{ 25: undefined, 100: undefined },
+    });
+  });
+
   test('is for tools only that allow it [link.edit]', async () => {
     const request = await desk.asked('wire_money', { cents: 1 });
     const url = desk.link(request);

@@ -191,7 +191,10 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
       }
     },
     link({ session, requestId, until: expires }, approver = 'mira', expiresAt = expires) {
-      return linkUrl(served.url, signApprovalLink(keys, { session, requestId, approver, expiresAt }));
+      return linkUrl(
+        served.url,
+        signApprovalLink(keys, { session, requestId, approver, expiresAt }, Date.now()),
+      );
     },
     async key(name, grants, userId) {
       const { keyId, digest, text: keyText } = newKeyText();

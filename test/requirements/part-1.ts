@@ -4,6 +4,11 @@ import type { Rows } from './row.ts';
 export const PART_1: Rows = {
   // Package
   'package.contents': ['holdfast', 'The tarball holds what runs and what is read, and nothing else.'],
+  'package.built': [
+    'holdfast',
+    'What npm makes of a clone is built: packed, published or installed by git; else it fails with a sentence.',
+  ],
+  'package.links': ['holdfast', 'Links of documents that the tarball holds lead to what it holds.'],
   'package.run': [
     'holdfast',
     'The tarball, installed in an empty folder, runs a turn from the command line.',
@@ -62,6 +67,7 @@ export const PART_1: Rows = {
   ],
   'temporal.link': ['holdfast', 'A run has a link into the Temporal UI.'],
   'folder.owner': ['holdfast', 'A folder has one owner, and none right after its death.'],
+  'folder.made': ['holdfast', 'A folder that can not be made is a sentence, and nothing tries for ever.'],
   'folder.file': ['holdfast', '`.holdfast/dev.json` is whole and private, and keeps what it does not know.'],
 
   // Store
@@ -106,6 +112,10 @@ export const PART_1: Rows = {
   // Definitions
   'define.refuse': ['holdfast', 'A wrong definition throws when it is made, naming the field.'],
   'types.adk': ['adk-js', 'An ADK program is ported by changing the import.'],
+  'agent.model': [
+    'adk-js: canonicalModel',
+    'A sub-agent without a model has that of the nearest LlmAgent above; an agent without any is refused by its name.',
+  ],
   'agent.define': [
     'adk-js: LlmAgent',
     'Agents have the fields and defaults of `LlmAgent`, and our durable options.',
@@ -217,6 +227,11 @@ export const PART_1: Rows = {
     'holdfast',
     "A tool that isn't safe beside others runs alone and sees what the calls before it wrote.",
   ],
+  'turn.summary': [
+    'temporal: user metadata',
+    'Summaries in the Temporal UI show short values of calls, sensitive ones never, and name each workflow.',
+  ],
+  'turn.bar': ['temporal: user metadata', 'A wait for a person is a bar in the timeline, with a label.'],
   'turn.calls': [
     'adk-go: Parallel Tool Calls',
     'Each call is an activity named after its tool; responses are merged in call order.',
@@ -228,6 +243,10 @@ export const PART_1: Rows = {
   'turn.actions': [
     'adk-python: #1938',
     "The actions of a step's calls are merged, nested state recursively.",
+  ],
+  'state.reserved': [
+    'holdfast',
+    'No state delta, whoever sends it and how, reaches what Holdfast remembers of a turn; its reserved keys are refused.',
   ],
   'turn.state': [
     'adk-js: State',
@@ -254,6 +273,14 @@ export const PART_1: Rows = {
   'turn.once': [
     'holdfast',
     'What stands in `once` happens in one attempt, and every attempt gets its result.',
+  ],
+  'turn.outage': [
+    'holdfast',
+    'A store that is away for a while repeats no effect whose attempt lives, and leaves no known outcome unknown.',
+  ],
+  'turn.late': [
+    'holdfast',
+    'An attempt that stood still while another one took its place does not run the action of `once`.',
   ],
   'turn.crash.model': [
     'adk-python: #5466',
@@ -363,7 +390,10 @@ export const PART_1: Rows = {
 
   // Command
   'cli.run': ['holdfast', '`holdfast run` shows people what was said, called and answered.'],
-  'cli.json': ['holdfast', '`--json` prints one ADK event per line, everything else on standard error.'],
+  'cli.json': [
+    'holdfast',
+    '`--json` prints one ADK event per line; a line that is none has a `type`, and remarks are on standard error.',
+  ],
   'cli.attach': ['holdfast', 'A message that was answered is printed, not asked again.'],
   'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.'],
   'cli.interrupt': ['holdfast', 'Interrupted, it says how to go on.'],
@@ -384,6 +414,16 @@ export const PART_1: Rows = {
   'cli.owner': ['holdfast', 'A second owner of the folder is refused, with what to do.'],
   'cli.server': ['holdfast', 'A server that is down is a clear error.'],
   'cli.store': ['holdfast', 'A store that is down is a clear error, without its password.'],
+  'cli.port': ['holdfast', 'A port that is taken is a sentence with the next step.'],
+  'cli.apps': ['holdfast', 'An app that is not there is refused, with the one that was meant.'],
+  'cli.temporal': [
+    'temporal: CLI',
+    '`holdfast temporal` runs the Temporal CLI on the server that its turns run on.',
+  ],
+  'cli.visible': [
+    'holdfast',
+    'On a terminal nothing that models, tools or people wrote is unseen, turned round or moves the cursor.',
+  ],
   'cli.node': ['holdfast', 'A Node that is too old is told, with what to do.'],
 
   // Stand-in

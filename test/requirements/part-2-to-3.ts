@@ -40,6 +40,26 @@ export const PART_2: Rows = {
     'A message over 64 KiB goes to the store first; a plain start over the limit is refused.',
   ],
   'message.python': ['temporal: SDKs', 'A turn is started from Python by the plain SDK.'],
+  'message.order.first': [
+    'holdfast',
+    'No update overtakes a message that a signal brought before it, at the begin of a run and of each that follows.',
+  ],
+  'payload.undecodable': [
+    'holdfast',
+    'What a worker can’t decode is refused and noted, wedges no session, and stays refused in each replay.',
+  ],
+  'payload.hostile': [
+    'holdfast',
+    'Payloads of any encoding and bytes leave a session that answers and goes on.',
+  ],
+  'time.store': [
+    'holdfast',
+    'The store’s clock decides deadlines, ages and expiries, whatever the clocks of workers and gateways say.',
+  ],
+  'tests.expiry': [
+    'holdfast',
+    'Time passes by an order in test environments alone, and a malformed one expires nothing.',
+  ],
   'message.follow': ['adk-python: #4029', 'Events are followed from a seq; a dropped follower ends no turn.'],
   'resume.days': [
     'adk-python: #192',
@@ -76,6 +96,10 @@ export const PART_2: Rows = {
     'With a codec no secret is in the database, logs or traces of Temporal.',
   ],
   'worker.shutdown': ['temporal: workers', 'A worker that shuts down lets its activities finish.'],
+  'worker.fullDisk': [
+    'holdfast',
+    'A log file that cannot be written ends nothing that runs: it is said once.',
+  ],
   'worker.logs': ['holdfast', 'Logs are structured: app, session, invocation, call key.'],
   'client.invalid': [
     'holdfast',
@@ -91,12 +115,18 @@ export const PART_2: Rows = {
 /** The shell around it: develop, deploy, look. */
 export const PART_3: Rows = {
   'cli.dev': ['holdfast', '`holdfast dev` runs everything, reloads on change and drains the old worker.'],
+  'dev.waits': [
+    'holdfast',
+    'In the chat of `holdfast dev` another session goes on while a turn waits for people, and one comes back to it.',
+  ],
   'cli.worker': ['holdfast', '`holdfast worker` runs a worker in production.'],
   'cli.sessions': [
     'holdfast',
     'Sessions are listed, shown, forked, rewound, retried and deleted from the command line.',
   ],
   'cli.init': ['holdfast', '`holdfast init` makes a project that runs, with a test.'],
+  'cli.empty': ['holdfast', 'An empty variable counts as not set, whoever reads it.'],
+  'cli.init.source': ['holdfast', 'The project of `holdfast init` requires what the command was run from.'],
   'cli.doctor': ['holdfast', '`holdfast doctor` finds what is missing and says what to do.'],
   'cli.replay': ['temporal: replay', '`holdfast replay` replays a history.'],
   'cli.graph': ['holdfast', '`holdfast graph` draws agents and tools.'],
@@ -123,6 +153,15 @@ export const PART_3: Rows = {
   'metrics.prometheus': ['holdfast', 'Turns, steps, calls, tokens, cost, waiting and failures are counted.'],
   'traces.genai': ['holdfast', 'One trace spans client, workflow and activities, contents off by default.'],
   'deploy.compose': ['holdfast', 'One composition runs Postgres, Temporal, UI, worker and gateway.'],
+  'deploy.secrets': ['holdfast', 'The composition has no password that it comes with.'],
+  'deploy.starts': [
+    'holdfast',
+    'Worker and gateway start with the variables of the composition’s defaults, and with every variable passed empty.',
+  ],
+  'docs.current': [
+    'holdfast',
+    'Documents name the commands that there are, and nothing of what comes later.',
+  ],
   'docs.configuration': ['holdfast', 'Options and variables stand in one table, made from the code.'],
   'example.support': [
     'holdfast',

@@ -36,7 +36,10 @@ export const PART_4: Rows = {
   ],
   'contents.others': ['adk-js: contents', 'What other agents said and called is retold as context.'],
   'contents.branch': ['adk-js: branch', 'An agent sees the events of its own branch.'],
-  'contents.late': ['adk-js: long-running tools', 'A late response replaces the earlier one of its call.'],
+  'contents.late': [
+    'adk-js: long-running tools',
+    'A late response replaces the earlier one of its call, which stands there, behind what was said since.',
+  ],
   'contents.unmatched': [
     'holdfast',
     'Responses that answer no call are an error of their turn, and poison no session.',
@@ -183,6 +186,10 @@ export const PART_4: Rows = {
   'context.services': ['adk-go: Context', "Artifacts and memory without a service throw ADK's error."],
   'runner.run': ['adk-js: Runner', 'An ADK program with its Runner runs after its import is changed.'],
   'runner.config': ['adk-js: RunConfig', "A run's configuration is ADK's."],
+  'runner.queued': [
+    'holdfast',
+    'Words behind a turn that waits: an event says that they are queued, and their answer follows.',
+  ],
   'runner.pause': [
     'adk-js: pauseOnToolCalls',
     'A run that pauses on calls is gone on with by a message with their responses.',

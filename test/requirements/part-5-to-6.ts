@@ -17,7 +17,11 @@ export const PART_5: Rows = {
     'adk-js: adk_request_confirmation',
     'A request is an event with the original call, without placeholder responses.',
   ],
-  'confirm.reply': ['adk-js: adk_request_confirmation', "ADK's reply forms decide; malformed ones deny."],
+  'confirm.reply': ['adk-js: adk_request_confirmation', "ADK's reply forms decide."],
+  'confirm.malformed': [
+    'adk-js: adk_request_confirmation',
+    'A malformed approval by message leaves the request open, and its sender an error that names the field.',
+  ],
   'confirm.original': ['adk-go: OriginalCallFrom', 'The original call is read from a request, typed or raw.'],
   'confirm.rejected': ['adk-js: tool confirmation', "A rejection is the tool's response."],
   'confirm.siblings': ['adk-python: #6732', 'Siblings run meanwhile and keep their results.'],
@@ -35,17 +39,44 @@ export const PART_5: Rows = {
     'holdfast',
     'Only attested decisions of approvers count; the requester can be barred.',
   ],
+  'approval.proven': [
+    'holdfast',
+    'Where decisions count by signatures, a tool starts only by those that the store has, verified again by the worker that starts it.',
+  ],
   'approval.quorum': ['holdfast', 'A quorum is of different people.'],
   'approval.expiry': ['holdfast', 'Requests expire, escalate, reject or approve by policy.'],
   'approval.edit': ['holdfast', 'Edited arguments are validated and recorded as before and after.'],
   'approval.audit': ['holdfast', 'Every request, vote, edit and expiry is a row of a hash chain.'],
+  'approval.audit.signed': [
+    'holdfast',
+    'Whoever the audit names as verified has signed: rows without a signature that holds are named.',
+  ],
   'approval.list': ['holdfast', 'Approvals are listed, shown and decided from the command line.'],
   'approval.notify': ['holdfast', 'People are notified without blocking the request.'],
   'input.request': [
     'adk-js: adk_request_input',
     'A model or tool asks a person for input, checked by a schema.',
   ],
-  'input.choice': ['adk-python: get_user_choice', 'A person chooses from what is offered.'],
+  'schema.linear': [
+    'holdfast',
+    'Patterns of JSON Schemas run in an engine whose time grows with the text only, and mean what they mean in JavaScript.',
+  ],
+  'schema.outside': [
+    'holdfast',
+    'No schema of a model, a server or a person, and no value, keeps a worker: both are bounded, and to check one by the other has an end.',
+  ],
+  'text.linear': [
+    'holdfast',
+    'No regular expression of Holdfast takes time that grows with the square of what somebody else has written.',
+  ],
+  'tool.deep': [
+    'holdfast',
+    'Values nested in thousands of levels are refused where they come in, in the name of who has sent them; the model can call again.',
+  ],
+  'input.choice': [
+    'adk-python: get_user_choice',
+    'A person chooses from what is offered, by `{choice}` and `{result}` too.',
+  ],
   'credential.request': [
     'adk-rs: auth_config',
     'A tool that needs a credential waits for it: confirmation, credential, run.',
@@ -74,6 +105,10 @@ export const PART_6: Rows = {
   ],
   'job.pause': ['adk-rs: will_continue', "`pauseOnReturn` gives adk-rs's behaviour."],
   'job.message': ['adk-js: LongRunningFunctionTool', "A message with the call's response finishes the job."],
+  'job.message.again': [
+    'holdfast',
+    'Sent again after the end of the turn that it told, such a message gives its result and begins none.',
+  ],
   'job.callback': ['holdfast', 'A callback finishes a job; late and doubled ones get the recorded outcome.'],
   'job.poll': ['hector: Async Tool', 'A job is polled for weeks without a growing history.'],
   'job.inProcess': ['temporal: heartbeats', 'A job in the worker goes on elsewhere from its last details.'],

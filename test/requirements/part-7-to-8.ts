@@ -98,6 +98,8 @@ export const PART_8: Rows = {
     'Arguments are edited field by field, and the change is shown before it is sent.',
   ],
   'link.csrf': ['holdfast', 'Only the page itself, in the browser that it was shown in, decides.'],
+  'link.amount': ['holdfast', 'Arguments are shown as they run; a number of cents has its amount beside it.'],
+  'inbox.reach': ['holdfast', 'On a phone Approve and Reject stay in view, and cover nothing.'],
   'inbox.session': ['holdfast', 'Somebody is signed in for 12 hours, or an hour after the last request.'],
   'inbox.access': [
     'holdfast',
@@ -130,6 +132,10 @@ export const PART_8: Rows = {
     'Signatures are those of Standard Webhooks and of Slack; forged, stale and doubled ones count for nothing.',
   ],
   'webhook.ssrf': ['holdfast', 'No delivery reaches an inner address.'],
+  'process.uncaught': [
+    'holdfast',
+    'No error of a socket, server, child process, file, listener or timer of ours ends the process.',
+  ],
   'slack.approve': ['holdfast', 'People approve, reject and edit in Slack, and see the outcome.'],
   'slack.verify': ['holdfast', 'Only Slack, and only mapped people, decide in Slack.'],
   'slack.message': [

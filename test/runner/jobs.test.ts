@@ -79,9 +79,8 @@ describe.each(['HoldfastClient', 'GatewayClient'])('a runner with a %s', (kind) 
 
   async function open() {
     const { id: sessionId } = await runner.sessionService.createSession({ appName: 'test', userId: 'ada' });
-    const run = async (message: string | Content): Promise<Event[]> => {
+    const run = async (message: string | Content, events: Event[] = []): Promise<Event[]> => {
       const newMessage = typeof message === 'string' ? { role: 'user', parts: [{ text: message }] } : message;
-      const events: Event[] = [];
       for await (const event of runner.runAsync({ userId: 'ada', sessionId, newMessage })) events.push(event);
       return events;
     };
@@ -125,14 +124,18 @@ describe.each(['HoldfastClient', 'GatewayClient'])('a runner with a %s', (kind) 
     expect(kinds(events)).toEqual(['functionResponse,functionResponse', 'text']);
   });
 
-  test('a message behind a turn that waits is kept, and its events end with none [job.park]', async () => {
-    const { run, names } = await open();
+  test('of words behind a turn that waits for a job an event says that they are queued; their answer follows [job.park] [runner.queued]', async () => {
+    const { run } = await open();
     const first = await run('order');
-    expect(await run('hello')).toEqual([]);
+    const told: Event[] = [];
+    const hello = run('hello', told);
+    await expect.poll(() => told.length, { timeout: 60_000 }).toBe(1);
+    expect(told[0]?.customMetadata).toMatchObject({ holdfast: { type: 'queued', status: 'waiting_job' } });
     expect(kinds(await run(respond(first, { pages: 7 })))).toEqual(['functionResponse', 'text']);
-    await expect
-      .poll(async () => (await env.client.sessions.get(names))?.events.length, { timeout: 60_000 })
-      .toBe(6);
+    expect((await hello).map(({ content }) => content?.parts?.[0]?.text)).toEqual([
+      'This message is queued: the turn before it waits for a job.',
+      'hello',
+    ]);
   });
 
   test('the events of a job that a callback ends meanwhile are in the session [job.callback]', async () => {

@@ -13,7 +13,7 @@ import {
 import { calls, ScriptedLlm, text } from '../adk/scripted-llm.ts';
 
 /**
- * A turn that waits for a person, the environment suspended meanwhile; the answer goes on with it. Then another one that nobody
+ * A turn that waits for a person, the environment suspended meanwhile; the answer goes on with it. Then one with words behind it, another one that nobody
  * answers, and another whose reader leaves: the program ends by itself.
  */
 const keeper = new Worker('setInterval(() => undefined, 1e9)', { eval: true });
@@ -27,7 +27,15 @@ const pay = tool({
   execute: ({ amount }) => ({ paid: amount }),
 });
 const ask = (amount: number) => [calls(['pay', { amount }])];
-const model = new ScriptedLlm('gemini-2.5-flash', [ask(5), [text('Paid.')], ask(6), ask(7)]);
+const model = new ScriptedLlm('gemini-2.5-flash', [
+  ask(5),
+  [text('Paid.')],
+  ask(8),
+  [text('Paid, too.')],
+  [text('Hello.')],
+  ask(6),
+  ask(7),
+]);
 const runner = new InMemoryRunner({ agent: new LlmAgent({ name: 'desk', model, tools: [pay] }) });
 
 const shown = ({ content }: Event) =>
@@ -58,16 +66,31 @@ while (JSON.stringify(process.getActiveResourcesInfo().sort()) !== before) {
   await setTimeout(20, undefined, { ref: false });
 }
 console.log('suspended');
-const parts = requests.map((id) => ({
-  functionResponse: {
-    ...(id === undefined ? {} : { id }),
-    name: REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
-    response: { confirmed: true },
-  },
-}));
-const newMessage = { role: 'user', parts };
-for await (const event of runner.runAsync({ ...names, newMessage, runConfig }))
+const approval = () => ({
+  role: 'user',
+  parts: requests.splice(0).map((id) => ({
+    functionResponse: {
+      ...(id === undefined ? {} : { id }),
+      name: REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+      response: { confirmed: true },
+    },
+  })),
+});
+for await (const event of runner.runAsync({ ...names, newMessage: approval(), runConfig }))
   console.log(...(shown(event) ?? []));
+
+for await (const event of runner.runAsync({ ...names, newMessage: { parts: [{ text: 'pay 8' }] } })) {
+  for (const { name, id } of getFunctionCalls(event)) {
+    if (name === REQUEST_CONFIRMATION_FUNCTION_CALL_NAME) requests.push(id);
+  }
+}
+// Words behind it: an event says that they are queued, and their answer comes after that of the approval.
+for await (const event of runner.runAsync({ ...names, newMessage: { parts: [{ text: 'hello' }] } })) {
+  console.log(...(shown(event) ?? []));
+  if (requests.length === 0) continue;
+  for await (const approved of runner.runAsync({ ...names, newMessage: approval() }))
+    console.log(...(shown(approved) ?? []));
+}
 
 const unanswered = { ...(await session('s2')), newMessage: { parts: [{ text: 'pay 6' }] } };
 for await (const event of runner.runAsync(unanswered)) console.log(...(shown(event) ?? []));

@@ -22,7 +22,7 @@ import { HoldfastProcess } from '../cli/holdfast-process.ts';
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a turn that waits keeps no program up, and goes on with the answer [runner.ends]', async () => {
+test('a turn that waits keeps no program up, and goes on with the answer; one that has words behind it does until they are answered [runner.ends] [runner.queued]', async () => {
   const program = new HoldfastProcess([], {
     program: fileURLToPath(new URL('./waiting-program.ts', import.meta.url)),
     env: { TMPDIR: folder, TEMP: folder, HOLDFAST_QUIET: '1' },
@@ -35,6 +35,10 @@ test('a turn that waits keeps no program up, and goes on with the answer [runner
     'suspended',
     '{"paid":5}',
     'Paid.',
+    'This message is queued: the turn before it waits for a person.',
+    '{"paid":8}',
+    'Paid, too.',
+    'Hello.',
     'pay',
     'adk_request_confirmation',
     'pay and leaves',
@@ -81,6 +85,7 @@ describe.each(['HoldfastClient', 'GatewayClient'])('a runner with a %s', (kind) 
         const last = contents?.at(-1)?.parts ?? [];
         if (last.some(({ functionResponse }) => functionResponse)) return text('done');
         const said = last.at(-1)?.text ?? '';
+        if (said === 'hello') return text('hi');
         if (said === 'pay two') return calls([1, 2].map((amount) => ({ name: 'pay', args: { amount } })));
         if (said === 'pay beside') return calls([{ name: 'slow' }, { name: 'pay', args: { amount: 3 } }]);
         return said === 'size' ? call('size') : call('pay', { amount: 5 });
@@ -93,9 +98,8 @@ describe.each(['HoldfastClient', 'GatewayClient'])('a runner with a %s', (kind) 
 
   async function open() {
     const { id: sessionId } = await runner.sessionService.createSession({ appName: 'test', userId: 'ada' });
-    const run = async (message: string | Content): Promise<Event[]> => {
+    const run = async (message: string | Content, events: Event[] = []): Promise<Event[]> => {
       const newMessage = typeof message === 'string' ? { role: 'user', parts: [{ text: message }] } : message;
-      const events: Event[] = [];
       for await (const event of runner.runAsync({ userId: 'ada', sessionId, newMessage })) events.push(event);
       return events;
     };
@@ -138,22 +142,60 @@ describe.each(['HoldfastClient', 'GatewayClient'])('a runner with a %s', (kind) 
     ]);
   });
 
-  test('a message behind a turn that waits is kept, and its events end with none [confirm.events]', async () => {
+  test('of words behind a turn that waits an event says that they are queued; their answer follows once it has ended [runner.queued]', async () => {
+    const { run, names } = await open();
+    const waiting = await run('pay');
+    const [first = ''] = requestsOf(waiting);
+    const told: Event[] = [];
+    const hello = run('hello', told);
+    await expect.poll(() => told.length, { timeout: 60_000 }).toBe(1);
+    expect(told[0]).toMatchObject({
+      author: 'desk',
+      partial: true,
+      content: {
+        role: 'model',
+        parts: [{ text: 'This message is queued: the turn before it waits for a person.' }],
+      },
+      customMetadata: {
+        holdfast: { type: 'queued', behind: waiting[0]?.invocationId, status: 'waiting_approval' },
+      },
+    });
+    expect(isFinalResponse(told[0] as Event)).toBe(false);
+    expect(kinds(await run(reply(first, { confirmed: true })))).toEqual(['functionResponse', 'text']);
+    const [queued, answer, ...more] = await hello;
+    expect(more).toEqual([]);
+    expect(answer?.content?.parts).toEqual([{ text: 'hi' }]);
+    expect(answer?.invocationId).toBe(queued?.invocationId);
+    const stored = await env.client.sessions.get(names);
+    expect(stored?.events.some(({ event }) => event.partial)).toBe(false);
+  });
+
+  test('a queued message whose own turn waits for people ends its events there [runner.queued]', async () => {
+    const { run } = await open();
+    const [first = ''] = requestsOf(await run('pay'));
+    const told: Event[] = [];
+    const size = run('size', told);
+    await expect.poll(() => told.length, { timeout: 60_000 }).toBe(1);
+    await run(reply(first, { confirmed: true }));
+    const [second = ''] = requestsOf(await size);
+    const events = await run(reply(second, { result: 'L' }, REQUEST_INPUT_FUNCTION_CALL_NAME));
+    expect(kinds(events)).toEqual(['functionResponse', 'text']);
+  });
+
+  test('who leaves at the event that says so leaves the message queued [runner.queued]', async () => {
     const { run, names } = await open();
     const [first = ''] = requestsOf(await run('pay'));
-    expect(await run('size')).toEqual([]);
-    const [, , ...answered] = await run(reply(first, { confirmed: true }));
-    expect(answered).toEqual([]);
+    const newMessage = { role: 'user', parts: [{ text: 'hello' }] };
+    for await (const event of runner.runAsync({ userId: 'ada', sessionId: names.sessionId, newMessage })) {
+      expect(event.customMetadata).toMatchObject({ holdfast: { type: 'queued' } });
+      break;
+    }
+    await run(reply(first, { confirmed: true }));
     await expect
-      .poll(async () => (await env.client.approvals.list(names)).map(({ tool: asks }) => asks), {
+      .poll(async () => (await env.client.sessions.get(names))?.events.at(-1)?.event.content?.parts, {
         timeout: 60_000,
       })
-      .toEqual(['size']);
-    const [second] = await env.client.approvals.list(names);
-    const events = await run(
-      reply(second?.requestId ?? '', { result: 'L' }, REQUEST_INPUT_FUNCTION_CALL_NAME),
-    );
-    expect(kinds(events)).toEqual(['functionResponse', 'text']);
+      .toEqual([{ text: 'hi' }]);
   });
 
   test('what runs beside it is waited for before the events end [confirm.siblings]', async () => {

@@ -28,7 +28,7 @@ import type {
   ToolSchedule,
 } from '../../src/protocol/step.ts';
 import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
-import { bundlePath } from '../../worker/bundle.ts';
+import { testWorkflowBundle } from '../../worker/bundle.ts';
 import { acquireFolder, openTemporal } from '../../worker/index.ts';
 import { endServer } from './end-server.ts';
 import { type ScriptedJob, ScriptedJobs } from './scripted-jobs.ts';
@@ -126,7 +126,7 @@ export class GateEnvironment {
     const worker = await Worker.create({
       connection: this.#native,
       taskQueue: 'holdfast',
-      workflowBundle: { codePath: bundlePath() },
+      workflowBundle: await testWorkflowBundle(),
       activities: this.#activities(),
       stickyQueueScheduleToStartTimeout: '1s',
       maxHeartbeatThrottleInterval: '1s',

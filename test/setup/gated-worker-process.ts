@@ -61,6 +61,10 @@ function doomed(actual: Store): Store {
       ({ entries }: { entries: RequestEntry[] }) =>
         entries.map(({ requestId }) => callKeyOfRequest(requestId)),
     ],
+    recordSigned: [
+      'vote',
+      ({ signed }: { signed: { requestId: string } }) => [callKeyOfRequest(signed.requestId)],
+    ],
     beginAnsweredCall: ['begin', ({ callKey }: BeginAnsweredCall) => [callKey]],
     settleCall: ['settle', ({ callKey }: { callKey: string }) => [callKey]],
   };

@@ -5,7 +5,8 @@ import { inspect } from 'node:util';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { openStore } from '../../src/store/open-store.ts';
 import type { JobRow, Store } from '../../src/store/store.ts';
-import { createWorker, jsonLogger } from '../../worker/index.ts';
+import { createTestWorker } from '../../worker/create-worker.ts';
+import { jsonLogger } from '../../worker/index.ts';
 import { Doom, type Dooms } from './doom.ts';
 import { type Deployment, type JobMoment, jobApp } from './job-apps.ts';
 import { JobService } from './job-service.ts';
@@ -37,7 +38,7 @@ const service = new JobService(options.folder);
 const doom = new Doom<JobMoment>(options.folder, options.dooms);
 const store = await openStore({ socket: options.socket });
 store.onNotice((notice) => tell({ type: 'notice', notice }));
-const worker = await createWorker({
+const worker = await createTestWorker({
   apps: [jobApp(service, doom, options.deployment)],
   store: doomed(store),
   connection: await NativeConnection.connect({ address: options.address }),

@@ -19,6 +19,7 @@ import {
   type GeminiStandIn,
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
+import { createTestWorker } from '../../worker/create-worker.ts';
 import {
   acquireFolder,
   createWorker,
@@ -86,6 +87,8 @@ export interface TurnEnvironmentOptions {
   /** Of client and worker alike. */
   dataConverter?: DataConverter;
   workerOptions?: Partial<WorkerOptions>;
+  /** Its workers are those of production, which let no time pass at an order. */
+  production?: boolean;
   /** host:port where the runtime's metrics are served. */
   metricsAddress?: string;
 }
@@ -131,7 +134,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
     ...(dataConverter ? { dataConverter } : {}),
   });
   const startWorker = async () => {
-    const worker = await createWorker({
+    const worker = await (options.production ? createWorker : createTestWorker)({
       ...(agents ? { agents } : {}),
       ...(apps ? { apps } : {}),
       store,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import type { EndedRequest } from '../../src/approvals/notifier.ts';
+import type { EndedRequest, NoticeContext } from '../../src/approvals/notifier.ts';
 import type { PluginParams } from '../../src/plugins/plugin-hook.ts';
 import { SlackApp } from '../../src/slack/slack-app.ts';
 import { SlackNotifier } from '../../src/slack/slack-notifier.ts';
@@ -15,6 +15,7 @@ import { buttonsOf, CHANNEL, drawnIn } from './slack-scene.ts';
 
 const POST = 'chat.postMessage';
 const LOOK = 'conversations.replies';
+const HOUR = 3_600_000;
 
 describe('a post of which nobody knows what came of it', () => {
   let slack: SlackStandIn;
@@ -115,6 +116,95 @@ describe('a post of which nobody knows what came of it', () => {
       expect(escalations()).toHaveLength(index + 1);
       expect(notes.get(request.requestId)).toMatchObject({ escalated: true });
     }
+  });
+
+  describe('by a worker whose clock is set wrong', () => {
+    const storeNow = () => performance.timeOrigin + performance.now();
+    const shared: NoticeContext = { ...context, now: async () => storeNow() };
+    afterEach(() => void vi.useRealTimers());
+
+    async function setWrongBy(offset: number, work: () => Promise<unknown>) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offset });
+      await work();
+      vi.useRealTimers();
+    }
+
+    test('an hour behind, is not posted twice [slack.once] [time.store]', async () => {
+      const request = notifiedRequest();
+      const { requestId } = request;
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      slack.become({ slow: held, method: POST });
+      await setWrongBy(-HOUR, () =>
+        expect(new SlackNotifier(hasty).notify([request], 'opened', shared)).rejects.toThrow(),
+      );
+      slack.become('up');
+      const again = notifier.notify([request], 'opened', shared);
+      await expect(again).rejects.toMatchObject({ retryAfter: expect.any(Number) });
+      release();
+      await until(() => expect(about(requestId)).toHaveLength(1));
+      await notifier.notify([request], 'opened', shared);
+      expect(about(requestId)).toHaveLength(1);
+      expect(notes.get(requestId)).toMatchObject({ ts: about(requestId)[0]?.ts });
+    });
+
+    test('an hour behind, is not posted twice for an escalation [slack.once] [time.store]', async () => {
+      const { ts, sessionId } = await newThread();
+      const request = notifiedRequest({ sessionId, terms: { escalateTo: ['mira'] } });
+      await notifier.notify([request], 'opened', shared);
+      const posted = inThread(ts).length;
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      slack.become({ slow: held, method: POST });
+      await setWrongBy(-HOUR, () =>
+        expect(new SlackNotifier(hasty).notify([request], 'escalated', shared)).rejects.toThrow(),
+      );
+      slack.become('up');
+      const again = notifier.notify([request], 'escalated', shared);
+      await expect(again).rejects.toMatchObject({ retryAfter: expect.any(Number) });
+      release();
+      await until(() => expect(inThread(ts)).toHaveLength(posted + 1));
+      await notifier.notify([request], 'escalated', shared);
+      expect(inThread(ts)).toHaveLength(posted + 1);
+    });
+
+    test('an hour ahead that died, keeps nobody from posting it [slack.once] [time.store]', async () => {
+      const request = notifiedRequest();
+      const dying: NoticeContext = {
+        ...shared,
+        keep: async (requestId, value) => {
+          await shared.keep(requestId, value);
+          throw new Error('the worker dies');
+        },
+      };
+      await setWrongBy(HOUR, () =>
+        expect(notifier.notify([request], 'opened', dying)).rejects.toThrow('dies'),
+      );
+      await expect(notifier.notify([request], 'opened', shared)).rejects.toMatchObject({
+        retryAfter: expect.any(Number),
+      });
+      const later: NoticeContext = { ...shared, now: async () => storeNow() + 31_000 };
+      await notifier.notify([request], 'opened', later);
+      expect(about(request.requestId)).toHaveLength(1);
+    });
+
+    test('an hour ahead, keeps nobody from telling that others may decide [slack.once] [time.store]', async () => {
+      const { ts, sessionId } = await newThread();
+      const request = notifiedRequest({ sessionId, terms: { escalateTo: ['mira'] } });
+      await notifier.notify([request], 'opened', shared);
+      const posted = inThread(ts).length;
+      const dying: NoticeContext = {
+        ...shared,
+        keep: async (requestId, value, place) => {
+          await shared.keep(requestId, value, place);
+          throw new Error('the worker dies');
+        },
+      };
+      await setWrongBy(HOUR, () =>
+        expect(notifier.notify([request], 'escalated', dying)).rejects.toThrow('dies'),
+      );
+      const later: NoticeContext = { ...shared, now: async () => storeNow() + 31_000 };
+      await notifier.notify([request], 'escalated', later);
+      expect(inThread(ts)).toHaveLength(posted + 1);
+    });
   });
 
   const answered = (sessionId: string, by: SlackApp) =>

@@ -9,6 +9,7 @@ export function noticeContext(
   return {
     since: Date.now(),
     signal,
+    now: async () => Date.now(),
     linkFor: () => undefined,
     kept: async (requestId) => notes.get(requestId),
     keep: async (requestId, value) => {

@@ -12,6 +12,7 @@ const BEGUN = {
   invocationId: 'e-1',
   userContent: undefined,
   state: {},
+  remembered: { toolEdits: [], ends: false },
   attempt: 1,
   failures: 0,
   unknown: false,

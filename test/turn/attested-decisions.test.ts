@@ -5,13 +5,14 @@ import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { type ApproverKey, createApproverKey } from '../../src/approvals/approver-key.ts';
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
-import type { Issuer } from '../../src/approvals/issuer.ts';
+import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { AS_SHOWN } from '../../src/protocol/decision-version.ts';
 import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
+import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import { INTERRUPT, STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
@@ -162,18 +163,27 @@ describe('through a real server, a call that waits for approvers', () => {
 
   test('runs by the votes alone where its turn was terminated behind the last one, and is sent again [approval.quorum] [confirm.answered]', async () => {
     const { store } = environment;
-    const turn = await terminated('two', async ([_voting, { session, requestId }]) => {
+    const turn = await terminated('two', async ([_voting, request]) => {
+      const { session, requestId } = request;
       // As `holdfast.verifyDecision` records them, just before the workflow would hear of it.
-      const entries = ['mira', 'otto'].map((principal, index) => ({
-        entryId: `${requestId}/${index + 1}`,
-        requestId,
-        kind: 'voted' as const,
-        at: Date.now(),
-        by: { principal, verified: true },
-        confirmed: true,
-        of: AS_SHOWN,
-      }));
-      await store.recordEntries({ session, entries });
+      for (const [index, principal] of ['mira', 'otto'].entries()) {
+        const { attestation: jws = '' } = await by(principal, request, { confirmed: true });
+        const digest = sha256Digest(jws.slice(0, jws.lastIndexOf('.')));
+        const { privateKey } = keys.get(principal) as ApproverKey;
+        const at = Date.now();
+        await store.recordSigned({
+          session,
+          signed: {
+            ...{ requestId, digest, principal, jws, says: 'approve', cameAt: at },
+            key: publicHalf(privateKey),
+          },
+          entry: {
+            ...{ entryId: `${requestId}/${index + 1}`, requestId, kind: 'voted', at, confirmed: true },
+            by: { principal, verified: true, attestation: digest },
+            of: AS_SHOWN,
+          },
+        });
+      }
     });
     await turn.result();
     expect(ran).toEqual([{ amount: 40 }]);

@@ -78,17 +78,46 @@ describe("an answer in ADK's form", () => {
     ['JSON as its only field', { response: '{"confirmed":true}' }, 'refund'],
     ['an object as its only field', { response: { confirmed: true } }, 'refund'],
     ['a denial', { confirmed: false }, 'holdfast.closeCall'],
-    ['a word', { confirmed: 'yes' }, 'holdfast.closeCall'],
-    ['nothing', {}, 'holdfast.closeCall'],
-    ['JSON that is none', { response: '{"confirmed":true' }, 'holdfast.closeCall'],
-    ['JSON of a list', { response: '[true]' }, 'holdfast.closeCall'],
-    ['JSON beside another field', { response: '{"confirmed":true}', more: 1 }, 'holdfast.closeCall'],
-  ] as const)('that is malformed denies: %s [confirm.reply]', async ([_name, response, then]) => {
-    const turn = await waiting(gated);
-    await turn.signal('sendMessage', message('m', replyTo(turn.request(), response)));
-    await turn.result();
-    expect(turn.types).toEqual([then]);
-  });
+  ] as const)(
+    'may have the form of another of its clients: %s [confirm.reply]',
+    async ([_name, response, then]) => {
+      const turn = await waiting(gated);
+      await turn.signal('sendMessage', message('m', replyTo(turn.request(), response)));
+      await turn.result();
+      expect(turn.types).toEqual([then]);
+    },
+  );
+
+  test.for([
+    ['a word', { confirmed: 'yes' }, 'response.confirmed: expected true or false'],
+    ['nothing', {}, 'response.confirmed: expected true or false in { confirmed, payload? }, got nothing'],
+    ['null', { confirmed: null }, 'response.confirmed: expected true or false'],
+    ['words', { response: 'sure!' }, 'response.response: expected the JSON of { confirmed: true or false'],
+    ['JSON that is none', { response: '{"confirmed":true' }, 'response.response: expected the JSON of'],
+    ['JSON of a list', { response: '[true]' }, 'response.response: expected the JSON of'],
+    ['JSON of a word', { response: '{"confirmed":"yes"}' }, 'response.confirmed: expected true or false'],
+    [
+      'JSON beside another field',
+      { response: '{"confirmed":true}', more: 1 },
+      'response.confirmed: expected',
+    ],
+  ] as const)(
+    'that is malformed leaves the request open, and says what is wanted: %s [confirm.malformed]',
+    async ([_name, response, problem]) => {
+      const turn = await waiting(gated);
+      const { replies } = await send(turn, message('m', replyTo(turn.request(), response)));
+      expect(replies).toMatchObject([
+        { requestId: turn.request(), status: 'refused', reason: expect.stringContaining(problem) },
+      ]);
+      await turn.signal('sendMessage', message('n', replyTo(turn.request(), response)));
+      await expect.poll(() => turn.details()).toContain(problem);
+      expect((await turn.status()).waiting).toHaveLength(1);
+      await send(turn, message('o', replyTo(turn.request(), { confirmed: true })));
+      await turn.result();
+      expect(turn.types).toContain('refund');
+      expect(turn.types).not.toContain('holdfast.closeCall');
+    },
+  );
 
   test('finds its request by the id of the call, under any name [confirm.reply]', async () => {
     const turn = await waiting({ ...gated, callId: 'call-7' }, gated);

@@ -27,6 +27,55 @@ const LONG = 100_000_000;
 const entriesOf = (turn: GatedTurn, type: string) =>
   turn.inputs(type).flatMap(({ entries, answered }) => entries ?? answered.entries);
 
+/** Each event by its type, with its label. */
+async function labelled(turn: GatedTurn): Promise<string[]> {
+  return (await turn.history()).map((event) => {
+    const [type = ''] = Object.keys(event).filter((key) => key.endsWith('EventAttributes'));
+    const label = Buffer.from(event.userMetadata?.summary?.data ?? '').toString();
+    return `${type.replace('EventAttributes', '')}${label === '' ? '' : ` ${label}`}`;
+  });
+}
+
+describe('a wait', () => {
+  test('without an end has a bar in the timeline, which costs it two events, and the first one of a run two more [turn.bar]', async () => {
+    const turn = environment.turn([
+      [{ tool: 'refund', gate: {}, summary: 'id: FH-12511' }],
+      [{ tool: 'hold', gate: { kind: 'input' } }],
+    ]);
+    await turn.start();
+    await expect.poll(async () => (await turn.status()).waiting[0]?.tool).toBe('refund');
+    await turn.signal('confirm', { confirmed: true });
+    await expect.poll(async () => (await turn.status()).waiting[0]?.tool).toBe('hold');
+    await turn.update('provideInput', { response: 'yes' });
+    await turn.result();
+    const events = await labelled(turn);
+    // The patch, which Temporal labels its run with, too.
+    expect(events.filter((event) => /^timer|^marker/.test(event))).toEqual([
+      'markerRecorded',
+      'timerStarted "waits for approval of refund · id: FH-12511"',
+      'timerCanceled "waits for approval of refund · id: FH-12511"',
+      'timerStarted "waits for an answer of hold"',
+      'timerCanceled "waits for an answer of hold"',
+    ]);
+  });
+
+  test('that is decided before it begins, and a turn that waits for nobody, have none [turn.bar]', async () => {
+    const turn = environment.turn([[{ tool: 'hold' }], [{ tool: 'refund', gate: { ended: 'approved' } }]]);
+    await turn.start();
+    await turn.result();
+    expect((await labelled(turn)).filter((event) => /^timer|^marker/.test(event))).toEqual([]);
+  });
+
+  test('that is cancelled with its turn ends its bar [turn.bar]', async () => {
+    const turn = await waiting({});
+    await turn.handle.cancel();
+    await turn.handle.result().catch(() => undefined);
+    const events = await labelled(turn);
+    expect(events.filter((event) => event.startsWith('timerStarted'))).toHaveLength(1);
+    expect(events.filter((event) => event.startsWith('timerCanceled'))).toHaveLength(1);
+  });
+});
+
 describe('a request that nobody answers in time', () => {
   test('is rejected by default, and later answers are refused [approval.expiry]', async () => {
     const turn = environment.turn([
@@ -99,7 +148,8 @@ describe('a request that nobody answers in time', () => {
     const timers = (await turn.history()).flatMap(({ timerStartedEventAttributes, userMetadata }) =>
       timerStartedEventAttributes ? [Buffer.from(userMetadata?.summary?.data ?? '').toString()] : [],
     );
-    expect(timers).toEqual([`"expiry of ${turn.request()}"`, `"expiry of ${turn.request()}"`]);
+    const bar = `"waits for approval of refund · expiry of ${turn.request()}"`;
+    expect(timers).toEqual([bar, bar]);
   });
 
   test('is asked of others before its time is over, who then have as much again [approval.expiry]', async () => {

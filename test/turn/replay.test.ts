@@ -5,23 +5,30 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { beforeAll, expect, test } from 'vitest';
-import { bundlePath } from '../../worker/bundle.ts';
+import { isOfTests } from '../../src/cli/replay/replay-history.ts';
+import { bundlePath, testWorkflowBundle } from '../../worker/bundle.ts';
 import { TURN_KINDS } from '../setup/turn-kinds.ts';
 
 const folder = fileURLToPath(new URL('../histories/', import.meta.url));
 const recorded = readdirSync(folder).filter((file) => file.endsWith('.json'));
 
-async function* histories() {
-  for (const file of recorded) yield JSON.parse(readFileSync(join(folder, file), 'utf8'));
+function histories() {
+  return recorded.map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
 }
 
 async function replay(codePath: string): Promise<Record<string, string | undefined>> {
   const errors: Record<string, string | undefined> = {};
-  for await (const { workflowId, runId, error } of Worker.runReplayHistories(
-    { workflowBundle: { codePath } },
-    histories(),
-  )) {
-    errors[`${workflowId} ${runId}`] = error?.message;
+  const [ofTests = [], others = []] = [true, false].map((wanted) =>
+    histories().filter(({ history }) => isOfTests(history) === wanted),
+  );
+  for (const [workflowBundle, some] of [
+    [await testWorkflowBundle(codePath), ofTests],
+    [{ codePath }, others],
+  ] as const) {
+    const replayed = Worker.runReplayHistories({ workflowBundle }, some);
+    for await (const { workflowId, runId, error } of replayed) {
+      errors[`${workflowId} ${runId}`] = error?.message;
+    }
   }
   return errors;
 }

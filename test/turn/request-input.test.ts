@@ -92,6 +92,48 @@ describe('a question of the model', () => {
     expect(await turn.responses()).toEqual([{ n: 3 }]);
   });
 
+  test('has a pattern that would never come to an end, and holds up nobody [schema.outside] [schema.linear]', async () => {
+    const address = '12 Long Street, Springfield, Oregon, United States of America, second floor';
+    const turn = await asked({
+      name: 'adk_request_input',
+      args: {
+        message: 'Where do you live?',
+        response_schema: { type: 'string', pattern: String.raw`^(([\w .,])+)+\u0000$` },
+      },
+    });
+    await turn.pending();
+    const refused = turn.input(address);
+    const since = performance.now();
+    environment.gemini.reset(stepCalls([[{ name: 'look', args: {} }]]));
+    const other = await AskingTurn.start(environment);
+    expect(await other.result()).toMatchObject({ status: 'completed' });
+    expect(performance.now() - since).toBeLessThan(15_000);
+    expect(await refused).toMatchObject({ status: 'refused', reason: expect.stringContaining('pattern') });
+    expect(await turn.input(`${address}\0`)).toMatchObject({ status: 'answered' });
+  });
+
+  test('with a pattern that needs another engine is answered by whatever else fits [schema.outside]', async () => {
+    const turn = await asked({
+      name: 'adk_request_input',
+      args: { message: 'A word?', response_schema: { type: 'string', pattern: '^(?=a)(?!b)' } },
+    });
+    await turn.pending();
+    expect(await turn.input(3)).toMatchObject({ status: 'refused' });
+    expect(await turn.input('word')).toMatchObject({ status: 'answered' });
+  });
+
+  test('with a schema beyond the bounds is answered with an error that says which [schema.outside]', async () => {
+    const properties = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`p${n}`, {}]));
+    const turn = await asked({
+      name: 'adk_request_input',
+      args: { message: 'Which?', response_schema: { type: 'object', properties } },
+    });
+    expect(await turn.responses()).toMatchObject([
+      { error: expect.stringContaining('at most 500 are taken') },
+    ]);
+    expect(await turn.requests()).toEqual([]);
+  });
+
   test('with a schema that is none is answered with an error: nobody is asked [input.request]', async () => {
     const turn = await asked({
       name: 'adk_request_input',
@@ -109,6 +151,26 @@ describe('a question of the model', () => {
     await turn.input('blue');
     expect(JSON.stringify(await turn.responses())).toContain('blue');
   });
+
+  test.each([{ choice: 'blue' }, { result: 'blue' }])(
+    "of a choice is answered by ADK's response to the call, too: %j [input.choice]",
+    async (response) => {
+      const turn = await asked({ name: 'get_user_choice', args: { options: ['red', 'blue'] } });
+      const [request] = await turn.pending();
+      const answer = (given: Record<string, unknown>, id = request?.callId ?? '') =>
+        environment.client.sendMessage({
+          ...turn.names,
+          message: {
+            role: 'user',
+            parts: [{ functionResponse: { id, name: 'get_user_choice', response: given } }],
+          },
+        });
+      // Of a slow worker nobody hears that it refuses.
+      await Promise.allSettled([answer({ choice: 'green' })]);
+      await answer(response);
+      expect(await turn.responses()).toEqual([{ result: 'blue' }]);
+    },
+  );
 });
 
 describe('a question of a tool', () => {

@@ -202,9 +202,9 @@ describe('a turn', () => {
     const { invocationId } = turn.result;
     expect(scheduledActivities(turn.history)).toEqual([
       { type: 'holdfast.callModel', id: expect.any(String), summary: 'agent · step 1' },
-      { type: 'add', id: `${invocationId}.1.0`, summary: 'a, b' },
-      { type: 'returns', id: `${invocationId}.1.1`, summary: 'json' },
-      { type: 'add', id: `${invocationId}.1.2`, summary: 'a, b' },
+      { type: 'add', id: `${invocationId}.1.0`, summary: 'a: 1, b: 2' },
+      { type: 'returns', id: `${invocationId}.1.1`, summary: 'json: [1]' },
+      { type: 'add', id: `${invocationId}.1.2`, summary: 'a: 3, b: 4' },
       { type: 'holdfast.callModel', id: expect.any(String), summary: 'support · gemini-2.5-flash · step 2' },
     ]);
     expect(responses(turn)).toEqual([{ sum: 3 }, { result: [1] }, { sum: 7 }]);

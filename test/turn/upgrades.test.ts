@@ -3,7 +3,6 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
@@ -107,30 +106,6 @@ describe('workers that come and go', () => {
       cause: { type: 'InvalidStart', message: expect.stringMatching(/v: .*deploy a newer worker/) },
     });
     expect(await start({ v: 1, colour: 'blue' })).toMatchObject({ v: 1, status: 'completed' });
-  });
-
-  test('a run that the first version continued as new goes on [upgrade.versions]', async () => {
-    gemini.reset(() => text('hello'));
-    await site.deploy(agent('support'));
-    const session = names();
-    const { app, userId, sessionId } = session;
-    const invocationId = invocationIdOf(app, userId, sessionId, 'm');
-    const carried = {
-      v: 1,
-      messageId: 'm',
-      invocationId,
-      chainStartedAt: Date.now(),
-      step: 0,
-      seq: 0,
-      from: 0,
-      usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
-    };
-    const result = await site.temporal.workflow.execute('agentTurn', {
-      workflowId: `test/ada/${sessionId}`,
-      taskQueue: 'holdfast',
-      args: [{ v: 1, ...session, message: 'hi' }, carried],
-    });
-    expect(result).toMatchObject({ invocationId, status: 'completed', text: 'hello' });
   });
 });
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -134,6 +135,35 @@ test('is replaced after its death, on the same ports and database [temporal.adop
   expect(second).toMatchObject({ address: first.address, uiUrl: first.uiUrl, startedHere: true });
   const found = await withClient(second, (client) => client.workflow.getHandle(WORKFLOW_ID).describe());
   expect(found).toMatchObject({ runId, status: { name: 'RUNNING' } });
+});
+
+test('is replaced where it is up but has broken, which is said [temporal.adopt]', async () => {
+  const folder = holdfastFolder();
+  const first = await open(folder);
+  const [before] = (await findServers(folder)) ?? [];
+  const database = new DatabaseSync(join(folder, 'temporal.db'));
+  database.exec("pragma busy_timeout = 10000; delete from namespaces where name = 'default'");
+  database.close();
+  expect(await answers(first.address, 500)).toBe(false);
+  const lines: string[] = [];
+  const second = await open(folder, undefined, (line) => lines.push(line));
+  expect(second).toMatchObject({ address: first.address, startedHere: true });
+  expect(lines).toContain(
+    `the Temporal server at ${first.address} is up, but can't read its namespace: it is replaced`,
+  );
+  expect(await findServers(folder)).not.toContain(before);
+  await withClient(second, async (client) => {
+    await client.workflow.start('agentTurn', { workflowId: WORKFLOW_ID, taskQueue: 'nobody' });
+  });
+});
+
+test('is replaced where it stands still [temporal.adopt]', async () => {
+  const folder = holdfastFolder();
+  await open(folder);
+  const [before = 0] = (await findServers(folder)) ?? [];
+  process.kill(before, 'SIGSTOP');
+  expect(await open(folder)).toMatchObject({ startedHere: true });
+  expect(await findServers(folder)).not.toContain(before);
 });
 
 test('takes other ports when someone has taken the old ones [temporal.start]', async () => {

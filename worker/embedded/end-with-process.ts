@@ -40,8 +40,9 @@ function startWatching(): ChildProcess {
   });
   // Where it can't be started, or is killed, there is one precaution less.
   child.on('error', () => undefined);
-  child.stdin.on('error', () => undefined);
+  // There is no input either where no process could be started.
+  child.stdin?.on('error', () => undefined);
   child.unref();
-  (child.stdin as Socket).unref();
+  (child.stdin as Socket | undefined)?.unref();
   return child;
 }

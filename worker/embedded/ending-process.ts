@@ -11,7 +11,11 @@ export interface LeftFolder {
 
 /** Waits for the end of the program that has started it, and takes away what that left, having been killed. */
 let left: readonly LeftFolder[] = [];
-for await (const line of createInterface(process.stdin)) left = JSON.parse(line);
+try {
+  for await (const line of createInterface(process.stdin)) left = JSON.parse(line);
+} catch {
+  // Where it can't be heard any more, it has ended.
+}
 await Promise.all(
   left.map(async ({ folder, remove }) => {
     await terminateServers(folder);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { GatewayOptions } from '../../src/gateway/index.ts';
+import { outliveErrors } from '../../src/net/outlive-errors.ts';
 
 /** Where services of this machine say what became of jobs. */
 export interface JobGateway {
@@ -42,6 +43,8 @@ export async function openJobGateway(options: () => Omit<GatewayOptions, 'access
   server.once('error', reject);
   server.listen(0, '127.0.0.1', resolve);
   await promise;
+  server.off('error', reject);
+  outliveErrors(server, 'the gateway for jobs');
   server.unref();
   const { port } = server.address() as AddressInfo;
   return {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { setVariables } from '../../src/environment.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { defaultCacheFolder } from '../temporal/cache-folder.ts';
 import { openTemporal, type TemporalTarget } from '../temporal/connect.ts';
@@ -27,7 +28,8 @@ export interface GroundOptions {
 
 /** Opens a Temporal server, a store that begins with a copy of a made one, and the connections to the server. */
 export async function openGround(ends: Ends, options: GroundOptions): Promise<Ground> {
-  const { folder, env = process.env, onProgress, keepsServer = false } = options;
+  const { folder, onProgress, keepsServer = false } = options;
+  const env = setVariables(options.env);
   const template = join(defaultCacheFolder(env), 'stores');
   const [server, store] = await all(
     ends.of(openTemporal({ folder, env, onProgress }), (opened) =>

@@ -58,7 +58,8 @@ export function readLockOwner(ownerFile: string): LockOwner | undefined {
   return owner.success && isAlive(owner.data.pid) ? owner.data : undefined;
 }
 
-function isAlive(pid: number): boolean {
+/** Whether there is a process of this id on this machine. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { makeFolder } from '../../src/store/make-folder.ts';
 import { type ExclusiveHold, type LockOwner, readLockOwner, tryHoldExclusively } from './exclusive.ts';
 
 /** Another process (or another part of this one) owns the folder. */
@@ -63,7 +63,7 @@ export function acquireFolder(folder: string): FolderOwnership {
   const path = resolve(folder);
   const ownerFile = join(path, 'owner.json');
   const hold = orUnusable(path, () => {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path, 0o700);
     return tryHoldExclusively(join(path, 'lock.sqlite'), ownerFile);
   });
   if (!hold) throw new FolderInUse(path, readLockOwner(ownerFile));

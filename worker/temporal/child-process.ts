@@ -38,20 +38,21 @@ export async function run(file: string, args: readonly string[], options: RunOpt
     windowsHide: true,
   });
   const result: RunResult = { exitCode: undefined, stdout: '', stderr: '', failure: undefined };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    result.stdout += text;
-  });
-  let unfinishedLine = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    result.stderr += text;
-    const lines = (unfinishedLine + text).split('\n');
-    unfinishedLine = lines.pop() ?? '';
-    for (const line of lines) options.onErrorLine?.(line);
-  });
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   child.on('error', (error) => {
     result.failure = error.message;
     resolve();
+  });
+  // There is no output where no process could be started.
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    result.stdout += text;
+  });
+  let unfinishedLine = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    result.stderr += text;
+    const lines = (unfinishedLine + text).split('\n');
+    unfinishedLine = lines.pop() ?? '';
+    for (const line of lines) options.onErrorLine?.(line);
   });
   child.on('close', (exitCode, killedBy) => {
     result.exitCode = exitCode ?? undefined;
@@ -92,7 +93,9 @@ function signalGroup(child: ChildProcess, signal: 'SIGINT' | 'SIGKILL'): void {
   try {
     process.kill(-child.pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    // Of a group whose processes have all ended macOS says EPERM.
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }
 }
 

@@ -6,6 +6,7 @@ import {
   toClientOptions,
 } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
+import { setVariables } from '../../src/environment.ts';
 import { TemporalConfigInvalid } from './errors.ts';
 
 const SELECTORS = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'];
@@ -29,7 +30,8 @@ export interface ConfiguredServer {
  *
  * @throws {TemporalConfigInvalid} naming the variable or the place in the file, never a value that may be secret
  */
-export function configuredServer(env: NodeJS.ProcessEnv): ConfiguredServer | undefined {
+export function configuredServer(given: NodeJS.ProcessEnv): ConfiguredServer | undefined {
+  const env = setVariables(given);
   if (!namesServer(env)) return undefined;
   const file = env.TEMPORAL_CONFIG_FILE;
   if (file && !existsSync(file)) {
@@ -59,10 +61,9 @@ export function configuredServer(env: NodeJS.ProcessEnv): ConfiguredServer | und
   };
 }
 
-function load(env: NodeJS.ProcessEnv): ClientConnectConfig {
-  const set = Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]));
+function load(env: Record<string, string>): ClientConnectConfig {
   try {
-    const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(set) });
+    const profile = loadClientConfigProfile({ overrideEnvVars: env });
     assertWholeKeyPair(profile);
     return toClientOptions(profile);
   } catch (error) {

@@ -1,4 +1,5 @@
 import { Connection } from '@temporalio/client';
+import { setVariables } from '../../src/environment.ts';
 import { defaultCacheFolder } from './cache-folder.ts';
 import { configuredServer, type TemporalConnectionOptions } from './client-config.ts';
 import { connectConfigured } from './configured.ts';
@@ -63,7 +64,8 @@ export interface TemporalTarget {
  * const connection = await NativeConnection.connect(temporal.connectionOptions);
  */
 export async function openTemporal(options: TemporalOptions): Promise<TemporalTarget> {
-  const { env = process.env, signal } = options;
+  const { signal } = options;
+  const env = setVariables(options.env);
   signal?.throwIfAborted();
   const configured = configuredServer(env);
   if (!configured) return openOwn(options);
@@ -85,7 +87,8 @@ export async function openTemporal(options: TemporalOptions): Promise<TemporalTa
 }
 
 async function openOwn(options: TemporalOptions): Promise<TemporalTarget> {
-  const { folder, env = process.env, signal, onProgress = ignore } = options;
+  const { folder, signal, onProgress = ignore } = options;
+  const env = setVariables(options.env);
   const search = {
     configured: options.executable ?? env.HOLDFAST_TEMPORAL_CLI,
     cacheFolder: options.cacheFolder ?? defaultCacheFolder(env),

@@ -44,7 +44,7 @@ export async function openEmbedded(
   const { onProgress, signal } = options;
   const folder = realpathSync(options.folder);
   const known = readDevEntry(folder, ENTRY, entrySchema);
-  const adopted = known && (await adopt(folder, known));
+  const adopted = known && (await adopt(folder, known, onProgress));
   if (adopted) {
     onProgress(`using the Temporal server at ${adopted.address}, up since ${adopted.startedAt}`);
     return { ...adopted, startedHere: false };
@@ -78,9 +78,20 @@ export async function stopEmbedded(folder: string): Promise<boolean> {
   return running.length > 0;
 }
 
-async function adopt(folder: string, known: EmbeddedServer): Promise<EmbeddedServer | undefined> {
+async function adopt(
+  folder: string,
+  known: EmbeddedServer,
+  onProgress: (line: string) => void,
+): Promise<EmbeddedServer | undefined> {
   const running = await findServers(folder);
-  if (running?.length === 0 || !(await answers(known.address, ADOPT_TIMEOUT))) return undefined;
+  if (running?.length === 0) return undefined;
+  if (!(await answers(known.address, ADOPT_TIMEOUT))) {
+    if (running !== undefined)
+      onProgress(
+        `the Temporal server at ${known.address} is up, but can't read its namespace: it is replaced`,
+      );
+    return undefined;
+  }
   databaseIsComplete(folder);
   const [first = null] = running ?? [];
   if (known.pid !== null && (running?.includes(known.pid) ?? true)) return known;

@@ -22,8 +22,8 @@ export interface ExecutableSearch {
   env: NodeJS.ProcessEnv;
 }
 
-/** Folders in the cache that hold a ready `temporal`, the preferred one first. */
-export const CACHE_SLOTS = { download: 'temporal-sdk', build: 'temporal-v1.5.1' } as const;
+/** Folders in the cache that hold a ready `temporal`, the preferred one first. The built one names its server's version. */
+export const CACHE_SLOTS = { download: 'temporal-sdk', build: 'temporal-dev-1.30.8' } as const;
 
 export function cachedExecutable(cacheFolder: string, slot: keyof typeof CACHE_SLOTS): string {
   return join(cacheFolder, CACHE_SLOTS[slot], executableName('temporal'));

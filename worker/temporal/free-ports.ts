@@ -27,7 +27,7 @@ export async function choosePorts(wanted: ServerPorts | undefined): Promise<Serv
 function bindOnce(port: number): Promise<number | undefined> {
   const { promise, resolve } = Promise.withResolvers<number | undefined>();
   const server = createServer();
-  server.once('error', () => resolve(undefined));
+  server.on('error', () => resolve(undefined));
   server.listen({ port, host: HOST, exclusive: true }, () => {
     const address = server.address();
     server.close(() => resolve(address !== null && typeof address === 'object' ? address.port : undefined));

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ExclusiveHold, readLockOwner, tryHoldExclusively } from '../folder/exclusive.ts';
 import { type FailedAttempt, TemporalUnavailable } from './errors.ts';
 import { type ExecutableSearch, findCached, findExecutable, type TemporalExecutable } from './executable.ts';
-import { GO_PACKAGE, goInstall } from './go-install.ts';
+import { goBuild } from './go-build.ts';
 import { removeDrafts } from './install-place.ts';
 import { sdkDownload } from './sdk-download.ts';
 
@@ -17,7 +17,7 @@ export interface InstallOptions extends ExecutableSearch {
 }
 
 /**
- * A usable `temporal`: found (configured path, PATH, cache), else downloaded by the SDK, else built by Go. Two
+ * A usable `temporal`: found (configured path, PATH, cache), else downloaded by the SDK, else built with Go. Two
  * processes that need to install at once do it once: the second says that it waits, and takes what is there.
  *
  * @throws {TemporalUnavailable} with every attempt and its reason
@@ -50,7 +50,7 @@ export async function obtainExecutable(options: InstallOptions): Promise<Tempora
 async function install(options: InstallOptions, attempts: FailedAttempt[]): Promise<TemporalExecutable> {
   const ways = [
     { what: "the SDK's download", attempt: sdkDownload },
-    { what: `go install ${GO_PACKAGE}`, attempt: goInstall },
+    { what: 'building one with Go', attempt: goBuild },
   ];
   for (const { what, attempt } of ways) {
     let why = await attempt(options).catch((error: unknown) => {

@@ -85,7 +85,7 @@ async function listByCommand(): Promise<ListedProcess[] | undefined> {
         )
       : await run('ps', ['-axww', '-o', 'pid=,command='], options);
   if (result.exitCode !== 0) return undefined;
-  return [...result.stdout.matchAll(/^\s*(\d+) (.*?)\r?$/gm)].map(([, pid, command]) => ({
+  return [...result.stdout.matchAll(/^[^\S\n]*(\d+) (.*)\r?$/gm)].map(([, pid, command]) => ({
     pid: Number(pid),
     command: `${command} `,
   }));

@@ -48,7 +48,7 @@ export async function startServer(options: StartOptions): Promise<void> {
     child.unref();
     if (child.pid !== undefined) onSpawned(child.pid);
     const { promise: cutShort, reject } = Promise.withResolvers<never>();
-    child.once('error', (error) =>
+    child.on('error', (error) =>
       reject(new TemporalStartFailed(`can't be run (${error.message})`, log.file, '')),
     );
     child.once('exit', (code, killedBy) => {

@@ -32,7 +32,7 @@ export function configuredUiUrl(address: string, env: NodeJS.ProcessEnv): string
           'http://localhost:8233, or unset it.',
       );
     }
-    return given.replace(/\/+$/, '');
+    return given.replace(/(?<!\/)\/+$/, '');
   }
   return CLOUD_HOST.test(address) ? 'https://cloud.temporal.io' : undefined;
 }

@@ -7,7 +7,7 @@ import { type AuditOptions, auditTarget } from './audit-target.ts';
 
 type InFolder<Options> = Options & Pick<ConnectOptions, 'folder' | 'env'>;
 
-/** `holdfast approvals audit verify`: recomputes the hash chain. Returns the exit code, 1 where it doesn't hold. */
+/** `holdfast approvals audit verify`: recomputes the hash chain, checks signatures. Returns the exit code, 1 where it doesn't hold. */
 export async function verifyAudit(
   argument: string | undefined,
   options: InFolder<AuditOptions>,
@@ -18,7 +18,7 @@ export async function verifyAudit(
   try {
     const { which, shown } = await auditTarget(argument, options, connected.apps);
     const verified = await withProgress(output, 'verifying', connected.approvals.verifyAudit(which));
-    const { ok, rows, problems } = verified;
+    const { ok, rows, problems, unchecked = [] } = verified;
     if (options.json) output.json(verified);
     else {
       const count = rows === 1 ? '1 row' : `${rows} rows`;
@@ -27,7 +27,7 @@ export async function verifyAudit(
           ? `the audit of ${visibleExcerpt(shown, 300)} holds: ${count}, each bound to the one before`
           : `the audit of ${visibleExcerpt(shown, 300)} does not hold: ${count}`,
       );
-      for (const { n, problem, sessionId } of problems) {
+      for (const { n, problem, sessionId } of [...problems, ...unchecked]) {
         const where = sessionId === undefined ? '' : ` of ${visibleExcerpt(sessionId, 60)}`;
         output.line(`  row ${n}${where}: ${visibleExcerpt(problem, 300)}`);
       }

@@ -3,6 +3,7 @@ import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
+import { assertKnownApp } from '../sessions/named-session.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
 import { type RequestNaming, requestFilter } from './named-request.ts';
 import { untilText } from './request-text.ts';
@@ -42,6 +43,7 @@ export async function listApprovals(
     const found = await withProgress(output, 'reading requests', connected.approvals.list(list));
     const shown = found.slice(0, limit);
     if (options.json) return output.json({ approvals: shown });
+    if (shown.length === 0) await assertKnownApp(options.app, connected.apps);
     if (shown.length === 0) return output.note(all ? 'no requests' : 'nothing waits for a person');
     for (const line of tableLines(COLUMNS, shown.map(rowOf))) output.line(line);
     if (found.length > shown.length) output.note(`the oldest ${limit}; more with --limit`);

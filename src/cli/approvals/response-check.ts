@@ -8,7 +8,7 @@ import { CliError } from '../cli-error.ts';
 export function responseProblem({ responseSchema }: ApprovalRow, response: unknown): string | undefined {
   if (!isRecord(responseSchema)) return undefined;
   try {
-    const checked = readJsonSchema(responseSchema).validate(response);
+    const checked = readJsonSchema(responseSchema, { isOutside: true }).validate(response);
     return checked.ok ? undefined : checked.message;
   } catch (error) {
     // A schema that a model has written wrongly: what takes the response says what it makes of it.

@@ -14,6 +14,7 @@ import { replay } from './replay.ts';
 import { run } from './run.ts';
 import { sessions } from './sessions.ts';
 import { stop } from './stop.ts';
+import { temporal } from './temporal.ts';
 import { worker } from './worker.ts';
 
 /** In the order in which `holdfast --help` shows them. */
@@ -33,5 +34,6 @@ export const COMMANDS: readonly AddCommand[] = [
   worker,
   gateway,
   stop,
+  temporal,
   completion,
 ];

@@ -3,10 +3,7 @@ import { readDuration } from '../../schema/duration.ts';
 
 const DURATION = /^\d+(\.\d+)?\s*[a-z]*$/i;
 
-/**
- * An option that a variable may set too: the option wins, then the variable, then the default. An empty variable counts as
- * none, as compose files write what isn't set.
- */
+/** An option that a variable may set too: the option wins, then the variable, then the default. */
 export function setting<T>(
   flags: string,
   description: string,
@@ -16,15 +13,14 @@ export function setting<T>(
 ): Option {
   const option = new Option(flags, description).env(variable);
   if (preset !== undefined) option.default(preset.value, preset.shown);
-  return option.argParser((text: string) => (text === '' ? preset?.value : parse(text)));
+  return option.argParser(parse);
 }
 
-/** An option without a value; its variable says `true`, `1` or `yes`. */
+/** An option that needs no value; it, as its variable, may say `true`, `1` or `yes`. */
 export function switchSetting(flags: string, description: string, variable: string): Option {
   return new Option(`${flags} [yes]`, description)
     .env(variable)
-    .preset(true)
-    .argParser((text: string | boolean) => text === true || /^(true|1|yes)$/i.test(String(text)));
+    .argParser((text: string) => /^(true|1|yes)$/i.test(text));
 }
 
 /** @throws InvalidArgumentError */
@@ -42,8 +38,10 @@ export function portNumber(text: string): number {
   throw new InvalidArgumentError('expected a port of 1 to 65535');
 }
 
+/** @throws InvalidArgumentError */
 export function word(text: string): string {
-  return text;
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('expected a value, got an empty one: leave the option out');
 }
 
 /** @throws InvalidArgumentError */

@@ -77,7 +77,7 @@ export const worker: AddCommand = (holdfast, exit) => {
     .addOption(
       switchSetting(
         '--stand-in',
-        'without a key for Gemini, let a local stand-in answer with scripted words',
+        'without a key for Gemini, let a mock model on this machine answer with scripted words (default: off)',
         'HOLDFAST_STAND_IN',
       ),
     )

@@ -84,6 +84,8 @@ export function terminalInput(
     }
     listener.interrupt();
   });
+  // A terminal that has gone away can't be read any more.
+  typed.on('error', () => typed.close());
   typed.on('close', () => {
     isOver = true;
     input.off('keypress', beginTyping);
@@ -113,6 +115,7 @@ export function terminalInput(
 export function pipedInput(listener: ChatInputListener, input: NodeJS.ReadStream = process.stdin): ChatInput {
   const lines = createInterface({ input, terminal: false });
   lines.on('line', (line) => listener.line(line));
+  lines.on('error', () => lines.close());
   lines.on('close', () => listener.end());
   return { busy: () => undefined, close: () => lines.close() };
 }

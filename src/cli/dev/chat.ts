@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { FollowerTooSlow } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { Confirmed } from '../../client/steering.ts';
 import type { StreamItem } from '../../client/stream-item.ts';
 import type { TurnHandle } from '../../client/turn-handle.ts';
+import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { MessagePolicy } from '../../protocol/message.ts';
 import type { SessionNames } from '../../store/store.ts';
 import { describeError } from '../cli-error.ts';
@@ -37,6 +39,8 @@ interface Sent {
   text: string;
   waited: boolean;
   shown: PromiseWithResolvers<boolean>;
+  /** Behind this place it was not shown yet; undefined from its beginning on. */
+  after?: number | string | undefined;
 }
 
 /** Calls that commands may name by the ends of their keys, and complete. */
@@ -65,6 +69,11 @@ export class Chat {
   readonly #calls: string[] = [];
   readonly #waiting: Sent[] = [];
   #current: Sent | undefined;
+  /** Of the turn that is shown. */
+  #desk: GateDesk | undefined;
+  #following = new AbortController();
+  /** Turns that wait, and what was sent behind them, while the chat is in another session. */
+  #left: Sent[] = [];
   #lastInvocation: string | undefined;
   /** Messages reach the session in the order in which they were typed. */
   #sending: Promise<unknown> = Promise.resolve();
@@ -149,9 +158,49 @@ export class Chat {
     return true;
   }
 
+  /** The one who types answers a request by a command. */
+  async answeredBy<Receipt extends Confirmed<DecisionReceipt>>(
+    requestId: string,
+    sent: Promise<Receipt>,
+  ): Promise<Receipt> {
+    return this.#desk === undefined ? await sent : await this.#desk.answeredBy(requestId, sent);
+  }
+
+  /**
+   * Shows the session's turns no more, which wait for people or jobs and go on waiting; `goOn` shows the rest of them. False where the turn
+   * does something.
+   */
+  async leave(): Promise<boolean> {
+    await this.#sending;
+    const current = this.#current;
+    if (current === undefined) return !this.isBusy;
+    const status = await this.client.status(current.names);
+    if (this.#current !== current || !status?.status.startsWith('waiting_')) return false;
+    const behind = this.#waiting.splice(0);
+    this.#left.push(current, ...behind);
+    this.#following.abort();
+    for (const { shown } of behind) shown.resolve(true);
+    await current.shown.promise;
+    this.view.note(
+      `  session ${current.names.sessionId} waits on; /session ${current.names.sessionId} goes back`,
+    );
+    return true;
+  }
+
+  /** Shows the rest of the turns of the session that were left. */
+  goOn(): void {
+    const isHere = ({ names }: Sent) => names.sessionId === this.names.sessionId;
+    const left = this.#left.filter(isHere);
+    this.#left = this.#left.filter((sent) => !isHere(sent));
+    for (const { turn, names, text, after } of left) {
+      const isBegun = after !== undefined;
+      void this.#show(false, async () => ({ turn, names, text: isBegun ? '' : text, after }));
+    }
+  }
+
   async #show(
     next: boolean,
-    begin: (ahead: number) => Promise<Pick<Sent, 'turn' | 'names' | 'text'>>,
+    begin: (ahead: number) => Promise<Pick<Sent, 'turn' | 'names' | 'text' | 'after'>>,
   ): Promise<boolean> {
     const ahead = this.#pending;
     this.#pending += 1;
@@ -182,7 +231,8 @@ export class Chat {
     }
   }
 
-  async #showTurn({ turn, names, text, waited }: Sent): Promise<boolean> {
+  async #showTurn(sent: Sent): Promise<boolean> {
+    const { turn, names, text, waited } = sent;
     const { invocationId, messageId, runId } = turn;
     const began = Date.now();
     this.#lastInvocation = invocationId;
@@ -195,13 +245,17 @@ export class Chat {
       link: this.linkOf(names, runId),
     });
     const desk = this.#deskOf(names);
+    const following = new AbortController();
+    this.#desk = desk;
+    this.#following = following;
     try {
-      for await (const item of itemsOf(turn)) {
+      for await (const item of itemsOf(turn, sent, following.signal)) {
         this.#remember(item);
         this.late.heard(names, item);
         this.view.item(item);
         desk.heard(item);
       }
+      if (following.signal.aborted) return true;
       const result = await turn.result();
       this.view.turnEnded(result, Date.now() - began);
       return result.status === 'completed';
@@ -210,6 +264,7 @@ export class Chat {
       return false;
     } finally {
       desk.close();
+      this.#desk = undefined;
     }
   }
 
@@ -241,15 +296,24 @@ export class Chat {
 }
 
 /** A terminal that scrolls slowly goes on where it was cut off. */
-async function* itemsOf(turn: TurnHandle): AsyncGenerator<StreamItem, void> {
-  let after: number | string | undefined;
+async function* itemsOf(
+  turn: TurnHandle,
+  sent: Pick<Sent, 'after'>,
+  signal: AbortSignal,
+): AsyncGenerator<StreamItem, void> {
   for (;;) {
     try {
-      yield* turn.stream(after === undefined ? {} : { after });
+      for await (const item of turn.stream({
+        ...(sent.after === undefined ? {} : { after: sent.after }),
+        signal,
+      })) {
+        if (item.type === 'event') sent.after = item.place ?? item.seq;
+        yield item;
+      }
       return;
     } catch (error) {
       if (!(error instanceof FollowerTooSlow)) throw error;
-      after = error.after;
+      sent.after = error.after;
     }
   }
 }

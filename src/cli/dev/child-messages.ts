@@ -4,6 +4,8 @@ import type { StoreNotice } from '../../store/store.ts';
 /** What an agents file turned out to define. */
 export interface LoadedAgents {
   app: string;
+  /** The file exports an App, or what stands for one. */
+  isApp?: true;
   agents: { name: string /** Of one that asks a model itself. */; model?: string }[];
   /** Names of sub-agents, which can be asked by name, too. */
   below?: string[];

@@ -51,15 +51,19 @@ export function startConversation({
     chat.interrupt().catch((error: unknown) => given.view.problem(describeError(error)));
   };
   if (isTyped) {
-    input = terminalInput(screen, chatHistory(folder), {
-      line(line) {
-        wasInterrupted = false;
-        void runLine(chat, line);
+    input = terminalInput(
+      screen,
+      chatHistory(folder, (line) => given.view.problem(line)),
+      {
+        line(line) {
+          wasInterrupted = false;
+          void runLine(chat, line);
+        },
+        interrupt,
+        end: () => end(0),
+        complete: (line) => completeLine(chat, line),
       },
-      interrupt,
-      end: () => end(0),
-      complete: (line) => completeLine(chat, line),
-    });
+    );
   } else {
     input = pipedInput(pipedLines(chat, end, (line) => given.view.note(line)));
   }

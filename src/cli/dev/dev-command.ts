@@ -5,7 +5,7 @@ import { withProgress } from '../command-output.ts';
 import { Closing } from '../environment/closing.ts';
 import { ownAlone } from '../environment/folder-access.ts';
 import { storeUrl } from '../environment/places.ts';
-import { agentsPath } from '../load-agents.ts';
+import { agentsPath, chooseApp } from '../load-agents.ts';
 import { assertText } from '../sessions/named-session.ts';
 import { startConversation } from './conversation.ts';
 import { startDevServices } from './dev-services.ts';
@@ -63,7 +63,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
     if (options.agent !== undefined && !agents().includes(options.agent))
       throw new CliError(`--agent: ${file} has no agent ${options.agent}; it has ${agents().join(', ')}`, 2);
     const names = {
-      app: options.app ?? loaded().app,
+      app: chooseApp(file, { app: loaded().app, isExported: loaded().isApp === true }, options.app),
       userId: options.user,
       sessionId: options.session ?? newSessionId(),
     };
@@ -72,6 +72,8 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
       folder: ownership.folder,
       loaded: loaded(),
       workerPid,
+      address: backend.temporal.address,
+      namespace: backend.temporal.namespace,
       uiUrl: backend.temporal.uiUrl,
       gateway: { url: gateway.url, token: gateway.token },
       store: storeUrl(env) === undefined ? 'embedded' : 'postgres',

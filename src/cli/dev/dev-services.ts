@@ -10,6 +10,7 @@ import { lineLogger } from '../environment/line-logger.ts';
 import { gatewaySettingsFor, storeUrl, taskQueueFor } from '../environment/places.ts';
 import { readinessOf } from '../environment/readiness.ts';
 import { openClient } from '../environment/turn-client.ts';
+import { listening } from '../listening.ts';
 import type { LoadedAgents, WorkerPlace } from './child-messages.ts';
 import { DevGateway } from './dev-gateway.ts';
 import type { DevView } from './dev-view.ts';
@@ -76,7 +77,11 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
     new WorkerChild(path, {
       file: (file) => watch.add(file),
       line: (line) => view.printed(line),
-      notice: (notice) => void opening.then(({ store }) => store.hear(notice)),
+      notice: (notice) =>
+        opening.then(
+          ({ store }) => store.hear(notice),
+          () => undefined,
+        ),
     });
   const fleet = new WorkerFleet(spawn, placed.promise, {
     starting: () => (served === undefined ? undefined : view.reloading()),
@@ -104,7 +109,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
     closing.add(close);
     // Before the store, which they have joined.
     closing.add(endWorkers);
-    const gateway = await openLocalGateway({
+    const serving = openLocalGateway({
       ownership,
       client,
       about: () => aboutProcess(backend.temporal, taskQueue, env, servedNames(served)),
@@ -119,6 +124,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
       logger: lineLogger(note),
       ...(port === undefined ? {} : { port }),
     });
+    const gateway = await listening('--port', serving);
     closing.add(() => gateway.close());
     // A worker's tools hand out its address.
     placed.resolve(placeOf(backend, env, { taskQueue, folder, gatewayUrl: gateway.url }));

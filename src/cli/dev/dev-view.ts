@@ -9,6 +9,9 @@ export interface DevFacts {
   folder: string;
   loaded: LoadedAgents;
   workerPid: number | undefined;
+  /** Of the Temporal server, `host:port`. */
+  address: string;
+  namespace: string;
   uiUrl: string | undefined;
   gateway: { url: string; token: string };
   store: 'embedded' | 'postgres';

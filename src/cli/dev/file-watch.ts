@@ -73,7 +73,12 @@ export class FileWatch {
   }
 }
 
+/** One that can't be looked at, for want of a right to its folder for one, is as good as missing. */
 function stampOf(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? 'missing' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    return 'missing';
+  }
 }

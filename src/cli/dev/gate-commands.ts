@@ -23,16 +23,16 @@ export async function approve(chat: Chat, argument: string): Promise<boolean> {
   const { row, rest } = await waitingOf(chat, 'approve', argument);
   if (rest !== '')
     throw new CliError('/approve takes a request at most; an edit: holdfast approvals approve');
-  return tell(chat, row, await chat.client.approvals.confirm(nameOf(row), { confirmed: true, shown: row }));
+  return await tell(chat, row, chat.client.approvals.confirm(nameOf(row), { confirmed: true, shown: row }));
 }
 
 export async function reject(chat: Chat, argument: string): Promise<boolean> {
   const { row, rest } = await waitingOf(chat, 'reject', argument);
   const reason = rest === '' ? {} : { reason: rest };
-  return tell(
+  return await tell(
     chat,
     row,
-    await chat.client.approvals.confirm(nameOf(row), { confirmed: false, shown: row, ...reason }),
+    chat.client.approvals.confirm(nameOf(row), { confirmed: false, shown: row, ...reason }),
   );
 }
 
@@ -43,7 +43,7 @@ export async function answer(chat: Chat, argument: string): Promise<boolean> {
   if (rest === '') throw new CliError('/answer: say the answer: JSON, or text');
   const response = responseOf(row, rest);
   assertResponse(row, response);
-  return tell(chat, row, await chat.client.approvals.provideInput(nameOf(row), { response, shown: row }));
+  return await tell(chat, row, chat.client.approvals.provideInput(nameOf(row), { response, shown: row }));
 }
 
 /** The request that a command begins with, or the only one that waits. */
@@ -72,7 +72,12 @@ function nameOf({ requestId }: ApprovalRow): { requestId: string } {
   return { requestId };
 }
 
-function tell(chat: Chat, row: ApprovalRow, receipt: Parameters<typeof tellReceipt>[1]): boolean {
+async function tell(
+  chat: Chat,
+  row: ApprovalRow,
+  sent: Promise<Parameters<typeof tellReceipt>[1]>,
+): Promise<boolean> {
+  const receipt = await chat.answeredBy(row.requestId, sent);
   const line = (text = '') => chat.view.answer([`  ${text}`]);
   return tellReceipt(row, receipt, { line, note: line }) === 0;
 }

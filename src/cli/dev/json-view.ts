@@ -1,5 +1,6 @@
 import type { StreamItem } from '../../client/stream-item.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
 import type { LoadedAgents } from './child-messages.ts';
 import type { DevFacts, DevView, ShownTurn } from './dev-view.ts';
 
@@ -15,7 +16,7 @@ export class JsonView implements DevView {
   }
 
   note(line: string): void {
-    this.#err.write(`${line}\n`);
+    this.#err.write(`${visibleLines(line)}\n`);
   }
 
   problem(message: string): void {
@@ -26,8 +27,21 @@ export class JsonView implements DevView {
     this.#tell('answer', { lines });
   }
 
-  ready({ file, folder, loaded, workerPid, uiUrl, gateway, store, taskQueue, session }: DevFacts): void {
-    this.#tell('ready', { file, folder, ...loaded, workerPid, uiUrl, gateway, store, taskQueue, session });
+  ready({ file, folder, loaded, workerPid, address, namespace, uiUrl, gateway, ...more }: DevFacts): void {
+    const { store, taskQueue, session } = more;
+    const temporal = { address, namespace };
+    this.#tell('ready', {
+      file,
+      folder,
+      ...loaded,
+      workerPid,
+      temporal,
+      uiUrl,
+      gateway,
+      store,
+      taskQueue,
+      session,
+    });
   }
 
   reloading(): void {

@@ -1,7 +1,5 @@
-import { styleText } from 'node:util';
 import { drawOver, widthOf } from '../draw-over.ts';
-
-export type Style = Parameters<typeof styleText>[0];
+import { painted, type Style, terminalText } from '../terminal-text.ts';
 
 /** A line that a person is typing, which other output must not run into. */
 export interface TypedLine {
@@ -36,7 +34,7 @@ export class Screen {
     return (text) =>
       this.#do(() => {
         if (!this.#isDrawn) this.#break();
-        drawOver(stream, paint(stream, 'dim', text.slice(0, widthOf(stream))));
+        drawOver(stream, painted(stream, 'dim', text.slice(0, widthOf(stream))));
         this.#midLine = true;
         this.#isDrawn = true;
       });
@@ -46,7 +44,7 @@ export class Screen {
   text(text: string, style?: Style): void {
     this.#do(() => {
       if (this.#isDrawn) this.#break();
-      this.#answers.write(style === undefined ? text : paint(this.#answers, style, text));
+      this.#answers.write(style === undefined ? terminalText(text) : painted(this.#answers, style, text));
       this.#midLine = !text.endsWith('\n');
     });
   }
@@ -60,7 +58,7 @@ export class Screen {
   }
 
   paint(style: Style, text: string): string {
-    return paint(this.#answers, style, text);
+    return painted(this.#answers, style, text);
   }
 
   /** Ends a line that has begun. */
@@ -100,7 +98,7 @@ export class Screen {
   #line(stream: NodeJS.WriteStream, text: string, style?: Style): void {
     this.#do(() => {
       this.#break();
-      stream.write(`${style === undefined ? text : paint(stream, style, text)}\n`);
+      stream.write(`${style === undefined ? terminalText(text) : painted(stream, style, text)}\n`);
     });
   }
 
@@ -132,8 +130,4 @@ export class Screen {
     this.#midLine = false;
     this.#isDrawn = false;
   }
-}
-
-function paint(stream: NodeJS.WriteStream, style: Style, text: string): string {
-  return styleText(style, text, { stream });
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { visibleEvents } from '../../flows/visible-events.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import { spanText } from '../approvals/span-text.ts';
@@ -8,7 +9,7 @@ import { childLines } from '../child-lines.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
 import { progressWords } from '../jobs/job-text.ts';
-import { ago, cutJson, printable, tableLines, tokensText } from '../sessions/shown-values.ts';
+import { ago, cutJson, tableLines, tokensText } from '../sessions/shown-values.ts';
 import { transcriptLines, withHidden } from '../sessions/transcript.ts';
 import type { Chat } from './chat.ts';
 import { answer, approve, reject, showWaiting } from './gate-commands.ts';
@@ -23,6 +24,8 @@ interface SlashCommand {
   steers?: true;
   /** It would take the ground away from a turn that runs. */
   needsIdle?: true;
+  /** But not from one that waits for people or jobs. */
+  leavesWaits?: true;
   /** What may stand for its argument. */
   completes?: (chat: Chat) => readonly string[];
   run(chat: Chat, argument: string): Promise<boolean> | boolean;
@@ -31,7 +34,8 @@ interface SlashCommand {
 const MOST_LISTED = 20;
 const MOST_EVENTS = 40;
 
-const COMMANDS: readonly SlashCommand[] = [
+/** What the chat of `holdfast dev` takes. */
+export const COMMANDS: readonly SlashCommand[] = [
   { name: 'help', does: 'shows this', steers: true, run: (chat) => answered(chat, helpLines()) },
   { name: 'sessions', does: 'lists the newest sessions of this user', run: listSessions },
   {
@@ -39,6 +43,7 @@ const COMMANDS: readonly SlashCommand[] = [
     argument: '<id>|new',
     does: 'goes on in another session, or in a new one',
     needsIdle: true,
+    leavesWaits: true,
     completes: (chat) => ['new', ...chat.listed],
     run: changeSession,
   },
@@ -138,7 +143,8 @@ export async function runSlashCommand(chat: Chat, line: string): Promise<boolean
         'a message that begins with a slash is typed with two',
     );
   }
-  if (command.needsIdle && chat.isBusy)
+  const isLeft = command.leavesWaits === true && argument !== '' && chat.isBusy && (await chat.leave());
+  if (command.needsIdle && chat.isBusy && !isLeft)
     throw new CliError(`/${name}: a turn runs: wait for its end, or press Ctrl-C`);
   return await command.run(chat, argument);
 }
@@ -187,7 +193,7 @@ async function listSessions(chat: Chat): Promise<true> {
   if (sessions.length === 0) return answered(chat, ['  no sessions yet']);
   const rows = sessions.map((session) => [
     session.sessionId === chat.names.sessionId ? '●' : '',
-    printable(session.sessionId),
+    visibleLines(session.sessionId),
     String(session.seq),
     ago(session.updatedAt),
     tokensText(session.usage),
@@ -205,7 +211,9 @@ async function changeSession(chat: Chat, argument: string): Promise<true> {
   void chat.late.join(chat.names);
   const session = await chat.client.sessions.get({ ...chat.names, numRecentEvents: 4 });
   if (session === undefined) return answered(chat, [`  session ${sessionId}: new`]);
-  return answered(chat, [`  session ${sessionId}: ${session.seq} events`, ...eventLines(session.events)]);
+  answered(chat, [`  session ${sessionId}: ${session.seq} events`, ...eventLines(session.events)]);
+  chat.goOn();
+  return true;
 }
 
 async function fork(chat: Chat, argument: string): Promise<true> {
@@ -242,7 +250,7 @@ async function showState(chat: Chat): Promise<true> {
   if (entries.length === 0) return answered(chat, ['  no state']);
   return answered(
     chat,
-    entries.map(([key, value]) => printable(`  ${key} = ${cutJson(value, 1_000)}`)),
+    entries.map(([key, value]) => visibleLines(`  ${key} = ${cutJson(value, 1_000)}`)),
   );
 }
 

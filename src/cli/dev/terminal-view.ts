@@ -1,8 +1,10 @@
 import { relative } from 'node:path';
 import type { StreamItem } from '../../client/stream-item.ts';
 import type { TurnResult, TurnUsage } from '../../protocol/turn.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
 import { ownVersion } from '../own-version.ts';
-import { printable } from '../sessions/shown-values.ts';
+import { costWords } from '../sessions/shown-values.ts';
+import { ESCAPE } from '../terminal-text.ts';
 import type { LoadedAgents } from './child-messages.ts';
 import type { DevFacts, DevView, ShownTurn } from './dev-view.ts';
 import type { Screen } from './screen.ts';
@@ -10,6 +12,9 @@ import { durationText, TurnText } from './turn-text.ts';
 
 /** Longer than this the end of an old worker is worth a line, milliseconds. */
 const LONG_DRAIN = 2_000;
+
+/** Of the user's own code, which may write them to no terminal, too. */
+const COLOURS = new RegExp(`${ESCAPE}\\[[\\d;]*m`, 'g');
 
 /** For people. */
 export class TerminalView implements DevView {
@@ -26,11 +31,11 @@ export class TerminalView implements DevView {
   }
 
   note(line: string): void {
-    this.#screen.note(printable(line));
+    this.#screen.note(visibleLines(line));
   }
 
   problem(text: string): void {
-    this.#screen.note(printable(text), 'red');
+    this.#screen.note(visibleLines(text), 'red');
   }
 
   answer(lines: readonly string[]): void {
@@ -66,7 +71,7 @@ export class TerminalView implements DevView {
   }
 
   printed(line: string): void {
-    this.#screen.note(`│ ${printable(line)}`);
+    this.#screen.note(`│ ${visibleLines(line.replace(COLOURS, ''))}`);
   }
 
   queued({ ahead }: { ahead: number }): void {
@@ -77,7 +82,7 @@ export class TerminalView implements DevView {
     this.#turn = new TurnText(this.#screen);
     this.#link = link;
     if (text !== '' && (!this.#isTyped || waited))
-      this.#screen.line(`${this.#screen.paint('bold', 'you')}  ${printable(text)}`);
+      this.#screen.line(`${this.#screen.paint('bold', 'you')}  ${visibleLines(text)}`);
   }
 
   item(item: StreamItem): void {
@@ -102,7 +107,7 @@ export class TerminalView implements DevView {
 }
 
 function panel(facts: DevFacts, screen: Screen): string[] {
-  const { file, folder, loaded, uiUrl, gateway, store, taskQueue, session } = facts;
+  const { file, folder, loaded, address, namespace, uiUrl, gateway, store, taskQueue, session } = facts;
   const bold = (text: string) => screen.paint('bold', text);
   const dim = (text: string) => screen.paint('dim', text);
   const url = (text: string) => screen.paint('cyan', text);
@@ -113,7 +118,10 @@ function panel(facts: DevFacts, screen: Screen): string[] {
   const rows: [string, string][] = [
     ['agents', `${agentsText(loaded)}  ${dim(here(file))}`],
     ['model', modelText(loaded)],
-    ['Temporal', uiUrl === undefined ? `${dim('its UI is not known: set TEMPORAL_UI_URL')}` : url(uiUrl)],
+    [
+      'Temporal',
+      `${uiUrl === undefined ? dim('its UI is not known: set TEMPORAL_UI_URL') : url(uiUrl)}  ${dim(`at ${address}, namespace ${namespace}`)}`,
+    ],
     ['gateway', `${url(gateway.url)}  ${dim(`docs ${gateway.url}/docs`)}`],
     ['token', session === undefined ? gateway.token : dim(`in ${here(`${folder}/dev.json`)}`)],
     ['store', store === 'postgres' ? 'HOLDFAST_STORE' : here(`${folder}/store`)],
@@ -143,9 +151,8 @@ function modelText({ standIn, agents }: LoadedAgents): string {
   return [...new Set(agents.flatMap(({ model }) => model ?? []))].join(', ') || 'none of their own';
 }
 
-function usageText({ modelCalls, totalTokens, cost, unknownCalls }: TurnUsage): string {
-  const atLeast = unknownCalls === undefined ? '' : 'at least ';
-  const spent = cost === undefined ? '' : ` · cost ${atLeast}${Number(cost.toPrecision(3))}`;
+function usageText({ modelCalls, totalTokens, ...usage }: TurnUsage): string {
+  const atLeast = usage.unknownCalls === undefined ? '' : 'at least ';
   const calls = modelCalls === 1 ? '1 model call' : `${modelCalls} model calls`;
-  return `${calls} · ${atLeast}${totalTokens} tokens${spent}`;
+  return [calls, `${atLeast}${totalTokens} tokens`, ...costWords(usage)].join(' · ');
 }

@@ -1,10 +1,11 @@
 import type { StreamItem } from '../../client/stream-item.ts';
 import type { Part } from '../../events/content.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
 import { ChunkLines } from '../chunk-lines.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { JobLines } from '../job-lines.ts';
 import { LiveLine } from '../live-line.ts';
-import { codeLines, cutJson, printable, responseLine } from '../sessions/shown-values.ts';
+import { codeLines, cutJson, responseLine } from '../sessions/shown-values.ts';
 import { speakerOf, withPath } from '../speaker.ts';
 import type { Screen } from './screen.ts';
 
@@ -25,8 +26,8 @@ export class TurnText {
   constructor(screen: Screen) {
     this.#screen = screen;
     this.#live = new LiveLine({
-      begin: (agent) => screen.text(`${screen.paint(['bold', 'green'], printable(agent))}  `),
-      write: (text) => screen.text(printable(text)),
+      begin: (agent) => screen.text(`${screen.paint(['bold', 'green'], visibleLines(agent))}  `),
+      write: (text) => screen.text(visibleLines(text)),
       end: () => screen.endLine(),
       remark: (text) => screen.note(`  ${text}`),
     });
@@ -101,7 +102,7 @@ export class TurnText {
     const isWritten = stored.kind === 'model' && this.#live.complete(stored, text);
     this.#live.interrupt();
     if (isWritten || text === '') return;
-    this.#screen.line(`${this.#screen.paint(['bold', 'green'], author)}  ${printable(text)}`);
+    this.#screen.line(`${this.#screen.paint(['bold', 'green'], author)}  ${visibleLines(text)}`);
   }
 
   #callStarted({ callKey, tool, attempt }: Of<'call started'>): void {
@@ -120,17 +121,17 @@ export class TurnText {
 
   #drawOver(text: string): void {
     this.#live.interrupt();
-    this.#screen.drawOver?.(printable(text));
+    this.#screen.drawOver?.(visibleLines(text));
   }
 
   #line(text: string, style: 'cyan' | 'dim' | 'red' | 'yellow'): void {
     this.#live.interrupt();
-    this.#screen.line(printable(text), style);
+    this.#screen.line(visibleLines(text), style);
   }
 
   #note(text: string, style: 'dim' | 'green' | 'red' = 'dim'): void {
     this.#live.interrupt();
-    this.#screen.note(printable(text), style);
+    this.#screen.note(visibleLines(text), style);
   }
 }
 

@@ -34,9 +34,6 @@ export class WorkerChild {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#process = child;
-    for (const stream of [child.stdout, child.stderr]) {
-      if (stream !== null) createInterface({ input: stream }).on('line', listener.line);
-    }
     const loaded = Promise.withResolvers<LoadedAgents>();
     const polls = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<string | undefined>();
@@ -54,11 +51,17 @@ export class WorkerChild {
       else if (message.type === 'polls') polls.resolve();
       else failure = message.message;
     });
-    child.once('error', (error) => over(error.message));
+    child.on('error', (error) => over(error.message));
     // Its streams are read to their ends by then.
     child.once('close', (code, signal) =>
       over(failure ?? (code === 0 ? undefined : `the worker process ended (${signal ?? `code ${code}`})`)),
     );
+    // There are none where no process could be started.
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue;
+      const lines = createInterface({ input: stream }).on('line', listener.line);
+      lines.on('error', () => lines.close());
+    }
     for (const { promise } of [loaded, polls]) promise.catch(() => undefined);
     this.loaded = loaded.promise;
     this.polls = polls.promise;

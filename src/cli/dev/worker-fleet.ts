@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { thrownMessage } from '../../tools/thrown-message.ts';
 import type { LoadedAgents, WorkerPlace } from './child-messages.ts';
 import type { WorkerChild } from './worker-child.ts';
 
@@ -91,7 +92,12 @@ export class WorkerFleet {
   async #start(): Promise<void> {
     this.#again = false;
     this.#listener.starting();
-    const child = this.#spawn();
+    let child: WorkerChild;
+    try {
+      child = this.#spawn();
+    } catch (error) {
+      return this.#listener.refused(thrownMessage(error), this.#current !== undefined);
+    }
     const starting = { child, loading: true };
     this.#starting = starting;
     try {
@@ -104,8 +110,7 @@ export class WorkerFleet {
       child.kill();
       await child.ended;
       if (!this.#closed && !this.#again) {
-        const reason = error instanceof Error ? error.message : String(error);
-        this.#listener.refused(reason, this.#current !== undefined);
+        this.#listener.refused(thrownMessage(error), this.#current !== undefined);
       }
     }
     this.#starting = undefined;

@@ -36,6 +36,7 @@ async function workerProcess(file: string): Promise<number> {
     type: 'loaded',
     loaded: {
       app: loaded.app,
+      ...(loaded.apps.length > 0 ? { isApp: true as const } : {}),
       // The one that answers first.
       agents: loaded.agents
         .toSorted((one, other) => Number(other.name === rootAgent) - Number(one.name === rootAgent))
@@ -51,7 +52,7 @@ async function workerProcess(file: string): Promise<number> {
   });
   const place = await orders.place;
   if (place === undefined) return 0;
-  const logger = folderLogger(place.folder);
+  const logger = folderLogger(place.folder, (line) => void process.stderr.write(`${line}\n`));
   installRuntime(logger, { handlesSignals: false });
   const store = await openStore(place.store);
   // What it does is heard in the chat at once, and with an embedded store in no other way.

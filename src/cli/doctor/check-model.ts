@@ -15,8 +15,8 @@ export async function checkModel({ env, askModel }: Surroundings): Promise<Findi
 }
 
 function wayToGemini(env: NodeJS.ProcessEnv): Finding {
-  const vertex = env.GOOGLE_GENAI_USE_ENTERPRISE || env.GOOGLE_GENAI_USE_VERTEXAI || '';
-  const key = KEYS.find((name) => env[name]?.trim());
+  const vertex = env.GOOGLE_GENAI_USE_ENTERPRISE ?? env.GOOGLE_GENAI_USE_VERTEXAI ?? '';
+  const key = KEYS.find((name) => env[name]);
   if (/^(true|1)$/i.test(vertex.trim())) {
     const project = env.GOOGLE_CLOUD_PROJECT?.trim();
     if (project || key || env.GOOGLE_VERTEX_BASE_URL) {

@@ -11,6 +11,7 @@ import { findExecutable } from '../../../worker/temporal/executable.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';
 import { SEARCH_ATTRIBUTES } from '../../protocol/search-attributes.ts';
+import { alivePollers } from './alive-pollers.ts';
 import { type Finding, fail, failed, messageOf, ok, type Surroundings, warn } from './finding.ts';
 
 const CALL_TIMEOUT = 5_000;
@@ -196,7 +197,7 @@ async function checkPollers(
           taskQueueType,
         }),
       );
-      return { kind, identities: pollers.map(({ identity }) => identity ?? '') };
+      return { kind, identities: alivePollers(pollers) };
     }),
   );
   const lacking = polled.filter(({ identities }) => identities.length === 0).map(({ kind }) => kind);
@@ -212,14 +213,14 @@ async function checkPollers(
   return [
     warn(
       'workers',
-      `no worker for ${lacking.join(' and ')} has polled the task queue ${queue} in the last minutes: turns wait`,
+      `no worker for ${lacking.join(' and ')} polls the task queue ${queue} now: turns wait`,
       'start one: holdfast worker <agents.ts>; or correct HOLDFAST_TASK_QUEUE',
     ),
   ];
 }
 
 async function taskQueueOf({ taskQueue, env, folder }: Surroundings): Promise<string | undefined> {
-  const named = taskQueue ?? (env.HOLDFAST_TASK_QUEUE || undefined);
+  const named = taskQueue ?? env.HOLDFAST_TASK_QUEUE;
   if (named !== undefined) return named;
   if (env.HOLDFAST_STORE) return DEFAULT_TASK_QUEUE;
   const gateway = existsSync(folder) ? await findLocalGateway(folder) : undefined;

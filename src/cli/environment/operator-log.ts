@@ -1,5 +1,6 @@
 import type { HoldfastLogger } from '../../../activities/logging.ts';
 import { jsonLogger } from '../../../worker/json-logger.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
 
 export interface LogOptions {
   /** Defaults to text at a terminal, else JSON. */
@@ -15,7 +16,7 @@ export function operatorLog({ log, logLevel }: LogOptions, err = process.stderr)
   const to = (level: (typeof LEVELS)[number]): HoldfastLogger[typeof level] =>
     LEVELS.indexOf(level) < LEVELS.indexOf(logLevel)
       ? () => undefined
-      : (message, attributes) => void err.write(textLine(level, message, attributes));
+      : (message, attributes) => void err.write(visibleLines(textLine(level, message, attributes)));
   return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') };
 }
 

@@ -8,7 +8,7 @@ import { CliError } from '../cli-error.ts';
 
 /** The `postgres://` URL of the store; without one it is embedded in the folder. */
 export function storeUrl(env: NodeJS.ProcessEnv): string | undefined {
-  return env.HOLDFAST_STORE || undefined;
+  return env.HOLDFAST_STORE;
 }
 
 /** The store's connection that hears of other processes, for `openStore`. */
@@ -34,7 +34,7 @@ export function gatewaySettingsFor(
   env: NodeJS.ProcessEnv,
   given: GatewaySettings | undefined,
 ): GatewaySettings {
-  const ofEnv = env.HOLDFAST_PUBLIC_URL?.trim() || undefined;
+  const ofEnv = env.HOLDFAST_PUBLIC_URL?.trim();
   if (ofEnv !== undefined && publicUrlOf(ofEnv) === undefined) {
     throw new CliError(`HOLDFAST_PUBLIC_URL: expected ${PUBLIC_URL_FORM}`, 2);
   }

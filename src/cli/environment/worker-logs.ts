@@ -9,14 +9,37 @@ import {
 } from '@temporalio/worker';
 import type { HoldfastLogger } from '../../../activities/logging.ts';
 import { histogramBuckets } from '../../../worker/index.ts';
+import { thrownMessage } from '../../tools/thrown-message.ts';
 
-/** The SDK's own warnings are for the operator's file; what matters to the person at the terminal is told there. */
-export function folderLogger(folder: string): DefaultLogger {
+/**
+ * The SDK's own warnings are for the operator's file; what matters to the person at the terminal is told there. A file that can't be
+ * written, because the disk is full for one, must not end what runs: the person is told, once until it can be written again.
+ */
+export function folderLogger(folder: string, onProblem: (line: string) => void): DefaultLogger {
   const path = join(folder, 'worker.log');
+  let isTold = false;
   return new DefaultLogger('WARN', ({ level, timestampNanos, message, meta }) => {
     const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
-    appendFileSync(path, `${time} ${level} ${message} ${JSON.stringify(meta ?? {}, errorAsText)}\n`);
+    try {
+      appendFileSync(path, `${time} ${level} ${message} ${attributesOf(meta)}\n`);
+      isTold = false;
+    } catch (error) {
+      if (!isTold)
+        onProblem(
+          `warnings of the worker can't be kept in ${path}: ${thrownMessage(error)}; free space, or see to its rights`,
+        );
+      isTold = true;
+    }
   });
+}
+
+/** A line without its attributes, where one is a cycle, is better than none. */
+function attributesOf(meta: Record<string | symbol, unknown> = {}): string {
+  try {
+    return JSON.stringify(meta, errorAsText);
+  } catch {
+    return JSON.stringify({ attributes: Object.keys(meta) });
+  }
 }
 
 /** Temporal's own lines in the same log, from warnings on. */

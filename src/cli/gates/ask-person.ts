@@ -57,7 +57,7 @@ async function decisionOf(row: ApprovalRow, person: Person, options: AskOptions)
   const edit = row.terms.allowEdit ? ', e to edit' : '';
   for (;;) {
     const said = await person.ask(`approve? y, n, n and the reason${edit}, or nothing to leave it: `);
-    const [, word = '', rest = ''] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(said ?? '') ?? [];
+    const [, word = '', rest = ''] = /^(\S*)\s*(.*)$/s.exec(said?.trim() ?? '') ?? [];
     if (said === undefined || word === '') return undefined;
     if (/^y(es)?$/i.test(word) && rest === '') return await decide(row, options, { confirmed: true });
     if (/^no?$/i.test(word)) {

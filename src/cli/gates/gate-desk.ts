@@ -2,7 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import type { ApproverKey } from '../../approvals/approver-key.ts';
 import { NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { Confirmed } from '../../client/steering.ts';
 import type { StreamItem } from '../../client/stream-item.ts';
+import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { ApprovalRow } from '../../store/approval-store.ts';
 import type { SessionNames } from '../../store/session-names.ts';
@@ -18,6 +20,9 @@ const POLL = 500;
 
 /** What a turn is left at. */
 export type WaitsFor = 'waits for people' | 'waits for a job';
+
+/** What an answer comes to that leaves nothing to ask. */
+const ENDS: ReadonlySet<string> = new Set(['approved', 'rejected', 'answered']);
 
 export interface GateDeskOptions {
   names: SessionNames;
@@ -42,6 +47,8 @@ export class GateDesk {
   #isAsking = false;
   /** The question that is open. */
   #open: { requestId: string; others: AbortController } | undefined;
+  /** Ids of requests that the one who is asked has answered in another way. */
+  readonly #answered = new Set<string>();
   #isWatched = false;
   #isClosed = false;
 
@@ -74,6 +81,23 @@ export class GateDesk {
     if (item.type === 'job' && item.mode === 'parked') this.waits();
     if (item.type === 'event' || item.type === 'call started' || item.type === 'call settled')
       void this.#recheck();
+  }
+
+  /** The one who is asked answers by a command, so that nobody else has; what became of it tells whether it is over. */
+  async answeredBy<Receipt extends Confirmed<DecisionReceipt>>(
+    requestId: string,
+    sent: Promise<Receipt>,
+  ): Promise<Receipt> {
+    this.#answered.add(requestId);
+    let isOver = false;
+    try {
+      const receipt = await sent;
+      isOver = receipt.confirmed && ENDS.has(receipt.status);
+      return receipt;
+    } finally {
+      if (!isOver) this.#answered.delete(requestId);
+      else if (this.#open?.requestId === requestId) this.#open.others.abort();
+    }
   }
 
   /** The turn may wait for people or jobs from now on: a command that leaves looks whether it does. */
@@ -122,7 +146,8 @@ export class GateDesk {
       });
     } catch (error) {
       if (others.signal.aborted) {
-        if (!this.#isClosed) note(`${requestId} was answered by somebody else, or is over`);
+        if (!this.#isClosed && !this.#answered.has(requestId))
+          note(`${requestId} was answered by somebody else, or is over`);
       } else note(`${requestId}: ${describeError(error)}`);
       if (ownerHasEnded(error)) {
         this.#unasked.unshift(requestId);

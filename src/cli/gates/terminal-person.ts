@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
+import { visibleLines, visibleText } from '../../protocol/visible-text.ts';
 import { CliError } from '../cli-error.ts';
 import { readSecret } from '../hidden-input.ts';
-import { printable } from '../sessions/shown-values.ts';
 import type { Person } from './ask-person.ts';
 
 export interface TerminalPersonOptions {
@@ -21,7 +21,7 @@ export function terminalPerson(
   }: TerminalPersonOptions = {},
 ): Person {
   return {
-    tell: (line) => void err.write(`${printable(line)}\n`),
+    tell: (line) => void err.write(`${visibleLines(line)}\n`),
     async ask(question, begun) {
       signal.throwIfAborted();
       const terminal = createInterface({ input, output: err, historySize: 0 });
@@ -32,9 +32,11 @@ export function terminalPerson(
         interrupt();
         over.abort();
       });
+      // A terminal that has gone away answers nothing.
+      terminal.on('error', () => over.abort());
       try {
-        const answer = terminal.question(question, { signal: over.signal });
-        if (begun !== undefined && begun !== '') terminal.write(begun);
+        const answer = terminal.question(visibleLines(question), { signal: over.signal });
+        if (begun !== undefined && begun !== '') terminal.write(visibleText(begun));
         return await answer;
       } catch (error) {
         if (!(error instanceof Error && error.name === 'AbortError')) throw error;

@@ -30,7 +30,7 @@ export function gatewayAccess(
 ): GatewayAccess {
   const names = { publicUrl: settings.publicUrl, hosts: settings.access?.hosts };
   const isLocal = checked(env, () => networkReach(names)) === 'loopback';
-  const given = env.HOLDFAST_GATEWAY_TOKEN || undefined;
+  const given = env.HOLDFAST_GATEWAY_TOKEN;
   const made = given === undefined && isLocal ? randomBytes(32).toString('base64url') : undefined;
   const token = given ?? made;
   const local = token === undefined ? undefined : localBy(token);
@@ -45,7 +45,7 @@ function checked<Made>(env: NodeJS.ProcessEnv, make: () => Made): Made {
     return make();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const isOfEnv = env.HOLDFAST_PUBLIC_URL?.trim() && error.message.startsWith('networkAccess: publicUrl: ');
+    const isOfEnv = env.HOLDFAST_PUBLIC_URL && error.message.startsWith('networkAccess: publicUrl: ');
     const where = isOfEnv ? 'HOLDFAST_PUBLIC_URL: ' : '';
     throw new CliError(`${where}${error.message.replace(/^networkAccess: (publicUrl: )?/, '')}`, 2);
   }

@@ -11,6 +11,7 @@ import { stopSignals } from '../environment/stop-signals.ts';
 import { openClient } from '../environment/turn-client.ts';
 import { waitForBackend } from '../environment/wait-for-backend.ts';
 import { loadGateway } from '../gateway-of-exports.ts';
+import { listening } from '../listening.ts';
 import { gatewayAccess } from './gateway-access.ts';
 
 export interface GatewayCommandOptions extends LogOptions {
@@ -54,7 +55,7 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
     closing.add(() => store.close());
     const opened = await openClient(backend, options.taskQueue);
     closing.add(() => opened.close());
-    const served = await serveGateway({
+    const serving = serveGateway({
       gateway: {
         client: opened.client,
         about: () => aboutProcess(temporal, options.taskQueue, env, { apps: [], agents: [] }),
@@ -68,6 +69,7 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
       host: options.host,
       port: options.port,
     });
+    const served = await listening('--port', serving);
     closing.add(() => served.close());
     logger.info('gateway listens', {
       url: served.url,

@@ -1,4 +1,5 @@
 import type { BaseAgent } from '../../agents/base-agent.ts';
+import { nearestWithModel } from '../../agents/given-model.ts';
 import { isLlmAgent } from '../../agents/llm-agent.ts';
 import { isLoopAgent } from '../../agents/loop-agent.ts';
 import { isParallelAgent } from '../../agents/parallel-agent.ts';
@@ -9,6 +10,7 @@ import type { BaseTool } from '../../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../../tools/base-toolset.ts';
 import { isFunctionTool } from '../../tools/function-tool.ts';
 import type { AgentsFile } from '../load-agents.ts';
+import { attemptsText, gateOptions, toolOptions } from './tool-options.ts';
 
 /** Agents and tools of a file, and who has whom: plain JSON, `holdfast graph --json`. */
 export interface AgentGraph {
@@ -93,15 +95,18 @@ function agentNode(id: string, agent: BaseAgent): AgentNode {
   const node = { id, name, kind: kindOfAgent(agent), description, options: [] };
   if (!isLlmAgent(agent)) return { ...node, options: workflowOptions(agent) };
   const { modelTimeout, modelRetry, maxParallelCalls, maxIterations } = agent.durable;
-  const model = typeof agent.model === 'string' ? agent.model : modelName(agent.model);
+  // The agent of a tool whose workers are elsewhere needs none here.
+  const given = nearestWithModel(agent)?.model;
+  const model = typeof given === 'object' ? modelName(given) : given;
   return {
     ...node,
-    model,
+    ...(model === undefined ? {} : { model }),
     options: [
       ...(modelTimeout === 600_000 ? [] : [`model ${formatDuration(modelTimeout)}`]),
-      ...(modelRetry.maximumAttempts === 3 ? [] : [attempts(modelRetry.maximumAttempts)]),
+      ...(modelRetry.maximumAttempts === 3 ? [] : [attemptsText(modelRetry.maximumAttempts)]),
       ...(maxParallelCalls === 32 ? [] : [`${maxParallelCalls} at a time`]),
       ...(maxIterations === undefined ? [] : [`at most ${maxIterations} model calls`]),
+      ...(agent.durable.sensitive ? ['sensitive'] : []),
       ...(agent.codeExecutor === undefined ? [] : [`code: ${agent.codeExecutor.name}`]),
     ],
   };
@@ -144,45 +149,12 @@ function aboutTool(tool: ToolUnion): Pick<ToolNode, 'kind' | 'description' | 'op
 function agentToolOptions(tool: BaseTool): string[] {
   const { timeout, attempts: runs = 1, taskQueue, skipSummarization } = agentOfTool(tool) ?? {};
   return [
+    ...gateOptions(tool.gate),
     ...(timeout === undefined ? [] : [`timeout ${formatDuration(timeout)}`]),
-    ...(runs === 1 ? [] : [attempts(runs)]),
+    ...(runs === 1 ? [] : [attemptsText(runs)]),
     ...(taskQueue === undefined ? [] : [`on ${taskQueue}`]),
     ...(skipSummarization ? ['answers for its caller'] : []),
     ...(tool.isReadOnly ? ['reads only'] : []),
     ...(tool.durable.isConcurrencySafe ? [] : ['runs alone']),
   ];
-}
-
-function toolOptions({ durable, isReadOnly }: BaseTool): string[] {
-  const {
-    timeout,
-    totalTimeout,
-    retry,
-    idempotent,
-    onUnknownOutcome,
-    isConcurrencySafe,
-    execution,
-    sensitive,
-  } = durable;
-  const isLocal = execution === 'local';
-  return [
-    ...(isLocal ? ['local'] : []),
-    ...(isReadOnly ? ['reads only'] : []),
-    ...(timeout === Math.min(totalTimeout, isLocal ? 10_000 : 300_000) ? [] : [formatDuration(timeout)]),
-    ...(totalTimeout === 3_600_000 ? [] : [`${formatDuration(totalTimeout)} in all`]),
-    ...(retry.maximumAttempts === 3 ? [] : [attempts(retry.maximumAttempts)]),
-    ...(idempotent ? [] : ['not idempotent']),
-    ...(onUnknownOutcome === (idempotent ? 'retry' : 'fail') ? [] : [`unknown outcome: ${onUnknownOutcome}`]),
-    ...(isConcurrencySafe ? [] : ['runs alone']),
-    ...sensitiveOption(sensitive),
-  ];
-}
-
-function sensitiveOption(sensitive: boolean | readonly string[]): string[] {
-  if (typeof sensitive === 'boolean') return sensitive ? ['sensitive'] : [];
-  return sensitive.length === 0 ? [] : [`sensitive: ${sensitive.join(', ')}`];
-}
-
-function attempts(count: number): string {
-  return count === 1 ? '1 attempt' : `${count} attempts`;
 }

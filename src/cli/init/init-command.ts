@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
+import { makeFolder } from '../../store/make-folder.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
-import { ownVersion } from '../own-version.ts';
 import { shellWord } from '../shell-word.ts';
+import { ownSource } from './own-source.ts';
 import { templateFiles } from './template.ts';
 
 export interface InitOptions {
@@ -18,7 +19,7 @@ export function initCommand(
   output: CommandOutput = processOutput(),
 ): void {
   const path = resolve(folder);
-  const files = templateFiles({ project: packageName(basename(path)), version: ownVersion() });
+  const files = templateFiles({ project: packageName(basename(path)), holdfast: ownSource() });
   const names = Object.keys(files);
   if (existsSync(path) && !statSync(path).isDirectory())
     throw new CliError(`${folder} is a file; name a folder`);
@@ -30,7 +31,7 @@ export function initCommand(
     );
   }
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolder(path);
     for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content);
   } catch (error) {
     throw new CliError(
@@ -60,7 +61,7 @@ function packageName(folder: string): string {
   const name = folder
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[._-]+|[._-]+$/g, '')
+    .replace(/^[._-]+|(?<![._-])[._-]+$/g, '')
     .slice(0, 214);
   return name === '' || name === 'holdfast' ? 'my-agents' : name;
 }

@@ -1,5 +1,5 @@
-/** What `holdfast init` writes, by path. Sources are indented with two spaces and take Node's type stripping. */
-export function templateFiles(names: { project: string; version: string }): Record<string, string> {
+/** What `holdfast init` writes, by path; `holdfast` is what the project requires it by. Sources are indented with two spaces and take Node's type stripping. */
+export function templateFiles(names: { project: string; holdfast: string }): Record<string, string> {
   return {
     'package.json': manifest(names),
     'tsconfig.json': TSCONFIG,
@@ -11,7 +11,7 @@ export function templateFiles(names: { project: string; version: string }): Reco
   };
 }
 
-function manifest({ project, version }: { project: string; version: string }): string {
+function manifest({ project, holdfast }: { project: string; holdfast: string }): string {
   const content = {
     name: project,
     version: '0.1.0',
@@ -23,7 +23,7 @@ function manifest({ project, version }: { project: string; version: string }): s
       start: `${HOLDFAST} worker agents.ts`,
       test: 'node --test',
     },
-    dependencies: { holdfast: version, zod: '^4.0.0' },
+    dependencies: { holdfast, zod: '^4.0.0' },
     devDependencies: { '@types/node': '^24.0.0', typescript: '>=5.8' },
   };
   return `${JSON.stringify(content, null, 2)}\n`;
@@ -97,6 +97,8 @@ export const geminiScript: GeminiScript = (_request, { userText, functionRespons
   const id = /\\b[A-Z]-\\d+\\b/.exec(userText)?.[0] ?? 'A-1';
   const [answer] = functionResponses;
   if (answer === undefined) return calls([{ name: 'find_order', args: { id } }]);
+  const error = answer.response?.error;
+  if (error !== undefined) return text(\`Order \${id}: \${answer.name} failed: \${error}\`);
   if (answer.name === 'refund') return text(\`Order \${id} is refunded.\`);
   if (/refund|money back/i.test(userText)) return calls([{ name: 'refund', args: { id } }]);
   return text(\`Order \${id} is \${answer.response?.status ?? 'not known'}.\`);
@@ -156,7 +158,7 @@ npm test
 npm run dev
 \`\`\`
 
-\`npm run dev\` starts all that is needed, and a chat: ask it "Where is A-2?". The agents are in \`agents.ts\`. Without a key for
-Gemini (\`.env.example\`) a local stand-in answers.
+It needs Node 22.18 or newer. \`npm run dev\` starts all that is needed, and a chat: ask it "Where is A-2?". The agents are in
+\`agents.ts\`. Without a key for Gemini (\`.env.example\`) a local stand-in answers. \`npx tsc\` checks the types.
 `;
 }

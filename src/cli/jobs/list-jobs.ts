@@ -5,6 +5,7 @@ import { requestFilter } from '../approvals/named-request.ts';
 import { untilText } from '../approvals/request-text.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
+import { assertKnownApp } from '../sessions/named-session.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
 import { progressWords, statusWords } from './job-text.ts';
 import type { JobNaming } from './named-job.ts';
@@ -45,6 +46,7 @@ export async function listJobs(
     const shown = found.slice(0, limit);
     if (options.json) return output.json({ jobs: shown });
     if (shown.length === 0) {
+      await assertKnownApp(options.app, connected.apps);
       return output.note(
         status === 'running'
           ? 'no job goes on; --status all lists those that have ended, too'

@@ -1,6 +1,8 @@
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import { workflowBundle } from '../../../worker/bundle.ts';
+import { testWorkflowBundle, workflowBundle } from '../../../worker/bundle.ts';
+import { EXPIRE_JOB, EXPIRE_REQUEST } from '../../protocol/names.ts';
+import { isRecord } from '../../schema/kind-of.ts';
 import type { HistoryEvent, RecordedHistory } from './history-file.ts';
 
 /** Where a history and the workflow code part. */
@@ -18,7 +20,7 @@ const TASK_STARTED = /^(EVENT_TYPE_WORKFLOW_TASK_STARTED|WorkflowTaskStarted)$/;
 export function replayer(path?: string): (history: RecordedHistory) => Promise<Divergence | undefined> {
   quietRuntime();
   return async (history) => {
-    const bundle = await workflowBundle(path);
+    const bundle = await (isOfTests(history) ? testWorkflowBundle(path) : workflowBundle(path));
     const divergence = await replay(bundle, history);
     if (divergence === undefined) return undefined;
     const events = await divergingEvents(bundle, history);
@@ -26,7 +28,16 @@ export function replayer(path?: string): (history: RecordedHistory) => Promise<D
   };
 }
 
-type Bundle = Awaited<ReturnType<typeof workflowBundle>>;
+type Bundle = Awaited<ReturnType<typeof workflowBundle | typeof testWorkflowBundle>>;
+
+/** Whether something in it ran out of time by an order, which only test environments take. */
+export function isOfTests({ events }: Pick<RecordedHistory, 'events'>): boolean {
+  return events.some(({ workflowExecutionUpdateAcceptedEventAttributes: accepted }) => {
+    const request = isRecord(accepted) ? accepted.acceptedRequest : undefined;
+    const input = isRecord(request) ? request.input : undefined;
+    return isRecord(input) && (input.name === EXPIRE_REQUEST || input.name === EXPIRE_JOB);
+  });
+}
 
 async function replay(
   bundle: Bundle,

@@ -1,8 +1,9 @@
+import { visibleText } from '../../protocol/visible-text.ts';
 import type { SessionSummary } from '../../store/session-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
-import { assertText, type NamingOptions } from './named-session.ts';
-import { ago, costText, printableLine, tableLines, tokensText } from './shown-values.ts';
+import { assertKnownApp, assertText, type NamingOptions } from './named-session.ts';
+import { ago, costText, tableLines, tokensText } from './shown-values.ts';
 
 export interface ListOptions extends NamingOptions {
   limit: number;
@@ -22,6 +23,7 @@ export async function listSessions(
   try {
     const found = await withProgress(output, 'reading sessions', sessionsOfApps());
     if (options.json) return output.json(found);
+    if (found.totalItems === 0) await assertKnownApp(app, connected.apps);
     if (found.sessions.length === 0) return output.note('no sessions');
     for (const line of tableLines(COLUMNS, found.sessions.map(rowOf))) output.line(line);
     if (found.totalItems > found.sessions.length) {
@@ -68,5 +70,5 @@ function rowOf(session: SessionSummary): string[] {
     tokensText(usage),
     costText(usage),
     forkedFrom === undefined ? '' : `${forkedFrom.sessionId} at ${forkedFrom.seq}`,
-  ].map(printableLine);
+  ].map(visibleText);
 }

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../schema/nearest-name.ts';
 import type { SessionNames } from '../../store/session-names.ts';
 import { CliError } from '../cli-error.ts';
 
@@ -61,6 +62,25 @@ export async function onlyApp(apps: () => Promise<readonly string[]>): Promise<s
   if (first === undefined) throw new CliError('there are no sessions; name the app with --app', 2);
   if (others.length === 0) return first;
   throw new CliError(`several apps have sessions: choose one with --app ${[first, ...others].join('|')}`, 2);
+}
+
+/**
+ * Of a list for people that has found nothing of an app; programs get the empty list.
+ *
+ * @param apps is asked for those that have sessions, or that the folder's owner serves.
+ * @throws CliError where the app is none of them.
+ */
+export async function assertKnownApp(
+  app: string | undefined,
+  apps: () => Promise<readonly string[]>,
+): Promise<void> {
+  if (app === undefined) return;
+  const known = await apps();
+  if (known.includes(app)) return;
+  const there = known.length === 0 ? 'no app has any' : `there are those of ${known.join(', ')}`;
+  throw new CliError(
+    `--app: the app ${JSON.stringify(app)} has no sessions${didYouMean(app, known)}; ${there}`,
+  );
 }
 
 /** @throws CliError for text that no name can be. */

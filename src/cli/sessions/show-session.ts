@@ -1,9 +1,10 @@
+import { visibleLines, visibleText } from '../../protocol/visible-text.ts';
 import type { Session } from '../../store/session-store.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { type NamingOptions, namedSession } from './named-session.ts';
-import { ago, costText, cutJson, printable, printableLine, tokensText } from './shown-values.ts';
+import { ago, costWords, cutJson, tokensText } from './shown-values.ts';
 import { transcriptLines, withHidden } from './transcript.ts';
 
 export interface ShowOptions extends NamingOptions {
@@ -57,10 +58,10 @@ function print(session: Session, { json, events, state }: ShowOptions, output: C
     for (const event of shown) output.json(event);
     return;
   }
-  output.line(output.paint('bold', printableLine(headOf(session))));
+  output.line(output.paint('bold', visibleText(headOf(session))));
   if (state) {
     for (const [key, value] of Object.entries(session.state)) {
-      output.line(`  ${printableLine(key)} = ${printable(cutJson(value))}`);
+      output.line(`  ${visibleText(key)} = ${visibleLines(cutJson(value))}`);
     }
   }
   for (const line of transcriptLines(shown, output)) output.line(line);
@@ -68,13 +69,12 @@ function print(session: Session, { json, events, state }: ShowOptions, output: C
 
 function headOf(session: Session): string {
   const { app, userId, sessionId, seq, updatedAt, lastAgent, usage, forkedFrom } = session;
-  const cost = costText(usage);
   return [
     `${app}/${userId}/${sessionId}`,
     `${seq} events`,
     `updated ${ago(updatedAt)}`,
     ...(lastAgent === undefined ? [] : [`agent ${lastAgent}`]),
-    `${usage.modelCalls} model calls, ${tokensText(usage)} tokens${cost === '' ? '' : `, cost ${cost}`}`,
+    [`${usage.modelCalls} model calls`, `${tokensText(usage)} tokens`, ...costWords(usage)].join(', '),
     ...(forkedFrom === undefined ? [] : [`forked from ${forkedFrom.sessionId} at ${forkedFrom.seq}`]),
   ].join(' · ');
 }

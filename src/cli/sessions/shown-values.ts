@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
 import type { Content, FunctionResponse, Part } from '../../events/content.ts';
 import type { StepUsage } from '../../store/store.ts';
 
@@ -26,6 +25,13 @@ export function clockTime(time: number): string {
 
 export function tokensText({ totalTokens, unknownCalls }: StepUsage): string {
   return `${unknownCalls === undefined ? '' : '>= '}${totalTokens}`;
+}
+
+/** A cost with its unit, which is whatever currency the app states its prices in; nothing where the app has none. */
+export function costWords({ cost, unknownCalls }: Pick<StepUsage, 'cost' | 'unknownCalls'>): string[] {
+  if (cost === undefined) return [];
+  const atLeast = unknownCalls === undefined ? '' : 'at least ';
+  return [`cost ${atLeast}${Number(cost.toPrecision(3))} (currency of the app’s prices)`];
 }
 
 export function costText({ cost, unknownCalls }: StepUsage): string {
@@ -61,17 +67,6 @@ export function codeLines({ executableCode, codeExecutionResult }: Part): string
   }
   if (codeExecutionResult === undefined) return [];
   return [`← ${codeExecutionResult.outcome ?? 'result'} ${cutJson(codeExecutionResult.output ?? '')}`];
-}
-
-/** What users and models wrote must not move the cursor, change colours or the window's title. */
-export function printable(text: string): string {
-  const lines = text.replace(/\r\n?/g, '\n');
-  return stripVTControlCharacters(lines).replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
-}
-
-/** As {@link printable}, for what stands on a line with other things. */
-export function printableLine(text: string): string {
-  return printable(text).replace(/\s/g, ' ');
 }
 
 /** Rows with their columns one under another; numbers to the right. Empty columns are left out. */

@@ -1,10 +1,11 @@
 import type { Part } from '../../events/content.ts';
 import { visibleEvents } from '../../flows/visible-events.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import type { CommandOutput } from '../command-output.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';
-import { clockTime, codeLines, cutJson, messageAuthor, printable, responseLine } from './shown-values.ts';
+import { clockTime, codeLines, cutJson, messageAuthor, responseLine } from './shown-values.ts';
 
 /** An event, and whether a rewind or a retry hides it. */
 export type ShownEvent = StoredEvent & { hidden?: true };
@@ -40,7 +41,7 @@ export function transcriptLines(
     }
     const head = `${String(seq).padStart(digits)}  ${clock}  `;
     const indent = ' '.repeat(head.length);
-    const body = bodyOf(stored).flatMap((text) => printable(text).split('\n'));
+    const body = bodyOf(stored).flatMap((text) => visibleLines(text).split('\n'));
     for (const [index, text] of (body.length === 0 ? ['(nothing)'] : body).entries()) {
       const line = `${index === 0 ? head : indent}${text}`;
       lines.push(hidden ? paint('dim', `${line}${index === 0 ? '  (hidden)' : ''}`) : line);

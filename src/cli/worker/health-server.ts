@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { outliveErrors } from '../../net/outlive-errors.ts';
 
 /** Every address of the machine: probes come from outside of the container. */
 const HOST = '0.0.0.0';
@@ -29,6 +30,7 @@ export async function serveHealth(port: number, ready: () => Promise<boolean>): 
   });
   server.listen(port, HOST);
   await once(server, 'listening');
+  outliveErrors(server, 'the server for probes');
   return {
     async close() {
       const closed = once(server, 'close');

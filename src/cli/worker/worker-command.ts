@@ -11,6 +11,7 @@ import { needsFolder, storeUrl } from '../environment/places.ts';
 import { stopSignals } from '../environment/stop-signals.ts';
 import { waitForBackend } from '../environment/wait-for-backend.ts';
 import { installRuntime, temporalLog } from '../environment/worker-logs.ts';
+import { listening, metricsListening } from '../listening.ts';
 import { type AgentsFile, loadAgents } from '../load-agents.ts';
 import { ownVersion } from '../own-version.ts';
 import { serveHealth } from './health-server.ts';
@@ -59,12 +60,17 @@ async function runWorker(
   let environment: Environment | undefined;
   const isReady = async () =>
     environment !== undefined && Object.values(await environment.ready()).every((answers) => answers);
-  const health = options.health === undefined ? undefined : await serveHealth(options.health, isReady);
+  const health =
+    options.health === undefined
+      ? undefined
+      : await listening('--health', serveHealth(options.health, isReady));
   const gemini = await modelOf(loaded, options, logger);
-  installRuntime(temporalLog(logger), {
-    handlesSignals: false,
-    metrics: options.metrics === undefined ? undefined : `0.0.0.0:${options.metrics}`,
-  });
+  metricsListening(options.metrics, () =>
+    installRuntime(temporalLog(logger), {
+      handlesSignals: false,
+      metrics: options.metrics === undefined ? undefined : `0.0.0.0:${options.metrics}`,
+    }),
+  );
   try {
     logger.info('worker starting', {
       holdfast: ownVersion(),

@@ -3,6 +3,7 @@ import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import type { App } from '../../agents/app.ts';
 import { type CredentialKeys, credentialKeysOfVariables } from '../../credentials/credential-keys.ts';
 import { folderCredentialKeys } from '../../credentials/folder-credential-keys.ts';
+import { setVariables, variable } from '../../environment.ts';
 import { StoreUnavailable } from '../../store/store-errors.ts';
 import { type BaseToolset, isBaseToolset } from '../../tools/base-toolset.ts';
 import { thrownMessage } from '../../tools/thrown-message.ts';
@@ -75,7 +76,7 @@ export class EmbeddedServices {
     const close = () => ends.close();
     try {
       // A server that the environment names is others', and would keep what is to end with this process.
-      const env = parts.withoutServer(process.env);
+      const env = parts.withoutServer(setVariables());
       const ground = await parts.openGround(ends, { folder, env, onProgress, keepsServer: true });
       const services = new EmbeddedServices(parts, options, { ground, close });
       const gateway = await parts.openJobGateway(() => services.#gatewayOptions());
@@ -169,7 +170,7 @@ export class EmbeddedServices {
       taskQueue,
       searchAttributes: server.searchAttributes === 'registered',
       credentialKeys: this.#credentialKeys(),
-      publicUrl: process.env.HOLDFAST_PUBLIC_URL?.trim() || (() => this.#gateway?.url),
+      publicUrl: variable('HOLDFAST_PUBLIC_URL')?.trim() ?? (() => this.#gateway?.url),
       // A turn that is left is answered as soon as it is up again.
       shutdownGraceTime: 0,
       logger: warningLogger((line) => getLogger().warn(line)),
@@ -217,7 +218,7 @@ export class EmbeddedServices {
   }
 
   #credentialKeys(): CredentialKeys {
-    return credentialKeysOfVariables(process.env) ?? folderCredentialKeys(this.#options.folder);
+    return credentialKeysOfVariables(setVariables()) ?? folderCredentialKeys(this.#options.folder);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Event } from '../../events/event.ts';
+import type { TurnStatus } from '../../protocol/turn.ts';
 import type { EventKind } from '../../store/store.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
 import { whenAtRest } from '../turn-at-rest.ts';
@@ -20,9 +21,15 @@ export class Rest {
     this.#watched = watched;
   }
 
-  /** Aborted once the turn is at rest. */
+  /** Aborted once the turn is at rest, with the status of the turn that waits as the reason. */
   get reached(): AbortSignal {
     return this.#reached.signal;
+  }
+
+  /** The turn that waits, if it is another one than that which is watched. */
+  get before(): TurnStatus | undefined {
+    const status: TurnStatus | undefined = this.#reached.signal.reason;
+    return status?.invocationId === this.#watched.invocationId ? undefined : status;
   }
 
   /** The turn's reader is given what it was told, perhaps with a stored event. */
@@ -39,7 +46,7 @@ export class Rest {
     const watching = new AbortController();
     this.#watching = watching;
     whenAtRest(this.#api, { ...this.#watched, delay }, watching.signal).then(
-      () => this.#reached.abort(),
+      (status) => this.#reached.abort(status),
       () => undefined,
     );
   }

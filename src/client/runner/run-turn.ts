@@ -1,6 +1,6 @@
 import type { Content } from '../../events/content.ts';
 import { createEvent, type Event } from '../../events/event.ts';
-import type { TurnError, TurnRunConfig } from '../../protocol/turn.ts';
+import type { TurnError, TurnRunConfig, TurnStatus } from '../../protocol/turn.ts';
 import type { EventKind, PartialText, SessionNames, StoredEvent } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { FollowerTooSlow, InvalidTurn } from '../client-errors.ts';
@@ -31,7 +31,7 @@ interface Runs {
 /**
  * Sends a message and yields its turn's events, in ADK's way. Of a turn that waits for people, or for jobs of long-running calls, and of
  * which nothing runs, they end behind its requests and calls; a message that answers these goes on with it. Those of a message behind
- * such a turn end at once: it is kept.
+ * such a turn begin with one that says so, and go on once that turn has its answers.
  */
 export async function* runTurn(
   { access, served, rootAgent }: Runs,
@@ -61,33 +61,43 @@ export async function* runTurn(
     const mayBeBehind = turn.disposition === 'sent';
     const answered = answers ? await answeredBy(turn, message) : new Set<string>();
     const { invocationId } = turn;
-    rest = new Rest(api, { session, invocationId, answered, replied, mayBeBehind, orForJobs: true });
+    const watched = { session, invocationId, answered, replied, orForJobs: true };
+    rest = new Rest(api, { ...watched, mayBeBehind });
     if (answers || mayBeBehind) rest.watch();
-    const ends = [signal, lost, rest.reached].filter((each) => each !== undefined);
     let saysError = false;
     let last = answers ? found.seq : undefined;
-    for await (const told of eventsOf(turn, runConfig, AbortSignal.any(ends), last)) {
-      if (signal?.aborted) break;
-      // What agents of calls had asked before is told again as long as it is asked.
-      if (told.isBelow && answers && !(await isStillAsked(api, told.event, replied))) continue;
-      last = told.seq ?? last;
-      rest.passed(told);
-      if (told.event === undefined) continue;
-      saysError ||= told.event.errorCode !== undefined;
-      yield told.event;
-    }
-    if (lost?.aborted) throw lost.reason;
-    if (signal?.aborted) {
-      await interruption.sent;
-      return;
+    for (;;) {
+      const ends = [signal, lost, rest.reached].filter((each) => each !== undefined);
+      for await (const told of eventsOf(turn, runConfig, AbortSignal.any(ends), last)) {
+        if (signal?.aborted) break;
+        // What agents of calls had asked before is told again as long as it is asked.
+        if (told.isBelow && answers && !(await isStillAsked(api, told.event, replied))) continue;
+        last = told.seq ?? last;
+        rest.passed(told);
+        if (told.event === undefined) continue;
+        saysError ||= told.event.errorCode !== undefined;
+        yield told.event;
+      }
+      if (lost?.aborted) throw lost.reason;
+      if (signal?.aborted) {
+        await interruption.sent;
+        return;
+      }
+      if (!rest.reached.aborted) break;
+      const { before } = rest;
+      if (before === undefined) {
+        isLeft = false;
+        keepQueue?.();
+        interruption.forget();
+        yield* eventsAfter(api, session, turn, last);
+        return;
+      }
+      yield queuedEvent(turn, rootAgent, before);
+      // Once it is answered it may come to rest itself.
+      rest = new Rest(api, watched);
+      rest.watch();
     }
     isLeft = false;
-    if (rest.reached.aborted) {
-      keepQueue?.();
-      interruption.forget();
-      yield* eventsAfter(api, session, turn, last);
-      return;
-    }
     const { status, error } = await turn.result(lost ? { signal: lost } : {});
     interruption.forget();
     // A run that could not begin has left no event.
@@ -260,6 +270,25 @@ function partialEvent(
     author: agent,
     partial: true,
     content: { role: 'model', parts: [{ text, ...(thought ? { thought } : {}) }] },
+  });
+}
+
+/** Not of the session, as partial events aren't. */
+function queuedEvent(
+  { invocationId }: TurnHandle,
+  author: string,
+  { invocationId: behind, status }: TurnStatus,
+): Event {
+  const waitsFor = status === 'waiting_job' ? 'a job' : 'a person';
+  return createEvent({
+    invocationId,
+    author,
+    partial: true,
+    content: {
+      role: 'model',
+      parts: [{ text: `This message is queued: the turn before it waits for ${waitsFor}.` }],
+    },
+    customMetadata: { holdfast: { type: 'queued', behind, status } },
   });
 }
 

@@ -1,5 +1,6 @@
 import { App, isApp, noRootAgent, type ResumabilityConfig } from '../../agents/app.ts';
 import type { BaseAgent } from '../../agents/base-agent.ts';
+import { assertModels } from '../../agents/given-model.ts';
 import type { BasePlugin } from '../../plugins/base-plugin.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
@@ -90,6 +91,7 @@ export function runnerParts(owner: string, config: RunnerConfig): RunnerParts {
   }
   const problem = noRootAgent(agent);
   if (problem !== undefined) throw new DefinitionError({ owner, field: 'agent', problem });
+  assertModels([agent]);
   if (config.client !== undefined && (config.plugins?.length ?? 0) > 0) {
     throw new DefinitionError({
       owner,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ApiKeyStore, KnownApiKey } from '../../store/store.ts';
+import type { ApiKeyStore, KnownApiKey, Store } from '../../store/store.ts';
 import type { Principal } from '../access.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 import { BatchedLookups } from './batched-lookups.ts';
@@ -8,7 +8,7 @@ import { grantedPrincipal } from './granted-principal.ts';
 import { readKeyText } from './key-text.ts';
 
 export interface ApiKeysOptions {
-  store: Pick<ApiKeyStore, 'findApiKeys' | 'touchApiKey'>;
+  store: Pick<ApiKeyStore, 'findApiKeys' | 'touchApiKey'> & Pick<Store, 'now'>;
   logger: Pick<GatewayLogger, 'warn'>;
 }
 
@@ -59,7 +59,7 @@ export class ApiKeys {
     const given = readKeyText(text);
     if (given === undefined) return undefined;
     const row = await this.#find(given.keyId);
-    if (row === undefined || !isGood(row, given.digest)) return undefined;
+    if (row === undefined || !isGood(row, given.digest, await this.#store.now())) return undefined;
     this.#note(row);
     return principalOf(row);
   }
@@ -73,7 +73,8 @@ export class ApiKeys {
    */
   async principal(keyId: string, digest: Uint8Array): Promise<Principal | undefined> {
     const row = await this.#find(keyId);
-    return row !== undefined && isGood(row, digest) ? principalOf(row) : undefined;
+    if (row === undefined || !isGood(row, digest, await this.#store.now())) return undefined;
+    return principalOf(row);
   }
 
   async #find(keyId: string): Promise<KnownApiKey | undefined> {
@@ -100,8 +101,8 @@ export class ApiKeys {
   }
 }
 
-function isGood({ expiresAt, revokedAt, ...secrets }: KnownApiKey, given: Uint8Array): boolean {
-  const now = Date.now();
+/** @param now by the store's clock, which has set its times. */
+function isGood({ expiresAt, revokedAt, ...secrets }: KnownApiKey, given: Uint8Array, now: number): boolean {
   if (revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= now)) return false;
   const { digest, oldDigest, oldUntil = 0 } = secrets;
   return isSame(digest, given) || (oldDigest !== undefined && oldUntil > now && isSame(oldDigest, given));

@@ -42,7 +42,7 @@ function plain(address: string | undefined): string | undefined {
   const bare = address
     ?.replace(/^\[(.*)\](?::\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')
-    .replace(/%.*$/, '')
+    .replace(/%.*$/s, '')
     .toLowerCase();
   const mapped = bare?.replace(/^::ffff:(?=\d+\.)/, '');
   return mapped !== undefined && isIP(mapped) !== 0 ? mapped : undefined;

@@ -38,8 +38,8 @@ function decisionForm(visitor: Visitor, filled: FilledFields): Html {
 ${formOf(
   visitor,
   html`${reasonField(filled)}
-<div class="actions"><button class="primary" name="do" value="approve">Approve</button>
-<button class="danger" name="do" value="reject">Reject</button>
+<div class="actions"><div class="decide"><button class="primary" name="do" value="approve">Approve</button>
+<button class="danger" name="do" value="reject">Reject</button></div>
 ${isEditable(row) ? html`<a class="button quiet push" href="${action}?edit">Edit arguments</a>` : ''}</div>`,
 )}</section>`;
 }
@@ -83,8 +83,8 @@ ${formOf(
   visitor,
   html`<input type="hidden" name="edited" value="${visibleText(JSON.stringify(args))}">
 ${reasonField(new Map([['reason', { value: reason }]]))}
-<div class="actions"><button class="primary" name="do" value="approve">Approve with this change</button>
-<button class="quiet" name="do" value="edit">Back to editing</button></div>`,
+<div class="actions"><div class="decide"><button class="primary" name="do" value="approve">Approve with this change</button>
+<button class="quiet" name="do" value="edit">Back to editing</button></div></div>`,
 )}</section>
 <details class="card"><summary>All arguments that will run</summary>${argumentTable(
     { ...row.args, ...args },
@@ -136,7 +136,7 @@ ${fields}</form>`;
 function reasonField(filled: FilledFields): Html {
   const { value = '', problem } = filled.get('reason') ?? {};
   return html`<div class="field"><label for="reason">Reason for your decision <small>optional</small></label>
-<p class="hint" id="reason-hint">Kept with the decision. Of a rejection the agent is told.</p>
+<p class="hint" id="reason-hint">Kept with the decision. The agent reads it when you reject.</p>
 <textarea id="reason" name="reason" rows="2" maxlength="${LONGEST_REASON}" aria-describedby="reason-hint${problem === undefined ? '' : ' reason-error'}"${problem === undefined ? '' : html` aria-invalid="true"`}>
 ${value}</textarea>${problem === undefined ? '' : html`<p class="error" id="reason-error">${problem}</p>`}</div>`;
 }

@@ -21,7 +21,7 @@ export function siteOf({ req }: GatewayContext, publicUrl: string | undefined): 
   }
   return {
     origin: known.origin,
-    base: known.pathname.replace(/\/+$/, ''),
+    base: known.pathname.replace(/(?<!\/)\/+$/, ''),
     secure: known.protocol === 'https:',
   };
 }

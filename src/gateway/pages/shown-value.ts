@@ -7,6 +7,8 @@ const LONGEST_LINE = 160;
 /** Characters, of all texts together, that a page shows. */
 const MOST_SHOWN = 262_144;
 const MOST_LEVELS = 8;
+/** `cents`, `amount_cents`, `priceInCents`. */
+const IN_CENTS = /(^c|[_-]c|C)ents?$/;
 const MOST_ROWS = 400;
 
 /** Names of arguments that are shown to nobody, or whether none are. */
@@ -71,7 +73,7 @@ function shownValue(value: unknown, { name, room, level = 0 }: Place): Html {
   if (typeof value === 'string') return shownString(value, { name, room });
   const entries = entriesOf(value);
   if (entries === undefined)
-    return html`<code class="${value === null ? 'nil' : typeof value}">${String(value)}</code>`;
+    return html`<code class="${value === null ? 'nil' : typeof value}">${String(value)}</code>${amountOf(name, value)}`;
   if (entries.length === 0)
     return html`<code class="nil">${Array.isArray(value) ? 'empty list' : 'empty object'}</code>`;
   if (level >= MOST_LEVELS || entries.length > room.rows) {
@@ -82,6 +84,14 @@ function shownValue(value: unknown, { name, room, level = 0 }: Place): Html {
     ([key, item]) =>
       html`<div><dt>${Array.isArray(value) ? html`<span class="index">${key}</span>` : nameOf(key)}</dt><dd>${shownValue(item, { name: key, ...nested })}</dd></div>`,
   )}</dl>`;
+}
+
+/** What runs is a number of cents: beside it, the amount that a hint would name. */
+function amountOf(name: string, value: unknown): Html | '' {
+  if (!IN_CENTS.test(name) || typeof value !== 'number' || !Number.isSafeInteger(value)) return '';
+  const digits = String(Math.abs(value)).padStart(3, '0');
+  const amount = `${value < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+  return html`<small class="amount">= ${amount}</small>`;
 }
 
 function shownString(text: string, { name, room }: Place): Html {

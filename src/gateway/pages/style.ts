@@ -84,6 +84,7 @@ table.args { width: 100%; border-collapse: separate; border-spacing: 0; border: 
 .value { border: 1px solid var(--line); border-radius: .6rem; padding: .55rem .8rem; overflow: hidden; }
 .text { white-space: pre-wrap; }
 .number, .boolean { font-weight: 600; }
+.amount { margin-left: .5rem; }
 .nil, .masked, .none { color: var(--soft); font-style: italic; }
 .esc { color: var(--esc); background: var(--esc-bg); border-radius: .2rem; padding: 0 .15em; font: 600 .85em ui-monospace, monospace;
   white-space: nowrap; }
@@ -122,7 +123,7 @@ textarea.code, input.code { font-size: .88rem; }
 .choice { display: flex; gap: 1.25rem; flex-wrap: wrap; }
 .choice label { font-weight: 400; display: inline-flex; gap: .45rem; align-items: center; padding: .45rem 0; margin: 0; }
 .choice input { width: 1.15rem; height: 1.15rem; accent-color: var(--go); }
-.actions { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
+.actions, .decide { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
 button, .button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: .6rem 1.3rem; border-radius: .6rem; border: 1px solid transparent;
   cursor: pointer; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; }
 .primary { background: var(--go); color: var(--go-ink); }
@@ -172,6 +173,13 @@ button, .button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: 
   .rows .aside { grid-column: 1; grid-row: auto; flex-direction: row; flex-wrap: wrap; align-items: center; text-align: left; gap: .3rem .7rem;
     margin-top: .25rem; }
   .who { margin-left: 0; width: 100%; justify-content: space-between; }
+}
+@media (max-width: 34rem) and (min-height: 24rem) {
+  html:has(.decide) { scroll-padding-bottom: 6rem; }
+  body:has(.decide) { padding-bottom: calc(4.5rem + env(safe-area-inset-bottom)); }
+  .decide { position: fixed; inset: auto 0 0; z-index: 2; flex-wrap: nowrap; align-items: stretch; background: var(--card);
+    border-top: 1px solid var(--line); padding: .6rem .75rem calc(.6rem + env(safe-area-inset-bottom)); }
+  .decide > button { flex: 1 1 0; padding-inline: .6rem; line-height: 1.25; }
 }
 @media (prefers-reduced-motion: no-preference) { button, .button, .rows > li { transition: background-color .12s, filter .12s; } }
 @media (forced-colors: active) { .chip, button, .button { border: 1px solid; } }

@@ -57,7 +57,8 @@ type Then = (context: GatewayContext, links: Links, opened: Opened) => Promise<R
 async function withLink(context: GatewayContext, links: Links | undefined, then: Then): Promise<Response> {
   if (links === undefined) return noSuchPage(context);
   const { client, publicUrl } = links.setting.options;
-  const link = await verifyApprovalLink(links.keys, context.req.param('token') ?? '');
+  const now = await links.records.now();
+  const link = await verifyApprovalLink(links.keys, context.req.param('token') ?? '', now);
   if (link === 'expired') return sendPage(context, EXPIRED, 410);
   if (typeof link === 'string') return noSuchPage(context);
   links.setting.limits.spend({ name: `link:${link.id}` });

@@ -204,7 +204,10 @@ export class SlackDecisions {
     const { row, person } = situation;
     const { session, requestId, until } = row;
     const terms = { session, requestId, approver: person, expiresAt: until };
-    const url = linkUrl(publicUrl, signApprovalLink(credentialKeysOf(credentialKeys), terms));
+    const url = linkUrl(
+      publicUrl,
+      signApprovalLink(credentialKeysOf(credentialKeys), terms, await this.#records.now()),
+    );
     await this.#teller.link(
       situation,
       url,

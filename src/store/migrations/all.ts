@@ -37,6 +37,10 @@ import { notices } from './0054-notices.ts';
 import { webhookDeliveries } from './0055-webhook-deliveries.ts';
 import { slack } from './0056-slack.ts';
 import { jobPersons } from './0057-job-persons.ts';
+import { lateAttempts } from './0059-late-attempts.ts';
+import { signatures } from './0060-signatures.ts';
+import { remembered } from './0062-remembered.ts';
+import { jobAnswers } from './0063-job-answers.ts';
 
 export interface Migration {
   version: number;
@@ -85,4 +89,8 @@ export const migrations: readonly Migration[] = [
   { version: 55, name: 'webhook deliveries', sql: webhookDeliveries },
   { version: 56, name: 'slack', sql: slack },
   { version: 57, name: 'job persons', sql: jobPersons },
+  { version: 59, name: 'late attempts', sql: lateAttempts },
+  { version: 60, name: 'signatures', sql: signatures },
+  { version: 62, name: 'remembered', sql: remembered },
+  { version: 63, name: 'job answers', sql: jobAnswers },
 ];

@@ -13,6 +13,7 @@ export function randomScenarios(seed: number, count: number): Scenario[] {
     script: plan.script.map((each) => scripted(each, plan)),
     build: (library, model, name, note) => actingOf(library, model, name, note, plan),
     turns: plan.turns.map(turnOf),
+    keepsTalk: true,
     ...(plan.isStream ? { runConfig: { streamingMode: 'sse' } } : {}),
   }));
 }

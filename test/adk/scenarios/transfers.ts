@@ -27,6 +27,18 @@ export const TRANSFERS: readonly Scenario[] = [
     turns: ['my bill?', 'thanks', 'somebody else', 'hello?'],
   },
   {
+    name: 'sub-agents without a model have that of the agent above',
+    script: [[to('billing')], [to('steps')], [text('Refunded.')]],
+    build: (library, model, name) => {
+      const bare = (each: string, more: object = {}) =>
+        new library.LlmAgent({ name: each, description: `knows ${each}`, ...more });
+      const steps = new library.SequentialAgent({ name: 'steps', subAgents: [bare('refunds')] });
+      const billing = bare('billing', { subAgents: [steps] });
+      return { agent: agentOf(library, name, model, { subAgents: [billing] }) };
+    },
+    turns: ['my money!'],
+  },
+  {
     name: 'a turn goes to a peer and further down',
     script: [[to('sales')], [to('billing')], [to('refunds')], [text('Refunded.')], [text('Sure.')]],
     build: (library, model, name) => {

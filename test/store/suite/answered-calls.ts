@@ -57,6 +57,16 @@ export function answeredCallSuite(store: () => PostgresStore): void {
     expect(await store().readAudit(turn.session)).toHaveLength(2);
   });
 
+  test('an attempt that begins after a later one is refused, and counts for nothing [turn.late]', async () => {
+    const turn = new AskingTurn(store());
+    const request = await turn.asked();
+    const approved = [entry(request.requestId, 1, 'approved', { by: ADA })];
+    expect(await turn.beginAnswered(request, approved, { scheduledAt: 2_000 })).toMatchObject({ attempt: 1 });
+    const late = turn.beginAnswered(request, approved, { scheduledAt: 1_000 });
+    await expect(late).rejects.toMatchObject({ code: 'HOLDFAST_ATTEMPT_REPLACED' });
+    expect(await turn.beginAnswered(request, approved, { scheduledAt: 3_000 })).toMatchObject({ attempt: 2 });
+  });
+
   test('a beginning whose answer is lost is no second one [confirm.once]', async () => {
     const turn = new AskingTurn(store());
     const request = await turn.asked();

@@ -163,23 +163,31 @@ export class AskingTurn extends Turn {
     return this.store.findRequest(this.session, requestId);
   }
 
-  beginAnswered(
+  /** As whoever has verified what the store has of it. */
+  async beginAnswered(
     { callKey, callId, tool, argsDigest, requestId }: NewRequest,
     entries: readonly RequestEntry[],
     more: Partial<BeginAnsweredCall> = {},
   ): Promise<BegunAnsweredCall> {
-    return this.store.beginAnsweredCall({
-      session: this.session,
-      runKey: this.invocationId,
-      callKey,
-      callId,
-      tool,
-      argsDigest,
-      wantArgs: false,
-      requestId,
-      entries,
-      ...more,
-    });
+    const begin = (proven: string) =>
+      this.store.beginAnsweredCall({
+        session: this.session,
+        runKey: this.invocationId,
+        callKey,
+        callId,
+        tool,
+        argsDigest,
+        wantArgs: false,
+        requestId,
+        entries,
+        proven,
+        ...more,
+      });
+    const { stamp } = await this.store.findEvidence(this.session, callKey);
+    let begun = await begin(stamp);
+    // Another one has begun it meanwhile.
+    while (begun.kind === 'unproven') begun = await begin(begun.evidence.stamp);
+    return begun;
   }
 
   suspend(request: NewRequest, attempt: number): Promise<boolean> {

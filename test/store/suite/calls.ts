@@ -20,6 +20,7 @@ export function callSuite(store: () => PostgresStore): void {
       invocationId: turn.invocationId,
       userContent: { role: 'user', parts: [{ text: 'hi' }] },
       state: { cart: 1, 'temp:t': 2, 'app:a': 3, 'user:u': 4 },
+      remembered: { toolEdits: [], ends: false },
       attempt: 1,
       failures: 0,
       unknown: false,

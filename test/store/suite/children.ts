@@ -27,6 +27,7 @@ export function childSuite(store: () => PostgresStore): void {
     const root = await calling(1, {
       'temp:note': 1,
       'temp:_holdfast_tools': [],
+      'temp:HOLDFAST_question': {},
       plan: 'gold',
       kept: { a: 1 },
       _adk_internal: true,

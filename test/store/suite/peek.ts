@@ -33,6 +33,7 @@ export function peekSuite(store: () => PostgresStore): void {
     expect(await turn.peek(1)).toEqual({
       names,
       begun: false,
+      remembered: { toolEdits: [], ends: false },
       state: { 'app:a': 1, 'user:u': 2 },
       seq: 0,
       from: 0,
@@ -56,6 +57,7 @@ export function peekSuite(store: () => PostgresStore): void {
     expect(peeked).toEqual({
       names,
       begun: false,
+      remembered: { toolEdits: [], ends: false },
       message: content,
       stateDelta,
       messageDigest: messages[0]?.digest,
@@ -70,6 +72,7 @@ export function peekSuite(store: () => PostgresStore): void {
     expect(await turn.peek(1)).toEqual({
       names,
       begun: true,
+      remembered: { toolEdits: [], ends: false },
       state: { own: 1, a: 1, 'temp:t': 2 },
       seq: 3,
       from: 3,
@@ -104,6 +107,7 @@ export function peekSuite(store: () => PostgresStore): void {
     expect(peeked).toEqual({
       names: turn.names,
       begun: false,
+      remembered: { toolEdits: [], ends: false },
       responses: {
         invocationId: turn.invocationId,
         author: 'clerk',
@@ -128,6 +132,7 @@ export function peekSuite(store: () => PostgresStore): void {
     expect(await turn.peek(2)).toEqual({
       ...rest,
       begun: true,
+      remembered: { toolEdits: [], ends: false },
       state: { own: 2, 'temp:m': 1, 'temp:t': 1 },
       seq: 3,
     });

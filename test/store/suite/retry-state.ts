@@ -5,11 +5,12 @@ import { losingAnswers } from './statements.ts';
 import { type Begun, newNames, Turn } from './turn.ts';
 
 export function retryStateSuite(store: () => PostgresStore): void {
-  test('a retry begins with the temporary state that its calls need, and so does a retry of it [session.retry] [registry.turn]', async () => {
+  test('a retry begins with the tools that its calls had, and so does a retry of it [session.retry] [registry.turn]', async () => {
     const names = newNames();
     const old = new Turn(store(), { names });
     await old.opened(1, { stateDelta: { 'temp:gone': 1 } });
-    const commit = () => old.commit(1, 1, { retryable: true, scratch: { 'temp:tools': ['made'] } });
+    const toolEdits = [{ add: 'made', args: { n: 1 } }];
+    const commit = () => old.commit(1, 1, { retryable: true, toolEdits });
     await losingAnswers(commit);
     await old.settle(1, 0, { ok: 1 });
     await old.opened(2);
@@ -19,16 +20,17 @@ export function retryStateSuite(store: () => PostgresStore): void {
     await old.commit(3, 0);
     const retried = async (callKey: string) => {
       const { turn } = await takeUp(store(), names, await store().prepareRetry({ ...names, callKey }));
-      const begun = await turn.begin(1, 0);
+      const begun = (await turn.begin(1, 0)) as Begun;
       await turn.settle(1, 0, { ok: 2 });
       const opened = await turn.opened(2);
       await turn.commit(2, 0);
-      return { callKey: turn.callKey(1, 0), state: (begun as Begun).state, opened: opened.state };
+      const { remembered, state } = begun;
+      return { callKey: turn.callKey(1, 0), remembered, state, opened: opened.remembered };
     };
-    const state = { 'temp:tools': ['made'] };
+    const remembered = { toolEdits, ends: false };
     const first = await retried(old.callKey(2, 0));
-    expect(first).toMatchObject({ state, opened: state });
-    expect(await retried(first.callKey)).toMatchObject({ state, opened: state });
-    expect(await retried(old.callKey(1, 0))).toMatchObject({ state, opened: state });
+    expect(first).toMatchObject({ remembered, opened: remembered, state: {} });
+    expect(await retried(first.callKey)).toMatchObject({ remembered, opened: remembered });
+    expect(await retried(old.callKey(1, 0))).toMatchObject({ remembered, opened: remembered });
   });
 }

@@ -95,11 +95,13 @@ export function schemaSuite(store: () => PostgresStore): void {
       { table: 'holdfast.dead_notices', indexes: 1 },
       { table: 'holdfast.events', indexes: 1 },
       { table: 'holdfast.inbox', indexes: 1 },
+      { table: 'holdfast.job_answers', indexes: 1 },
       { table: 'holdfast.jobs', indexes: 1 },
       { table: 'holdfast.ledger', indexes: 1 },
       { table: 'holdfast.notice_notes', indexes: 1 },
       { table: 'holdfast.responses', indexes: 1 },
       { table: 'holdfast.runs', indexes: 1 },
+      { table: 'holdfast.signatures', indexes: 1 },
     ]);
   });
 

@@ -33,6 +33,7 @@ import { noticeSuite } from './notices.ts';
 import { pageSuite } from './pages.ts';
 import { peekSuite } from './peek.ts';
 import { raceSuite } from './races.ts';
+import { rememberedSuite } from './remembered.ts';
 import { repeatSuite } from './repeats.ts';
 import { retentionSuite } from './retention.ts';
 import { retriedRequestSuite } from './retried-requests.ts';
@@ -103,6 +104,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('model limits', () => modelLimitSuite(store));
     describe('turn slots', () => turnSlotSuite(store));
     describe('children', () => childSuite(store));
+    describe('what is remembered of runs', () => rememberedSuite(store));
     describe('races', () => raceSuite(store));
     describe('concurrency', () => concurrencySuite(store));
   });

@@ -23,6 +23,7 @@ import type {
   StepUsage,
   Store,
 } from '../../../src/store/store.ts';
+import type { ToolEdit } from '../../../src/tools/turn-tools.ts';
 
 export type Opened = Extract<OpenedStep, { kind: 'open' }>;
 export type Begun = Extract<BegunCall, { kind: 'started' }>;
@@ -179,7 +180,8 @@ export class Turn {
       code = [] as readonly number[],
       /** The outcome names the calls, so that they can be retried. */
       retryable = false,
-      scratch = undefined as Record<string, unknown> | undefined,
+      toolEdits = undefined as readonly ToolEdit[] | undefined,
+      ends = false,
     } = {},
   ): Promise<CommittedStep> {
     const planned = Array.from({ length: calls }, (_, index) => ({
@@ -217,7 +219,8 @@ export class Turn {
       calls: planned,
       rows,
       usage,
-      ...(scratch === undefined ? {} : { scratch }),
+      ...(toolEdits === undefined ? {} : { toolEdits }),
+      ...(ends ? { ends } : {}),
       outcome: outcomeOf(retryable ? planned : [], calls, agent),
       ...(calls === 0 ? { ending: COMPLETED } : {}),
     });

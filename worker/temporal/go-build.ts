@@ -1,17 +1,19 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { executableName, findOnPath, run } from './child-process.ts';
 import { cachedExecutable } from './executable.ts';
 import { putInPlace } from './install-place.ts';
 
-export const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
+/** The source of the development server. `dist` has a copy at the same place. */
+const SOURCE = fileURLToPath(new URL('./server', import.meta.url));
 
 const PROGRESS_INTERVAL = 5_000;
 const BUILD_TIMEOUT = 30 * 60_000;
 const PACKAGE_LINE = /^[\w.~/-]+$/;
 const DOWNLOAD_LINE = /^go: downloading /;
 
-export interface GoInstallOptions {
+export interface GoBuildOptions {
   cacheFolder: string;
   env: NodeJS.ProcessEnv;
   onProgress: (line: string) => void;
@@ -19,12 +21,12 @@ export interface GoInstallOptions {
 }
 
 /**
- * Builds the Temporal CLI into the cache with `go install`, which takes minutes. The caller holds the install
- * lock.
+ * Builds a Temporal development server into the cache, which takes minutes. The caller holds the install lock. It isn't the
+ * Temporal CLI: its newer releases can't be installed by `go install`, since their modules replace one of their own.
  *
  * @returns undefined when it is there, else why not
  */
-export async function goInstall(options: GoInstallOptions): Promise<string | undefined> {
+export async function goBuild(options: GoBuildOptions): Promise<string | undefined> {
   const { cacheFolder, env, onProgress, signal } = options;
   const [go] = await findOnPath('go', env);
   if (go === undefined) return 'there is no `go` on PATH';
@@ -44,22 +46,27 @@ export async function goInstall(options: GoInstallOptions): Promise<string | und
   report();
   const timer = setInterval(report, PROGRESS_INTERVAL);
   try {
-    const result = await run(go, ['install', '-v', '-ldflags', '-s -w', GO_PACKAGE], {
-      env: { ...env, GOBIN: draft },
-      cwd: draft,
-      timeout: BUILD_TIMEOUT,
-      signal,
-      onErrorLine: (line) => {
-        if (DOWNLOAD_LINE.test(line)) downloads += 1;
-        else if (PACKAGE_LINE.test(line)) packages += 1;
-        else complaints.push(line);
+    const program = join(draft, executableName('temporal'));
+    const result = await run(
+      go,
+      ['build', '-v', '-mod=readonly', '-trimpath', '-ldflags=-s -w', '-o', program, '.'],
+      {
+        env: { ...env, GOWORK: 'off' },
+        cwd: SOURCE,
+        timeout: BUILD_TIMEOUT,
+        signal,
+        onErrorLine: (line) => {
+          if (DOWNLOAD_LINE.test(line)) downloads += 1;
+          else if (PACKAGE_LINE.test(line)) packages += 1;
+          else complaints.push(line);
+        },
       },
-    });
+    );
     if (result.exitCode !== 0) {
       const said = complaints.filter((line) => line.trim() !== '').slice(-8);
       return [result.failure ?? `exit code ${result.exitCode}`, ...said].join('\n');
     }
-    await putInPlace(join(draft, executableName('temporal')), target);
+    await putInPlace(program, target);
     onProgress(`built Temporal in ${Math.round((Date.now() - started) / 1000)} s`);
     return undefined;
   } finally {

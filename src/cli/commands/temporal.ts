@@ -1,0 +1,15 @@
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
+
+export const temporal: AddCommand = (holdfast, exit) => {
+  holdfast
+    .command('temporal')
+    .description('run the Temporal CLI on the server of the folder, or on the configured one')
+    .argument('[arguments...]', 'of the Temporal CLI, as they are: workflow list --query …')
+    .option(...FOLDER_OPTION)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .action(async (args: string[], { folder }: { folder: string }) => {
+      const { temporalCommand } = await import('../temporal/temporal-command.ts');
+      exit(await temporalCommand(args, { folder, env: process.env }));
+    });
+};

@@ -1,0 +1,22 @@
+/**
+ * Keys of the state that nobody may write, in whatever case: Holdfast once kept its own notes of a turn there. They have columns
+ * now, and no such key means anything; that it is refused tells a sender who tries.
+ */
+const RESERVED = /^temp:_?holdfast_/i;
+
+export function isReservedKey(key: string): boolean {
+  return RESERVED.test(key);
+}
+
+/** The first key of a state, or of a delta of one, that is Holdfast's own. */
+export function reservedKeyIn(
+  state: Readonly<Record<string, unknown>> | null | undefined,
+): string | undefined {
+  return Object.keys(state ?? {}).find(isReservedKey);
+}
+
+/** What is wrong with it, and what to do. */
+export function reservedKeyText(key: string): string {
+  const shown = JSON.stringify(key.slice(0, 100));
+  return `the key ${shown} is reserved for Holdfast: keys must not begin with temp:_holdfast_ or temp:holdfast_, give it another name`;
+}

@@ -1,0 +1,153 @@
+import { isTooDeep, tooDeepText } from '../protocol/message-limits.ts';
+import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
+import { isRecord } from './kind-of.ts';
+import { type LinearPattern, linearPattern } from './linear-pattern.ts';
+import { SchemaError } from './schema-error.ts';
+import { mapSubschemas } from './subschemas.ts';
+
+/** Bounds of a schema that a model, a server or a person may have written. */
+const MOST_BYTES = PAYLOAD_LIMIT;
+const MOST_SUBSCHEMAS = 500;
+const MOST_REFERENCES = 100;
+/** Steps for each character of all its patterns. */
+const MOST_STEPS = 10_000;
+
+/** Says in each subschema what to check a value by it costs. */
+export const WORK_KEYWORD = 'holdfast:work';
+
+/** Of any subschema, whatever it says. */
+const ONE_SUBSCHEMA = 50;
+
+/** What a subschema costs, without those that it contains. */
+export interface Work {
+  /** Texts and numbers that a value is compared with, and characters of objects. */
+  compared: number;
+  /** Names of properties, which each name of an object is compared with. */
+  names: number;
+  /** Steps for each character of a text, and of an object's names. */
+  steps: number;
+}
+
+/**
+ * What checks a value. Everything else is an annotation, `$dynamicRef` and what a validator understands beyond the standard among it.
+ */
+const CHECKED = new Set([
+  ...['$ref', '$defs', 'type', 'nullable', 'enum', 'const', 'format', 'pattern'],
+  ...['multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum', 'maxLength', 'minLength'],
+  ...['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'minItems', 'maxItems', 'uniqueItems'],
+  ...['contains', 'minContains', 'maxContains', 'properties', 'patternProperties', 'additionalProperties'],
+  ...['unevaluatedProperties', 'propertyNames', 'required', 'minProperties', 'maxProperties'],
+  ...['dependentRequired', 'dependentSchemas', 'dependencies'],
+  ...['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else'],
+]);
+
+/** Of these a looser part makes a stricter whole. */
+const TURNED_ROUND = new Set([
+  ...['not', 'if', 'then', 'else', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'],
+]);
+
+/** @throws SchemaError for a schema that is too large to be looked at. */
+export function assertBounded(given: object): void {
+  // Before anything else walks it.
+  if (isTooDeep(given)) throw new SchemaError([], tooDeepText());
+  const text = JSON.stringify(given) ?? '';
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MOST_BYTES) {
+    throw new SchemaError([], `${bytes} bytes of JSON, and at most ${MOST_BYTES} are taken`);
+  }
+  const references = text.split('"$ref":').length - 1;
+  if (references > MOST_REFERENCES) {
+    throw new SchemaError([], `${references} times "$ref", and at most ${MOST_REFERENCES} are taken`);
+  }
+}
+
+/**
+ * What of a schema a value is checked by: without annotations, patterns that need an engine that backtracks among them, and with
+ * what it costs in each part.
+ *
+ * @param schema with its references written out.
+ * @throws SchemaError for one with too many parts or patterns.
+ */
+export function checkable(schema: object): object {
+  const patterns = new Map<string, LinearPattern | undefined>();
+  let subschemas = 0;
+  let steps = 0;
+  const find = (subschema: unknown): unknown => {
+    subschemas += 1;
+    if (!isRecord(subschema)) return subschema;
+    for (const source of patternsOf(subschema)) {
+      if (!patterns.has(source)) patterns.set(source, linearPattern(source));
+      steps += patterns.get(source)?.size ?? 0;
+    }
+    mapSubschemas(subschema, find);
+    return subschema;
+  };
+  find(schema);
+  if (subschemas > MOST_SUBSCHEMAS) {
+    throw new SchemaError([], `${subschemas} subschemas, and at most ${MOST_SUBSCHEMAS} are taken`);
+  }
+  if (steps > MOST_STEPS) throw new SchemaError([], 'its patterns are too long: use fewer or shorter ones');
+  const isExact = [...patterns.values()].every((pattern) => pattern !== undefined);
+  const write = (subschema: unknown): unknown =>
+    isRecord(subschema)
+      ? mapSubschemas(weighed(isExact ? checked(subschema) : loosened(subschema, patterns), patterns), write)
+      : subschema;
+  return write(schema) as object;
+}
+
+/** What it costs to check a value by one subschema. */
+export function workFor({ compared, names, steps }: Work, value: unknown): number {
+  const own = ONE_SUBSCHEMA + compared;
+  if (typeof value === 'string') return own + value.length * (1 + steps);
+  if (typeof value !== 'object' || value === null) return own;
+  if (Array.isArray(value)) return own + value.length;
+  const keys = Object.keys(value);
+  const length = keys.reduce((sum, key) => sum + key.length, 0);
+  return own + keys.length * (1 + names) + length * steps;
+}
+
+function patternsOf({ pattern, patternProperties }: Record<string, unknown>): string[] {
+  return [
+    ...(typeof pattern === 'string' ? [pattern] : []),
+    ...(isRecord(patternProperties) ? Object.keys(patternProperties) : []),
+  ];
+}
+
+function checked(subschema: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(subschema).filter(([keyword]) => CHECKED.has(keyword)));
+}
+
+/** Lets pass whatever only a pattern that isn't run could refuse. */
+function loosened(
+  subschema: Record<string, unknown>,
+  patterns: ReadonlyMap<string, LinearPattern | undefined>,
+): Record<string, unknown> {
+  const { pattern, patternProperties, oneOf, anyOf, allOf, ...rest } = checked(subschema);
+  const loose = Object.fromEntries(Object.entries(rest).filter(([keyword]) => !TURNED_ROUND.has(keyword)));
+  if (isRecord(patternProperties)) {
+    const entries = Object.entries(patternProperties);
+    const kept = entries.filter(([source]) => patterns.get(source) !== undefined);
+    loose.patternProperties = Object.fromEntries(kept);
+    // A name that fits one of the others is no additional one.
+    if (kept.length < entries.length) delete loose.additionalProperties;
+  }
+  if (typeof pattern === 'string' && patterns.get(pattern) !== undefined) loose.pattern = pattern;
+  if (anyOf !== undefined) loose.anyOf = anyOf;
+  const all = [...(Array.isArray(allOf) ? allOf : []), ...(Array.isArray(oneOf) ? [{ anyOf: oneOf }] : [])];
+  return all.length === 0 ? loose : { ...loose, allOf: all };
+}
+
+function weighed(
+  subschema: Record<string, unknown>,
+  patterns: ReadonlyMap<string, LinearPattern | undefined>,
+): Record<string, unknown> {
+  const { enum: values, const: value, required, dependentRequired, properties } = subschema;
+  const scalars = [values, required].flatMap((each) => (Array.isArray(each) ? each : []));
+  const objects = scalars.filter((each) => typeof each === 'object');
+  const work: Work = {
+    compared: scalars.length + (JSON.stringify([objects, value, dependentRequired]) ?? '').length,
+    names: isRecord(properties) ? Object.keys(properties).length : 0,
+    steps: patternsOf(subschema).reduce((sum, source) => sum + (patterns.get(source)?.size ?? 0), 0),
+  };
+  return { ...subschema, [WORK_KEYWORD]: work };
+}

@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { linearPattern } from '../../src/schema/linear-pattern.ts';
+
+const ATOMS = [
+  ...['a', 'b', 'Z', '7', 'é', '😀', '_', '#', '~', '\n', '\u2028', '^', '$', '.', '{', '}', ']', '{,2}'],
+  ...[String.raw`\d`, String.raw`\D`, String.raw`\w`, String.raw`\W`, String.raw`\s`, String.raw`\S`],
+  ...[String.raw`\b`, String.raw`\B`, String.raw`\t`, String.raw`\0`, String.raw`\-`, String.raw`\.`],
+  ...[String.raw`\/`, String.raw`\_`, String.raw`\u0041`, String.raw`\x62`, String.raw`\u{1F600}`],
+  ...[String.raw`\ud83d\ude00`, String.raw`\p{L}`, String.raw`\P{Lu}`, String.raw`\p{Script=Greek}`],
+  ...['[a-c]', '[^a]', '[.]', '[-a]', '[[:alpha:]]', '[^]', '[]', '[a&&b]', String.raw`[\s\d]`],
+  ...[String.raw`[^\S]`, String.raw`[\w-]`, String.raw`[a\-]`, String.raw`[\]x]`, String.raw`[\b]`],
+  ...['(?:ab)', '(a|b)', '(?<n>a)', '(?=a)', '(?!a)', '(?<=a)', '(?i:a)', String.raw`(a)\1`, '(?i)a'],
+  ...[String.raw`\cA`, String.raw`\A`, String.raw`\a`, String.raw`\Q`, String.raw`\z`, String.raw`\h`],
+];
+const pattern = fc
+  .array(fc.tuple(fc.constantFrom(...ATOMS), fc.constantFrom('', '', '*', '+', '?', '*?', '{2}', '{0,2}')), {
+    minLength: 1,
+    maxLength: 5,
+  })
+  .chain((parts) =>
+    fc.constantFrom('', '|').map((between) => parts.map((part) => part.join('')).join(between)),
+  );
+const SIGNS = 'abcABZ17é😀γ-_[] \n\t\u00a0\u2028\ufeff\v\b\0.{}:/,\u0001';
+const text = fc.array(fc.constantFrom(...SIGNS), { maxLength: 6 }).map((signs) => signs.join(''));
+
+function native(source: string): RegExp | undefined {
+  for (const flags of ['u', '']) {
+    try {
+      return new RegExp(source, flags);
+    } catch {
+      // With the other flags, or not at all.
+    }
+  }
+  return undefined;
+}
+
+describe('a pattern in the engine without backtracking', () => {
+  test('takes what JavaScript takes, wherever it can be written for it at all [schema.linear]', () => {
+    fc.assert(
+      fc.property(pattern, text, (source, given) => {
+        const linear = linearPattern(source);
+        const expected = native(source);
+        if (linear === undefined) return;
+        expect(expected, source).toBeDefined();
+        expect(linear.test(given), `${source} of ${JSON.stringify(given)}`).toBe(expected?.test(given));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test.each([
+    String.raw`^[A-Z]{2}-\d+$`,
+    String.raw`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`,
+    String.raw`^\+?\d[\d\s\/()\-]{5,20}$`,
+    String.raw`^[\p{L}\p{M}' .-]{1,100}$`,
+    String.raw`^https://[\w.-]+(?:/[^\s]*)?$`,
+    String.raw`^.{1,1000}$`,
+  ])('can be %s [schema.linear]', (source) => {
+    expect(linearPattern(source)?.toString()).toBe(source);
+  });
+
+  test.each([
+    ['look-ahead', '^(?=a)a'],
+    ['look-behind', '(?<!a)b'],
+    ['a reference back', String.raw`(a)\1`],
+    ['more than 1,000 characters', 'a'.repeat(1_001)],
+    ['more than 2,000 repetitions written out', '(?:(?:a{20}){20}){20}'],
+    ['no pattern', '(a'],
+  ])('has no %s [schema.linear]', (_, source) => {
+    expect(linearPattern(source)).toBeUndefined();
+  });
+
+  test.each([
+    [String.raw`^(([\w .,])+)+\u0000$`, 'ab, '],
+    ['^(a|a)*$', 'a'],
+    ['^(a+)+$', 'a'],
+    ['(x+x+)+y', 'x'],
+    [String.raw`\s+$`, ' '],
+    [String.raw`^(\w+\s?)*$`, 'word '],
+  ])('%s has read 200,000 characters in a second [schema.linear]', (source, repeated) => {
+    const given = `${repeated.repeat(200_000 / repeated.length)}!`;
+    const since = performance.now();
+    expect(linearPattern(source)?.test(given)).toBe(false);
+    expect(performance.now() - since).toBeLessThan(1_000);
+  });
+});

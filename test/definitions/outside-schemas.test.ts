@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import { compileSchema } from '../../src/schema/compile-schema.ts';
+import type { Validation } from '../../src/schema/validation.ts';
+
+/** As a model, a server or a person could have written it. */
+const compile = (schema: unknown) =>
+  compileSchema(schema, { owner: 'a model', field: 'schema', side: 'input', isOutside: true });
+const check = async (schema: unknown, value: unknown): Promise<Validation> => compile(schema).validate(value);
+const ok = { ok: true };
+
+function nested(levels: number, around: (inner: object) => object): object {
+  let schema: object = { type: 'string' };
+  for (let level = 0; level < levels; level += 1) schema = around(schema);
+  return schema;
+}
+
+describe('a schema from outside', () => {
+  test('checks as any other does [schema.outside]', async () => {
+    const schema = {
+      type: 'object',
+      properties: { id: { type: 'string', pattern: '^A-' }, size: { enum: ['S', 'M'] } },
+      patternProperties: { '^x-': { type: 'number' } },
+      additionalProperties: false,
+      required: ['id'],
+    };
+    expect(await check(schema, { id: 'A-1', size: 'S', 'x-1': 1 })).toMatchObject(ok);
+    expect(await check(schema, { id: 'B-1', size: 'L', 'x-1': '1', y: 1 })).toMatchObject({
+      message:
+        'id: must match pattern ^A-; size: expected one of "S", "M"; x-1: expected number, got string; y: unknown property',
+    });
+  });
+
+  test('has patterns that need another engine as annotations, and is looser then, never stricter [schema.outside]', async () => {
+    const ahead = { pattern: '(?=x)x' };
+    expect(await check(ahead, 'y')).toMatchObject(ok);
+    expect(await check({ not: ahead }, 'y')).toMatchObject(ok);
+    expect(await check({ oneOf: [ahead, { type: 'string' }] }, 'y')).toMatchObject(ok);
+    expect(await check(JSON.parse('{"if":{"pattern":"(?=x)x"},"then":false}'), 'y')).toMatchObject(ok);
+    const names = { patternProperties: { '(?=x)': { type: 'number' } }, additionalProperties: false };
+    expect(await check(names, { x: 'text' })).toMatchObject(ok);
+    expect(await check({ type: 'string', minLength: 2, ...ahead }, 'y')).toMatchObject({ ok: false });
+  });
+
+  test.each([
+    ['levels', nested(200, (items) => ({ items })), 'nested in more than 100 levels'],
+    ['bytes', { enum: ['x'.repeat(70_000)] }, 'bytes of JSON, and at most 65536 are taken'],
+    [
+      'subschemas',
+      { properties: Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`p${n}`, {}])) },
+      'subschemas, and at most 500 are taken',
+    ],
+    [
+      'references',
+      { $defs: { a: {} }, allOf: Array.from({ length: 200 }, () => ({ $ref: '#/$defs/a' })) },
+      'times "$ref", and at most 100 are taken',
+    ],
+    [
+      'patterns',
+      { allOf: Array.from({ length: 20 }, (_, n) => ({ pattern: `^.{0,${900 + n}}$` })) },
+      'its patterns are too long',
+    ],
+    ['a reference that escapes nothing', { $ref: '#/$defs/%' }, 'has a "%" that escapes nothing'],
+  ])('is refused for too many %s [schema.outside]', (_, schema, problem) => {
+    expect(() => compile(schema)).toThrow(problem);
+  });
+
+  const doubled = Object.fromEntries(
+    Array.from({ length: 40 }, (_, n) => {
+      const next = { $ref: `#/$defs/d${n + 1}` };
+      return [`d${n}`, n === 39 ? { type: 'string' } : { allOf: [next, next] }];
+    }),
+  );
+  const branch = (name: string) => ({ properties: { a: { $ref: '#' } }, required: [name] });
+  test.each([
+    ['references that double', { $ref: '#/$defs/d0', $defs: doubled }, 'x'],
+    ['a recursive union', { anyOf: [branch('x'), branch('y')] }, nested(90, (a) => ({ a }))],
+    ['a reference to itself', { allOf: [{ $ref: '#' }] }, 1],
+    [
+      'a long list of a long enum',
+      { items: { enum: Array.from({ length: 5_000 }, (_, n) => `v${n}`) } },
+      Array.from({ length: 20_000 }, () => 'z'),
+    ],
+  ])('with %s comes to an end [schema.outside]', async (_, schema, value) => {
+    const since = performance.now();
+    expect(await check(schema, value)).toMatchObject({
+      message: expect.stringContaining('too much to check'),
+    });
+    expect(performance.now() - since).toBeLessThan(3_000);
+  });
+
+  test('refuses a value that nothing should walk [schema.outside]', async () => {
+    expect(await check({}, JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`))).toMatchObject({
+      message: 'objects and lists are nested in more than 100 levels',
+    });
+  });
+
+  test('puts nothing of itself into code [schema.outside]', async () => {
+    const code = [
+      '"];globalThis.pwned=1;//',
+      "'+(globalThis.pwned=1)+'",
+      '`$\u007bglobalThis.pwned=1}`',
+      '\u2028',
+      'a\\',
+    ];
+    for (const text of code) {
+      const schema = {
+        properties: { [text]: { const: text, enum: [text] } },
+        required: [text],
+        format: text,
+        $comment: text,
+        patternProperties: { [text.replaceAll(/\W/g, String.raw`\$&`)]: {} },
+        'holdfast:work': text,
+      };
+      expect(await check(schema, {})).toMatchObject({ ok: false });
+    }
+    expect(globalThis).not.toHaveProperty('pwned');
+  });
+});
+
+describe('a long value with a schema of any kind', () => {
+  const compileOwn = (schema: unknown) =>
+    compileSchema(schema, { owner: 'a tool', field: 'parameters', side: 'input' });
+  test.each([
+    ['items of the wrong kind', { items: { type: 'string' } }, 1],
+    [
+      'items that fit no branch',
+      { items: { anyOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string' } } }] } },
+      { a: 1 },
+    ],
+    ['equal items', { uniqueItems: true }, { a: 1 }],
+  ])('of %s is refused in time that grows with it [schema.outside]', async (_, schema, item) => {
+    const since = performance.now();
+    const validation = await compileOwn(schema).validate(Array.from({ length: 20_000 }, () => item));
+    expect(validation.ok).toBe(false);
+    expect(performance.now() - since).toBeLessThan(3_000);
+  });
+
+  test.each(['url', 'email', 'uri', 'uri-reference', 'hostname', 'date-time', 'duration', 'byte'])(
+    'of format %s [schema.outside]',
+    async (format) => {
+      const { validate } = compileOwn({ type: 'string', format });
+      const since = performance.now();
+      for (const [start, middle] of [
+        ['http://a', ':'],
+        ['a@', 'a-'],
+        ['', 'a.'],
+        ['P', '1D'],
+        ['', 'A'],
+      ] as const)
+        await validate(`${start}${middle.repeat(50_000)}!`);
+      expect(performance.now() - since).toBeLessThan(1_000);
+    },
+  );
+});

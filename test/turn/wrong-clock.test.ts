@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { App } from '../../src/agents/app.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { ApiKeys } from '../../src/gateway/access/api-keys.ts';
+import { newKeyText } from '../../src/gateway/access/key-text.ts';
+import { retentionId } from '../../src/protocol/retention.ts';
+import { call, text } from '../../src/testing/gemini-reply.ts';
+import { clockAhead } from '../setup/clock-ahead.ts';
+import { type JobTool, jobTool, pollingAtOnce } from '../setup/job-turns.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+
+const HOUR = 3_600_000;
+const names = (app: string, sessionId: string = randomUUID()) => ({ app, userId: 'ada', sessionId });
+
+let polls = 0;
+let ended = false;
+const hooks: JobTool = {
+  execute: () => undefined,
+  poll: () => {
+    polls += 1;
+    return ended ? { watched: true } : undefined;
+  },
+  cancel: () => undefined,
+  onTimeout: () => undefined,
+};
+const rootAgent = new LlmAgent({
+  name: 'support',
+  model: 'gemini-2.5-flash',
+  tools: [
+    pollingAtOnce(jobTool('watch', () => hooks, { timeout: 2_000, deadline: '30 minutes' }, ['poll'])),
+    pollingAtOnce(jobTool('quiet', () => hooks, { timeout: 2_000, startTimeout: '30 minutes' }, ['poll'])),
+  ],
+});
+
+let environment: TurnEnvironment;
+let right: () => void;
+beforeAll(async () => {
+  environment = await openTurnEnvironment({
+    apps: [
+      new App({ name: 'watches', rootAgent }),
+      new App({ name: 'forgets', rootAgent, durable: { retention: '30 minutes' } }),
+    ],
+    serverConfig: ['history.timerProcessorMaxTimeShift="1ms"'],
+  });
+  right = clockAhead(HOUR);
+});
+afterAll(async () => {
+  right();
+  await environment.close();
+});
+
+test.each(['watch', 'quiet'])(
+  'a polled job has its time where the clock of its worker is ahead: %s [time.store]',
+  async (tool) => {
+    polls = 0;
+    ended = false;
+    environment.gemini.reset([call(tool), text('done')]);
+    const session = names('watches');
+    const turn = await environment.client.sendMessage({ ...session, message: 'go' });
+    await expect.poll(() => polls, { timeout: 30_000 }).toBeGreaterThan(2);
+    const { store } = environment;
+    expect(await store.listJobs(session)).toMatchObject([{ status: 'running' }]);
+    ended = true;
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+    expect(await store.listJobs({ ...session, status: ['completed'] })).toHaveLength(1);
+  },
+);
+
+test('a session is as old as the store says [time.store]', async () => {
+  const session = names('forgets', 's');
+  environment.gemini.reset([text('hi')]);
+  await (await environment.client.sendMessage({ ...session, message: 'hi' })).result();
+  const schedule = environment.temporal.schedule.getHandle(retentionId('forgets'));
+  await schedule.trigger();
+  await expect.poll(async () => (await schedule.describe()).info.numActionsTaken).toBe(1);
+  const { info } = await schedule.describe();
+  const [action] = info.recentActions;
+  const started = action?.action.type === 'startWorkflow' ? action.action.workflow.workflowId : '';
+  expect(await environment.temporal.workflow.getHandle(started).result()).toEqual({ deleted: 0 });
+  expect(await environment.store.findSession(session)).toMatchObject({ seq: 2 });
+});
+
+test('an API key is good until the store says otherwise [time.store]', async () => {
+  const { text: secret, keyId, digest } = newKeyText();
+  const { store } = environment;
+  const grants = [{ app: 'watches', roles: ['read'] as const }];
+  await store.createApiKey({ keyId, digest, name: 'mira', grants, expiresIn: HOUR / 2 });
+  const keys = new ApiKeys({ store, logger: { warn: () => undefined } });
+  expect(await keys.authenticate(secret)).toMatchObject({ person: 'mira' });
+});
+
+test('the store says what time it is, and is asked once for many [time.store]', async () => {
+  const { store } = environment;
+  const now = await store.now();
+  expect(Math.abs(now - (Date.now() - HOUR))).toBeLessThan(5_000);
+  expect(await store.now()).toBeGreaterThanOrEqual(now);
+});

@@ -1,0 +1,42 @@
+import {
+  type ConverterHint,
+  defaultPayloadConverter,
+  type Payload,
+  type PayloadConverter,
+  type SerializationContext,
+} from '@temporalio/common';
+import { undecodable } from './undecodable.ts';
+
+/** Bytes of an encoding's name that are told of. */
+const LONGEST_ENCODING = 60;
+
+/**
+ * Temporal's own, but for payloads that it can't decode. An exception of `fromPayload` for a signal would fail the workflow task again
+ * and again, before any handler is asked.
+ *
+ * @public Temporal's worker takes this export from the bundle.
+ */
+export const payloadConverter: PayloadConverter = {
+  toPayload: defaultPayloadConverter.toPayload.bind(defaultPayloadConverter),
+  fromPayload<T>(payload: Payload, context?: SerializationContext, hint?: ConverterHint<T>): T {
+    try {
+      return defaultPayloadConverter.fromPayload(payload, context, hint);
+    } catch {
+      return undecodable(encodingOf(payload)) as T;
+    }
+  },
+};
+
+function encodingOf({ metadata }: Payload): string | undefined {
+  const encoding = metadata?.encoding;
+  const name = encoding === undefined || encoding === null ? '' : textOf(encoding);
+  return name === '' ? undefined : name;
+}
+
+/** Any bytes may stand there, of which letters of ASCII are kept; a field without a value comes as an array. */
+function textOf(bytes: ArrayLike<number>): string {
+  return Array.from(bytes)
+    .slice(0, LONGEST_ENCODING)
+    .map((byte) => (byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ''))
+    .join('');
+}
