@@ -11,12 +11,11 @@ const lock = createHash('sha256')
   .update(readFileSync(`${root}package-lock.json`))
   .digest('hex');
 
-function run(command, args) {
+function run(command, args, env = process.env) {
   const { status, error } = spawnSync(command, args, {
     cwd: root,
     stdio: 'inherit',
-    // `npm install` needs not build what is built below.
-    env: { ...process.env, HOLDFAST_SETUP: '1' },
+    env,
     shell: process.platform === 'win32',
   });
   if (error) throw error;
@@ -26,7 +25,9 @@ function run(command, args) {
 if (!existsSync(mark) || readFileSync(mark, 'utf8') !== lock) {
   console.error('installing dependencies …');
   // Not `npm ci`: it refuses a lock file without the optional packages of platforms that its registry doesn't serve.
-  run('npm', ['install', '--no-save', '--no-audit', '--no-fund']);
+  // The build comes below, so scripts/prepare.mjs leaves it out here, and only here.
+  const env = { ...process.env, HOLDFAST_SETUP: '1' };
+  run('npm', ['install', '--no-save', '--no-audit', '--no-fund'], env);
   writeFileSync(mark, lock);
 }
 run('npm', ['run', '--silent', 'build']);
