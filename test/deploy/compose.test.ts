@@ -65,10 +65,12 @@ const code = globSync(['src/**/*.ts', 'worker/**/*.ts'], { cwd: root })
   .map((path) => textOf(path).replace(/\/\*\*.*?\*\/|^\s*\/\/.*$/gms, ''))
   .join('\n');
 
-/** Names that the code looks up in an environment: `env.NAME`, and those of other makers in lists. */
+/** Names that the code looks up in an environment: `env.NAME`, `variable('NAME')`, and those of other makers in lists. */
 const inCode = [
-  ...code.matchAll(/\benv\.([A-Z][A-Z0-9_]+)\b|'((?:TEMPORAL|GOOGLE)_[A-Z0-9_]+|GEMINI_API_KEY)'/g),
-].map(([, property, quoted]) => property ?? quoted ?? '');
+  ...code.matchAll(
+    /\benv\.([A-Z][A-Z0-9_]+)\b|\bvariable\('([A-Z0-9_]+)'|'((?:TEMPORAL|GOOGLE)_[A-Z0-9_]+|GEMINI_API_KEY)'/g,
+  ),
+].map(([, property, asked, quoted]) => property ?? asked ?? quoted ?? '');
 
 /** Variables that a command takes for options. */
 function ofCommand(name: string): string[] {
