@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-export default defineConfig({
+/** `npm run test:deep` is `--mode deep`: what takes too long for each change. */
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: [mode === 'deep' ? 'test/**/*.deep.ts' : 'test/**/*.test.ts'],
     globalSetup: ['test/setup/global-setup.ts'],
     // A machine that does something else as well is slow: these only end what would never end.
     testTimeout: 240_000,
@@ -12,4 +13,4 @@ export default defineConfig({
     maxWorkers: 2,
     maxConcurrency: 6,
   },
-});
+}));

@@ -26,5 +26,6 @@ for (const { assertionResults } of testResults) {
   }
 }
 const failed = numFailedTests + (numFailedTests === 0 && status !== '0' ? 1 : 0);
-console.log(`${numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+if (skipped > 0) console.log(`${skipped} skipped`);
+console.log(`${numPassedTests} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);

@@ -6,10 +6,10 @@ import { SOURCES } from './requirements/row.ts';
 import { DELIVERED, REQUIREMENTS } from './requirements.ts';
 
 const folder = import.meta.dirname;
-/** Tests, and the suites that they share. */
+/** Tests of both tiers, and the suites that they share. */
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => /\.test\.ts$|\/suite\/.*\.ts$/.test(path) && path !== 'requirements.test.ts');
+  .filter((path) => /\.(test|deep)\.ts$|\/suite\/.*\.ts$/.test(path) && path !== 'requirements.test.ts');
 const titles = files.flatMap((file) => titlesOf(file, readFileSync(join(folder, file), 'utf8')));
 
 describe('the manifest', () => {

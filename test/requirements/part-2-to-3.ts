@@ -158,6 +158,10 @@ export const PART_3: Rows = {
     'holdfast',
     'Worker and gateway start with the variables of the composition’s defaults, and with every variable passed empty.',
   ],
+  'deploy.native': [
+    'holdfast',
+    'The composition, run without Docker, comes up and does the main job: a deep test.',
+  ],
   'docs.current': [
     'holdfast',
     'Documents name the commands that there are, and nothing of what comes later.',
