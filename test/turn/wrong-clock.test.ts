@@ -1,22 +1,26 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { ApiKeys } from '../../src/gateway/access/api-keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { retentionId } from '../../src/protocol/retention.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
+import type { Context } from '../../src/tools/context.ts';
 import { clockAhead } from '../setup/clock-ahead.ts';
 import { type JobTool, jobTool, pollingAtOnce } from '../setup/job-turns.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
+// Of worker and client alike: tokens of jobs are signed with them.
+process.env.HOLDFAST_CREDENTIAL_KEYS ??= `k1:${randomBytes(32).toString('base64')}`;
 const HOUR = 3_600_000;
 const names = (app: string, sessionId: string = randomUUID()) => ({ app, userId: 'ada', sessionId });
 
 let polls = 0;
 let ended = false;
+let start: (context: Context) => void = () => undefined;
 const hooks: JobTool = {
-  execute: () => undefined,
+  execute: (_args, context) => start(context),
   poll: () => {
     polls += 1;
     return ended ? { watched: true } : undefined;
@@ -28,6 +32,7 @@ const rootAgent = new LlmAgent({
   name: 'support',
   model: 'gemini-2.5-flash',
   tools: [
+    jobTool('order', () => hooks, { deadline: '30 minutes' }),
     pollingAtOnce(jobTool('watch', () => hooks, { timeout: 2_000, deadline: '30 minutes' }, ['poll'])),
     pollingAtOnce(jobTool('quiet', () => hooks, { timeout: 2_000, startTimeout: '30 minutes' }, ['poll'])),
   ],
@@ -66,6 +71,24 @@ test.each(['watch', 'quiet'])(
     expect(await store.listJobs({ ...session, status: ['completed'] })).toHaveLength(1);
   },
 );
+
+test('a job’s token is good until the store says otherwise [time.store]', async () => {
+  const { client, gemini } = environment;
+  let given: { id: string; token: string } | undefined;
+  start = ({ job: { id, token } }) => {
+    given = { id, token };
+  };
+  gemini.reset([call('order'), text('done')]);
+  const turn = await client.sendMessage({ ...names('watches'), message: 'go' });
+  await expect.poll(() => given, { timeout: 30_000 }).toBeDefined();
+  const { id = '', token = '' } = given ?? {};
+  // A token is good for a week beyond its job's deadline.
+  onTestFinished(clockAhead(10 * 24 * HOUR));
+  expect(await client.jobs.complete(id, { token, result: { ordered: true } })).toMatchObject({
+    status: 'ended',
+  });
+  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+});
 
 test('a session is as old as the store says [time.store]', async () => {
   const session = names('forgets', 's');

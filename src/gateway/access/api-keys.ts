@@ -59,8 +59,10 @@ export class ApiKeys {
     const given = readKeyText(text);
     if (given === undefined) return undefined;
     const row = await this.#find(given.keyId);
-    if (row === undefined || !isGood(row, given.digest, await this.#store.now())) return undefined;
-    this.#note(row);
+    if (row === undefined) return undefined;
+    const now = await this.#store.now();
+    if (!isGood(row, given.digest, now)) return undefined;
+    this.#note(row, now);
     return principalOf(row);
   }
 
@@ -91,8 +93,7 @@ export class ApiKeys {
     return row;
   }
 
-  #note({ keyId, usedAt = 0 }: KnownApiKey): void {
-    const now = Date.now();
+  #note({ keyId, usedAt = 0 }: KnownApiKey, now: number): void {
     if (now - Math.max(usedAt, this.#noted.get(keyId) ?? 0) < NOTED) return;
     this.#noted.set(keyId, now);
     this.#store.touchApiKey(keyId).catch((error: unknown) => {
