@@ -58,7 +58,9 @@ function run(
 }
 
 async function npm(args: readonly string[], cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await run('npm', [...args, '--no-audit', '--no-fund'], cwd);
+  // `npm test --silent` would have it say nothing of what fails.
+  const options = ['--no-audit', '--no-fund', '--loglevel=error'];
+  const { code, stdout, stderr } = await run('npm', [...args, ...options], cwd);
   if (code !== 0) throw new Error(`npm ${args[0]} failed with ${code}:\n${stdout}\n${stderr}`);
   return stdout;
 }
