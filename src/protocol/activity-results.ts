@@ -12,7 +12,6 @@ import {
   object,
   oneOf,
   optional,
-  optionalOrNull,
   type Shape,
   text,
   textOrObject,
@@ -26,7 +25,7 @@ import {
 const voter = object({ principal: text });
 const usage = object({ cost: optional(number) });
 const carried = object({ ref: optional(object({})) });
-const inbox = list(object({ invocationId: text, agent: optionalOrNull(text) }));
+const inbox = list(object({ invocationId: text, agent: optional(text) }));
 
 /** Two of its fields would make it another kind of answer. */
 const outcome = object({ status: text, usage, kind: absent, inbox: absent });
@@ -65,7 +64,7 @@ const call = object({
 const step = {
   session: text,
   seq: number,
-  agent: optionalOrNull(text),
+  agent: optional(text),
   inbox: optional(inbox),
   startedAt: optional(number),
   timeLeft: optional(wait),
@@ -92,7 +91,7 @@ const toolCall = all(
   object({
     error: absent,
     response: optional(carried),
-    transferToAgent: optionalOrNull(text),
+    transferToAgent: optional(text),
     detached: optional(job),
     parks: optional(job),
     asks: optional(gate),

@@ -74,11 +74,6 @@ export function optional(shape: Shape): Shape {
   return (value, at) => (value === undefined ? undefined : shape(value, at));
 }
 
-/** Where workflows take null for a value that is left out. */
-export function optionalOrNull(shape: Shape): Shape {
-  return (value, at) => (value === undefined || value === null ? undefined : shape(value, at));
-}
-
 /** An object that has one of these fields at least. */
 export function withOneOf(...fields: readonly string[]): Shape {
   return (value, at) => {
