@@ -5,6 +5,7 @@ import {
   scheduleActivity,
   sleep,
 } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import type { AgentErrand, AgentToolPlan, ChildStart } from '../src/protocol/agent-run.ts';
 import { runKeyOfCall } from '../src/protocol/identity.ts';
 import type { PlannedCall, ToolCallInput, ToolCallResult, ToolSchedule } from '../src/protocol/step.ts';
@@ -15,6 +16,7 @@ import { type RanCall, ranOf } from './ran-call.ts';
 import type { CallSurroundings } from './run-call.ts';
 import { type EndedChild, runChild } from './run-child.ts';
 import { turnPriority } from './turn-priority.ts';
+import { usable } from './usable-result.ts';
 
 /** How long an agent that is out of time may take to end, milliseconds. */
 const PATIENCE = 10_000;
@@ -43,7 +45,8 @@ export async function callAgent(
   const told = [...(summary ? [summary] : []), errand.status].join(' · ');
   const options = ranAgentOptions({ callKey, tool, summary: told }, schedule, priority);
   try {
-    return ranOf(await scheduleActivity<ToolCallResult>(tool, [input], options));
+    const result = await scheduleActivity<ToolCallResult>(tool, [input], options);
+    return ranOf(usable(tool, RESULTS.toolCall, result));
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return { error: unsettledText(error, call) };

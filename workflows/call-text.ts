@@ -1,4 +1,5 @@
 import { type ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
+import { UNUSABLE } from '../src/protocol/activity-results.ts';
 import { TOOL_FAILED } from '../src/protocol/names.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
 
@@ -8,5 +9,8 @@ import type { PlannedCall } from '../src/protocol/step.ts';
  */
 export function unsettledText({ cause }: ActivityFailure, { tool }: Pick<PlannedCall, 'tool'>): string {
   if (cause instanceof ApplicationFailure && cause.type === TOOL_FAILED) return cause.message;
+  if (cause instanceof ApplicationFailure && cause.type === UNUSABLE.code) {
+    return `Error in tool '${tool}': ${cause.message}; it may have run`;
+  }
   return `Error in tool '${tool}': no outcome within its total timeout; it may have run`;
 }

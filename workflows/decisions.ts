@@ -1,4 +1,5 @@
 import { CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import { versionOf } from '../src/protocol/decision-version.ts';
 import {
   callKeyOfRequest,
@@ -19,6 +20,7 @@ import {
   type RequestEnding,
 } from './request-book.ts';
 import { turnPriority, type User } from './turn-priority.ts';
+import { usable } from './usable-result.ts';
 
 type Verified = Extract<VerifiedDecision, { counts: true }>;
 
@@ -334,7 +336,8 @@ async function verify(user: User, request: PendingRequest, decision: Decision): 
   };
   try {
     const options = verifyDecisionOptions(`${tool} · decision on ${requestId}`, turnPriority(user));
-    return await scheduleActivity<VerifiedDecision>(VERIFY_DECISION, [given], options);
+    const verdict = await scheduleActivity<VerifiedDecision>(VERIFY_DECISION, [given], options);
+    return usable(VERIFY_DECISION, RESULTS.verifiedDecision, verdict);
   } catch {
     // The activity says what went wrong; it is not tried again where trying can't help.
     const reason = 'it could not be checked; see the failed activity';

@@ -7,6 +7,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
+import { UNUSABLE } from '../src/protocol/activity-results.ts';
 import type { AgentPlan } from '../src/protocol/agent-run.ts';
 import type { FirstStep, StepBehind } from '../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, RunningCall, TurnResult } from '../src/protocol/turn.ts';
@@ -21,6 +22,7 @@ import type { TurnOfCalls } from './start-tool-job.ts';
 import type { EarlyEnd, Steering } from './steering.ts';
 import { askModel, budgetError, endEarly, endTurn, isOwn, resultOf, settleStep } from './steps.ts';
 import type { InvocationState } from './turn-state.ts';
+import { unusableText } from './usable-result.ts';
 
 const CANCELLED: EarlyEnd = {
   status: 'interrupted',
@@ -70,7 +72,7 @@ export async function runInvocation(
     return 'kind' in outcome ? outcome : resultOf(state, outcome);
   } catch (error) {
     const cancelled = CancellationScope.current().consideredCancelled;
-    const end = cancelled ? undefined : steering.earlyEnd;
+    const end = cancelled ? undefined : (steering.earlyEnd ?? unusableEnd(error));
     if ((!cancelled && end === undefined) || !isEndOfWork(error)) throw error;
     running.length = 0;
     const recorded = await endEarly(start, state, end ?? CANCELLED);
@@ -89,7 +91,14 @@ export async function runInvocation(
 
 /** A cancelled activity whose worker is dead isn't tried again: its lost heartbeat is all that is heard of it. */
 function isEndOfWork(error: unknown): boolean {
-  return isCancellation(error) || (error instanceof ActivityFailure && error.cause instanceof TimeoutFailure);
+  if (isCancellation(error) || unusableText(error) !== undefined) return true;
+  return error instanceof ActivityFailure && error.cause instanceof TimeoutFailure;
+}
+
+/** Nobody knows what its step came to: the turn ends where the store stands. */
+function unusableEnd(error: unknown): EarlyEnd | undefined {
+  const message = unusableText(error);
+  return message === undefined ? undefined : { status: 'failed', error: { ...UNUSABLE, message } };
 }
 
 async function runSteps(

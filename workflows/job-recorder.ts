@@ -4,10 +4,12 @@ import {
   CancellationScope,
   scheduleActivity,
 } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import type { JobReceipt, RecordJobInput } from '../src/protocol/job.ts';
 import { RECORD_JOB, UNKNOWN_JOB } from '../src/protocol/names.ts';
 import { recordJobOptions } from './activity-options.ts';
 import { turnPriority, type User } from './turn-priority.ts';
+import { usable } from './usable-result.ts';
 
 export type RecordedJob =
   | { kind: 'receipt'; receipt: JobReceipt }
@@ -52,7 +54,8 @@ export class JobRecorder {
     const said = input.willContinue === true ? 'update of' : 'response to';
     try {
       const options = recordJobOptions(`${said} ${input.jobId}`, turnPriority(this.#user));
-      return { kind: 'receipt', receipt: await scheduleActivity<JobReceipt>(RECORD_JOB, [input], options) };
+      const receipt = await scheduleActivity<JobReceipt>(RECORD_JOB, [input], options);
+      return { kind: 'receipt', receipt: usable(RECORD_JOB, RESULTS.jobReceipt, receipt) };
     } catch (error) {
       if (!(error instanceof ActivityFailure)) throw error;
       const { cause } = error;

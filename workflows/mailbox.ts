@@ -1,4 +1,5 @@
 import { CancellationScope, condition, log, scheduleActivity } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import { invocationIdOf } from '../src/protocol/identity.ts';
 import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import {
@@ -25,6 +26,7 @@ import { keepMessagesOptions } from './activity-options.ts';
 import { isObject } from './message-arguments.ts';
 import { arrivalOf, type QueuedMessage, shown } from './queued-message.ts';
 import { turnPriority } from './turn-priority.ts';
+import { usable } from './usable-result.ts';
 
 /** What a chain carries of its messages. */
 export interface MailboxState {
@@ -304,12 +306,9 @@ export class Mailbox {
         messages.length === 1
           ? `message ${shown(messages[0]?.messageId ?? '')}`
           : `${messages.length} messages`;
-      const result = await scheduleActivity<KeepMessagesResult>(
-        KEEP_MESSAGES,
-        [input],
-        keepMessagesOptions(label, turnPriority({ app, userId })),
-      );
-      kept = result.messages;
+      const options = keepMessagesOptions(label, turnPriority({ app, userId }));
+      const result = await scheduleActivity<KeepMessagesResult>(KEEP_MESSAGES, [input], options);
+      kept = usable(KEEP_MESSAGES, RESULTS.keptMessages, result).messages;
     } catch {
       // The activity says what went wrong; it is not tried again where trying can't help.
       kept = messages.map(({ messageId }) => ({

@@ -9,6 +9,7 @@ import {
   runConfigProblem,
   tooDeepText,
 } from '../src/protocol/message-limits.ts';
+import { shapeOf as plainShapeOf } from '../src/protocol/shape.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
@@ -261,13 +262,7 @@ function checkRecord(field: string, value: unknown, refuse: Refuse): void {
 }
 
 export function shapeOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (value === undefined) return 'nothing';
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (value === '') return 'an empty string';
-  if (isUndecodable(value)) return undecodableText(value);
-  if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
-  return typeof value;
+  return isUndecodable(value) ? undecodableText(value) : plainShapeOf(value);
 }
 
 /** A failure that says what to correct and nothing of where the worker is installed. */

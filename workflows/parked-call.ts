@@ -1,4 +1,5 @@
 import { ActivityFailure, CancelledFailure } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import type { AwaitedJob } from '../src/protocol/job.ts';
 import type { PlannedCall, ToolCallResult, ToolSchedule } from '../src/protocol/step.ts';
 import { inputOf } from './call-input.ts';
@@ -7,6 +8,7 @@ import { endJob, JobWait } from './job-wait.ts';
 import { type RanCall, ranOf } from './ran-call.ts';
 import type { CallSurroundings } from './run-call.ts';
 import { turnPriority } from './turn-priority.ts';
+import { usable } from './usable-result.ts';
 
 /**
  * Waits for the job of a call whose tool has returned without an outcome, and settles the call. It holds no place of those that
@@ -30,7 +32,7 @@ export async function parkedCall(
   try {
     const how = { why, ...(text === undefined ? {} : { text }) };
     const result = await endJob<ToolCallResult>(waiting, how);
-    ran = ranOf(result);
+    ran = ranOf(usable(call.tool, RESULTS.toolCall, result));
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     ran = { error: text ?? unsettledText(error, call) };

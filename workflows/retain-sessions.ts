@@ -1,8 +1,10 @@
 import { continueAsNew, scheduleActivity, workflowInfo } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import { DELETE_EXPIRED_SESSIONS, RETAIN_SESSIONS } from '../src/protocol/names.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import { deleteExpiredOptions } from './activity-options.ts';
 import { checkArguments } from './message-arguments.ts';
+import { usable } from './usable-result.ts';
 
 /** Deletes an app's sessions in which nothing has happened for longer than its retention, some at a time. */
 export async function retainSessions(input: RetainSessions): Promise<{ deleted: number }> {
@@ -10,11 +12,12 @@ export async function retainSessions(input: RetainSessions): Promise<{ deleted: 
   let deleted = 0;
   let { after } = input;
   for (;;) {
-    const expired = await scheduleActivity<ExpiredSessions>(
+    const result = await scheduleActivity<ExpiredSessions>(
       DELETE_EXPIRED_SESSIONS,
       [retainBehind(input, after)],
       deleteExpiredOptions(input.app),
     );
+    const expired = usable(DELETE_EXPIRED_SESSIONS, RESULTS.expiredSessions, result);
     deleted += expired.deleted;
     if (!expired.more) return { deleted };
     after = expired.after;

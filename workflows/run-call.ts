@@ -4,6 +4,7 @@ import {
   scheduleActivity,
   scheduleLocalActivity,
 } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import type { JobEnded } from '../src/protocol/job.ts';
 import { CLOSE_CALL } from '../src/protocol/names.ts';
 import type {
@@ -27,6 +28,7 @@ import type { Requests } from './requests.ts';
 import type { ParentTurn } from './run-child.ts';
 import { startToolJob, type TurnOfCalls } from './start-tool-job.ts';
 import { type Priority, turnPriority } from './turn-priority.ts';
+import { usable } from './usable-result.ts';
 
 export interface CallObserver {
   started(call: PlannedCall): void;
@@ -156,13 +158,14 @@ async function attempt(
   };
   const told = answer === undefined ? call : { ...call, summary: answeredSummary(call, answer) };
   try {
-    return schedule.local
+    const result = schedule.local
       ? await scheduleLocalActivity<ToolCallResult>(call.tool, [input], localCallOptions(told, schedule))
       : await scheduleActivity<ToolCallResult | JobEnded>(
           call.tool,
           [input],
           callOptions(told, schedule, { priority, run }),
         );
+    return usable(call.tool, RESULTS.toolCall, result);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return { error: unsettledText(error, call) };
@@ -187,7 +190,7 @@ async function closeCall(
     const summary = `${call.tool} · ${why}${byText(people)}`;
     const options = closeCallOptions(summary, priority);
     const result = await scheduleActivity<ToolCallResult>(CLOSE_CALL, [input], options);
-    return ranOf(result);
+    return ranOf(usable(CLOSE_CALL, RESULTS.toolCall, result));
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return { error: 'This tool call is rejected.' };

@@ -14,6 +14,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
+import { RESULTS, resultProblem, UNUSABLE } from '../src/protocol/activity-results.ts';
 import type { ChildStart } from '../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../src/protocol/identity.ts';
 import { AGENT_TURN } from '../src/protocol/names.ts';
@@ -96,11 +97,15 @@ export async function runChild(
   }
 }
 
-function endOf({ status, error, events, escalated, usage }: TurnResult): EndedChild {
+/** Anybody who may write to Temporal may have answered in its place. */
+function endOf(result: TurnResult): EndedChild {
+  const message = resultProblem(`workflow ${AGENT_TURN}`, RESULTS.turn, result);
+  if (message !== undefined) return { status: 'failed', seq: 0, error: { ...UNUSABLE, message } };
+  const { status, error, events, escalated, usage } = result;
   return {
     status,
     seq: events.to,
-    usage,
+    ...(usage === undefined ? {} : { usage }),
     ...(escalated ? { escalated: true } : {}),
     ...(error === undefined ? {} : { error }),
   };

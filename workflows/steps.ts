@@ -5,6 +5,7 @@ import {
   scheduleActivity,
   workflowInfo,
 } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import type { ChildStart, RanAgent } from '../src/protocol/agent-run.ts';
 import { CALL_MODEL, SETTLE_STEP } from '../src/protocol/names.ts';
 import type {
@@ -29,6 +30,7 @@ import { modelStepOptions, settleStepOptions } from './activity-options.ts';
 import type { EarlyEnd } from './steering.ts';
 import { turnPriority } from './turn-priority.ts';
 import type { InvocationState } from './turn-state.ts';
+import { usable } from './usable-result.ts';
 
 const END_IN_FIRST_STEP = 'end-in-first-step';
 
@@ -57,11 +59,9 @@ export async function askModel(
     ...(runConfig ? { runConfig } : {}),
     ...(isOwn(start, state) && start.ownCall !== undefined ? { ownCall: start.ownCall } : {}),
   };
-  const outcome = await scheduleActivity<StepOutcome | StepBehind>(
-    CALL_MODEL,
-    [input],
-    modelStepOptions(stepSummary(state), turnPriority(start, state.priority)),
-  );
+  const options = modelStepOptions(stepSummary(state), turnPriority(start, state.priority));
+  const answer = await scheduleActivity<StepOutcome | StepBehind>(CALL_MODEL, [input], options);
+  const outcome = usable(CALL_MODEL, child === undefined ? RESULTS.step : RESULTS.stepOfChild, answer);
   if (outcome.kind === 'behind') return outcome;
   delete state.enters;
   delete state.ran;
@@ -183,14 +183,10 @@ async function settle(
     ...(ending ? { ending } : {}),
     ...(ending ? { ended: endedOf(start, state) } : {}),
   };
-  const settled = await scheduleActivity<SettleStepResult>(
-    SETTLE_STEP,
-    [input],
-    settleStepOptions(
-      `${state.agent ?? 'agent'} · ${ending ? `${ending.status} at step` : 'step'} ${state.asked}`,
-      turnPriority(start, state.priority),
-    ),
-  );
+  const summary = `${state.agent ?? 'agent'} · ${ending ? `${ending.status} at step` : 'step'} ${state.asked}`;
+  const options = settleStepOptions(summary, turnPriority(start, state.priority));
+  const answer = await scheduleActivity<SettleStepResult>(SETTLE_STEP, [input], options);
+  const settled = usable(SETTLE_STEP, ending ? RESULTS.endedTurn : RESULTS.settledStep, answer);
   state.seq = settled.seq;
   state.from = settled.from;
   return settled.outcome;

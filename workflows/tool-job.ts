@@ -8,6 +8,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
+import { RESULTS } from '../src/protocol/activity-results.ts';
 import type {
   DeliveredJob,
   DeliverJobInput,
@@ -26,6 +27,7 @@ import { handleJobs } from './job-handlers.ts';
 import { checkedProgress, newerOf } from './job-progress.ts';
 import { endJob, JobWait } from './job-wait.ts';
 import { turnPriority } from './turn-priority.ts';
+import { usable } from './usable-result.ts';
 
 const CANCELLED = 'cancelled: its workflow was cancelled';
 
@@ -87,9 +89,10 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
   const why = await wait.over();
   isWaiting = false;
   const how = { why, ...(why === 'cancelled' ? { text: CANCELLED } : {}) };
-  const { status } = await endJob<EndedDetachedJob>(waiting, how);
+  const ended = await endJob<EndedDetachedJob>(waiting, how);
+  const { status } = usable(tool, RESULTS.detachedJob, ended);
   tell({ status });
-  const { delivered, reason } = await deliver(start);
+  const { delivered, reason } = usable(DELIVER_JOB, RESULTS.deliveredJob, await deliver(start));
   tell({ delivered });
   if (reason !== undefined) log.info('the session is not told of the job', { reason });
   if (why === 'cancelled' && status === 'cancelled') throw new CancelledFailure('the job was cancelled');

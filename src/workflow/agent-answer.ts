@@ -1,5 +1,6 @@
 import { scheduleActivity } from '@temporalio/workflow';
 import type { Content } from '../events/content.ts';
+import { RESULTS } from '../protocol/activity-results.ts';
 import type { Reference } from '../protocol/carried.ts';
 import { READ_ANSWER } from '../protocol/names.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../protocol/own-workflow.ts';
@@ -7,6 +8,7 @@ import type { TurnResult, TurnUsage } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
 import { turnActivityOptions } from './turn-activity-options.ts';
+import { usable } from './usable-result.ts';
 
 /** What {@link runAgent} gives back. */
 export interface AgentAnswer<Output = unknown> {
@@ -68,7 +70,8 @@ export async function readAnswer(
     ...(content ? { content } : {}),
   };
   const options = turnActivityOptions({ app, userId, taskQueue }, `answer of ${sessionId}`);
-  return await scheduleActivity<ReadAnswer>(READ_ANSWER, [input], options);
+  const read = await scheduleActivity<ReadAnswer>(READ_ANSWER, [input], options);
+  return usable(`activity ${READ_ANSWER}`, RESULTS.answer, read);
 }
 
 function textIn(read: ReadAnswer | undefined): string | undefined {
@@ -79,5 +82,5 @@ function textIn(read: ReadAnswer | undefined): string | undefined {
 function valueIn(output: TurnResult['output'], text: string | undefined): { value: unknown } | undefined {
   if (output === undefined) return undefined;
   if ('value' in output) return output;
-  return text === undefined ? undefined : { value: JSON.parse(text) };
+  return text === undefined ? undefined : { value: JSON.parse(usable('the turn', RESULTS.jsonText, text)) };
 }

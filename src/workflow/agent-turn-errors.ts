@@ -1,5 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { RESULTS } from '../protocol/activity-results.ts';
+import { AGENT_TURN } from '../protocol/names.ts';
 import type { TurnError, TurnResult, TurnUsage } from '../protocol/turn.ts';
+import { usable } from './usable-result.ts';
 
 /** What became of a turn that has no answer. */
 export interface EndedTurn {
@@ -55,8 +58,10 @@ export class MessageRejected extends RecordedFailure {
   }
 }
 
-/** @throws AgentTurnFailed, AgentTurnInterrupted */
-export function assertCompleted({ invocationId, status, events, usage, error }: TurnResult): void {
+/** @throws AgentTurnFailed, AgentTurnInterrupted, and ApplicationFailure where it is no turn's result. */
+export function assertCompleted(result: TurnResult): void {
+  const turn = usable(`workflow ${AGENT_TURN}`, RESULTS.turn, result);
+  const { invocationId, status, events, usage, error } = turn;
   if (status === 'completed') return;
   const ended = { invocationId, status, usage, events, ...(error === undefined ? {} : { error }) };
   throw status === 'failed' ? new AgentTurnFailed(ended) : new AgentTurnInterrupted(ended);

@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { scheduleActivity } from '@temporalio/workflow';
+import { RESULTS } from '../protocol/activity-results.ts';
 import { requestIdOf, type Voter } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';
@@ -9,6 +10,7 @@ import type { ApprovalOptions } from '../tools/approval-options.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 import { whileAsking } from './own-questions.ts';
 import { turnActivityOptions } from './turn-activity-options.ts';
+import { usable } from './usable-result.ts';
 
 /** What {@link confirm} takes. */
 export interface Question extends OwnCallPlace {
@@ -63,7 +65,8 @@ export async function confirm(given: Question): Promise<Confirmation> {
   const requestId = requestIdOf(callKeyOf(result.invocationId, 1, 0), 1);
   const input: ReadDecisionInput = { v: PROTOCOL_VERSION, app, userId, sessionId, requestId };
   const options = turnActivityOptions({ app, userId, taskQueue }, 'what was decided');
-  const decision = await scheduleActivity<ReadDecision>(READ_DECISION, [input], options);
+  const read = await scheduleActivity<ReadDecision>(READ_DECISION, [input], options);
+  const decision = usable(`activity ${READ_DECISION}`, RESULTS.decision, read);
   const { v: _v, status, args: approved = args, ...said } = decision;
   if (status !== 'approved' && status !== 'rejected' && status !== 'expired') {
     const { response: { error } = {} } = await responseOf(given, ran);

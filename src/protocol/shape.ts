@@ -1,0 +1,123 @@
+/**
+ * What of a value can't be what it is taken for: the field, and what stands there. Never the value itself, which may be anybody's.
+ * Undefined where nothing is wrong.
+ */
+export type Shape = (value: unknown, at: string) => string | undefined;
+
+/** Temporal refuses the activity, or the child, of a longer one for ever. */
+const LONGEST_NAME = 1_000;
+
+/** Milliseconds, some 285 years: Temporal's server counts nanoseconds in 64 bits. */
+const LONGEST_TIME = 9e12;
+
+/** Says what kind of value it is, and nothing of its content. */
+export function shapeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (value === '') return 'an empty string';
+  if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
+  return typeof value;
+}
+
+export const text = being('a string', (value) => typeof value === 'string');
+
+/** What goes into ids of Temporal's, or names a type or a queue there. */
+export const name = being(
+  `a string of 1 to ${LONGEST_NAME} characters`,
+  (value) => typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME,
+);
+
+export const number = being('a number', Number.isFinite);
+
+export const anything: Shape = () => undefined;
+
+/** How long something may take. */
+export const duration = being('milliseconds, more than 0', (value) => isTime(value) && value > 0);
+
+/** When something is due, which may have been before now. */
+export const wait = being('milliseconds', isTime);
+
+export const count = being('a number from 1', (value) => typeof value === 'number' && value >= 1);
+
+export const absent = being('nothing', (value) => value === undefined);
+
+export const textOrObject = being(
+  'a string or an object',
+  (value) => typeof value === 'string' || isRecord(value),
+);
+
+export const jsonText = being('JSON', isJson);
+
+/** One of these; true and false count as their names. */
+export function oneOf(...values: readonly string[]): Shape {
+  const isName = (value: unknown) => typeof value === 'string' || typeof value === 'boolean';
+  return being(values.join(', '), (value) => isName(value) && values.includes(String(value)));
+}
+
+/** Fields that aren't named may be anything. */
+export function object(fields: Readonly<Record<string, Shape>>): Shape {
+  return (value, at) => {
+    if (!isRecord(value)) return `${at}: expected an object, got ${shapeOf(value)}`;
+    return firstProblem(Object.entries(fields), ([field, shape]) => shape(value[field], `${at}.${field}`));
+  };
+}
+
+export function list(shape: Shape): Shape {
+  return (value, at) => {
+    if (!Array.isArray(value)) return `${at}: expected an array, got ${shapeOf(value)}`;
+    return firstProblem([...value.entries()], ([index, each]) => shape(each, `${at}[${index}]`));
+  };
+}
+
+export function optional(shape: Shape): Shape {
+  return (value, at) => (value === undefined ? undefined : shape(value, at));
+}
+
+/** An object that has one of these fields at least. */
+export function withOneOf(...fields: readonly string[]): Shape {
+  return (value, at) => {
+    if (isRecord(value) && fields.some((field) => value[field] !== undefined)) return undefined;
+    return `${at}: expected an object with ${fields.join(', ')}, got ${shapeOf(value)} without`;
+  };
+}
+
+/** All of these. */
+export function all(...shapes: readonly Shape[]): Shape {
+  return (value, at) => firstProblem(shapes, (shape) => shape(value, at));
+}
+
+/** Which of these it is, a field says: text, or true or false. */
+export function either(field: string, shapes: Readonly<Record<string, Shape>>): Shape {
+  const isOne = object({ [field]: oneOf(...Object.keys(shapes)) });
+  return (value, at) =>
+    isOne(value, at) ?? shapes[String((value as Record<string, unknown>)[field])]?.(value, at);
+}
+
+function being(what: string, holds: (value: unknown) => boolean): Shape {
+  return (value, at) => (holds(value) ? undefined : `${at}: expected ${what}, got ${shapeOf(value)}`);
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    return typeof value === 'string' && JSON.parse(value) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= LONGEST_TIME;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function firstProblem<T>(ones: readonly T[], problemOf: (one: T) => string | undefined): string | undefined {
+  for (const one of ones) {
+    const problem = problemOf(one);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
