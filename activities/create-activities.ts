@@ -53,7 +53,9 @@ import type {
   ToolCallResult,
 } from '../src/protocol/step.ts';
 import type { TurnResult } from '../src/protocol/turn.ts';
+import { attempt } from './attempt.ts';
 import { awaitTurn } from './await-turn.ts';
+import { believedPlace, type ClaimedPlace } from './believed-place.ts';
 import { callModel } from './call-model.ts';
 import { closeCall } from './close-call.ts';
 import { deleteExpiredSessions } from './delete-expired-sessions.ts';
@@ -93,9 +95,8 @@ export interface HoldfastActivities {
 }
 
 export function createActivities(dependencies: ActivityDependencies): HoldfastActivities {
-  const reaching = <Input extends Pick<ActingAgent, 'root' | 'within'>, Result>(
-    activity: (input: Input) => Promise<Result>,
-  ) => reachingAgents(dependencies.deployment, activity);
+  const reaching = <Input extends ClaimedPlace, Result>(activity: (input: Input) => Promise<Result>) =>
+    reachingAgents(dependencies, activity);
   return {
     [CALL_MODEL]: reaching(callModel(dependencies)),
     [SETTLE_STEP]: reaching(settleStep(dependencies)),
@@ -116,13 +117,16 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
 }
 
 /** The agents of tools are found at the beginning: toolsets that have them want to be waited for. */
-function reachingAgents<Input extends Pick<ActingAgent, 'root' | 'within'>, Result>(
-  deployment: Deployment,
+function reachingAgents<Input extends ClaimedPlace, Result>(
+  { deployment, store }: ActivityDependencies,
   activity: (input: Input) => Promise<Result>,
 ): (input: Input) => Promise<Result> {
   return async (input) => {
-    if (input.within !== undefined) await reached(deployment, input);
-    return await activity(input);
+    if (input.within === undefined) return await activity(input);
+    const within = await attempt(() => believedPlace(store, input));
+    const believed = within === input.within ? input : { ...input, within };
+    await reached(deployment, believed);
+    return await activity(believed);
   };
 }
 

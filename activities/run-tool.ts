@@ -5,7 +5,6 @@ import { awaitedJob } from '../src/flows/awaited-job.ts';
 import { TIMEOUT_MARGIN } from '../src/flows/plan-calls.ts';
 import { transcriptView } from '../src/flows/transcript.ts';
 import type { AgentErrand } from '../src/protocol/agent-run.ts';
-import { digestOf } from '../src/protocol/canonical-json.ts';
 import { jobIdOf } from '../src/protocol/identity.ts';
 import type { EndedDetachedJob, JobEnded } from '../src/protocol/job.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
@@ -19,7 +18,7 @@ import type { ContextInit } from '../src/tools/context-init.ts';
 import { resolveDurableOptions } from '../src/tools/durable-options.ts';
 import type { TranscriptView } from '../src/tools/invocation-context.ts';
 import { callerOf } from './acting-agent.ts';
-import { ApprovalNotProven } from './approval-not-proven.ts';
+import { asPlanned } from './as-planned.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import { assertOwnJob, awaitJob } from './await-job.ts';
 import { beginAnswered } from './begin-answered.ts';
@@ -38,7 +37,7 @@ import { untilBack, withLastingStore } from './lasting-store.ts';
 import { reportUnexpected } from './logging.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { type AskingRun, OpenCall } from './open-call.ts';
-import { digestOfCarried, digestOfStored, plannedArguments } from './planned-arguments.ts';
+import { digestOfCarried, plannedArguments } from './planned-arguments.ts';
 import { assertOwnRun, outcomeOfAgent, ranAgent } from './ran-agent.ts';
 import { rejection } from './rejection.ts';
 import { settleCall } from './settle-call.ts';
@@ -118,12 +117,7 @@ class ToolCall {
     if (begun.kind === 'closed')
       return await this.#settle(own, { ...rejection(begun.request.reason), actions: {} });
     this.#prepared = begun.prepared ?? {};
-    await this.#assertOwnArguments(begun);
-    if (!(await this.#isAsPlanned(own))) {
-      // It is asked about now, as one that nobody was asked about when it was planned.
-      const { prepared: _claimed, ...input } = this.#input;
-      this.#input = input;
-    }
+    this.#input = await this.#believed(begun, agent);
     const answers = this.#answers(begun);
     if (answers.refusal !== undefined) {
       return await this.#settle(own, { ...rejection(answers.refusal.reason), actions: {} });
@@ -169,40 +163,15 @@ class ToolCall {
     return await this.#suspend({ ...call, current: this.#current, n }, outcome);
   }
 
-  /**
-   * Whether a tool that asks for some arguments only was asked about these when the call was planned, and let them pass. Whoever schedules
-   * the activity can say so of any.
-   */
-  async #isAsPlanned(own: BaseTool | undefined): Promise<boolean> {
-    const { session, callKey, callId, args, prepared } = this.#input;
-    const mayPass = own === undefined || typeof own.gate?.confirmation?.when === 'function';
-    if (prepared !== true || this.#requests.length > 0 || !mayPass) return true;
-    const planned = await this.#dependencies.store.findPlannedCall({ session, callKey });
-    if (planned === undefined || planned.gate !== undefined || planned.prepared !== true) return false;
-    const isSame = planned.tool === this.#name && planned.callId === callId;
-    return isSame && digestOfCarried(planned.args) === digestOfCarried(args);
-  }
-
-  /**
-   * A call that has asked people, and was not prepared when it was planned, runs by the arguments of the activity: they have to be the
-   * planned ones, or those of an approval. Whoever schedules the activity can name any, and say that nothing was prepared.
-   *
-   * @throws ApprovalNotProven
-   */
-  async #assertOwnArguments(begun: StartedCall): Promise<void> {
-    const { session, callKey, callId, args, prepared } = this.#input;
-    if (this.#requests.length === 0 || prepared === true) return;
-    const planned = await this.#dependencies.store.findPlannedCall({ session, callKey });
-    const digest = digestOfStored(args);
-    const isKnown =
-      planned !== undefined &&
-      (digestOfCarried(planned.args) === digest ||
-        this.#requests.some(({ editedArgs }) => editedArgs !== undefined && digestOf(editedArgs) === digest));
-    const isSame = planned?.tool === this.#name && planned.callId === callId;
-    if (isKnown && isSame && planned.prepared !== true) return;
-    const refused = new ApprovalNotProven('its arguments are not those that were planned');
-    await this.#hasNotRun(begun, refused);
-    throw refused;
+  /** @throws ApprovalNotProven: nothing has run. */
+  async #believed(begun: StartedCall, agent: LlmAgent): Promise<ToolCallInput> {
+    const claimed = { input: this.#input, agent, tool: this.#name, requests: this.#requests };
+    try {
+      return await asPlanned(this.#dependencies, claimed);
+    } catch (error) {
+      await this.#hasNotRun(begun, error);
+      throw error;
+    }
   }
 
   /** Its agent has run. */

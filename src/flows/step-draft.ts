@@ -1,6 +1,7 @@
 import type { ResolvedPriceTable } from '../agents/price-table.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { AgentPlan, AgentRef, AppTerms, RunTerms } from '../protocol/agent-run.ts';
+import { digestOf } from '../protocol/canonical-json.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
@@ -124,7 +125,7 @@ export function textOf(events: readonly NewEvent[]): string | undefined {
 export function recordOf(draft: StepDraft, output?: { value: unknown }): StepResponse {
   const { asked, usage, plan, agents, error } = draft;
   const events = onBranch(asked.branch, draft.events);
-  const { session, agent, model, root } = asked;
+  const { session, agent, model, root, within = [] } = asked;
   const total = addUsage(asked.usage, usage);
   const escalated = events.some(({ event }) => event.actions.escalate === true);
   const position = {
@@ -143,7 +144,12 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
       usage,
       ...(toolEdits === undefined ? {} : { toolEdits }),
       ...(ends === true ? { ends } : {}),
-      outcome: { ...position, kind: 'calls', model, calls, schedules, maxParallelCalls, usage: total },
+      outcome: {
+        ...position,
+        ...{ kind: 'calls', model, calls, schedules, maxParallelCalls, usage: total },
+        // Only the agent that was asked about a call runs it unasked.
+        ...(calls.some(({ prepared }) => prepared) ? { place: digestOf(within) } : {}),
+      },
     };
   }
   if (agents !== undefined) {

@@ -154,6 +154,8 @@ export type StepOutcome =
       schedules: Record<string, ToolSchedule>;
       maxParallelCalls: number;
       usage: TurnUsage;
+      /** SHA-256 of {@link ActingAgent.within}; absent where no call is prepared, and in what older releases wrote. */
+      place?: string;
     } & Entered &
       FirstStep)
   /** A workflow agent: these run, then it is asked again. */

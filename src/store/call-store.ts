@@ -1,5 +1,6 @@
 import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
+import type { PlannedCall, StepOutcome } from '../protocol/step.ts';
 import type { Remembered } from './remembered.ts';
 import type { SessionNames } from './session-names.ts';
 
@@ -51,6 +52,11 @@ export type BegunCall =
       /** What before-tool callbacks did when the call was planned. */
       prepared?: CallActions;
     };
+
+/** A call as its step has planned it, and which agent it was. */
+export interface CallAsPlanned extends PlannedCall {
+  by: Pick<Extract<StepOutcome, { kind: 'calls' }>, 'agent' | 'root' | 'place'>;
+}
 
 /** What the ledger has of a call by now. */
 export interface KnownCall {

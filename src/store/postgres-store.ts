@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { ChainFence, KeepMessagesInput, KeptMessage, PlannedCall } from '../protocol/step.ts';
+import type { ChainFence, KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
 import { CallLedger } from './call-ledger.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { findWaiting, forgetUpload, keepMessages, readInbox, uploadMessage } from './inbox.ts';
@@ -17,6 +17,7 @@ import {
   findCall,
   findInvocation,
   findPlannedCall,
+  findPlanningCall,
   findSession,
   newestFence,
   readEvents,
@@ -53,6 +54,7 @@ import { commitStep, openStep } from './step-writes.ts';
 import type {
   BeginCall,
   BegunCall,
+  CallAsPlanned,
   CommitStep,
   CommittedStep,
   InboxRow,
@@ -256,8 +258,12 @@ export class PostgresStore extends PostgresPages implements Store {
     return readOnce(this.#database, call);
   }
 
-  findPlannedCall(call: { session: string; callKey: string }): Promise<PlannedCall | undefined> {
+  findPlannedCall(call: { session: string; callKey: string }): Promise<CallAsPlanned | undefined> {
     return findPlannedCall(this.#database, call);
+  }
+
+  findPlanningCall(session: string): Promise<CallAsPlanned | undefined> {
+    return findPlanningCall(this.#database, session);
   }
 
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined> {

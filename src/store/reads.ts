@@ -1,12 +1,19 @@
 import type { Content } from '../events/content.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { ChainFence, PlannedCall } from '../protocol/step.ts';
+import type { ChainFence } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import { sessionKeys } from './session-key.ts';
-import type { KnownCall, ReadEvents, RecordedInvocation, SessionNames, StoredEvent } from './store.ts';
+import type {
+  CallAsPlanned,
+  KnownCall,
+  ReadEvents,
+  RecordedInvocation,
+  SessionNames,
+  StoredEvent,
+} from './store.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
 import { checkWhole } from './whole-number.ts';
 
@@ -156,7 +163,7 @@ export async function findCall(
 export async function findPlannedCall(
   database: Database,
   { session, callKey }: { session: string; callKey: string },
-): Promise<PlannedCall | undefined> {
+): Promise<CallAsPlanned | undefined> {
   const { runKey, step } = placeOfCall(callKey);
   const [row] = await database.read(
     database.db
@@ -168,7 +175,33 @@ export async function findPlannedCall(
       .compile(),
   );
   const outcome = row?.outcome;
-  return outcome?.kind === 'calls' ? outcome.calls.find((call) => call.callKey === callKey) : undefined;
+  const call = outcome?.kind === 'calls' ? outcome.calls.find((one) => one.callKey === callKey) : undefined;
+  if (outcome?.kind !== 'calls' || call === undefined) return undefined;
+  const { agent, root, place } = outcome;
+  return {
+    ...call,
+    by: {
+      agent,
+      ...(root === undefined ? {} : { root }),
+      ...(place === undefined ? {} : { place }),
+    },
+  };
+}
+
+/** The call whose agent's session this is; undefined for that of a turn. */
+export async function findPlanningCall(
+  database: Database,
+  session: string,
+): Promise<CallAsPlanned | undefined> {
+  const [row] = await database.read(
+    database.db
+      .selectFrom('holdfast.sessions')
+      .select(['caller_session', 'call_key'])
+      .where('id', '=', storableText(session))
+      .compile(),
+  );
+  if (!row?.caller_session || !row.call_key) return undefined;
+  return await findPlannedCall(database, { session: row.caller_session, callKey: row.call_key });
 }
 
 /** Look-ups by key: a join may read the whole tables. */

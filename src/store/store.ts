@@ -12,7 +12,15 @@ import type {
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import type { ApprovalStore, NewRequest } from './approval-store.ts';
-import type { BeginCall, BegunCall, CallActions, KnownCall, SettleCall, SettledCall } from './call-store.ts';
+import type {
+  BeginCall,
+  BegunCall,
+  CallActions,
+  CallAsPlanned,
+  KnownCall,
+  SettleCall,
+  SettledCall,
+} from './call-store.ts';
 import type { ChildStore } from './child-store.ts';
 import type { DenialStore } from './denial-store.ts';
 import type { InboxRow, UploadMessage } from './inbox-row.ts';
@@ -57,6 +65,7 @@ export type {
   BeginCall,
   BegunCall,
   CallActions,
+  CallAsPlanned,
   KnownCall,
   SettleCall,
   SettledCall,
@@ -341,7 +350,9 @@ export interface Store
   /** Changes nothing. Undefined for a call that was not begun, and whose arguments the ledger doesn't keep. */
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined>;
   /** A call as its step has planned it; undefined for one that nobody has planned, or that was answered when it was. */
-  findPlannedCall(call: { session: string; callKey: string }): Promise<PlannedCall | undefined>;
+  findPlannedCall(call: { session: string; callKey: string }): Promise<CallAsPlanned | undefined>;
+  /** The call whose agent's session this is; undefined for the session of a turn. */
+  findPlanningCall(session: string): Promise<CallAsPlanned | undefined>;
   /** What `recordOnce` has of a call, or of a step. */
   readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>>;
   /**
