@@ -7,17 +7,13 @@ import type { ActingAgent, AgentRef } from '../src/protocol/agent-run.ts';
 import { CONFIRM_AGENT } from '../src/protocol/names.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { OpenedStep } from '../src/store/store.ts';
+import { assertOfApp, isOfApp } from './app-of-agent.ts';
 import { isConfirmAgent } from './confirm-agent.ts';
 import { type Deployment, rootAgentOf } from './deployment.ts';
-import { agentOf, treeOf } from './find-agent.ts';
+import { agentOf, type NamedAgent, treeOf } from './find-agent.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
-
-/** An agent as the inputs of activities name it. */
-export interface NamedAgent extends Pick<ActingAgent, 'root' | 'within'> {
-  agent: string;
-}
 
 /** Who acts in a step. */
 export interface Actors {
@@ -69,7 +65,7 @@ export function handedOnBy(
 /**
  * Who acts: whom the workflow names, whom the message is for, or whoever of the tree has to go on with the session.
  *
- * @throws NotDeployedHere
+ * @throws NotDeployedHere, AgentOfAnotherApp
  */
 export function actorsOf(
   deployment: Deployment,
@@ -82,13 +78,18 @@ export function actorsOf(
   const tree = named ?? rootAgentOf(deployment, names.app);
   if (name === undefined) {
     const last = lastAgent === CONFIRM_AGENT ? answeredBefore(transcript) : lastAgent;
-    const root = named ?? (last === undefined ? tree : rootOf(deployment, last, tree));
+    const known = named ?? (last === undefined ? tree : rootOf(deployment, last, tree));
+    // Another app's agent may have been asked for here before, in vain: the session goes on without it.
+    const isGone = named === undefined && !isOfApp(deployment, names.app, { agent: known, root: known });
+    const root = isGone ? tree : known;
+    assertOfApp(deployment, names.app, { agent: root, root });
     return { agent: agentToRun(treeOf(deployment, root), transcript.events()), root, handedOnBy: [] };
   }
   const { within } = input;
-  // The message of a turn may name any agent of the worker: those of the app's own tree come first.
+  // The message of a turn may name any agent that serves its app: those of the app's own tree come first.
   const root = input.root ?? rootOf(deployment, name, tree);
-  const place = { ...input, root };
+  const place = { ...input, agent: name, root };
+  assertOfApp(deployment, names.app, place);
   const agent = agentOf(deployment, refOf(name, { root, within }));
   return { agent, root, handedOnBy: handedOnBy(deployment, place) };
 }
@@ -101,7 +102,8 @@ function answeredBefore(transcript: Transcript): string | undefined {
   return said?.author;
 }
 
-function rootOf(deployment: Deployment, name: string, tree: string): string {
+/** Root of the tree that an agent is in which is named without one. @throws NotDeployedHere */
+export function rootOf(deployment: Deployment, name: string, tree: string): string {
   if (isConfirmAgent(name)) return name;
   const first = deployment.roots.get(tree);
   if (first?.findAgent(name) !== undefined) return tree;

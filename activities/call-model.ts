@@ -311,7 +311,7 @@ class CallModel {
     } catch (error) {
       if (!(error instanceof NotDeployedHere)) throw error;
       // Those that waited for other turns opened nothing.
-      if (!isLastRefusal(Math.min(activityInfo().attempt, opened.attempt))) {
+      if (error.retryable && !isLastRefusal(Math.min(activityInfo().attempt, opened.attempt))) {
         // No model was asked.
         await this.#refusedHere(opened, error.message);
         throw error;

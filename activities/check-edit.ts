@@ -10,15 +10,17 @@ import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { Context } from '../src/tools/context.ts';
 import { isToolError } from '../src/tools/tool-error.ts';
 import { questionOf, termsOf } from '../src/tools/tool-gate.ts';
-import { callerOf, type NamedAgent } from './acting-agent.ts';
+import { callerOf } from './acting-agent.ts';
 import { afterTime } from './after-time.ts';
-import { type Attempt, isLastRefusal } from './attempt.ts';
+import { assertOfApp } from './app-of-agent.ts';
+import type { Attempt } from './attempt.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf } from './deployment.ts';
+import type { NamedAgent } from './find-agent.ts';
 import { callLogger } from './logging.ts';
-import { NotDeployedHere } from './not-deployed-here.ts';
+import { isHadByNobody, NotDeployedHere } from './not-deployed-here.ts';
 import { whicheverComesFirst } from './race.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from './tool-failure.ts';
@@ -61,7 +63,7 @@ export async function refusalOfEdit(
     ]);
   } catch (error) {
     if (edit.current.signal.aborted || storeErrorIn(error) !== undefined) throw error;
-    if (error instanceof NotDeployedHere && !isLastRefusal()) throw error;
+    if (error instanceof NotDeployedHere && !isHadByNobody(error)) throw error;
     const { dependencies, request } = edit;
     const { message } = describeFailure(error);
     const { app, sessionId, invocationId, callKey, agent, tool } = request;
@@ -82,6 +84,7 @@ async function check(
 ): Promise<string | undefined> {
   const { deployment, store, transcripts } = dependencies;
   const { session, runKey, invocationId, callKey, callId, tool: name, app } = request;
+  assertOfApp(deployment, app, input);
   const agent = callerOf(deployment, input);
   const { step } = placeOfCall(callKey);
   const peeked = await store.peekStep({ session, invocationId, runKey, step });

@@ -8,6 +8,7 @@ import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { CallInit } from '../src/tools/context-init.ts';
 import { knownCaller } from './acting-agent.ts';
 import { afterTime } from './after-time.ts';
+import { isOfApp } from './app-of-agent.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import { beginAnswered } from './begin-answered.ts';
 import { CallAnswers } from './call-answers.ts';
@@ -74,13 +75,13 @@ class ClosedCall {
     const agent = knownCaller(deployment, this.#input);
     const own = agent && ownTool(agent, { name, callId });
     if (begun.kind === 'settled') return callResult(callKey, own, begun);
+    const { app } = begun.kind === 'closed' ? begun.request : begun.names;
     const { tool = own, ...outcome } =
-      begun.kind === 'closed' || agent === undefined
+      begun.kind === 'closed' || agent === undefined || !isOfApp(deployment, app, this.#input)
         ? { ...this.#rejection, actions: {} }
         : await this.#heard(begun, agent, own);
     const settled = await store.settleCall({ session, callKey, ...outcome, token: randomUUID() });
     if (settled.first) {
-      const { app } = begun.kind === 'closed' ? begun.request : begun.names;
       telemetry.metrics.callSettled({ app, agent: agentName, tool: name }, settled.failed);
       telemetry.metrics.requestsEnded(begun.kind === 'closed' ? [begun.request] : begun.requests);
     }

@@ -29,7 +29,10 @@ export function rootAgentOf({ apps, rootAgent }: Deployment, app: string): strin
  */
 export function settingsOf({ apps }: Deployment, app: string, terms?: AppTerms): AppSettings {
   const own = apps.get(app)?.durable ?? DEFAULT_APP_SETTINGS;
-  return terms === undefined ? own : { ...own, ...terms, prices: { ...own.prices, ...terms.prices } };
+  if (terms === undefined) return own;
+  // Whoever schedules an activity says them: who may approve, and who is told, is never among them.
+  const { budgets, prices, runConfig } = terms;
+  return { ...own, budgets, runConfig, prices: { ...own.prices, ...prices } };
 }
 
 /** What goes with an agent that runs elsewhere. */

@@ -2,7 +2,7 @@ import type { EndedDetachedJob, JobErrand } from '../src/protocol/job.ts';
 import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { CallActions, EndJob, JobOutcome, JobRow } from '../src/store/store.ts';
-import { type Attempt, isLastRefusal, retryLater } from './attempt.ts';
+import { type Attempt, retryLater } from './attempt.ts';
 import { JobLost } from './await-job.ts';
 import { callResult } from './call-result.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -11,7 +11,7 @@ import { hookTime, loggerOfJob, outcomeOfTimeout, outOfTime, timeoutError } from
 import { outcomeNotesIn } from './job-notes.ts';
 import { heardOutcome } from './job-outcome.ts';
 import { JobScene } from './job-scene.ts';
-import { NotDeployedHere } from './not-deployed-here.ts';
+import { isHadByNobody } from './not-deployed-here.ts';
 import { settleCall } from './settle-call.ts';
 import { tellCancelled } from './tell-cancelled.ts';
 
@@ -33,7 +33,7 @@ export async function endJob(
   try {
     scene = await JobScene.open(dependencies, input, row, current);
   } catch (error) {
-    if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
+    if (!isHadByNobody(error)) throw error;
     loggerOfJob(dependencies, row).warn(`a job ends without its tool: ${error.message}`);
   }
   return await new Ending(dependencies, input, errand, row, scene, current).run();

@@ -12,6 +12,11 @@ import { confirmAgent, isConfirmAgent } from './confirm-agent.ts';
 import { type Deployment, settingsOf } from './deployment.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 
+/** An agent as the inputs of activities name it. */
+export interface NamedAgent extends Pick<ActingAgent, 'root' | 'within'> {
+  agent: string;
+}
+
 /** Names that a message lists at most. */
 const MOST_NAMES = 20;
 
@@ -38,6 +43,17 @@ export function treeOf({ roots }: Deployment, root: string): BaseAgent {
 export function agentOf(deployment: Deployment, { name, root, within = [] }: AgentRef): BaseAgent {
   if (isConfirmAgent(name) && within.length === 0) return confirmAgent;
   return findIn(treesBehind(deployment, root, within), name);
+}
+
+/**
+ * Name of the root that the way to an agent begins at.
+ *
+ * @throws NotDeployedHere
+ */
+export function rootNamed({ roots }: Deployment, { agent, root, within: [hop] = [] }: NamedAgent): string {
+  const first = hop?.agent ?? agent;
+  if (root !== undefined || isConfirmAgent(first)) return root ?? first;
+  return findIn([...roots.values()], first).rootAgent.name;
 }
 
 /**

@@ -8,13 +8,15 @@ import { CallQuestions } from '../src/tools/call-questions.ts';
 import type { Context } from '../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
 import type { JobView } from '../src/tools/job-options.ts';
-import { callerOf, type NamedAgent } from './acting-agent.ts';
+import { callerOf } from './acting-agent.ts';
+import { assertOfApp } from './app-of-agent.ts';
 import type { Attempt } from './attempt.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { CallCredentials } from './call-credentials.ts';
 import { mayBeElsewhere, notDeployed, ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf } from './deployment.ts';
+import type { NamedAgent } from './find-agent.ts';
 import { jobInit } from './job-init.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
@@ -26,8 +28,9 @@ const SEARCH_TIME = 20_000;
 export function ownToolOfJob(
   { deployment }: Pick<ActivityDependencies, 'deployment'>,
   caller: NamedAgent,
-  { tool, callId }: JobRow,
+  { app, tool, callId }: JobRow,
 ): BaseTool | undefined {
+  assertOfApp(deployment, app, caller);
   const agent = callerOf(deployment, caller);
   const own = ownTool(agent, { name: tool, callId });
   if (own === undefined && !mayBeElsewhere(deployment, agent, { name: tool, callId })) {

@@ -18,6 +18,7 @@ import type { ContextInit } from '../src/tools/context-init.ts';
 import { resolveDurableOptions } from '../src/tools/durable-options.ts';
 import type { TranscriptView } from '../src/tools/invocation-context.ts';
 import { callerOf } from './acting-agent.ts';
+import { assertCallOfApp } from './app-of-agent.ts';
 import { asPlanned } from './as-planned.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import { assertOwnJob, awaitJob } from './await-job.ts';
@@ -117,6 +118,7 @@ class ToolCall {
     if (begun.kind === 'closed')
       return await this.#settle(own, { ...rejection(begun.request.reason), actions: {} });
     this.#prepared = begun.prepared ?? {};
+    await assertCallOfApp(this.#dependencies, { input: this.#input, begun });
     this.#input = await this.#believed(begun, agent);
     const answers = this.#answers(begun);
     if (answers.refusal !== undefined) {
@@ -275,8 +277,8 @@ class ToolCall {
   }
 
   #callbacks(agent: LlmAgent, { names }: StartedCall): ToolCallbacks {
-    if (this.#input.callId === '') return ToolCallbacks.none(agent);
-    return new ToolCallbacks(agent, pluginsOf(this.#dependencies.deployment, names.app));
+    const plugins = pluginsOf(this.#dependencies.deployment, names.app);
+    return this.#input.callId === '' ? ToolCallbacks.none(agent) : new ToolCallbacks(agent, plugins);
   }
 
   async #transcript(begun: StartedCall): Promise<TranscriptView> {
@@ -321,8 +323,7 @@ class ToolCall {
   async #settle(tool: BaseTool | undefined, outcome: CallOutcome): Promise<ToolCallResult> {
     const { store, telemetry } = this.#dependencies;
     const { session, callKey } = this.#input;
-    const call = { session, callKey, tool: this.#name };
-    const settled = await settleCall(store, call, outcome, this.#prepared);
+    const settled = await settleCall(store, { session, callKey, tool: this.#name }, outcome, this.#prepared);
     if (settled.first) {
       this.#report?.settled(settled.failed);
       telemetry.metrics.requestsEnded(this.#requests);
@@ -339,8 +340,7 @@ class ToolCall {
   ): Promise<ToolCallResult> {
     const result = this.#result(tool, settled);
     if (tool?.durable.execution === 'local' || this.#input.callId === '') return result;
-    const { session, callKey } = this.#input;
-    const row = await this.#dependencies.store.findJob(jobIdOf(session, callKey));
+    const row = await this.#dependencies.store.findJob(jobIdOf(this.#input.session, this.#input.callKey));
     if (row?.mode !== 'detached') return result;
     const timeLeft = Math.max(row.until - (await this.#dependencies.store.now()), 1);
     return { ...result, detached: awaitedJob(tool, row.jobId, timeLeft) };

@@ -17,10 +17,11 @@ import type { TurnError } from '../src/protocol/turn.ts';
 import type { DraftEvent, NewEvent, SettleStep } from '../src/store/store.ts';
 import { agentNamed, handedOnBy } from './acting-agent.ts';
 import { outputOf } from './answer-output.ts';
-import { type Attempt, isLastRefusal } from './attempt.ts';
+import { assertOfApp } from './app-of-agent.ts';
+import type { Attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type Deployment, pluginsOf, settingsOf } from './deployment.ts';
-import { NotDeployedHere } from './not-deployed-here.ts';
+import { isHadByNobody } from './not-deployed-here.ts';
 import { seenEvent } from './seen-event.ts';
 import { NO_BEGINNING, tellCalls } from './step-beginning.ts';
 import { type EndingAgents, hasEnding, StepEnding } from './step-ending.ts';
@@ -76,12 +77,13 @@ export function hearingAgent(
   if (ending === undefined || ending.status === 'interrupted') return undefined;
   if (ended === undefined || name === '') return undefined;
   try {
+    assertOfApp(deployment, ended.app, input);
     const agents = endingAgents(deployment, input);
     const plugins = pluginsOf(deployment, ended.app);
     const isHeard = hasEnding(agents, plugins, true) || plugins.has('onToolCallCompleted');
     return isHeard ? agents.agent : undefined;
   } catch (error) {
-    if (error instanceof NotDeployedHere && isLastRefusal()) return undefined;
+    if (isHadByNobody(error)) return undefined;
     throw error;
   }
 }
@@ -110,6 +112,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
   const next = ending.cutOff === undefined ? step + 1 : step;
   const peeked = await store.peekStep({ session, invocationId, runKey, step: next });
   const { names, responses: given, answers, asked } = peeked;
+  assertOfApp(deployment, names.app, input);
   const before = await transcripts.current(session, names, (after) =>
     store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
   );

@@ -7,6 +7,7 @@ import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
 import type { ToolEdit } from '../src/tools/turn-tools.ts';
 import { knownCaller } from './acting-agent.ts';
+import { isOfApp } from './app-of-agent.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { ownTool, searchTool } from './call-tool.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -40,7 +41,7 @@ export async function settleUnsettled(
   const peeked = await store.peekStep({ session, invocationId, runKey, step });
   const { names, state, userContent } = peeked;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, names.app));
-  if (!callbacks.hearFailures) return unsettled;
+  if (!callbacks.hearFailures || !isOfApp(deployment, names.app, input)) return unsettled;
   const transcript = await transcripts.current(session, names, (after) =>
     store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
   );

@@ -12,12 +12,13 @@ import { messageDigest } from '../src/protocol/message.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { TurnRunConfig } from '../src/protocol/turn.ts';
 import type { DraftEvent, OpenStep, PeekedStep } from '../src/store/store.ts';
-import { agentNamed } from './acting-agent.ts';
-import { type Attempt, isLastRefusal, retryLater } from './attempt.ts';
+import { agentNamed, rootOf } from './acting-agent.ts';
+import { assertOfApp } from './app-of-agent.ts';
+import { type Attempt, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf, rootAgentOf, settingsOf } from './deployment.ts';
 import { messageOf } from './message-event.ts';
-import { NotDeployedHere } from './not-deployed-here.ts';
+import { isHadByNobody } from './not-deployed-here.ts';
 import { seenEvent } from './seen-event.ts';
 import { StepTime } from './step-time.ts';
 import { UserCode } from './user-code.ts';
@@ -176,10 +177,13 @@ async function inputFrom(
 function actingAgent({ dependencies, input }: Site, { names }: PeekedStep): BaseAgent | undefined {
   const { deployment } = dependencies;
   try {
-    const agent = input.agent ?? input.rootAgent ?? rootAgentOf(deployment, names.app);
-    return agentNamed(deployment, { ...input, agent });
+    const tree = input.rootAgent ?? rootAgentOf(deployment, names.app);
+    const { agent = tree } = input;
+    const named = { ...input, agent, root: input.root ?? rootOf(deployment, agent, tree) };
+    assertOfApp(deployment, names.app, named);
+    return agentNamed(deployment, named);
   } catch (error) {
-    if (error instanceof NotDeployedHere && isLastRefusal()) return undefined;
+    if (isHadByNobody(error)) return undefined;
     throw error;
   }
 }

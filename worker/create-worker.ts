@@ -40,9 +40,9 @@ import { transcriptUrl } from './transcript-url.ts';
 
 /** Options of {@link createWorker}: at least one agent, here or in an app. */
 export interface WorkerOptions extends PassedOptions {
-  /** Roots of the trees of agents that this worker runs, in every app; their names are unique. */
+  /** Roots of the trees of agents that this worker runs, in every app unless one of `apps` has that root; their names are unique. */
   agents?: readonly BaseAgent[];
-  /** Apps whose settings this worker knows; each brings its root agent. Other apps have the defaults. */
+  /** Apps whose settings this worker knows; each brings its root agent, which runs in theirs alone. Other apps have the defaults. */
   apps?: readonly App[];
   /**
    * Name of the agent that answers where neither turn nor session nor app names one. Defaults to the first of `agents`, else

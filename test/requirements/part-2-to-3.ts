@@ -69,6 +69,10 @@ export const PART_2: Rows = {
   'steer.interrupt': ['holdfast', 'A turn is stopped politely.'],
   'steer.reset': ['temporal: reset', 'A reset re-reads recorded outcomes and repeats no effects.'],
   'app.settings': ['adk-js: App', 'An app brings its agents, plugins and durable settings.'],
+  'app.agents': [
+    'holdfast',
+    'An agent of an App runs in sessions of apps whose root agent it is below, whoever names it, and nowhere else.',
+  ],
   'budget.limits': [
     'holdfast',
     'A turn or session that has used up calls, tokens, cost or time fails, its events kept.',

@@ -97,6 +97,8 @@ export const turnKindApps = ([rootAgent]: ReturnType<typeof turnKindAgents>) =>
   rootAgent === undefined
     ? []
     : [
+        // Recorded turns are of this app where they name none.
+        new App({ name: 'histories', rootAgent }),
         new App({ name: 'in-a-hurry', rootAgent, durable: { budgets: { turn: { time: '1s' } } } }),
         ...hookKindApps(),
         ...gateKindApps(),

@@ -61,7 +61,7 @@ const app = new App({ name: 'watched', rootAgent: agent, plugins: [new Watch('wa
 
 let environment: TurnEnvironment;
 beforeAll(async () => {
-  environment = await openTurnEnvironment({ agents: [agent], apps: [app] });
+  environment = await openTurnEnvironment({ apps: [app, new App({ name: 'test', rootAgent: agent })] });
 });
 beforeEach(() => {
   before = undefined;

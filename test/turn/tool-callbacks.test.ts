@@ -80,7 +80,8 @@ const app = new App({ name: 'watched', rootAgent: agent, plugins: [new Watch('wa
 
 let environment: TurnEnvironment;
 beforeAll(async () => {
-  environment = await openTurnEnvironment({ agents: [agent, plain], apps: [app] });
+  const apps = [app, new App({ name: 'test', rootAgent: agent })];
+  environment = await openTurnEnvironment({ agents: [plain], apps });
 });
 beforeEach(() => {
   hooks = {};
