@@ -5,7 +5,7 @@ import { isLastRefusal } from './attempt.ts';
  * worker may have it, so the task is tried again for a minute.
  */
 export class NotDeployedHere extends Error {
-  readonly code: string = 'HOLDFAST_NOT_DEPLOYED_HERE';
+  readonly code = 'HOLDFAST_NOT_DEPLOYED_HERE' as string;
   readonly retryable: boolean = true;
   override readonly name: string = 'NotDeployedHere';
 
