@@ -1,4 +1,5 @@
 import type { InvocationOutcome } from '../protocol/turn.ts';
+import type { CallAsPlanned } from './call-store.ts';
 import type { SessionNames } from './session-names.ts';
 import type { StepUsage, StoredEvent } from './store.ts';
 
@@ -44,6 +45,8 @@ export interface ChildOutcome {
 }
 
 export interface ChildStore {
+  /** The call whose agent's session this is; undefined for the session of a turn. */
+  findPlanningCall(session: string): Promise<CallAsPlanned | undefined>;
   /**
    * What has become of the agent that a call of `parent` has run. A run that has ended without a word is ended by this, as an
    * interrupted one, with all that it has left open, and so are those below it.

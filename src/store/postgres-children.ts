@@ -1,8 +1,10 @@
+import type { CallAsPlanned } from './call-store.ts';
 import type { ChildOutcome, ChildSession, ChildStore, FoundChildren, WhichChildren } from './child-store.ts';
 import { endChild, findChildren, listChildren, readLatestSteps, usageOfRuns } from './children.ts';
 import type { Database } from './database.ts';
 import type { Notices } from './notices.ts';
 import { PostgresJobs } from './postgres-jobs.ts';
+import { findPlanningCall } from './reads.ts';
 import type { SessionNames } from './session-names.ts';
 import type { OpenStep } from './step-opening.ts';
 import type { StepUsage, StoredEvent } from './store.ts';
@@ -16,6 +18,10 @@ export class PostgresChildren extends PostgresJobs implements ChildStore {
     super(database, notices);
     this.#database = database;
     this.#notices = notices;
+  }
+
+  findPlanningCall(session: string): Promise<CallAsPlanned | undefined> {
+    return findPlanningCall(this.#database, session);
   }
 
   endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined> {

@@ -17,7 +17,6 @@ import {
   findCall,
   findInvocation,
   findPlannedCall,
-  findPlanningCall,
   findSession,
   newestFence,
   readEvents,
@@ -260,10 +259,6 @@ export class PostgresStore extends PostgresPages implements Store {
 
   findPlannedCall(call: { session: string; callKey: string }): Promise<CallAsPlanned | undefined> {
     return findPlannedCall(this.#database, call);
-  }
-
-  findPlanningCall(session: string): Promise<CallAsPlanned | undefined> {
-    return findPlanningCall(this.#database, session);
   }
 
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined> {

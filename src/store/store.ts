@@ -351,8 +351,6 @@ export interface Store
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined>;
   /** A call as its step has planned it; undefined for one that nobody has planned, or that was answered when it was. */
   findPlannedCall(call: { session: string; callKey: string }): Promise<CallAsPlanned | undefined>;
-  /** The call whose agent's session this is; undefined for the session of a turn. */
-  findPlanningCall(session: string): Promise<CallAsPlanned | undefined>;
   /** What `recordOnce` has of a call, or of a step. */
   readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>>;
   /**
