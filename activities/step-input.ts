@@ -22,7 +22,11 @@ import { seenEvent } from './seen-event.ts';
 import { StepTime } from './step-time.ts';
 import { UserCode } from './user-code.ts';
 
-type StepInput = Pick<OpenStep, 'message' | 'messageDigest' | 'responses'> & Pick<PeekedStep, 'behind'>;
+type StepInput = Pick<OpenStep, 'message' | 'messageDigest' | 'responses'> &
+  Pick<PeekedStep, 'behind'> & {
+    /** The message in the inbox has another digest than its client has said. */
+    isOther?: true;
+  };
 
 interface Site {
   dependencies: ActivityDependencies;
@@ -94,6 +98,8 @@ function waiting(
   return {
     ...messageOf({ invocationId, message, ...state }, customMetadata),
     messageDigest: digest ?? kept ?? messageDigest(message, stateDelta),
+    // An attestation of what was said to be there is none of what is.
+    ...(digest === undefined || digest === kept ? {} : { isOther: true }),
   };
 }
 
