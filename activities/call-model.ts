@@ -33,6 +33,7 @@ import { stepInput } from './step-input.ts';
 import { type OpenStep, timeLeftOfRun } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
 import { awaitTurnSlot, freeTurnSlot } from './turn-quota.ts';
+import { boundedly } from './unexpected-step.ts';
 
 interface StepAttempt {
   input: CallModelInput;
@@ -332,22 +333,26 @@ class CallModel {
     }
     const { agent, root, handedOnBy } = actors;
     const model = isLlmAgent(agent) ? agent.canonicalModel.model : '';
-    return await responseOf({
-      dependencies: this.#dependencies,
-      input: this.#input,
-      current: this.#current,
-      place: this.#place,
-      report: this.#report,
-      opened,
-      usedAbove: this.#input.above === undefined ? [] : await store.usageOfRuns(this.#input.above),
-      agent,
-      settings: this.#settings(opened),
-      handedOnBy,
-      asked: this.#asked(opened, { name: agent.name, root }, model),
-      transcript,
-      live,
-      resting: this.#resting,
-    });
+    const asked = this.#asked(opened, { name: agent.name, root }, model);
+    const usedAbove = this.#input.above === undefined ? [] : await store.usageOfRuns(this.#input.above);
+    return await boundedly(this.#dependencies, this.#input, { asked, opened }, () =>
+      responseOf({
+        dependencies: this.#dependencies,
+        input: this.#input,
+        current: this.#current,
+        place: this.#place,
+        report: this.#report,
+        opened,
+        usedAbove,
+        agent,
+        settings: this.#settings(opened),
+        handedOnBy,
+        asked,
+        transcript,
+        live,
+        resting: this.#resting,
+      }),
+    );
   }
 
   async #refusedHere({ session, attempt: number }: OpenStep, error: string): Promise<void> {

@@ -16,7 +16,7 @@ import { agentNamed } from './acting-agent.ts';
 import { type Attempt, isLastRefusal, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf, rootAgentOf, settingsOf } from './deployment.ts';
-import { messageOf } from './message-event.ts';
+import { checkedMessageOf, messageOf } from './message-event.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 import { seenEvent } from './seen-event.ts';
 import { StepTime } from './step-time.ts';
@@ -56,7 +56,7 @@ async function firstInput(site: Site): Promise<StepInput> {
   const { identity, invocationId, runKey, step } = input;
   const app = identity?.app ?? '';
   const { customMetadata } = runConfigOf(settingsOf(deployment, app), input.runConfig);
-  const given = messageOf(input, customMetadata);
+  const given = checkedMessageOf(input, customMetadata);
   const isHeard = pluginsOf(deployment, app).has(HOOK);
   const isMarked = given.message === undefined && customMetadata !== undefined;
   if (identity === undefined || (!isHeard && !isMarked)) return given;

@@ -43,7 +43,12 @@ afterAll(async () => {
 });
 beforeEach(() => environment.gemini.reset(stepCalls([[{ name: 'pay', args: { amount: 41 } }]])));
 
-const newTurn = (): TurnIdentity => ({ app: 'till', userId: 'ada', sessionId: randomUUID(), messageId: 'm1' });
+const newTurn = (): TurnIdentity => ({
+  app: 'till',
+  userId: 'ada',
+  sessionId: randomUUID(),
+  messageId: 'm1',
+});
 
 const invocationOf = ({ app, userId, sessionId, messageId }: TurnIdentity) =>
   invocationIdOf(app, userId, sessionId, messageId);
@@ -130,7 +135,10 @@ describe('whoever has Temporal alone asks for nothing in another’s name [appro
       { ...later, runKey: 'x-0000000000000000000000', session, message: 'pay a million' },
       { ...later, session, step: 2, ownCall },
       { ...later, runKey: 'x-0000000000000000000000', session, ownCall },
-      { ...first, call: { session, runKey: first.runKey, callKey: `${first.runKey}.1.0`, args: { value: {} } } },
+      {
+        ...first,
+        call: { session, runKey: first.runKey, callKey: `${first.runKey}.1.0`, args: { value: {} } },
+      },
     ]) {
       expect(await foreigner.schedule('holdfast.callModel', forged)).toMatchObject(MISPLACED);
     }
