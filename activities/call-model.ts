@@ -22,6 +22,7 @@ import { withLastingStore } from './lasting-store.ts';
 import { LiveText } from './live-text.ts';
 import { type CallPlace, callLogger, reportUnexpected } from './logging.ts';
 import { messageOf } from './message-event.ts';
+import { checkPlace, MisplacedStep } from './misplaced-step.ts';
 import { restsUnopened, toldToRest } from './model-rest.ts';
 import { responseOf } from './model-step.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
@@ -32,6 +33,7 @@ import { stepInput } from './step-input.ts';
 import { type OpenStep, timeLeftOfRun } from './step-parts.ts';
 import { StepReport } from './telemetry/step-report.ts';
 import { awaitTurnSlot, freeTurnSlot } from './turn-quota.ts';
+import { boundedly } from './unexpected-step.ts';
 
 interface StepAttempt {
   input: CallModelInput;
@@ -91,14 +93,15 @@ class CallModel {
   async run(): Promise<StepOutcome | StepBehind> {
     const { store, transcripts } = this.#dependencies;
     const { message: _message, stateDelta: _delta, runConfig, ...position } = this.#input;
+    checkPlace(this.#input);
     this.#checkRest();
     if (this.#input.call === undefined) await awaitTurnSlot(this.#dependencies, this.#input, this.#place);
     const known = transcripts.known(position);
     let opening: OpenedUnder;
     try {
-      const { behind, ...given } = await this.#given(known);
+      const { behind, isOther, ...given } = await this.#given(known);
       if (behind !== undefined) return this.#behind(behind);
-      const requester = await this.#requester(given.messageDigest);
+      const requester = isOther ? undefined : await this.#requester(given.messageDigest);
       opening = await openStep(store, {
         ...position,
         ...known.ask,
@@ -124,6 +127,7 @@ class CallModel {
     const { opened, fence } = opening;
     if (opened.kind === 'behind') return this.#behind(opened);
     if (opened.kind === 'open') {
+      if (this.#input.ownCall !== undefined) await this.#checkNobodyAsked(opened);
       this.#place.app = opened.names.app;
       this.#place.sessionId = opened.names.sessionId;
       this.#report.opened(opened);
@@ -191,9 +195,17 @@ class CallModel {
 
   /** Who has sent the message; that of a queued one is in the store. */
   async #requester(messageDigest: string | undefined): Promise<string | undefined> {
-    const { identity, attestation, cameAt = activityInfo().scheduledTimestampMs } = this.#input;
+    const { identity, invocationId, attestation, ownCall } = this.#input;
     if (identity === undefined || messageDigest === undefined) return undefined;
-    return await requesterOf(this.#dependencies, { ...identity, messageDigest }, attestation, cameAt);
+    const message = { ...identity, messageDigest, invocationId, attestation, ownCall };
+    return await requesterOf(this.#dependencies, message);
+  }
+
+  /** The turn of a message that somebody has signed is none of a workflow's calls. */
+  async #checkNobodyAsked({ names }: OpenStep): Promise<void> {
+    const run = await this.#dependencies.store.findInvocation(names, this.#input.invocationId);
+    if (run?.requester === undefined) return;
+    throw new MisplacedStep('a call of a workflow is no step of a turn that a person has asked for');
   }
 
   async #commit(
@@ -321,22 +333,26 @@ class CallModel {
     }
     const { agent, root, handedOnBy } = actors;
     const model = isLlmAgent(agent) ? agent.canonicalModel.model : '';
-    return await responseOf({
-      dependencies: this.#dependencies,
-      input: this.#input,
-      current: this.#current,
-      place: this.#place,
-      report: this.#report,
-      opened,
-      usedAbove: this.#input.above === undefined ? [] : await store.usageOfRuns(this.#input.above),
-      agent,
-      settings: this.#settings(opened),
-      handedOnBy,
-      asked: this.#asked(opened, { name: agent.name, root }, model),
-      transcript,
-      live,
-      resting: this.#resting,
-    });
+    const asked = this.#asked(opened, { name: agent.name, root }, model);
+    const usedAbove = this.#input.above === undefined ? [] : await store.usageOfRuns(this.#input.above);
+    return await boundedly(this.#dependencies, this.#input, { asked, opened }, () =>
+      responseOf({
+        dependencies: this.#dependencies,
+        input: this.#input,
+        current: this.#current,
+        place: this.#place,
+        report: this.#report,
+        opened,
+        usedAbove,
+        agent,
+        settings: this.#settings(opened),
+        handedOnBy,
+        asked,
+        transcript,
+        live,
+        resting: this.#resting,
+      }),
+    );
   }
 
   async #refusedHere({ session, attempt: number }: OpenStep, error: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { activityInfo } from '@temporalio/activity';
+import { messageDigest } from '../src/protocol/message.ts';
 import type { KeepMessagesInput, KeepMessagesResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { MessageForInbox } from '../src/store/store.ts';
@@ -24,15 +24,18 @@ export function keepMessages(
     );
 }
 
+/** What a message says counts, not what is said of it: its digest is that of its content wherever that is here. */
 async function withRequester(
   dependencies: ActivityDependencies,
   { app, userId, sessionId }: Omit<KeepMessagesInput, 'v'>,
-  message: MessageForInbox,
+  given: MessageForInbox,
 ): Promise<MessageForInbox> {
-  const { attestation, requester: _claimed, ...kept } = message;
-  const attested = { app, userId, sessionId, messageId: message.messageId, messageDigest: message.digest };
-  // The activity is scheduled as soon as the message has come.
-  const { scheduledTimestampMs } = activityInfo();
-  const requester = await requesterOf(dependencies, attested, attestation, scheduledTimestampMs);
-  return { ...kept, ...(requester === undefined ? {} : { requester }) };
+  const { attestation, requester: _claimed, ...kept } = given;
+  const { messageId, invocationId, message, stateDelta, stored, rejected } = kept;
+  // Nobody sends what was rejected.
+  if (rejected !== undefined) return kept;
+  const digest = message === undefined || stored ? kept.digest : messageDigest(message, stateDelta);
+  const arrived = { app, userId, sessionId, messageId, messageDigest: digest, invocationId, attestation };
+  const requester = await requesterOf(dependencies, arrived);
+  return { ...kept, digest, ...(requester === undefined ? {} : { requester }) };
 }

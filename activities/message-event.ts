@@ -1,13 +1,26 @@
 import type { Content } from '../src/events/content.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
 import { messageDigest } from '../src/protocol/message.ts';
+import { contentProblem } from '../src/protocol/message-limits.ts';
 import type { OpenStep } from '../src/store/store.ts';
+import { Unstorable } from '../src/store/store-errors.ts';
 
 export interface GivenMessage {
   invocationId: string;
   message?: string | Content;
   messageDigest?: string;
   stateDelta?: Record<string, unknown>;
+}
+
+/** @throws Unstorable naming the field of a message that no step could read: it would stand in the transcript for ever. */
+export function checkedMessageOf(
+  given: GivenMessage,
+  customMetadata?: Record<string, unknown>,
+): ReturnType<typeof messageOf> {
+  const { message, stateDelta } = given;
+  const problem = message === undefined ? undefined : contentProblem(message, stateDelta);
+  if (problem !== undefined) throw new Unstorable(problem);
+  return messageOf(given, customMetadata);
 }
 
 /**

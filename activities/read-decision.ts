@@ -1,10 +1,13 @@
+import { shownArguments } from '../src/plugins/withheld.ts';
 import type { ReadDecision, ReadDecisionInput } from '../src/protocol/own-workflow.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { isRecord } from '../src/schema/kind-of.ts';
 import { attempt } from './attempt.ts';
+import { isConfirmAgent } from './confirm-agent.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { reportUnexpected } from './logging.ts';
 
-/** `holdfast.readDecision`: what became of a request, and who has decided. */
+/** `holdfast.readDecision`: what became of a workflow's own question, and who has decided. */
 export function readDecision(
   dependencies: ActivityDependencies,
 ): (input: ReadDecisionInput) => Promise<ReadDecision> {
@@ -20,8 +23,10 @@ async function read(
 ): Promise<ReadDecision> {
   const session = await store.findSession({ app, userId, sessionId });
   const row = session && (await store.findRequest(session.session, requestId));
-  if (row === undefined) return { v: PROTOCOL_VERSION, by: [] };
+  // Whoever can write to Temporal may ask, and what other requests are about is the approvers' affair.
+  if (row === undefined || !isConfirmAgent(row.agent)) return { v: PROTOCOL_VERSION, by: [] };
   const { status, votes, reason, args, editedArgs = args, answerPayload = row.payload } = row;
+  const shown = shownArguments(row, editedArgs);
   const decided = row.history.findLast(({ kind }) => kind === status)?.by;
   const voters = votes.filter(({ confirmed }) => confirmed === (status === 'approved')).map(({ by }) => by);
   return {
@@ -30,6 +35,6 @@ async function read(
     by: voters.length > 0 || decided === undefined ? voters : [decided],
     ...(reason === undefined ? {} : { reason }),
     ...(answerPayload === undefined ? {} : { payload: answerPayload }),
-    args: editedArgs,
+    ...(isRecord(shown) ? { args: shown } : {}),
   };
 }

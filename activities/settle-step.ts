@@ -4,7 +4,7 @@ import { type Attempt, attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { withLastingStore } from './lasting-store.ts';
 import { reportUnexpected } from './logging.ts';
-import { messageOf } from './message-event.ts';
+import { checkedMessageOf } from './message-event.ts';
 import { openStep } from './open-step.ts';
 import { givenEnding, heardEnding, hearingAgent } from './settle-ending.ts';
 import { settleUnsettled } from './settle-unsettled.ts';
@@ -87,7 +87,7 @@ async function placeOf(
     seq,
     fence,
     identity,
-    ...messageOf(input),
+    ...checkedMessageOf(input),
   });
   const { session } = opened;
   if (opened.kind === 'open') {

@@ -17,13 +17,17 @@ import { assertOfApp } from './app-of-agent.ts';
 import { type Attempt, retryLater } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pluginsOf, rootAgentOf, settingsOf } from './deployment.ts';
-import { messageOf } from './message-event.ts';
+import { checkedMessageOf, messageOf } from './message-event.ts';
 import { isHadByNobody } from './not-deployed-here.ts';
 import { seenEvent } from './seen-event.ts';
 import { StepTime } from './step-time.ts';
 import { UserCode } from './user-code.ts';
 
-type StepInput = Pick<OpenStep, 'message' | 'messageDigest' | 'responses'> & Pick<PeekedStep, 'behind'>;
+type StepInput = Pick<OpenStep, 'message' | 'messageDigest' | 'responses'> &
+  Pick<PeekedStep, 'behind'> & {
+    /** The message in the inbox has another digest than its client has said. */
+    isOther?: true;
+  };
 
 interface Site {
   dependencies: ActivityDependencies;
@@ -53,7 +57,7 @@ async function firstInput(site: Site): Promise<StepInput> {
   const { identity, invocationId, runKey, step } = input;
   const app = identity?.app ?? '';
   const { customMetadata } = runConfigOf(settingsOf(deployment, app), input.runConfig);
-  const given = messageOf(input, customMetadata);
+  const given = checkedMessageOf(input, customMetadata);
   const isHeard = pluginsOf(deployment, app).has(HOOK);
   const isMarked = given.message === undefined && customMetadata !== undefined;
   if (identity === undefined || (!isHeard && !isMarked)) return given;
@@ -95,6 +99,8 @@ function waiting(
   return {
     ...messageOf({ invocationId, message, ...state }, customMetadata),
     messageDigest: digest ?? kept ?? messageDigest(message, stateDelta),
+    // An attestation of what was said to be there is none of what is.
+    ...(digest === undefined || digest === kept ? {} : { isOther: true }),
   };
 }
 

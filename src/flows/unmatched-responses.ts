@@ -7,8 +7,11 @@ export function unmatchedResponses(
   message: StoredEvent | undefined,
 ): readonly string[] {
   const parts = message?.event.content?.parts ?? [];
+  // Whoever wrote the message may have written anything there: what is no text answers nothing.
   const answered = parts.flatMap(({ functionResponse }) =>
-    functionResponse === undefined ? [] : [functionResponse.id ?? ''],
+    functionResponse === undefined
+      ? []
+      : [typeof functionResponse?.id === 'string' ? functionResponse.id : ''],
   );
   if (message === undefined || answered.length === 0) return Object.freeze([]);
   const called = new Set<string>();

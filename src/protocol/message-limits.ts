@@ -68,6 +68,38 @@ export function functionResponseProblem(functionResponse: unknown): string | und
   const { name, response } = (functionResponse ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string' || name === '')
     return 'expected a function response with the name of its function';
-  if (typeof response === 'object' && response !== null && !Array.isArray(response)) return undefined;
-  return 'expected a function response with an object as its response';
+  if (!isObject(response)) return 'expected a function response with an object as its response';
+  return responseIdProblem(functionResponse);
+}
+
+/** Came later than the other rules of function responses. */
+export function responseIdProblem(functionResponse: unknown): string | undefined {
+  const { id } = (functionResponse ?? {}) as Record<string, unknown>;
+  if (id === undefined || id === null || typeof id === 'string') return undefined;
+  return 'expected a function response with the id of its call, text or nothing';
+}
+
+/**
+ * What of a message no step of its session could read, then or later: its senders are told more, but not everybody who can write to
+ * Temporal is one of them. Names the field; undefined where nothing is wrong.
+ */
+export function contentProblem(message: unknown, stateDelta?: unknown): string | undefined {
+  const depth = depthProblem([message, stateDelta]);
+  if (depth !== undefined) return `message: ${depth}`;
+  if (typeof message === 'string') return undefined;
+  const { parts } = (message ?? {}) as Record<string, unknown>;
+  if (!Array.isArray(parts)) return 'message.parts: expected a list of parts';
+  for (const [index, part] of parts.entries()) {
+    const field = `message.parts[${index}]`;
+    if (!isObject(part)) return `${field}: expected a part`;
+    const { functionCall, functionResponse } = part as Record<string, unknown>;
+    if (functionCall !== undefined) return `${field}: a message carries no function calls`;
+    const problem = functionResponse === undefined ? undefined : functionResponseProblem(functionResponse);
+    if (problem !== undefined) return `${field}.functionResponse: ${problem}`;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import { type InferResult, sql } from 'kysely';
 import type { Content } from '../events/content.ts';
 import { invocationIdOf } from '../protocol/identity.ts';
 import { messageDigest } from '../protocol/message.ts';
+import { contentProblem } from '../protocol/message-limits.ts';
 import type { KeepMessagesInput, KeptMessage, MessageToKeep, WaitingMessage } from '../protocol/step.ts';
 import type { TurnRunConfig } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
@@ -89,6 +90,8 @@ function storable(keep: MessageToKeep): Storable | Refused {
       return { keep, message: null, delta: null, config: optionalJson(runConfig) };
     }
     if (message === undefined) throw new Unstorable('message: it has no content');
+    const problem = contentProblem(message, stateDelta);
+    if (problem !== undefined) throw new Unstorable(problem);
     return {
       keep,
       message: jsonText(contentOf(message)),

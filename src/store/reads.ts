@@ -35,7 +35,7 @@ export async function findSession(
 
 /** An invocation that was retried is answered with its newest generation. */
 const INVOCATION = `select r.session_id, r.run_key, r.message_id, r.status, r.outcome, r.first_seq, r.last_seq,
-  s.last_seq as session_seq
+  r.requester, s.last_seq as session_seq
 from holdfast.sessions s
 join holdfast.runs r on r.session_id = s.id
 where s.name_key = $1 and r.run_key = coalesce((
@@ -52,6 +52,7 @@ interface InvocationRow {
   outcome: InvocationOutcome | null;
   first_seq: string;
   last_seq: string;
+  requester: string | null;
   session_seq: string;
 }
 
@@ -84,6 +85,7 @@ export async function findInvocation(
     from: Number(row.first_seq),
     to: Number(row.status === 'running' ? row.session_seq : row.last_seq),
     ...(row.outcome === null ? {} : { outcome: row.outcome }),
+    ...(row.requester === null ? {} : { requester: row.requester }),
   };
 }
 

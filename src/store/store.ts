@@ -235,6 +235,8 @@ export interface RecordedInvocation {
   from: number;
   to: number;
   outcome?: InvocationOutcome;
+  /** Attested sender of its message. */
+  requester?: string;
 }
 
 export interface ReadEvents extends SessionNames {

@@ -13,10 +13,7 @@ const LONGEST_PAUSE = 60_000;
 
 /** What {@link confirm} and {@link job} have in common: whose turn it is, and where. */
 export interface OwnCallPlace
-  extends Pick<
-    AgentTurn,
-    'app' | 'userId' | 'taskQueue' | 'messageId' | 'parentClosePolicy' | 'attestation' | 'priority'
-  > {
+  extends Pick<AgentTurn, 'app' | 'userId' | 'taskQueue' | 'messageId' | 'parentClosePolicy' | 'priority'> {
   /**
    * The session in whose transcript it stands; where that answers a message, it waits for its turn.
    *

@@ -40,6 +40,10 @@ export const PART_2: Rows = {
     'A message over 64 KiB goes to the store first; a plain start over the limit is refused.',
   ],
   'message.python': ['temporal: SDKs', 'A turn is started from Python by the plain SDK.'],
+  'message.unreadable': [
+    'holdfast',
+    'What no step can read is refused, whoever sends it, and keeps no session busy.',
+  ],
   'message.order.first': [
     'holdfast',
     'No update overtakes a message that a signal brought before it, at the begin of a run and of each that follows.',

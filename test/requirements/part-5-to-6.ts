@@ -43,6 +43,10 @@ export const PART_5: Rows = {
     'holdfast',
     'Where decisions count by signatures, a tool starts only by those that the store has, verified again by the worker that starts it.',
   ],
+  'approval.requester': [
+    'holdfast',
+    'Whoever has asked for a call is known by what they have signed: their message, in its own turn, in its time.',
+  ],
   'approval.quorum': ['holdfast', 'A quorum is of different people.'],
   'approval.expiry': ['holdfast', 'Requests expire, escalate, reject or approve by policy.'],
   'approval.edit': ['holdfast', 'Edited arguments are validated and recorded as before and after.'],
