@@ -1,5 +1,19 @@
-import type { ChildOutcome, ChildSession, ChildStore, FoundChildren, WhichChildren } from './child-store.ts';
-import { endChild, findChildren, listChildren, readLatestSteps, usageOfRuns } from './children.ts';
+import type {
+  CallOfAgentFound,
+  ChildOutcome,
+  ChildSession,
+  ChildStore,
+  FoundChildren,
+  WhichChildren,
+} from './child-store.ts';
+import {
+  endChild,
+  findCallOfAgent,
+  findChildren,
+  listChildren,
+  readLatestSteps,
+  usageOfRuns,
+} from './children.ts';
 import type { Database } from './database.ts';
 import type { Notices } from './notices.ts';
 import { PostgresJobs } from './postgres-jobs.ts';
@@ -16,6 +30,10 @@ export class PostgresChildren extends PostgresJobs implements ChildStore {
     super(database, notices);
     this.#database = database;
     this.#notices = notices;
+  }
+
+  findCallOfAgent(call: { session: string; callKey: string }): Promise<CallOfAgentFound> {
+    return findCallOfAgent(this.#database, call);
   }
 
   endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined> {
