@@ -44,6 +44,16 @@ export function assertOwnJob(
 }
 
 /**
+ * A job has a row before its tool runs, and whoever schedules the activity can say that it is waited for: its hooks are asked, and its
+ * outcome settles the call, only once its tool has run and left it.
+ *
+ * @throws JobLost
+ */
+export function assertLeft({ jobId, mode }: JobRow): void {
+  if (mode === 'started') throw new JobLost(`job ${jobId} is not waited for: its tool has not left it`);
+}
+
+/**
  * One look at a job. Until it has ended there is nothing to return: the attempt fails without harm where there is something to look
  * at later, and is left to whoever ends the job where there is not.
  *
@@ -58,6 +68,7 @@ export async function awaitJob(
   const { session } = input;
   const row = await dependencies.store.awaitJob({ session, jobId, address: jobAddress() });
   if (row === undefined) throw new JobLost(`job ${jobId} is not in the store: its session was deleted`);
+  assertLeft(row);
   if (row.status === 'running') await new Look(dependencies, input, row, current).wait();
   return { v: PROTOCOL_VERSION, ended: jobId };
 }

@@ -1,7 +1,15 @@
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { callKeyOfRequest, type RequestEntry } from '../src/protocol/gate.ts';
 import type { AnsweredGate } from '../src/protocol/step.ts';
-import type { ApprovalRow, BeginAnsweredCall, BegunAnsweredCall, Evidence } from '../src/store/store.ts';
+import type {
+  ApprovalRow,
+  BeginAnsweredCall,
+  BeginCall,
+  BegunAnsweredCall,
+  BegunCall,
+  Evidence,
+} from '../src/store/store.ts';
+import { StoreBehindHistory } from '../src/store/store-errors.ts';
 import { ApprovalNotProven } from './approval-not-proven.ts';
 import { retryLater } from './attempt.ts';
 import { claimedEntry, provenEntry, refusalOfApproval } from './claimed-entries.ts';
@@ -55,6 +63,25 @@ export async function beginAnswered(
       callLogger(dependencies, { callKey, tool }).warn('a call was not begun', { reason: error.message });
     }
     throw error;
+  }
+}
+
+/**
+ * Begins a call that nobody was asked about when it was planned.
+ *
+ * @throws ApprovalNotProven where somebody was: such a call begins with the answer.
+ */
+export async function beginUnanswered(
+  { store }: Pick<ActivityDependencies, 'store'>,
+  beginning: BeginCall,
+): Promise<BegunCall> {
+  try {
+    return await store.beginCall(beginning);
+  } catch (error) {
+    if (!(error instanceof StoreBehindHistory)) throw error;
+    const { requests } = await store.findEvidence(beginning.session, beginning.callKey);
+    if (requests.length === 0) throw error;
+    throw new ApprovalNotProven('people were asked about it, and it is begun without their answer');
   }
 }
 

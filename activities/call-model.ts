@@ -167,7 +167,10 @@ class CallModel {
     }
     const { agent: name = '' } = this.#input;
     const agent = agentNamed(this.#dependencies.deployment, { ...this.#input, agent: name });
-    return messageOf({ invocationId, message: await messageOfCall(this.#dependencies.store, agent, call) });
+    return messageOf({
+      invocationId,
+      message: await messageOfCall(this.#dependencies, agent, this.#input, call),
+    });
   }
 
   /** Where nothing but a model that rests could answer, not even the store is asked. */

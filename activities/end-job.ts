@@ -3,7 +3,7 @@ import type { ToolCallInput, ToolCallResult } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { CallActions, EndJob, JobOutcome, JobRow } from '../src/store/store.ts';
 import { type Attempt, retryLater } from './attempt.ts';
-import { JobLost } from './await-job.ts';
+import { assertLeft, JobLost } from './await-job.ts';
 import { callResult } from './call-result.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { CallOutcome } from './failed-call.ts';
@@ -29,6 +29,7 @@ export async function endJob(
 ): Promise<ToolCallResult | EndedDetachedJob> {
   const row = await dependencies.store.findJob(errand.jobId);
   if (row === undefined) return await withoutRow(dependencies, input, errand);
+  assertLeft(row);
   let scene: JobScene | undefined;
   try {
     scene = await JobScene.open(dependencies, input, row, current);
@@ -135,7 +136,7 @@ class Ending {
   }
 }
 
-/** Its session was deleted: nobody is left to be told. */
+/** Its session was deleted: nobody is left to be told. Or it never had one. */
 async function withoutRow(
   { store }: ActivityDependencies,
   { session, callKey }: ToolCallInput,
@@ -143,10 +144,15 @@ async function withoutRow(
 ): Promise<ToolCallResult | EndedDetachedJob> {
   const gist = `job ${jobId} is not in the store: its session was deleted`;
   if (detached) return { v: PROTOCOL_VERSION, status: 'cancelled', gist };
-  // The activity's input is a claim: a call that waits for people has had no job.
-  const { requests } = await store.findEvidence(session, callKey);
-  if (requests.some(({ status }) => status === 'pending'))
-    throw new JobLost('the call waits for people, and has no job');
+  // The activity's input is a claim: a call that waits for people, or has not begun, has had no job.
+  const [{ requests }, known, planned] = await Promise.all([
+    store.findEvidence(session, callKey),
+    store.findCall({ session, callKey }),
+    store.findPlannedCall({ session, callKey }),
+  ]);
+  const hasBegun = known !== undefined && (known.settled || known.attempts > 0);
+  if (requests.some(({ status }) => status === 'pending') || (planned !== undefined && !hasBegun))
+    throw new JobLost('the call has not begun, or waits for people, and has no job');
   const settled = await store.settleCall({
     ...{ session, callKey, response: { error: gist }, failed: true },
     actions: {},

@@ -9,10 +9,11 @@ import { agentOfTool } from '../src/tools/agent-of-tool.ts';
 import { withoutSecrets } from '../src/tools/auth-config.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import { type Asked, CallQuestions } from '../src/tools/call-questions.ts';
-import type { Context } from '../src/tools/context.ts';
+import { askedOf, type Context } from '../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../src/tools/context-init.ts';
 import type { OnUnknownOutcome } from '../src/tools/durable-options.ts';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
+import { keptFromRunning } from '../src/tools/unpassed-gate.ts';
 import { afterTime } from './after-time.ts';
 import { type Attempt, endable, isRetryLater } from './attempt.ts';
 import { askOfUnknown, type CallAnswers } from './call-answers.ts';
@@ -29,7 +30,7 @@ import {
 import type { ActivityDependencies } from './dependencies.ts';
 import { type CallOutcome, LEAST_CALLBACK_TIME, outcomeOfFailure } from './failed-call.ts';
 import { notesIn } from './job-notes.ts';
-import type { JobOfCall } from './job-of-call.ts';
+import type { EndedOtherwise, JobOfCall } from './job-of-call.ts';
 import { JobOutcomes, type ParkedRun } from './job-outcomes.ts';
 import { LiveChunks } from './live-chunks.ts';
 import { plannedArguments } from './planned-arguments.ts';
@@ -133,8 +134,9 @@ export class OpenCall {
         const missing = await this.#openCredentials();
         if (missing !== undefined) return this.#asking(missing);
       }
-      if (runsAgent) return { runs: true };
-      const ended = await this.#beforeRun(async () => await job?.begun());
+      if (runsAgent) return (await this.#keptAgent()) ?? { runs: true };
+      // A gate that nobody has passed yet comes first.
+      const ended = this.#isOpen ? await this.#openJob() : undefined;
       if (ended !== undefined) return await this.#outcomes.ended(ended, this.#before);
       const outcome = await this.#attempt(chunks);
       if (!('failed' in outcome) || outcome.failed) chunks?.drop();
@@ -145,6 +147,26 @@ export class OpenCall {
       if (this.#current.signal.aborted) throw this.#current.aborted();
       return await this.#fail(error);
     }
+  }
+
+  /** Nobody need be asked by the tool's gate any more. */
+  get #isOpen(): boolean {
+    const { tool, answers } = this.#call;
+    return answers.hasPassed(tool) || tool.gate?.confirmation === undefined;
+  }
+
+  async #openJob(): Promise<EndedOtherwise | undefined> {
+    return await this.#beforeRun(async () => await this.#call.job?.begun());
+  }
+
+  /** What an agent's gate has in place of its run. */
+  async #keptAgent(): Promise<CallOutcome | AskingRun | undefined> {
+    if (this.#isOpen) return undefined;
+    const context = this.#context(this.#current.signal, this.#questions());
+    const kept = await keptFromRunning(this.#call.tool, { args: this.#args, toolContext: context });
+    const asked = askedOf(context);
+    if (asked !== undefined) return this.#asking(asked);
+    return kept && { response: kept, failed: true, actions: {} };
   }
 
   /** What keeps the call from running, whatever its tool does. */
@@ -242,6 +264,7 @@ export class OpenCall {
         current: this.#current,
         timeout: timeout.signal,
         cancellation: this.#cancellation,
+        opensJob: () => this.#openJob(),
         onChunk: chunks && ((chunk) => chunks.add(chunk)),
         job,
         report,

@@ -22,7 +22,7 @@ import { assertCallOfApp } from './app-of-agent.ts';
 import { asPlanned } from './as-planned.ts';
 import { type Attempt, attempt, isLastRefusal } from './attempt.ts';
 import { assertOwnJob, awaitJob } from './await-job.ts';
-import { beginAnswered } from './begin-answered.ts';
+import { beginAnswered, beginUnanswered } from './begin-answered.ts';
 import { CallAnswers } from './call-answers.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { callResult } from './call-result.ts';
@@ -244,7 +244,7 @@ class ToolCall {
     const { answered } = this.#input;
     const begun = await untilBack(
       async (): Promise<Begun> => {
-        if (answered === undefined) return await this.#dependencies.store.beginCall(beginning);
+        if (answered === undefined) return await beginUnanswered(this.#dependencies, beginning);
         return await beginAnswered(this.#dependencies, beginning, answered, agent);
       },
       this.#current,

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
 import type { CallActions } from '../src/store/store.ts';
-import type { BaseTool, RunAsyncToolRequest, ToolChunk } from '../src/tools/base-tool.ts';
+import type { RunAsyncToolRequest, ToolChunk } from '../src/tools/base-tool.ts';
 import type { Asked } from '../src/tools/call-questions.ts';
 import { askedOf } from '../src/tools/context.ts';
 import { toFunctionResponse } from '../src/tools/function-response.ts';
@@ -10,7 +10,7 @@ import type { Attempt } from './attempt.ts';
 import { effectsOf } from './call-context.ts';
 import { type CallOutcome, callbackTooLate, errorOutcome, LEAST_CALLBACK_TIME } from './failed-call.ts';
 import type { JobNotes } from './job-notes.ts';
-import type { JobOfCall, LeftJob } from './job-of-call.ts';
+import type { EndedOtherwise, JobOfCall, LeftJob } from './job-of-call.ts';
 import { type Ending, whicheverComesFirst } from './race.ts';
 import type { CallReport } from './telemetry/call-report.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
@@ -35,6 +35,8 @@ export interface ToolAttempt {
   /** Undefined for a call that can have none. */
   job: JobOfCall | undefined;
   report: Pick<CallReport, 'running'>;
+  /** Opens the job of a tool that is declared as long-running. */
+  opensJob(): Promise<EndedOtherwise | undefined>;
 }
 
 /** A run that came to no result: a person is to be asked first. */
@@ -68,12 +70,20 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | A
       : undefined,
   );
   if ('asked' in before) return before;
-  const { value: answer } = before;
-  if (answer === undefined) assertApproved(attempt);
+  let { value: answer }: { value: Record<string, unknown> | undefined } = before;
+  const stateDelta = prepared ? {} : structuredClone(context.actions.stateDelta);
+  const so = { prepared: true, stateDelta };
+  if (answer === undefined) {
+    assertApproved(attempt);
+    const kept = await unlessAsked(attempt, so, () => keptByGate(attempt));
+    if ('asked' in kept) return kept;
+    answer = kept.value;
+  }
   let result: Pick<CallOutcome, 'response' | 'parts' | 'detached'>;
   if (answer === undefined) {
-    const stateDelta = prepared ? {} : structuredClone(context.actions.stateDelta);
-    const ran = await unlessAsked(attempt, { prepared: true, stateDelta }, () => runTool(attempt));
+    const ended = await attempt.opensJob();
+    if (ended !== undefined) return { left: { kind: 'ended', ...ended }, actions: effectsOf(context) };
+    const ran = await unlessAsked(attempt, so, () => runTool(attempt));
     if ('asked' in ran) return ran;
     result = resultOf(ran.value);
     const isNothing = ran.value === undefined || ran.value === null;
@@ -125,7 +135,6 @@ function assertApproved({ call: { args }, approvedArgs }: ToolAttempt): void {
 
 function runTool({
   call: { tool, args, context },
-  hasPassed,
   current,
   timeout,
   cancellation,
@@ -140,8 +149,7 @@ function runTool({
       leftSignal: left.signal,
       ...(onChunk === undefined ? {} : { onChunk }),
     };
-    const isOpen = hasPassed || tool.gate?.confirmation === undefined;
-    const work = isOpen ? tool.runAsync(request) : runUnlessKept(tool, request);
+    const work = tool.runAsync(request);
     try {
       return await whicheverComesFirst(work, [
         [current.signal, current.aborted],
@@ -158,8 +166,12 @@ function runTool({
 }
 
 /** Of a call that was planned when its tool had no gate, or by a worker that didn't know of it. */
-async function runUnlessKept(tool: BaseTool, request: RunAsyncToolRequest): Promise<unknown> {
-  return (await keptFromRunning(tool, request)) ?? (await tool.runAsync(request));
+async function keptByGate(attempt: ToolAttempt): Promise<{ error: string } | undefined> {
+  const { call, hasPassed } = attempt;
+  const { tool, args, context } = call;
+  if (hasPassed || tool.gate?.confirmation === undefined) return undefined;
+  const kept = keptFromRunning(tool, { args, toolContext: context });
+  return await untilLate(attempt, 'requireConfirmation', kept);
 }
 
 /** @throws CallbackFailed where the call's time is used up before there is an answer. */

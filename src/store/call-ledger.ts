@@ -289,7 +289,8 @@ export function begunCall(
   }
   if (begun?.late) return new AttemptReplaced(call.callKey);
   if (begun === undefined || context === undefined || changing === undefined) {
-    return new StoreBehindHistory(`run ${call.runKey} of call ${call.callKey} is not in the store`);
+    const problem = `run ${call.runKey} of call ${call.callKey} is not in the store, or people were asked about it before`;
+    return new StoreBehindHistory(problem);
   }
   if (call.wantArgs && begun.args === null) {
     return new StoreBehindHistory(`the arguments of call ${call.callKey} are not in the store`);

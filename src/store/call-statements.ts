@@ -21,6 +21,17 @@ const STEP_IS_THERE = `exists (select from holdfast.runs r
     and exists (select from holdfast.ledger s
       where s.session_id = u.session_id and s.key = u.run_key || '.' || u.step offset 0)`;
 
+/**
+ * Of a call that nobody has begun: people were asked about it when it was planned, and it begins with what they have answered, or not
+ * at all. One that has asked them itself has begun before.
+ */
+export function waitsForAnswer(session: string, key: string): string {
+  return `exists (select from (select * from holdfast.approvals a where a.call_key = ${key} offset 0) q
+      where q.session_id = ${session})
+    and not exists (select from holdfast.ledger b
+      where b.session_id = ${session} and b.key = ${key} and (b.attempts > 0 or b.status = 'settled') offset 0)`;
+}
+
 /** Of a ledger row `l`: what a call that begins is told of itself. Another token than its own means that it comes too late. */
 function begun(wantArgs: string, token: string): string {
   return `case
@@ -63,6 +74,7 @@ select $1::text, $2::text, 'call', $3::text, $4::int, $5::int, $6::text, $7::tex
   clock_timestamp(), $11::bigint
 where exists (select from holdfast.runs r where r.session_id = $1 and r.run_key = $3)
   and exists (select from holdfast.ledger s where s.session_id = $1 and s.key = $3 || '.' || $4)
+  and not (${waitsForAnswer('$1', '$2')})
 ${BEGUN_AGAIN}
 returning ${begun('$10::boolean', '$9::uuid')} as call, case when l.status <> 'settled' then (${context}) end as context`;
 }
@@ -86,7 +98,7 @@ export const BEGIN_MANY = `with wanted as (
   insert into holdfast.ledger as l (${BEGUN_COLUMNS})
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, w.call_id, w.tool, 'started', w.digest, 1, w.token,
       clock_timestamp(), w.begun_for
-    from wanted w order by w.session_id, w.key
+    from wanted w where not (${waitsForAnswer('w.session_id', 'w.key')}) order by w.session_id, w.key
     ${BEGUN_AGAIN}
     returning l.*
 ) select

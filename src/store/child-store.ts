@@ -1,3 +1,5 @@
+import type { GateKind, RequestStatus } from '../protocol/gate.ts';
+import type { PlannedCall } from '../protocol/step.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
 import type { CallAsPlanned } from './call-store.ts';
 import type { SessionNames } from './session-names.ts';
@@ -44,9 +46,26 @@ export interface ChildOutcome {
   stateDelta: Record<string, unknown>;
 }
 
+/** What the store has of a call that runs an agent, from which follows whether it may. */
+export interface CallOfAgentFound {
+  /** Of the caller. */
+  app: string;
+  userId: string;
+  /** As its step has planned it; undefined where it has planned no such call. */
+  planned?: PlannedCall;
+  /** Its activity has begun it, and nothing has settled it. */
+  isUnderWay: boolean;
+  /** `hasBegun`: the call has begun with what was answered, all of its approvals proven. */
+  requests: readonly { requestId: string; kind: GateKind; status: RequestStatus; hasBegun: boolean }[];
+  /** As planned, or as an approval has them. */
+  args?: Record<string, unknown>;
+}
+
 export interface ChildStore {
   /** The call whose agent's session this is; undefined for the session of a turn. */
   findPlanningCall(session: string): Promise<CallAsPlanned | undefined>;
+  /** @throws StoreBehindHistory where the call's step is not in the store. */
+  findCallOfAgent(call: { session: string; callKey: string }): Promise<CallOfAgentFound>;
   /**
    * What has become of the agent that a call of `parent` has run. A run that has ended without a word is ended by this, as an
    * interrupted one, with all that it has left open, and so are those below it.

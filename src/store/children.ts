@@ -1,12 +1,23 @@
 import type { Content } from '../events/content.ts';
+import { stepKeyOf } from '../protocol/identity.ts';
+import type { PlannedCall } from '../protocol/step.ts';
 import type { InvocationOutcome } from '../protocol/turn.ts';
-import type { ChildOutcome, ChildSession, FoundChildren, WhichChildren } from './child-store.ts';
+import { placeOfCall } from './call-place.ts';
+import type {
+  CallOfAgentFound,
+  ChildOutcome,
+  ChildSession,
+  FoundChildren,
+  WhichChildren,
+} from './child-store.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
 import { EVENT_ROW } from './migrations/event-row.ts';
+import { ARGUMENTS_OF_CALL } from './reads.ts';
 import { sessionKeys } from './session-key.ts';
 import type { SessionNames } from './session-names.ts';
 import type { StepUsage, StoredEvent } from './store.ts';
+import { StoreBehindHistory } from './store-errors.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
 import { type UsageColumns, usageOf } from './usage-columns.ts';
 
@@ -162,5 +173,44 @@ function childSession(row: ChildRow): ChildSession {
     path: row.agent_path ?? [],
     callKey: row.call_key ?? '',
     parent: row.caller_session ?? '',
+  };
+}
+
+/** In one statement, as an agent begins with it. */
+const CALL_OF_AGENT = `select s.app, s.user_id as "userId", l.status, ${ARGUMENTS_OF_CALL} as args, exists (
+    select from holdfast.ledger p where p.session_id = $1 and p.key = $3 and p.kind = 'step') as "hasStep", (
+    select c.value from holdfast.ledger p cross join lateral json_array_elements(p.outcome -> 'calls') c
+    where p.session_id = $1 and p.key = $3 and p.kind = 'step' and c.value ->> 'callKey' = $2) as planned, (
+    select json_agg(json_build_object('requestId', a.request_id, 'kind', a.kind, 'status', a.status,
+      'hasBegun', a.begun_after is not null))
+    from (select * from holdfast.approvals t where t.call_key = $2 offset 0) a where a.session_id = $1) as requests
+from holdfast.sessions s left join holdfast.ledger l on l.session_id = s.id and l.key = $2 and l.kind = 'call'
+where s.id = $1`;
+
+interface CallOfAgentRow {
+  app: string;
+  userId: string;
+  status: string | null;
+  args: Record<string, unknown> | null;
+  hasStep: boolean;
+  planned: PlannedCall | null;
+  requests: CallOfAgentFound['requests'] | null;
+}
+
+export async function findCallOfAgent(
+  database: Database,
+  { session, callKey }: { session: string; callKey: string },
+): Promise<CallOfAgentFound> {
+  const { runKey, step } = placeOfCall(callKey);
+  const keys = [session, callKey, stepKeyOf(runKey, step)].map(storableText);
+  const [row] = await database.query<CallOfAgentRow>(CALL_OF_AGENT, keys);
+  if (row?.hasStep !== true) {
+    throw new StoreBehindHistory(`run ${runKey}, whose call runs an agent, is not in the store`);
+  }
+  const { app, userId, status, args, planned, requests } = row;
+  return {
+    ...{ app, userId, isUnderWay: status === 'started', requests: requests ?? [] },
+    ...(planned === null ? {} : { planned }),
+    ...(args === null ? {} : { args }),
   };
 }

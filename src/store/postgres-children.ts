@@ -1,6 +1,20 @@
 import type { CallAsPlanned } from './call-store.ts';
-import type { ChildOutcome, ChildSession, ChildStore, FoundChildren, WhichChildren } from './child-store.ts';
-import { endChild, findChildren, listChildren, readLatestSteps, usageOfRuns } from './children.ts';
+import type {
+  CallOfAgentFound,
+  ChildOutcome,
+  ChildSession,
+  ChildStore,
+  FoundChildren,
+  WhichChildren,
+} from './child-store.ts';
+import {
+  endChild,
+  findCallOfAgent,
+  findChildren,
+  listChildren,
+  readLatestSteps,
+  usageOfRuns,
+} from './children.ts';
 import type { Database } from './database.ts';
 import type { Notices } from './notices.ts';
 import { PostgresJobs } from './postgres-jobs.ts';
@@ -22,6 +36,10 @@ export class PostgresChildren extends PostgresJobs implements ChildStore {
 
   findPlanningCall(session: string): Promise<CallAsPlanned | undefined> {
     return findPlanningCall(this.#database, session);
+  }
+
+  findCallOfAgent(call: { session: string; callKey: string }): Promise<CallOfAgentFound> {
+    return findCallOfAgent(this.#database, call);
   }
 
   endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined> {

@@ -206,8 +206,8 @@ export async function findPlanningCall(
   return await findPlannedCall(database, { session: row.caller_session, callKey: row.call_key });
 }
 
-/** Look-ups by key: a join may read the whole tables. */
-const ARGUMENTS = `select coalesce((
+/** By session, key of the call, key of its step. Look-ups by key: a join may read the whole tables. */
+export const ARGUMENTS_OF_CALL = `coalesce((
     select coalesce(a.edited_args, a.args)
     from (select * from holdfast.approvals t where t.call_key = $2 offset 0) a where a.session_id = $1
     order by length(a.request_id) desc, a.request_id desc limit 1
@@ -217,7 +217,7 @@ const ARGUMENTS = `select coalesce((
     select c.value #> '{args,value}'
     from holdfast.ledger s cross join lateral json_array_elements(s.outcome -> 'calls') c
     where s.session_id = $1 and s.key = $3 and c.value ->> 'callKey' = $2
-  )) as args`;
+  ))`;
 
 export async function callArguments(
   database: Database,
@@ -225,7 +225,10 @@ export async function callArguments(
 ): Promise<Record<string, unknown> | undefined> {
   const { runKey, step } = placeOfCall(callKey);
   const keys = [session, storableText(callKey), stepKeyOf(runKey, step)];
-  const [row] = await database.query<{ args: Record<string, unknown> | null }>(ARGUMENTS, keys);
+  const [row] = await database.query<{ args: Record<string, unknown> | null }>(
+    `select ${ARGUMENTS_OF_CALL} as args`,
+    keys,
+  );
   return row?.args ?? undefined;
 }
 

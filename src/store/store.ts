@@ -70,7 +70,7 @@ export type {
   SettleCall,
   SettledCall,
 } from './call-store.ts';
-export type { ChildOutcome, ChildStore } from './child-store.ts';
+export type { CallOfAgentFound, ChildOutcome, ChildStore } from './child-store.ts';
 export type { Denial, DenialStore, DeniedKind } from './denial-store.ts';
 export type { InboxRow, UploadMessage } from './inbox-row.ts';
 export type {
