@@ -56,6 +56,19 @@ export const PART_2: Rows = {
     'holdfast',
     'Payloads of any encoding and bytes leave a session that answers and goes on.',
   ],
+  'garbage.turn': [
+    'holdfast',
+    'Whatever an activity is answered with by somebody else wedges no turn: it ends with an error that names the activity, and its session goes on.',
+  ],
+  'garbage.workflow': [
+    'holdfast',
+    'Answers, decisions and turns that somebody else makes up fail a user’s own workflow with an error that names the activity.',
+  ],
+  'garbage.genuine': [
+    'holdfast',
+    'What activities of any release give passes: only what a workflow would throw at is refused.',
+  ],
+  'garbage.told': ['holdfast', 'A refused result is told by its field and its shape, never by its value.'],
   'time.store': [
     'holdfast',
     'The store’s clock decides deadlines, ages and expiries, whatever the clocks of workers and gateways say.',
