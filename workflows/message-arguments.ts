@@ -3,10 +3,9 @@ import { LONGEST_ATTESTATION } from '../src/protocol/decision-limits.ts';
 import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../src/protocol/message.ts';
 import {
-  functionResponseProblem,
   isTooDeep,
   nameProblem,
-  responseIdProblem,
+  responseFormProblem,
   runConfigProblem,
   tooDeepText,
 } from '../src/protocol/message-limits.ts';
@@ -31,7 +30,6 @@ const TOO_DEEP = 'message-too-deep';
 const OTHERS_TOO_DEEP = 'arguments-too-deep';
 const UNUSABLE_NAME = 'unusable-name';
 const FUNCTION_RESPONSES = 'function-responses';
-const RESPONSE_IDS = 'function-response-ids';
 const RUN_CONFIG_FIELDS = 'run-config-fields';
 const ATTESTATION = 'attestation';
 const PRIORITY = 'priority';
@@ -252,13 +250,8 @@ export function checkContent(message: SendMessage['message'], refuse: Refuse, ho
   if (!holds(FUNCTION_RESPONSES)) {
     throw refuse('message.parts', 'a message that starts a turn carries no function responses');
   }
-  for (const response of responses) {
-    const problem = functionResponseProblem(response);
-    if (problem === undefined) continue;
-    // Runs of earlier releases didn't look at its id, which is looked at last.
-    if (responseIdProblem(response) !== problem || holds(RESPONSE_IDS))
-      throw refuse('message.parts', problem);
-  }
+  const problem = responses.map(responseFormProblem).find((found) => found !== undefined);
+  if (problem !== undefined) throw refuse('message.parts', problem);
 }
 
 function checkRecord(field: string, value: unknown, refuse: Refuse): void {

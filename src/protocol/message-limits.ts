@@ -65,18 +65,18 @@ export function runConfigProblem(
 
 /** What is wrong with the function response of a message's part; undefined where nothing is. */
 export function functionResponseProblem(functionResponse: unknown): string | undefined {
+  const { id } = (functionResponse ?? {}) as Record<string, unknown>;
+  const problem = responseFormProblem(functionResponse);
+  if (problem !== undefined || id === undefined || id === null || typeof id === 'string') return problem;
+  return 'expected a function response with the id of its call, text or nothing';
+}
+
+/** Its id left out: a running turn says of each reply that it takes what is wrong with that, and the store refuses the others. */
+export function responseFormProblem(functionResponse: unknown): string | undefined {
   const { name, response } = (functionResponse ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string' || name === '')
     return 'expected a function response with the name of its function';
-  if (!isObject(response)) return 'expected a function response with an object as its response';
-  return responseIdProblem(functionResponse);
-}
-
-/** Came later than the other rules of function responses. */
-export function responseIdProblem(functionResponse: unknown): string | undefined {
-  const { id } = (functionResponse ?? {}) as Record<string, unknown>;
-  if (id === undefined || id === null || typeof id === 'string') return undefined;
-  return 'expected a function response with the id of its call, text or nothing';
+  return isObject(response) ? undefined : 'expected a function response with an object as its response';
 }
 
 /**
