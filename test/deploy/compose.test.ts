@@ -22,6 +22,7 @@ import {
   variablesOf,
 } from '../../scripts/deploy/composition.ts';
 import { holdfastProgram } from '../../src/cli/program.ts';
+import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
 import { configuredServer } from '../../worker/temporal/client-config.ts';
 import { startArguments } from '../../worker/temporal/start-flags.ts';
@@ -257,6 +258,7 @@ describe('docker-compose.yml', () => {
     const env = parseEnv(readFileSync(file, 'utf8'));
     expect(new Set(passwords.map((name) => env[name])).size).toBe(3);
     for (const name of passwords) expect(env[name]).toMatch(/^[0-9a-f]{48}$/);
+    expect(() => parseCredentialKeys(env.HOLDFAST_CREDENTIAL_KEYS ?? '')).not.toThrow();
     expect(Object.keys(loadComposition(env).services)).toEqual(names);
     // Another start would lock itself out of the volume.
     expect(make()).toMatchObject({ status: 1, stderr: '.env is there already, and stays as it is\n' });
