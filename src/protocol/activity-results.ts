@@ -15,6 +15,7 @@ import {
   type Shape,
   text,
   textOrObject,
+  timer,
   wait,
   withOneOf,
 } from './shape.ts';
@@ -42,8 +43,8 @@ const gate = object({
   hint: text,
   quorum: optional(number),
   fixed: optional(list(text)),
-  expiresIn: optional(wait),
-  escalateAfter: optional(wait),
+  expiresIn: optional(timer),
+  escalateAfter: optional(timer),
   ended: optional(text),
   votes: optional(list(object({ by: voter }))),
 });

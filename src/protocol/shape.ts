@@ -38,6 +38,12 @@ export const duration = being('milliseconds, more than 0', (value) => isTime(val
 /** When something is due, which may have been before now. */
 export const wait = being('milliseconds', isTime);
 
+/** When a timer is due: Temporal's server takes longer ones for its longest, as far as whole numbers go. */
+export const timer = being(
+  'milliseconds',
+  (value) => typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER,
+);
+
 export const count = being('a number from 1', (value) => typeof value === 'number' && value >= 1);
 
 export const absent = being('nothing', (value) => value === undefined);

@@ -191,10 +191,8 @@ describe('the agent of a call that has to be approved runs by the approval alone
     const call = { ...request, session, callKey, runKey, tool: 'clerk' };
     const child = childOf(other, call, 'wire 999');
     const elsewhere = { ...child, identity: { app, userId: 'bob', sessionId, messageId: 'm' } };
-    const forged = [childOf(other, call, 'wire 7', 2), elsewhere];
-    for (const input of forged) {
-      expect(await refusal('holdfast.callModel', input)).toBe(NOT_PROVEN);
-    }
+    expect(await refusal('holdfast.callModel', childOf(other, call, 'wire 7', 2))).toBe(NOT_PROVEN);
+    expect(await refusal('holdfast.callModel', elsewhere)).toBe('HOLDFAST_MISPLACED_STEP');
     expect(await saidTo(other)).toEqual([{ text: 'wire 7' }]);
   });
 });

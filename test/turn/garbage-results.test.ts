@@ -19,7 +19,6 @@ import { stepCalls } from '../setup/scripts.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 
 const CODE = 'HOLDFAST_UNUSABLE_RESULT';
-const LONG = 120_000;
 const answers = new GarbageAnswers();
 const held = new HeldTool();
 const model = 'gemini-2.5-flash';
@@ -100,186 +99,154 @@ describe('garbage in the place of a result', () => {
   test.each([
     ['first', 0],
     ['second', 1],
-  ] as const)(
-    'of the %s model step: the turn fails and says so [garbage.turn]',
-    async (_which, behind) => {
-      for (const value of GARBAGE) {
-        const sessionId = randomUUID();
-        answers.plant(names.CALL_MODEL, value, { behind });
-        const { status, error } = await asking(sessionId, 'pay');
-        expect([value, status, error?.code]).toEqual([value, 'failed', CODE]);
-        expectClear(error?.message, names.CALL_MODEL);
-        expect(await lastError(sessionId)).toBe(CODE);
-        await expectGoesOn({ sessionId });
-      }
-    },
-    LONG,
-  );
+  ] as const)('of the %s model step: the turn fails and says so [garbage.turn]', async (_which, behind) => {
+    for (const value of GARBAGE) {
+      const sessionId = randomUUID();
+      answers.plant(names.CALL_MODEL, value, { behind });
+      const { status, error } = await asking(sessionId, 'pay');
+      expect([value, status, error?.code]).toEqual([value, 'failed', CODE]);
+      expectClear(error?.message, names.CALL_MODEL);
+      expect(await lastError(sessionId)).toBe(CODE);
+      await expectGoesOn({ sessionId });
+    }
+  });
 
-  test(
-    'of a call: its model is told, and the turn goes on [garbage.turn]',
-    async () => {
-      for (const value of GARBAGE) {
-        const sessionId = randomUUID();
-        answers.plant('pay', value);
-        expect(await asking(sessionId, 'pay')).toMatchObject({ status: 'completed' });
-        const [response] = await responsesOf(environment, { app: 'test', userId: 'ada', sessionId });
-        expectClear(String(response?.response?.error), 'pay');
-        await expectGoesOn({ sessionId });
-      }
-    },
-    LONG,
-  );
+  test('of a call: its model is told, and the turn goes on [garbage.turn]', async () => {
+    for (const value of GARBAGE) {
+      const sessionId = randomUUID();
+      answers.plant('pay', value);
+      expect(await asking(sessionId, 'pay')).toMatchObject({ status: 'completed' });
+      const [response] = await responsesOf(environment, { app: 'test', userId: 'ada', sessionId });
+      expectClear(String(response?.response?.error), 'pay');
+      await expectGoesOn({ sessionId });
+    }
+  });
 
-  test(
-    'of what settles a step: the turn fails, and where nothing can be settled its run does [garbage.turn]',
-    async () => {
-      // One of them is what a step that was settled gives: a lie, which the next step finds out by the store.
-      for (const value of GARBAGE.filter((one) => !JSON.stringify([one]).includes('"from"'))) {
-        const sessionId = randomUUID();
-        answers.plant('pay', null);
-        answers.plant(names.SETTLE_STEP, value);
-        const { status, error } = await asking(sessionId, 'pay');
-        expect([value, status, error?.code]).toEqual([value, 'failed', CODE]);
-        expectClear(error?.message, names.SETTLE_STEP);
-        await expectGoesOn({ sessionId });
+  test('of what settles a step: the turn fails, and where nothing can be settled its run does [garbage.turn]', async () => {
+    // One of them is what a step that was settled gives: a lie, which the next step finds out by the store.
+    for (const value of GARBAGE.filter((one) => !JSON.stringify([one]).includes('"from"'))) {
+      const sessionId = randomUUID();
+      answers.plant('pay', null);
+      answers.plant(names.SETTLE_STEP, value);
+      const { status, error } = await asking(sessionId, 'pay');
+      expect([value, status, error?.code]).toEqual([value, 'failed', CODE]);
+      expectClear(error?.message, names.SETTLE_STEP);
+      await expectGoesOn({ sessionId });
 
-        answers.plant(names.CALL_MODEL, value);
-        answers.plant(names.SETTLE_STEP, value, { times: 9 });
-        const failure = await asking(sessionId, 'pay').catch((thrown: unknown) => thrown);
-        expect(failure).toBeInstanceOf(WorkflowFailedError);
-        expectClear(textOf(failure), names.SETTLE_STEP);
-        await expectGoesOn({ sessionId });
-      }
-    },
-    LONG,
-  );
+      answers.plant(names.CALL_MODEL, value);
+      answers.plant(names.SETTLE_STEP, value, { times: 9 });
+      const failure = await asking(sessionId, 'pay').catch((thrown: unknown) => thrown);
+      expect(failure).toBeInstanceOf(WorkflowFailedError);
+      expectClear(textOf(failure), names.SETTLE_STEP);
+      await expectGoesOn({ sessionId });
+    }
+  });
 
-  test(
-    'of what keeps a message: it is refused, and can be sent again [garbage.turn]',
-    async () => {
-      environment.gemini.reset(stepCalls([[{ name: 'hold' }]]));
-      held.hold();
+  test('of what keeps a message: it is refused, and can be sent again [garbage.turn]', async () => {
+    environment.gemini.reset(stepCalls([[{ name: 'hold' }]]));
+    held.hold();
+    const turn = await AskingTurn.start(environment);
+    await held.begun();
+    for (const [index, value] of GARBAGE.entries()) {
+      answers.plant(names.KEEP_MESSAGES, value);
+      const send = () =>
+        turn.handle.executeUpdate<{ status: string }, [object]>('sendMessage', {
+          args: [{ messageId: `m${index}`, message: 'more' }],
+        });
+      expect(await send()).toMatchObject({ status: 'rejected' });
+      expect(await send()).toMatchObject({ status: 'queued' });
+    }
+    held.release();
+    const result = (await turn.handle.result()) as TurnResult;
+    expect(result.others).toHaveLength(GARBAGE.length);
+    await expectGoesOn(turn.names);
+  });
+
+  test('of what people have to do with: their decision is refused, or the call is [garbage.turn]', async () => {
+    for (const value of GARBAGE) {
+      environment.gemini.reset(stepCalls([[{ name: 'gated' }]]));
       const turn = await AskingTurn.start(environment);
-      await held.begun();
-      for (const [index, value] of GARBAGE.entries()) {
-        answers.plant(names.KEEP_MESSAGES, value);
-        const send = () =>
-          turn.handle.executeUpdate<{ status: string }, [object]>('sendMessage', {
-            args: [{ messageId: `m${index}`, message: 'more' }],
-          });
-        expect(await send()).toMatchObject({ status: 'rejected' });
-        expect(await send()).toMatchObject({ status: 'queued' });
-      }
-      held.release();
-      const result = (await turn.handle.result()) as TurnResult;
-      expect(result.others).toHaveLength(GARBAGE.length);
+      await turn.pending();
+      answers.plant(names.VERIFY_DECISION, value);
+      const edited = { confirmed: true, args: { n: 1 } };
+      expect(await turn.confirm(edited)).toMatchObject({ status: 'refused' });
+      answers.plant(names.CLOSE_CALL, value);
+      expect(await turn.confirm({ confirmed: false })).toMatchObject({ status: 'rejected' });
+      expect(await turn.responses()).toEqual([{ error: 'This tool call is rejected.' }]);
       await expectGoesOn(turn.names);
-    },
-    LONG,
-  );
+    }
+  });
 
-  test(
-    'of what people have to do with: their decision is refused, or the call is [garbage.turn]',
-    async () => {
-      for (const value of GARBAGE) {
-        environment.gemini.reset(stepCalls([[{ name: 'gated' }]]));
-        const turn = await AskingTurn.start(environment);
-        await turn.pending();
-        answers.plant(names.VERIFY_DECISION, value);
-        const edited = { confirmed: true, args: { n: 1 } };
-        expect(await turn.confirm(edited)).toMatchObject({ status: 'refused' });
-        answers.plant(names.CLOSE_CALL, value);
-        expect(await turn.confirm({ confirmed: false })).toMatchObject({ status: 'rejected' });
-        expect(await turn.responses()).toEqual([{ error: 'This tool call is rejected.' }]);
-        await expectGoesOn(turn.names);
-      }
-    },
-    LONG,
-  );
-
-  test(
-    'of what a job comes to: it is refused, and what is recorded is what counts [garbage.turn]',
-    async () => {
-      const isEnd = (input: unknown) => (input as { job?: { do: string } }).job?.do === 'end';
-      for (const value of GARBAGE) {
-        const turn = await startJobTurn(environment, 'report');
-        const { jobId, callId } = await turn.job('parked', 'running');
-        const { workflow } = environment.temporal;
-        const respond = () =>
-          workflow.getHandle(turn.workflowId).executeUpdate<{ jobs: unknown }, [object]>('sendMessage', {
-            args: [
-              {
-                messageId: randomUUID(),
-                message: {
-                  role: 'user',
-                  parts: [{ functionResponse: { id: callId, name: 'report', response: { n: 1 } } }],
-                },
+  test('of what a job comes to: it is refused, and what is recorded is what counts [garbage.turn]', async () => {
+    const isEnd = (input: unknown) => (input as { job?: { do: string } }).job?.do === 'end';
+    for (const value of GARBAGE) {
+      const turn = await startJobTurn(environment, 'report');
+      const { jobId, callId } = await turn.job('parked', 'running');
+      const { workflow } = environment.temporal;
+      const respond = () =>
+        workflow.getHandle(turn.workflowId).executeUpdate<{ jobs: unknown }, [object]>('sendMessage', {
+          args: [
+            {
+              messageId: randomUUID(),
+              message: {
+                role: 'user',
+                parts: [{ functionResponse: { id: callId, name: 'report', response: { n: 1 } } }],
               },
-            ],
-          });
-        answers.plant(names.RECORD_JOB, value);
-        expect((await respond()).jobs).toMatchObject([{ jobId, status: 'refused' }]);
-        answers.plant('report', value, { isMeant: isEnd });
-        expect((await respond()).jobs).toMatchObject([{ jobId, status: 'ended' }]);
-        expect(await turn.result).toMatchObject({ status: 'completed' });
-        // The store has the outcome.
-        const responses = await responsesOf(environment, turn.names);
-        expect(responses.map(({ response }) => response)).toEqual([{ n: 1 }]);
-        await expectGoesOn(turn.names);
-      }
-    },
-    LONG,
-  );
+            },
+          ],
+        });
+      answers.plant(names.RECORD_JOB, value);
+      expect((await respond()).jobs).toMatchObject([{ jobId, status: 'refused' }]);
+      answers.plant('report', value, { isMeant: isEnd });
+      expect((await respond()).jobs).toMatchObject([{ jobId, status: 'ended' }]);
+      expect(await turn.result).toMatchObject({ status: 'completed' });
+      // The store has the outcome.
+      const responses = await responsesOf(environment, turn.names);
+      expect(responses.map(({ response }) => response)).toEqual([{ n: 1 }]);
+      await expectGoesOn(turn.names);
+    }
+  });
 
-  test(
-    'of what a job comes to that goes on alone: its workflow fails [garbage.turn]',
-    async () => {
-      const isEnd = (input: unknown) => (input as { job?: { do: string } }).job?.do === 'end';
-      const spoilt = [
-        ...GARBAGE.map((value) => ['order', value] as const),
-        ...GARBAGE.slice(0, 7).map((value) => [names.DELIVER_JOB, value] as const),
-      ];
-      for (const [activity, value] of spoilt) {
-        const turn = await startJobTurn(environment, 'order');
-        await turn.result;
-        const { jobId, callKey } = await turn.job('detached', 'running');
-        answers.plant(activity, value, activity === 'order' ? { isMeant: isEnd } : {});
-        await environment.client.jobs.complete(jobId, { result: { n: 1 } });
-        const run = environment.temporal.workflow.getHandle(jobWorkflowIdOf(turn.workflowId, callKey));
-        const failure = await run.result().catch((thrown: unknown) => thrown);
-        expectClear(textOf(failure), activity);
-        await expectReplays(run.workflowId);
-        await expectGoesOn(turn.names);
-      }
-    },
-    LONG,
-  );
+  test('of what a job comes to that goes on alone: its workflow fails [garbage.turn]', async () => {
+    const isEnd = (input: unknown) => (input as { job?: { do: string } }).job?.do === 'end';
+    const spoilt = [
+      ...GARBAGE.map((value) => ['order', value] as const),
+      ...GARBAGE.slice(0, 7).map((value) => [names.DELIVER_JOB, value] as const),
+    ];
+    for (const [activity, value] of spoilt) {
+      const turn = await startJobTurn(environment, 'order');
+      await turn.result;
+      const { jobId, callKey } = await turn.job('detached', 'running');
+      answers.plant(activity, value, activity === 'order' ? { isMeant: isEnd } : {});
+      await environment.client.jobs.complete(jobId, { result: { n: 1 } });
+      const run = environment.temporal.workflow.getHandle(jobWorkflowIdOf(turn.workflowId, callKey));
+      const failure = await run.result().catch((thrown: unknown) => thrown);
+      expectClear(textOf(failure), activity);
+      await expectReplays(run.workflowId);
+      await expectGoesOn(turn.names);
+    }
+  });
 
-  test(
-    'of a step of an agent below: its caller is told, or ends with it [garbage.turn]',
-    async () => {
-      const isOf = (agent: string) => (input: unknown) =>
-        (input as { path?: readonly string[] }).path?.at(-1) === agent;
-      for (const value of GARBAGE) {
-        const sessionId = randomUUID();
-        answers.plant(names.CALL_MODEL, value, { isMeant: isOf('expert') });
-        environment.gemini.reset(stepCalls([[{ name: 'expert', args: { request: 'why?' } }]]));
-        const called = await environment.run({ sessionId, message: 'go', agent: 'support' });
-        expect([value, called.result.status]).toEqual([value, 'completed']);
-        const [response] = await responsesOf(environment, { app: 'test', userId: 'ada', sessionId });
-        expect(JSON.stringify(response)).toContain('can’t be used');
-        await expectGoesOn({ sessionId });
+  test('of a step of an agent below: its caller is told, or ends with it [garbage.turn]', async () => {
+    const isOf = (agent: string) => (input: unknown) =>
+      (input as { path?: readonly string[] }).path?.at(-1) === agent;
+    for (const value of GARBAGE) {
+      const sessionId = randomUUID();
+      answers.plant(names.CALL_MODEL, value, { isMeant: isOf('expert') });
+      environment.gemini.reset(stepCalls([[{ name: 'expert', args: { request: 'why?' } }]]));
+      const called = await environment.run({ sessionId, message: 'go', agent: 'support' });
+      expect([value, called.result.status]).toEqual([value, 'completed']);
+      const [response] = await responsesOf(environment, { app: 'test', userId: 'ada', sessionId });
+      expect(JSON.stringify(response)).toContain('can’t be used');
+      await expectGoesOn({ sessionId });
 
-        answers.plant(names.CALL_MODEL, value, { isMeant: isOf('two') });
-        const planned = await asking(sessionId, undefined, 'line');
-        expect([value, planned.status]).toEqual([value, 'failed']);
-        expect(JSON.stringify(planned)).toContain('can’t be used');
-        await expectGoesOn({ sessionId });
-      }
-    },
-    LONG,
-  );
+      answers.plant(names.CALL_MODEL, value, { isMeant: isOf('two') });
+      const planned = await asking(sessionId, undefined, 'line');
+      expect([value, planned.status]).toEqual([value, 'failed']);
+      expect(JSON.stringify(planned)).toContain('can’t be used');
+      await expectGoesOn({ sessionId });
+    }
+  });
 
   test('of what deletes old sessions: the workflow that wants it fails [garbage.turn]', async () => {
     for (const value of GARBAGE) {
