@@ -18,7 +18,7 @@ describe('quotas of running turns', () => {
   let environment: TurnEnvironment;
 
   beforeAll(async () => {
-    environment = await openTurnEnvironment({ apps: [shop] });
+    environment = await openTurnEnvironment({ apps: [shop, new App({ name: 'test', rootAgent })] });
   });
   beforeEach(async () => {
     own.respond = async () => saying('done');
