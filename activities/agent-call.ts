@@ -11,8 +11,8 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { callLogger } from './logging.ts';
 
 /**
- * What an agent is asked by the call of its tool. Whoever may write to Temporal can name any call, and any arguments: only a call that
- * was planned for this agent, and was let run by all who had to be asked, runs it, with the arguments that the store has.
+ * The message that a call of an agent's tool begins its agent with. The input may name any call with any arguments, so the store decides:
+ * the call was planned for this agent, its approvals were proven when it began, and its arguments are those of the plan or the approval.
  *
  * @throws ApprovalNotProven, StoreBehindHistory
  */

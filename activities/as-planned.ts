@@ -20,8 +20,8 @@ export interface ClaimedCall {
 }
 
 /**
- * The input as far as the plan in the store bears it out. Whoever schedules the activity can say of any call that callbacks and its gate
- * were asked when it was planned: one that was not planned so, by this agent, is asked about now.
+ * The input without claims that the plan in the store doesn't confirm. An input can claim that the call's gate and callbacks were asked
+ * when it was planned. Where the plan of this agent doesn't say so, they are asked now.
  *
  * @throws ApprovalNotProven for a call that has asked people and is not as it was planned: it would run by the activity's word.
  */
@@ -39,7 +39,7 @@ export async function asPlanned(
     planned.callId === callId &&
     isBy(deployment, planned, input, agent);
   if (isSame && prepared === true && planned.prepared === true) {
-    // What people were asked about runs by their answers, whatever arguments the activity was given.
+    // The answers decide with which arguments this call runs; those of the input don't count.
     if (hasAsked) return input;
     if (planned.gate === undefined && digestOfCarried(planned.args) === digestOfCarried(args)) return input;
   }

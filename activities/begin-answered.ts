@@ -26,8 +26,8 @@ const CLOSES: readonly RequestEntry['kind'][] = ['rejected', 'expired', 'cancell
 type Begun = Exclude<BegunAnsweredCall, { kind: 'unproven' }>;
 
 /**
- * Begins a call whose request was answered. Whoever may write to Temporal can say that it was: where approvals count by signatures only,
- * those that the store has are verified here, before the ledger says that the call has started.
+ * Begins a call whose request was answered. The input's answer is a claim. Where only signed approvals count, this verifies the signatures
+ * that the store has, before the ledger says that the call has started.
  *
  * @param agent whose tool runs: another one's may have the same name. Undefined where none runs.
  * @throws ApprovalNotProven and StoreError.

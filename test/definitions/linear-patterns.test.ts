@@ -37,25 +37,27 @@ function native(source: string): RegExp | undefined {
 
 describe('a pattern in the engine without backtracking', () => {
   test('takes what JavaScript takes, wherever it can be written for it at all [schema.linear]', () => {
+    let compared = 0;
     fc.assert(
       fc.property(pattern, text, (source, given) => {
         const linear = linearPattern(source);
-        const expected = native(source);
         if (linear === undefined) return;
-        expect(expected, source).toBeDefined();
-        expect(linear.test(given), `${source} of ${JSON.stringify(given)}`).toBe(expected?.test(given));
+        compared += 1;
+        expect(linear.test(given), `${source} of ${JSON.stringify(given)}`).toBe(native(source)?.test(given));
       }),
       { numRuns: 5_000 },
     );
+    // Some 2,000: the others aren't regular expressions, or RE2 has no such construct.
+    expect(compared).toBeGreaterThan(1_000);
   });
 
   test.each([
     String.raw`^[A-Z]{2}-\d+$`,
-    String.raw`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`,
+    '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
     String.raw`^\+?\d[\d\s\/()\-]{5,20}$`,
     String.raw`^[\p{L}\p{M}' .-]{1,100}$`,
     String.raw`^https://[\w.-]+(?:/[^\s]*)?$`,
-    String.raw`^.{1,1000}$`,
+    '^.{1,1000}$',
   ])('can be %s [schema.linear]', (source) => {
     expect(linearPattern(source)?.toString()).toBe(source);
   });
