@@ -5,15 +5,15 @@ FROM node:24.21.0-bookworm-slim@sha256:2fe369e969550cde8e867afc3fe370b260140cab4
 FROM node AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-# Not `npm ci`, as in scripts/setup.mjs; and no scripts, since this image is the Node that one of them would download.
-RUN npm install --no-save --no-audit --no-fund --ignore-scripts
+# No scripts, since this image is the Node that one of them would download.
+RUN npm ci --no-audit --no-fund --ignore-scripts
 COPY . .
 RUN node scripts/build.ts
 
 FROM node AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm install --omit=dev --no-save --no-audit --no-fund --ignore-scripts \
+RUN npm ci --omit=dev --no-audit --no-fund --ignore-scripts \
   # The SDK brings its native part for five platforms, 30 MB each.
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
     ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} + \

@@ -35,7 +35,7 @@ export function treeOf({ roots }: Deployment, root: string): BaseAgent {
 }
 
 /**
- * The agent that a reference names. One that says no tree, as older releases send them, means a root before any other agent.
+ * The agent that a reference names. One that says no tree means a root before any other agent.
  * Where the way to it leads through a toolset, {@link reachAgents} has to have asked that.
  *
  * @throws NotDeployedHere, ToolsetFailed, ToolFactoryFailed

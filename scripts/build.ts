@@ -1,15 +1,41 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, rmSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildBundle } from './build-bundle.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Says what `dist/` was built from. */
+const STAMP = `${root}node_modules/.cache/holdfast-built`;
+const SOURCES = [
+  '{src,workflows,activities,worker}/**/*',
+  'scripts/build*.ts',
+  'tsconfig*.json',
+  'package*.json',
+];
+const RESULTS = ['dist/src/index.js', 'dist/worker/index.js', 'dist/workflow-bundle.js'];
 
 /** File times of some file systems are this coarse, in milliseconds. */
 const COARSEST_TIME = 2_000;
 
-/** Compiles `dist/`, puts the development server's source into it, and builds the workflow bundle. What runs from `dist/` meanwhile finds its files. */
+/**
+ * Compiles `dist/`, puts the development server's source and the store's SQL into it, and builds the workflow bundle, where it was
+ * built from other sources. What runs from `dist/` meanwhile finds its files.
+ */
 export async function build(): Promise<void> {
+  const sources = digestOfSources();
+  if (RESULTS.every((path) => existsSync(root + path)) && builtFrom() === sources) return;
+  rmSync(STAMP, { force: true });
   const started = Date.now();
   const compiler = `${root}node_modules/typescript/bin/tsc`;
   const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
@@ -17,14 +43,33 @@ export async function build(): Promise<void> {
     stdio: 'inherit',
   });
   if (status !== 0) throw new Error('tsc failed');
-  removeOlderThan(started - COARSEST_TIME);
   cpSync(`${root}worker/temporal/server`, `${root}dist/worker/temporal/server`, { recursive: true });
+  cpSync(`${root}src/store/schema`, `${root}dist/src/store/schema`, {
+    recursive: true,
+    filter: (path) => !path.endsWith('.ts'),
+  });
+  removeOlderThan(started - COARSEST_TIME);
+  const { buildBundle } = await import('./build-bundle.ts');
   await buildBundle();
+  mkdirSync(dirname(STAMP), { recursive: true });
+  writeFileSync(STAMP, sources);
 }
 
-/** Files whose sources are gone are still there from an earlier build; the compiler has written all others anew. */
+function builtFrom(): string | undefined {
+  return existsSync(STAMP) ? readFileSync(STAMP, 'utf8') : undefined;
+}
+
+function digestOfSources(): string {
+  const hash = createHash('sha256').update(root);
+  for (const path of globSync(SOURCES, { cwd: root }).sort()) {
+    if (statSync(root + path).isFile()) hash.update(`${path}\n`).update(readFileSync(root + path));
+  }
+  return hash.digest('hex');
+}
+
+/** Files whose sources are gone are still there from an earlier build; all others were written anew. */
 function removeOlderThan(time: number): void {
-  for (const path of globSync('dist/{src,workflows,activities,worker}/**/*.{js,ts,map}', { cwd: root })) {
+  for (const path of globSync('dist/{src,workflows,activities,worker}/**/*.{js,ts,map,sql}', { cwd: root })) {
     if (statSync(root + path).mtimeMs < time) rmSync(root + path);
   }
 }

@@ -1,4 +1,5 @@
-// Builds the package where npm makes one of the sources: `npm pack`, `npm publish`, `npm install git+…`, and `npm install` in a clone.
+// Builds the package where npm makes one of the sources. `prepack`: npm pack, npm publish. `postprepare`: npm install git+…, and npm install
+// in a clone; as `prepare` it would be run twice for git, and npm would warn of it wherever the package is installed from its tarball.
 // Plain JavaScript: an old Node must get far enough to say that it is too old.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -24,10 +24,9 @@ function run(command, args, env = process.env) {
 
 if (!existsSync(mark) || readFileSync(mark, 'utf8') !== lock) {
   console.error('installing dependencies …');
-  // Not `npm ci`: it refuses a lock file without the optional packages of platforms that its registry doesn't serve.
   // The build comes below, so scripts/prepare.mjs leaves it out here, and only here.
   const env = { ...process.env, HOLDFAST_SETUP: '1' };
-  run('npm', ['install', '--no-save', '--no-audit', '--no-fund'], env);
+  run('npm', ['ci', '--no-audit', '--no-fund'], env);
   writeFileSync(mark, lock);
 }
 run('npm', ['run', '--silent', 'build']);

@@ -30,11 +30,23 @@ describe('the manifest', () => {
 });
 
 describe('the check of the manifest', () => {
-  const row = (id: string, part: 1 | 2 | 'later' = 1) => ({ id, part, behaviour: 'It works.' });
-  const shown = (...ids: string[]) => [{ file: 'a.test.ts', ids }];
+  const row = (id: string, part: 1 | 2 | 'later' = 1) => ({
+    id,
+    part,
+    behaviour: 'It works.',
+    tier: 'test' as const,
+  });
+  const deep = (id: string) => ({ ...row(id), tier: 'deep' as const });
+  const shown = (...ids: string[]) => [{ file: 'a.test.ts', ids, tier: 'test' as const }];
+  const shownDeep = (...ids: string[]) => [{ file: 'a.deep.ts', ids, tier: 'deep' as const }];
 
   test('passes rows that tests show, and rows of parts that are not delivered', () => {
     expect(requirementProblems([row('a.b'), row('c', 2), row('d', 'later')], shown('a.b'), 1)).toEqual([]);
+  });
+
+  test('passes rows of either tier that a test of it shows', () => {
+    const titles = [...shownDeep('a', 'b'), ...shown('a')];
+    expect(requirementProblems([row('a'), deep('b')], titles, 1)).toEqual([]);
   });
 
   test.each<[string, Parameters<typeof requirementProblems>, string]>([
@@ -48,6 +60,16 @@ describe('the check of the manifest', () => {
       'a row of a part that has just been delivered',
       [[row('a', 2)], [], 2],
       'a: part 2 is delivered, and no test names it',
+    ],
+    [
+      'a row that npm test shows no more',
+      [[row('a')], shownDeep('a'), 1],
+      'a: its row says npm test, and npm run test:deep is the first to show it',
+    ],
+    [
+      'a row that npm test shows after all',
+      [[deep('a')], [...shownDeep('a'), ...shown('a')], 1],
+      'a: its row says npm run test:deep, and npm test is the first to show it',
     ],
     ['two rows of one id', [[row('a'), row('a', 2)], shown('a'), 1], 'a: two rows have this id'],
     ['an odd id', [[row('a-b')], shown('a-b'), 1], 'a-b: ids are words with dots between'],
@@ -80,5 +102,13 @@ describe('the check of the manifest', () => {
     ['no list in a title', `test('wraps [1,2]', () => {});`, []],
   ])('reads %s', (_name, source, ids) => {
     expect(titlesOf('a.test.ts', source).map((title) => title.ids)).toEqual(ids);
+  });
+
+  test('knows what only a deep run does', () => {
+    const test = (title: string) => `test('${title}', () => {});\n`;
+    const block = `if (isDeep) {\n  ${test(`more ${b}`)}}\n`;
+    const tiers = (file: string) => titlesOf(file, `${test('does it [c]')}${block}${test('and so on [d]')}`);
+    expect(tiers('a.test.ts').map(({ tier }) => tier)).toEqual(['test', 'deep', 'test']);
+    expect(tiers('a.deep.ts').map(({ tier }) => tier)).toEqual(['deep', 'deep', 'deep']);
   });
 });

@@ -3,7 +3,7 @@ import { PART_2, PART_3 } from './requirements/part-2-to-3.ts';
 import { PART_4 } from './requirements/part-4.ts';
 import { PART_5, PART_6 } from './requirements/part-5-to-6.ts';
 import { LATER, PART_7, PART_8 } from './requirements/part-7-to-8.ts';
-import type { Rows, Source } from './requirements/row.ts';
+import type { Rows, Source, Tier } from './requirements/row.ts';
 
 /** The part that delivers a promise. */
 type Part = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 'later';
@@ -18,6 +18,7 @@ export interface Requirement {
   /** In one sentence. */
   behaviour: string;
   part: Part;
+  tier: Tier;
 }
 
 /** The last part that is delivered: each of its rows, and of those before, is shown by a test. */
@@ -37,5 +38,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
 ];
 
 function promised(part: Part, rows: Rows): Requirement[] {
-  return Object.entries(rows).map(([id, [source, behaviour]]) => ({ id, source, behaviour, part }));
+  const promises: Requirement[] = [];
+  for (const [id, [source, behaviour, tier = 'test']] of Object.entries(rows)) {
+    promises.push({ id, source, behaviour, part, tier });
+  }
+  return promises;
 }

@@ -155,7 +155,7 @@ async function workerOf(
       ? credentialKeysOfVariables(setVariables())
       : credentialKeysOf(options.credentialKeys);
   const passed = passedOptions(options);
-  const tracing = tracingOf(options.tracing);
+  const tracing = await tracingOf(options.tracing);
   const logger = unfailing(checkedLogger(options.logger ?? jsonLogger()));
   // Codecs may come from plugins, also from those of the connection: until they are known, nothing is told.
   let conceal = true;

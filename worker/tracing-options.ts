@@ -1,15 +1,15 @@
-import type { SpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { Tracing, type TracingOptions } from '../activities/telemetry/tracing.ts';
+import type { Tracing, TracingOptions } from '../activities/telemetry/tracing.ts';
+import type { TurnSpanProcessor } from '../activities/telemetry/unfailing-processor.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
 import { OptionReader } from '../src/schema/option-reader.ts';
 
 const OWNER = 'createWorker';
 const FIELDS = ['spanProcessors', 'resource', 'ratio', 'contents'] satisfies (keyof TracingOptions)[];
-const METHODS = ['onStart', 'onEnd', 'forceFlush', 'shutdown'] satisfies (keyof SpanProcessor)[];
+const METHODS = ['onStart', 'onEnd', 'forceFlush', 'shutdown'] satisfies (keyof TurnSpanProcessor)[];
 
-/** @throws DefinitionError naming the wrong field. */
-export function tracingOf(options: unknown): Tracing | undefined {
+/** @throws DefinitionError naming the wrong field, or the package that is missing. */
+export async function tracingOf(options: unknown): Promise<Tracing | undefined> {
   if (options === undefined) return undefined;
   assertKnownFields(OWNER, options, FIELDS, { field: 'tracing' });
   const read = new OptionReader(OWNER, options, 'tracing');
@@ -33,12 +33,25 @@ export function tracingOf(options: unknown): Tracing | undefined {
   if (ratio !== undefined && !(typeof ratio === 'number' && ratio >= 0 && ratio <= 1)) {
     throw invalid('ratio', 'expected a number from 0 to 1');
   }
-  return new Tracing({
+  return new (await tracingClass())({
     spanProcessors,
-    ...(resource === undefined ? {} : { resource: resource as NonNullable<TracingOptions['resource']> }),
+    ...(resource === undefined ? {} : { resource: resource as object }),
     ...(ratio === undefined ? {} : { ratio: ratio as number }),
     contents: read.boolean('contents', false),
   });
+}
+
+/** Whoever traces has OpenTelemetry's SDK, which makes span processors; all others do without its 15 MB. */
+async function tracingClass(): Promise<typeof Tracing> {
+  try {
+    return (await import('../activities/telemetry/tracing.ts')).Tracing;
+  } catch (error) {
+    if (!(error instanceof Error && Reflect.get(error, 'code') === 'ERR_MODULE_NOT_FOUND')) throw error;
+    throw invalid(
+      'spanProcessors',
+      'OpenTelemetry’s SDK is missing: npm install @opentelemetry/sdk-trace-base',
+    );
+  }
 }
 
 function invalid(field: string, problem: string): DefinitionError {

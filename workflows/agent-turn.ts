@@ -8,7 +8,6 @@ import {
   defineSignal,
   defineUpdate,
   getExternalWorkflowHandle,
-  patched,
   setCurrentDetails,
   setHandler,
   workflowInfo,
@@ -30,7 +29,7 @@ import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { handleJobs } from './job-handlers.ts';
 import { Jobs } from './jobs.ts';
 import { Mailbox } from './mailbox.ts';
-import { allHold, checkedMessage } from './message-arguments.ts';
+import { checkedMessage } from './message-arguments.ts';
 import { Orders } from './orders.ts';
 import { waitingRequest } from './request-book.ts';
 import { Requests } from './requests.ts';
@@ -46,7 +45,6 @@ import {
   giveWay,
   type InvocationState,
   initialChain,
-  restoredChain,
   resultOfChain,
 } from './turn-state.ts';
 import { keepLabelled, stateOfWork } from './waiting-status.ts';
@@ -54,10 +52,6 @@ import { keepLabelled, stateOfWork } from './waiting-status.ts';
 const A_MESSAGE = 'a message to the session: { messageId, message, policy?, agent? }';
 
 const NOTHING_WAITS = 'an answer to a request came with the first message: no request is pending then';
-/** Whether orders reach messages that wait. */
-const WITHDRAW = 'withdraw';
-/** Whether a workflow that has started the run is told. */
-const TELL_STARTER = 'tell-starter';
 const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
 
 /**
@@ -71,7 +65,7 @@ export async function agentTurn(given: AgentTurnStart, handedOn?: ChainState): P
   const carried = checkedCarried(handedOn, info);
   if (isChild(given)) return await childTurn(given, carried);
   const { start, inVain } = withoutReplies(checkedStart(given, info));
-  const chain = carried === undefined ? initialChain(start, info) : restoredChain(carried);
+  const chain = carried ?? initialChain(start, info);
   const { app, userId, sessionId } = start;
   const running: RunningCall[] = [];
   const steering = new Steering();
@@ -139,7 +133,7 @@ export async function agentTurn(given: AgentTurnStart, handedOn?: ChainState): P
         ? 0
         : currentStep(latest, { running, pending: requests.pending, jobs: jobs.waiting }),
     invocationId: latest?.invocationId ?? '',
-    ...(latest?.beganAt === undefined ? {} : { since: latest.beganAt }),
+    ...(latest === undefined ? {} : { since: latest.beganAt }),
     running: runningCalls(),
     waiting: requests.pending.map(waitingRequest),
     jobs: jobs.waiting,
@@ -153,7 +147,7 @@ export async function agentTurn(given: AgentTurnStart, handedOn?: ChainState): P
     forwarding,
     current: () => chain.current?.invocationId,
     withdraw(invocationId, cutOff) {
-      if (!mailbox.has(invocationId) || !patched(WITHDRAW)) return;
+      if (!mailbox.has(invocationId)) return;
       chain.withdrawn = { ...chain.withdrawn, [invocationId]: cutOff };
     },
     noted,
@@ -180,7 +174,7 @@ export async function agentTurn(given: AgentTurnStart, handedOn?: ChainState): P
       return messages.updated(checkedMessage(given));
     },
     {
-      validator: (given) => messages.check(checkedMessage(given, allHold)),
+      validator: (given) => messages.check(checkedMessage(given)),
       description: `${A_MESSAGE}; answers what became of it`,
     },
   );
@@ -292,7 +286,7 @@ export async function agentTurn(given: AgentTurnStart, handedOn?: ChainState): P
 /** The workflow that has started the run need not wait for the turns of others, which follow. */
 async function tellStarter(result: TurnResult): Promise<void> {
   const { parent } = workflowInfo();
-  if (parent === undefined || !patched(TELL_STARTER)) return;
+  if (parent === undefined) return;
   try {
     const { workflowId, runId } = parent;
     await CancellationScope.nonCancellable(() =>

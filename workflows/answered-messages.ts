@@ -1,4 +1,4 @@
-import { ApplicationFailure, patched } from '@temporalio/workflow';
+import { ApplicationFailure } from '@temporalio/workflow';
 import type { FunctionResponse } from '../src/events/content.ts';
 import { type DecisionReceipt, REQUEST_PREFIX } from '../src/protocol/gate.ts';
 import type { JobMessage, JobReceipt } from '../src/protocol/job.ts';
@@ -10,19 +10,15 @@ import { bareReceipt } from './decisions.ts';
 import type { Forwarding } from './forwarding.ts';
 import { callKeyOfId } from './job-book.ts';
 import type { Jobs } from './jobs.ts';
-import { allHold, refusal } from './message-arguments.ts';
+import { refusal } from './message-arguments.ts';
 import {
   decisionOf,
   type MessageOfJobs,
-  restField,
   type SplitMessage,
   splitMessage,
   withoutResponses,
 } from './replies.ts';
 import type { Requests } from './requests.ts';
-
-const REPLIES = 'replies-in-messages';
-const RESPONSES = 'responses-to-jobs';
 
 /** Takes messages, as far as they answer nothing. */
 export interface MessageBox {
@@ -64,9 +60,9 @@ export class AnsweredMessages {
    * @throws ApplicationFailure of type `RawSecret`: all else is answered part by part.
    */
   check(message: SendMessage): void {
-    for (const reply of this.#split(message, allHold).replies) {
+    for (const reply of this.#split(message).replies) {
       try {
-        const decision = decisionOf(reply, this.#requests, allHold);
+        const decision = decisionOf(reply, this.#requests);
         if (this.#forwarding.askedBy(decision.name) === undefined) this.#requests.check(decision);
       } catch (error) {
         if (isSecret(error)) throw error;
@@ -76,11 +72,11 @@ export class AnsweredMessages {
 
   /** Whether a part of it answers nothing that waits. For the validator of an update. */
   isMoreThanAnswers(message: SendMessage): boolean {
-    return message.stored !== undefined || this.#split(message, allHold).rest !== undefined;
+    return message.stored !== undefined || this.#split(message).rest !== undefined;
   }
 
   signalled(message: SendMessage): void {
-    const split = this.#split(message, patched);
+    const split = this.#split(message);
     const { replies, responses, rest } = split;
     for (const response of responses) {
       const told = jobMessageOf(message, split);
@@ -101,7 +97,7 @@ export class AnsweredMessages {
   }
 
   async updated(message: SendMessage): Promise<MessageReceipt> {
-    const split = this.#split(message, patched);
+    const split = this.#split(message);
     const { replies, responses, rest } = split;
     if (replies.length + responses.length === 0) return await this.#mailbox.updated(message);
     const answers = Promise.all(replies.map((reply) => this.#answer(message, reply)));
@@ -176,13 +172,11 @@ export class AnsweredMessages {
     return !this.#jobs.knows(id) && this.#forwarding.isCallOfChild(id);
   }
 
-  #split({ message }: SendMessage, holds: (patch: string) => boolean): AnswersOf {
-    let split = splitMessage(message, (id) => this.#requests.knows(id) || this.#forwarding.isRequest(id));
-    if (split.replies.length > 0 && !holds(REPLIES)) split = { replies: [], ...restField(message) };
-    const { replies, rest } = split;
+  #split({ message }: SendMessage): AnswersOf {
+    const isRequest = (id: string) => this.#requests.knows(id) || this.#forwarding.isRequest(id);
+    const { replies, rest } = splitMessage(message, isRequest);
     const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id) || this.#isCallOfChild(id));
-    if (jobs.responses.length > 0 && holds(RESPONSES)) return { replies, said: rest, ...jobs };
-    return { ...split, said: rest, responses: [] };
+    return { replies, said: rest, ...jobs };
   }
 }
 
@@ -219,7 +213,7 @@ function isDigests(partOf: unknown): partOf is NonNullable<SendMessage['partOf']
  */
 export function withoutReplies(start: AgentTurnStart): { start: AgentTurnStart; inVain: number } {
   const { replies, rest } = splitMessage(start.message, () => false);
-  if (replies.length === 0 || !patched(REPLIES)) return { start, inVain: 0 };
+  if (replies.length === 0) return { start, inVain: 0 };
   if (rest === undefined) {
     throw refusal(
       'agentTurn',

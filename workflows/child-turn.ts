@@ -102,7 +102,7 @@ export async function childTurn(given: ChildTurnStart, carried?: ChainState): Pr
     agent: current.agent,
     step: currentStep(current, doing()),
     invocationId: current.invocationId,
-    ...(current.beganAt === undefined ? {} : { since: current.beganAt }),
+    since: current.beganAt,
     running,
     waiting: requests.pending.map(waitingRequest),
     jobs: jobs.waiting,

@@ -1,8 +1,3 @@
-import { patched } from '@temporalio/workflow';
-
-/** Earlier releases took updates before the signals that were there already. */
-const SIGNALS_FIRST = 'signals-first';
-
 /**
  * Order of what was sent before a run began: it is handed over handler by handler, signals and updates apart. Signals came first:
  * an update counts from when a worker has taken it.
@@ -18,8 +13,7 @@ export class FirstOrder {
 
   /** An update is about to be handled. */
   updated(): void {
-    if (this.#waiting === undefined || this.#waiting.length === 0 || !patched(SIGNALS_FIRST)) return;
-    this.#handle(this.#waiting.splice(0));
+    this.#handle(this.#waiting?.splice(0) ?? []);
   }
 
   /** All that came before the run has been handed over. */

@@ -2,7 +2,7 @@ import { DefaultFailureConverter, type Payload } from '@temporalio/common';
 import { encode } from '@temporalio/common/lib/encoding.js';
 import { type ActivateInput, patched, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 import { AGENT_TURN } from '../src/protocol/names.ts';
-import { payloadConverter } from './payload-converter.ts';
+import { lookAhead, payloadConverter } from './payload-converter.ts';
 import { isUndecodable, type Undecodable, undecodableText } from './undecodable.ts';
 
 type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
@@ -32,7 +32,7 @@ export const interceptors = (): WorkflowInterceptors => ({
 
 /**
  * What one worker can't decode and refuses, a later one with the codec may decode in a replay: a marker in the history says what was
- * refused, so that each replay refuses it, too.
+ * refused, so that each replay refuses it, too. `patched()` is what writes and reads one; no release is told from another by it.
  */
 function refuse({ signalWorkflow, resolveActivity, resolveChildWorkflowExecution }: Job): void {
   if (signalWorkflow) {
@@ -92,6 +92,6 @@ function problemOf({ completed, failed, cancelled }: Result): string | undefined
 }
 
 function unreadOf(payload: Payload): Undecodable | undefined {
-  const value = payloadConverter.fromPayload<unknown>(payload);
+  const value = lookAhead(payload);
   return isUndecodable(value) ? value : undefined;
 }

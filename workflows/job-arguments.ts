@@ -1,4 +1,4 @@
-import { type ApplicationFailure, patched, type WorkflowInfo } from '@temporalio/workflow';
+import type { ApplicationFailure, WorkflowInfo } from '@temporalio/workflow';
 import { jobWorkflowIdOf } from '../src/protocol/identity.ts';
 import type { ToolJobStart } from '../src/protocol/job.ts';
 import { isTooDeep, tooDeepText } from '../src/protocol/message-limits.ts';
@@ -19,24 +19,19 @@ const NAMES = [
   'tool',
 ] as const;
 
-/** Earlier releases took them. */
-const TOO_DEEP = 'job-too-deep';
-
 /** Temporal refuses the activity of a longer one for ever. */
 const LONGEST_NAME = 1_000;
 
 /**
- * Start arguments of any client, in any language: refused with the field's name and what to do. Runs again on every replay, so it
- * may be tightened behind `patched()` only.
+ * Start arguments of any client, in any language: refused with the field's name and what to do. Runs again on every replay, so a
+ * release may tighten it behind `patched()` only.
  *
  * @throws ApplicationFailure of type `InvalidStart`
  */
 export function checkedJobStart(given: ToolJobStart, info: WorkflowInfo): ToolJobStart {
   if (!isObject(given)) throw refuse('arguments', `expected one object, got ${shapeOf(given)}`);
   const start = given;
-  if (isTooDeep(start) && patched(TOO_DEEP)) {
-    throw refuse('arguments', `${tooDeepText()}: send flatter content`);
-  }
+  if (isTooDeep(start)) throw refuse('arguments', `${tooDeepText()}: send flatter content`);
   if (start.v !== undefined && (typeof start.v !== 'number' || start.v > PROTOCOL_VERSION)) {
     throw refuse('v', `this worker speaks version ${PROTOCOL_VERSION}; deploy a newer worker`);
   }

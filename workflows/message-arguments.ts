@@ -1,4 +1,4 @@
-import { ApplicationFailure, patched } from '@temporalio/workflow';
+import { ApplicationFailure } from '@temporalio/workflow';
 import { LONGEST_ATTESTATION } from '../src/protocol/decision-limits.ts';
 import { jsonBytes } from '../src/protocol/json-bytes.ts';
 import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../src/protocol/message.ts';
@@ -11,7 +11,6 @@ import {
 } from '../src/protocol/message-limits.ts';
 import { shapeOf as plainShapeOf } from '../src/protocol/shape.ts';
 import { PAYLOAD_LIMIT } from '../src/protocol/sizes.ts';
-import type { AgentTurnStart } from '../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import { isUndecodable, undecodableText } from './undecodable.ts';
 
@@ -25,23 +24,8 @@ const POLICIES: ReadonlySet<MessagePolicy | undefined> = new Set([
   'reject',
 ]);
 
-const TOO_LARGE = 'message-too-large';
-const TOO_DEEP = 'message-too-deep';
-const OTHERS_TOO_DEEP = 'arguments-too-deep';
-const UNUSABLE_NAME = 'unusable-name';
-const FUNCTION_RESPONSES = 'function-responses';
-const RUN_CONFIG_FIELDS = 'run-config-fields';
-const ATTESTATION = 'attestation';
-const PRIORITY = 'priority';
-
-/** Whether a rule that came later holds in this run. */
-type Holds = (patch: string) => boolean;
-
-/** For what isn't replayed and may write no marker: the validator of an update. */
-export const allHold: Holds = () => true;
-
 /** @throws ApplicationFailure of type `InvalidMessage` */
-export function checkedMessage(given: SendMessage, holds: Holds = patched): SendMessage {
+export function checkedMessage(given: SendMessage): SendMessage {
   const refuse: Refuse = (field, problem) => refusal('sendMessage', 'InvalidMessage', field, problem);
   if (!isObject(given)) throw refuse('arguments', `expected one object, got ${shapeOf(given)}`);
   const message = withoutNulls(given);
@@ -54,17 +38,8 @@ export function checkedMessage(given: SendMessage, holds: Holds = patched): Send
   if (!POLICIES.has(message.policy)) {
     throw refuse('policy', "expected 'enqueue', 'interrupt', 'reject' or nothing");
   }
-  checkMessageFields(message, refuse, holds);
-  for (const field of ['messageId', 'agent'] as const) {
-    const problem = nameProblem(message[field] ?? '');
-    if (problem !== undefined) throw refuse(field, problem);
-  }
-  if (isTooDeep([message.message, message.stateDelta])) throw refuse('message', TOO_DEEP_TEXT);
-  if (message.stored === undefined) {
-    checkContent(message.message, refuse, holds);
-    const bytes = jsonBytes([message.message, message.stateDelta]);
-    if (bytes > PAYLOAD_LIMIT) throw refuse('message', tooLarge(bytes));
-  }
+  checkMessage(message, refuse);
+  if (message.message === undefined && message.stored === undefined) checkContent(undefined, refuse);
   return message;
 }
 
@@ -80,12 +55,24 @@ export function checkedInterrupt(given: Interrupt): Interrupt {
   return order;
 }
 
-/** What a start and a message have in common; the content is checked apart. */
-export function checkMessageFields(
-  message: Omit<Partial<SendMessage>, 'message'>,
-  refuse: Refuse,
-  holds: Holds = patched,
-): void {
+/** What a start and a message have in common; a start may have no content. */
+export function checkMessage({ message, stateDelta, ...others }: Partial<SendMessage>, refuse: Refuse): void {
+  checkFields({ stateDelta, ...others }, refuse);
+  if (isTooDeep(others)) throw refuse('arguments', `${tooDeepText()}: send flatter content`);
+  if (isTooDeep([message, stateDelta])) {
+    throw refuse('message', `${tooDeepText()}, with its stateDelta: send flatter content`);
+  }
+  if (message !== undefined) checkContent(message, refuse);
+  const bytes = jsonBytes([message, stateDelta]);
+  if (bytes <= PAYLOAD_LIMIT) return;
+  throw refuse(
+    'message',
+    `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal: ` +
+      'send it by a HoldfastClient with a store, or by the gateway, which put it into the store first',
+  );
+}
+
+function checkFields(message: Omit<Partial<SendMessage>, 'message'>, refuse: Refuse): void {
   if (message.v !== undefined && (typeof message.v !== 'number' || message.v > PROTOCOL_VERSION)) {
     throw refuse('v', `this worker speaks version ${PROTOCOL_VERSION}; deploy a newer worker`);
   }
@@ -94,10 +81,12 @@ export function checkMessageFields(
     if (value !== undefined && (typeof value !== 'string' || value === '')) {
       throw refuse(field, `expected a non-empty string or nothing, got ${shapeOf(value)}`);
     }
+    const problem = nameProblem(value ?? '');
+    if (problem !== undefined) throw refuse(field, problem);
   }
   checkStored(message.stored, refuse);
-  checkAttestation(message.attestation, refuse, holds);
-  checkPriority(message.priority, refuse, holds);
+  checkAttestation(message.attestation, refuse);
+  checkPriority(message.priority, refuse);
   checkRecord('stateDelta', message.stateDelta, refuse);
   checkRecord('runConfig', message.runConfig, refuse);
   const maxLlmCalls = message.runConfig?.maxLlmCalls;
@@ -109,42 +98,13 @@ export function checkMessageFields(
     throw refuse('runConfig.streamingMode', "expected 'none', 'sse' or nothing");
   }
   const wrong = runConfigProblem(message.runConfig ?? {}, jsonBytes);
-  if (wrong !== undefined && holds(RUN_CONFIG_FIELDS)) throw refuse(wrong.field, wrong.problem);
-}
-
-/** Runs that were started before a limit was checked go on: those that it ends are told apart by a marker of their own. */
-export function checkStartLimits(start: AgentTurnStart, refuse: Refuse): void {
-  const { message, stateDelta, ...others } = start;
-  if (isTooDeep(others) && patched(OTHERS_TOO_DEEP)) {
-    throw refuse('arguments', `${tooDeepText()}: send flatter content`);
-  }
-  for (const field of ['messageId', 'agent'] as const) {
-    const problem = nameProblem(start[field] ?? '');
-    if (problem !== undefined && patched(UNUSABLE_NAME)) throw refuse(field, problem);
-  }
-  if (isTooDeep([message, stateDelta])) {
-    if (patched(TOO_DEEP)) throw refuse('message', TOO_DEEP_TEXT);
-    return;
-  }
-  const bytes = jsonBytes([message, stateDelta]);
-  if (bytes > PAYLOAD_LIMIT && patched(TOO_LARGE)) throw refuse('message', tooLarge(bytes));
-}
-
-const TOO_DEEP_TEXT = `${tooDeepText()}, with its stateDelta: send flatter content`;
-
-function tooLarge(bytes: number): string {
-  return (
-    `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal: ` +
-    'send it by a HoldfastClient with a store, or by the gateway, which put it into the store first'
-  );
+  if (wrong !== undefined) throw refuse(wrong.field, wrong.problem);
 }
 
 /** It travels beside the message, whose size is measured without it. */
-function checkAttestation(attestation: unknown, refuse: Refuse, holds: Holds): void {
+function checkAttestation(attestation: unknown, refuse: Refuse): void {
   if (attestation === undefined) return;
   if (typeof attestation === 'string' && attestation.length <= LONGEST_ATTESTATION) return;
-  // Runs of the first releases didn't look at it.
-  if (!holds(ATTESTATION)) return;
   const problem =
     typeof attestation === 'string'
       ? `${attestation.length} characters, at most ${LONGEST_ATTESTATION} are allowed`
@@ -158,10 +118,8 @@ export function isPriority(given: unknown): given is number {
   return Number.isInteger(given) && Number(given) >= 1 && Number(given) <= 5;
 }
 
-function checkPriority(priority: unknown, refuse: Refuse, holds: Holds): void {
-  if (priority === undefined || isPriority(priority)) return;
-  // Runs of earlier releases didn't look at it.
-  if (holds(PRIORITY)) throw refuse('priority', PRIORITY_TEXT);
+function checkPriority(priority: unknown, refuse: Refuse): void {
+  if (priority !== undefined && !isPriority(priority)) throw refuse('priority', PRIORITY_TEXT);
 }
 
 function checkStored(stored: StoredMessage | undefined, refuse: Refuse): void {
@@ -219,7 +177,7 @@ export function checkArguments(given: unknown, of: string): void {
   throw refusal(of, 'InvalidStart', 'arguments', `expected one object, got ${shapeOf(given)}`);
 }
 
-export function checkContent(message: SendMessage['message'], refuse: Refuse, holds: Holds = patched): void {
+function checkContent(message: SendMessage['message'], refuse: Refuse): void {
   if (typeof message === 'string') {
     if (message.trim() === '') throw refuse('message', 'expected text, got an empty string');
     return;
@@ -245,11 +203,6 @@ export function checkContent(message: SendMessage['message'], refuse: Refuse, ho
     throw refuse('message.parts', 'a message carries no function calls');
   }
   const responses = message.parts.flatMap(({ functionResponse }) => functionResponse ?? []);
-  if (responses.length === 0) return;
-  // Runs of the first releases have refused them.
-  if (!holds(FUNCTION_RESPONSES)) {
-    throw refuse('message.parts', 'a message that starts a turn carries no function responses');
-  }
   const problem = responses.map(responseFormProblem).find((found) => found !== undefined);
   if (problem !== undefined) throw refuse('message.parts', problem);
 }

@@ -1,4 +1,3 @@
-import { patched } from '@temporalio/workflow';
 import type { Content, FunctionResponse, Part } from '../src/events/content.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
@@ -18,8 +17,6 @@ const KIND_OF_NAME: ReadonlyMap<string | undefined, GateKind> = new Map([
   [REQUEST_INPUT_FUNCTION_CALL_NAME, 'input'],
   [REQUEST_CREDENTIAL_FUNCTION_CALL_NAME, 'credential'],
 ]);
-
-const MALFORMED = 'malformed-approvals';
 
 /** A message without what answers requests, and that. */
 export interface SplitMessage {
@@ -68,7 +65,7 @@ export function withoutResponses(
   return { responses, ...(others.length === 0 ? {} : { rest: { ...message, parts: others } }) };
 }
 
-export function restField<Rest>(rest: Rest | undefined): { rest?: Rest } {
+function restField<Rest>(rest: Rest | undefined): { rest?: Rest } {
   return rest === undefined ? {} : { rest };
 }
 
@@ -89,7 +86,6 @@ function replyOf(
 export function decisionOf(
   { id, name, response = {} }: FunctionResponse,
   requests: { kindOf(name: RequestName): GateKind | undefined },
-  holds: (patch: string) => boolean = patched,
 ): Decision {
   const which = nameOf(id);
   const kind = KIND_OF_NAME.get(name) ?? requests.kindOf(which) ?? 'confirmation';
@@ -100,8 +96,6 @@ export function decisionOf(
   if (kind === 'input') return inputOf(which, response);
   const reply = confirmationReplyOf(response);
   if (!('problem' in reply)) return checkedConfirm({ ...which, ...reply });
-  // Runs of earlier releases took it for a denial.
-  if (!holds(MALFORMED)) return checkedConfirm({ ...which, confirmed: false });
   const problem = `${reply.problem}; the request stays open`;
   throw refusal(SEND_MESSAGE, 'InvalidDecision', `functionResponse.${reply.field}`, problem);
 }

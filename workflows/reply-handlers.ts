@@ -4,7 +4,7 @@ import { SEND_MESSAGE } from '../src/protocol/names.ts';
 import { AnsweredMessages } from './answered-messages.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { Jobs } from './jobs.ts';
-import { allHold, checkedMessage, refusal } from './message-arguments.ts';
+import { checkedMessage, refusal } from './message-arguments.ts';
 import type { Requests } from './requests.ts';
 
 interface Answering {
@@ -47,10 +47,10 @@ export function handleReplies(
   );
   setHandler(
     defineUpdate<MessageReceipt, [SendMessage]>(SEND_MESSAGE),
-    (given) => messages.updated(checkedMessage(given, allHold)),
+    (given) => messages.updated(checkedMessage(given)),
     {
       validator: (given) => {
-        const message = checkedMessage(given, allHold);
+        const message = checkedMessage(given);
         if (messages.isMoreThanAnswers(message)) throw refused();
         messages.check(message);
       },
@@ -61,7 +61,7 @@ export function handleReplies(
     defineSignal<[SendMessage]>(SEND_MESSAGE),
     (given) => {
       try {
-        messages.signalled(checkedMessage(given, allHold));
+        messages.signalled(checkedMessage(given));
       } catch (error) {
         note(error instanceof Error ? error.message : String(error));
       }

@@ -3,7 +3,6 @@ import {
   condition,
   isCancellation,
   log,
-  patched,
   scheduleActivity,
   startChild,
   workflowInfo,
@@ -18,10 +17,6 @@ import { turnPriority } from './turn-priority.ts';
 
 /** Milliseconds for which a turn that is over waits until people were told of what has ended. */
 const LONGEST_WAIT = 10_000;
-/** Earlier releases told of no end, whatever the gates of newer workers said. */
-const TELL_ENDS = 'tell-ends';
-/** Earlier releases let a notice be that nobody could be told of within a day. */
-const NOTICES_GO_ON = 'notices-go-on';
 
 interface Notice {
   requests: PendingRequest[];
@@ -69,7 +64,7 @@ export class RequestNotices {
     for (const { requests, scope } of this.#notices) {
       if (requests.every((each) => each.ending !== undefined)) scope.cancel();
     }
-    if (request.gate.notifiesEnd !== true || !patched(TELL_ENDS)) return;
+    if (request.gate.notifiesEnd !== true) return;
     this.#ended.push(request);
     if (this.#ended.length > 1) return;
     void Promise.resolve().then(() => this.#tellEnds(this.#ended.splice(0)));
@@ -105,7 +100,7 @@ export class RequestNotices {
       .catch(async (error) => {
         this.#warn(input, error);
         const isWanted = !isCancellation(error) && requests.some(({ ending }) => ending === undefined);
-        if (isWanted && patched(NOTICES_GO_ON)) await this.#handOn(input, since);
+        if (isWanted) await this.#handOn(input, since);
       })
       .finally(() => {
         this.#notices = this.#notices.filter((other) => other !== notice);

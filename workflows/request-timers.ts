@@ -1,4 +1,4 @@
-import { CancellationScope, isCancellation, patched, sleep } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { GateKind } from '../src/protocol/gate.ts';
 import { cutSummary } from './activity-options.ts';
 import type { PendingRequest } from './request-book.ts';
@@ -9,9 +9,6 @@ export interface Overdue {
   /** Whether it goes on waiting, with a new time in `until`. */
   expire(): Promise<boolean>;
 }
-
-/** Runs of earlier releases had no bar for a wait without an end. */
-const WAIT_HAS_A_BAR = 'wait-has-a-bar';
 
 /** No wait gets there: its timer is there to be seen. */
 const TEN_YEARS = 10 * 365 * 24 * 60 * 60_000;
@@ -49,7 +46,7 @@ export function watchTime(request: PendingRequest, overdue: Overdue): Cancellati
         } while (Date.now() < (request.until ?? since) || (await overdue.expire()));
       }),
     );
-  } else if (patched(WAIT_HAS_A_BAR)) {
+  } else {
     unlessCancelled(scope.run(() => sleep(TEN_YEARS, { summary: barText(request) })));
   }
   return scope;

@@ -1,25 +1,14 @@
-import { type ApplicationFailure, patched, type WorkflowInfo } from '@temporalio/workflow';
+import type { ApplicationFailure, WorkflowInfo } from '@temporalio/workflow';
 import { workflowIdOf } from '../src/protocol/identity.ts';
 import { nameProblem } from '../src/protocol/message-limits.ts';
 import type { AgentTurnStart } from '../src/protocol/turn.ts';
-import {
-  checkContent,
-  checkMessageFields,
-  checkStartLimits,
-  isObject,
-  refusal,
-  shapeOf,
-  withoutNulls,
-} from './message-arguments.ts';
+import { checkMessage, isObject, refusal, shapeOf, withoutNulls } from './message-arguments.ts';
 
 const LONGEST_WORKFLOW_ID = 255;
 
-/** Earlier releases have ignored the field. */
-const ROOT_AGENT = 'root-agent';
-
 /**
  * Start arguments of any client, in any language: refused with the field's name and what to do. Runs again on every
- * replay, so it may be tightened behind `patched()` only.
+ * replay, so a release may tighten it behind `patched()` only.
  */
 export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTurnStart {
   if (!isObject(given)) {
@@ -31,12 +20,10 @@ export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTu
       throw invalidStart(field, `expected a non-empty string, got ${shapeOf(start[field])}`);
     }
   }
-  checkMessageFields(start, invalidStart);
   checkRetry(start);
   checkOwnCall(start);
   checkRootAgent(start);
-  if (start.message !== undefined) checkContent(start.message, invalidStart);
-  checkStartLimits(start, invalidStart);
+  checkMessage(start, invalidStart);
   checkWorkflowId(start, info);
   return start;
 }
@@ -93,7 +80,7 @@ function checkRootAgent({ rootAgent }: AgentTurnStart): void {
     typeof rootAgent === 'string' && rootAgent !== ''
       ? nameProblem(rootAgent)
       : `expected the name of a root agent or nothing, got ${shapeOf(rootAgent)}`;
-  if (problem !== undefined && patched(ROOT_AGENT)) throw invalidStart('rootAgent', problem);
+  if (problem !== undefined) throw invalidStart('rootAgent', problem);
 }
 
 function checkWorkflowId(start: AgentTurnStart, info: WorkflowInfo): void {

@@ -1,10 +1,4 @@
-import {
-  ApplicationFailure,
-  CancellationScope,
-  patched,
-  scheduleActivity,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, scheduleActivity, workflowInfo } from '@temporalio/workflow';
 import { RESULTS } from '../src/protocol/activity-results.ts';
 import type { ChildStart, RanAgent } from '../src/protocol/agent-run.ts';
 import { CALL_MODEL, SETTLE_STEP } from '../src/protocol/names.ts';
@@ -31,8 +25,6 @@ import type { EarlyEnd } from './steering.ts';
 import { turnPriority } from './turn-priority.ts';
 import type { InvocationState } from './turn-state.ts';
 import { usable } from './usable-result.ts';
-
-const END_IN_FIRST_STEP = 'end-in-first-step';
 
 /** Runs the next model step and moves the state to where it ended, unless it has not begun. */
 export async function askModel(
@@ -193,7 +185,7 @@ async function settle(
 }
 
 function endedOf({ app, userId, sessionId }: AgentTurnStart, { beganAt }: InvocationState) {
-  return { app, userId, sessionId, ...(beganAt === undefined ? {} : { beganAt }) };
+  return { app, userId, sessionId, beganAt };
 }
 
 /** Leaves a session that its next turn continues. Without an outcome the store has never heard of the invocation. */
@@ -206,8 +198,6 @@ export async function endEarly(
   if (state.session !== undefined) return await endTurn(start, state, [], ending);
   // The agent of a call has no session before its first step: its caller's store knows nothing of it.
   if (start.child !== undefined) return undefined;
-  // The first version left it to the session's next turn.
-  if (!patched(END_IN_FIRST_STEP)) return undefined;
   return await CancellationScope.nonCancellable(() =>
     settle(start, state, [], { ending, beginning: beginningOf(start, state) }),
   );

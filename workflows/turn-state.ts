@@ -40,9 +40,10 @@ export interface InvocationState {
   digest?: string;
   runConfig?: TurnRunConfig;
   traceparent?: string;
-  /** When the message came and when its invocation began, milliseconds since the epoch; absent in what older releases carried. */
+  /** When the message came, milliseconds since the epoch; absent in a child. */
   cameAt?: number;
-  beganAt?: number;
+  /** When the invocation began, milliseconds since the epoch. */
+  beganAt: number;
   /** Where people read the transcript. */
   transcript?: string;
   /** When its wall time is used up, milliseconds since the epoch. */
@@ -85,7 +86,7 @@ export interface ChainState extends OrderBook, StatusLabel {
   startedAt: number;
   /** Number of the newest invocation. */
   invocations: number;
-  /** Last seq of the transcript that the chain has seen; absent in what the first version carried. */
+  /** Last seq of the transcript that the chain has seen; absent before an invocation of it has ended. */
   seq?: number;
   /** Absent between two invocations. */
   current?: InvocationState;
@@ -103,9 +104,6 @@ export interface ChainState extends OrderBook, StatusLabel {
 
 /** Enough for everybody who waits: clients find older ones in the store. */
 const MOST_OTHERS = 256;
-
-/** How the first version carried a turn: one invocation, and nothing waiting. */
-type CarriedTurn = Omit<InvocationState, 'number' | 'asked'>;
 
 export function initialChain(start: AgentTurnStart, info: WorkflowInfo): ChainState {
   const startedAt = info.startTime.getTime();
@@ -178,18 +176,6 @@ export function childChain({
     startedAt,
     invocations: fence.invocation,
     current: state,
-    others: [],
-    mailbox: { queue: [], ended: {}, notes: [], places: 0 },
-  };
-}
-
-export function restoredChain(carried: ChainState | CarriedTurn): ChainState {
-  if ('mailbox' in carried) return carried;
-  return {
-    v: PROTOCOL_VERSION,
-    startedAt: carried.chainStartedAt,
-    invocations: 1,
-    current: { ...carried, number: 1, asked: carried.step },
     others: [],
     mailbox: { queue: [], ended: {}, notes: [], places: 0 },
   };

@@ -15,20 +15,22 @@ import {
   RandomIdGenerator,
   type ReadableSpan,
   type Sampler,
-  type SpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base';
 import type { TracedBelow } from '../../src/protocol/agent-run.ts';
 import { errorTypeOf } from './error-type.ts';
 import { spanIdOf, type TurnTrace, turnTrace } from './turn-trace.ts';
-import { unfailing } from './unfailing-processor.ts';
+import { type TurnSpanProcessor, unfailing } from './unfailing-processor.ts';
 
 /** Options of tracing; see {@link https://opentelemetry.io/docs/specs/semconv/gen-ai/}. */
 export interface TracingOptions {
-  /** Where spans go, for one a `BatchSpanProcessor` with an OTLP exporter. They are shut down with the worker. */
-  spanProcessors: SpanProcessor[];
+  /**
+   * Where spans go, for one a `BatchSpanProcessor` of `@opentelemetry/sdk-trace-base` with an OTLP exporter. They are shut down with
+   * the worker.
+   */
+  spanProcessors: TurnSpanProcessor[];
   /** What the spans say of their process, as `resourceFromAttributes({ 'service.name': 'shop-agents' })` makes it. */
-  resource?: ReadableSpan['resource'];
+  resource?: object;
   /**
    * Share of the traces of messages that came without a `traceparent`, 0 to 1: those with one follow their sender.
    *
@@ -75,7 +77,7 @@ export class Tracing {
       spanProcessors: spanProcessors.map(unfailing),
       sampler: sampler(ratio),
       idGenerator: this.#ids,
-      ...(resource === undefined ? {} : { resource }),
+      ...(resource === undefined ? {} : { resource: resource as ReadableSpan['resource'] }),
     });
   }
 

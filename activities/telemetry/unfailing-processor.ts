@@ -1,8 +1,15 @@
-import { diag } from '@opentelemetry/api';
-import type { SpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { type Context, diag, type Span } from '@opentelemetry/api';
+
+/** A `SpanProcessor` of OpenTelemetry's SDK, which whoever traces brings: without it these types are there, too. */
+export interface TurnSpanProcessor {
+  onStart(span: Span, parent: Context): void;
+  onEnd(span: object): void;
+  forceFlush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
 
 /** What a span processor throws must not fail the model call or the tool that the span is of, which would run again. */
-export function unfailing(processor: SpanProcessor): SpanProcessor {
+export function unfailing(processor: TurnSpanProcessor): TurnSpanProcessor {
   const told = (tell: () => void) => {
     try {
       tell();

@@ -32,7 +32,8 @@ export async function main(args: readonly string[]): Promise<never> {
   process.exit(code);
 }
 
-async function exitCodeOf(args: readonly string[]): Promise<number> {
+/** Runs a command line in this process, and returns the code to exit with. */
+export async function exitCodeOf(args: readonly string[]): Promise<number> {
   let code = 0;
   try {
     await holdfastProgram((given) => {

@@ -42,7 +42,7 @@ export function nameProblem(name: string): string | undefined {
   return undefined;
 }
 
-/** What is wrong with the fields of a run config that came after the first release; undefined where nothing is. */
+/** The problem of a run config's pauses at calls or of its metadata; undefined where it has none. */
 export function runConfigProblem(
   runConfig: object,
   jsonBytes: (value: unknown) => number,

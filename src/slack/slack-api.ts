@@ -1,12 +1,3 @@
-import {
-  LogLevel,
-  SlackError,
-  WebAPIHTTPError,
-  WebAPIPlatformError,
-  WebAPIRateLimitedError,
-  WebAPIRequestError,
-  WebClient,
-} from '@slack/web-api';
 import { isRecord } from '../schema/kind-of.ts';
 import type { ModalView } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';
@@ -75,7 +66,6 @@ const RESPONSE_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.s
 export class SlackApi {
   readonly #options: SlackApiOptions;
   readonly #callTime: number;
-  #client: WebClient | undefined;
 
   constructor(options: SlackApiOptions) {
     this.#options = options;
@@ -192,45 +182,48 @@ export class SlackApi {
   }
 
   async #call(method: string, args: Record<string, unknown>): Promise<Record<string, unknown>> {
-    const client = await this.#connected();
-    try {
-      return { ...(await client.apiCall(method, args)) };
-    } catch (error) {
-      throw failureOf(method, error);
-    }
-  }
-
-  /** A token may have been replaced. */
-  async #connected(): Promise<WebClient> {
     const token = await this.#options.token();
-    if (this.#client?.token === token) return this.#client;
-    this.#client = new WebClient(token, {
-      slackApiUrl: this.#options.apiUrl,
-      retryConfig: { retries: 0 },
-      rejectRateLimitedCalls: true,
-      allowAbsoluteUrls: false,
-      timeout: this.#callTime,
-      logLevel: LogLevel.ERROR,
-      logger: SILENT,
-    });
-    return this.#client;
+    let status: number;
+    let wait: number;
+    let answer: unknown;
+    try {
+      const response = await fetch(new URL(method, this.#options.apiUrl), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body: formOf(args),
+        redirect: 'error',
+        signal: AbortSignal.timeout(this.#callTime),
+      });
+      status = response.status;
+      wait = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
+      if (status === 200) answer = await response.json();
+      else await response.body?.cancel();
+    } catch (error) {
+      // The error's text may quote the request, which has secrets.
+      throw new SlackFailed(`${method}: Slack could not be reached`, { isUnsent: isUnsent(error) });
+    }
+    if (status === 429 && Number.isFinite(wait)) {
+      const told = { error: 'ratelimited', retryAfter: wait * 1_000 };
+      throw new SlackFailed(`${method}: Slack takes no more for ${wait} s`, told);
+    }
+    const { ok, error, ...said } = isRecord(answer) ? answer : {};
+    if (ok === true) return said;
+    if (typeof error !== 'string') throw new SlackFailed(`${method}: Slack answered with status ${status}`);
+    throw new SlackFailed(`${method}: Slack refuses it: ${error}`, { error });
   }
+}
+
+/** Not all of Slack's methods take JSON. */
+function formOf(args: Record<string, unknown>): URLSearchParams {
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(args)) {
+    if (value !== undefined) form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  return form;
 }
 
 /** Nothing of a message is fetched, linked or called beyond what its blocks say. */
 const QUIET = { link_names: false, unfurl_links: false, unfurl_media: false };
-
-const nothing = () => {};
-/** What it would write quotes arguments. */
-const SILENT = {
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-  setLevel: nothing,
-  getLevel: () => LogLevel.ERROR,
-  setName: nothing,
-};
 
 /** As a message's `ts`. */
 function secondsOf(time: number): string {
@@ -243,27 +236,7 @@ function recordsOf(list: unknown): Record<string, unknown>[] {
 
 /** Whether there was no connection by which Slack could have got it. */
 function isUnsent(error: unknown): boolean {
-  if (!(error instanceof WebAPIRequestError)) return false;
-  const { cause } = error.original;
-  const code = isRecord(cause) || cause instanceof Error ? Reflect.get(cause, 'code') : undefined;
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error ? Reflect.get(cause, 'code') : undefined;
   return typeof code === 'string' && NO_CONNECTION.has(code);
-}
-
-function failureOf(method: string, error: unknown): SlackFailed {
-  if (error instanceof WebAPIPlatformError) {
-    const { error: word } = error.data;
-    return new SlackFailed(`${method}: Slack refuses it: ${word}`, { error: word });
-  }
-  if (error instanceof WebAPIRateLimitedError) {
-    return new SlackFailed(`${method}: Slack takes no more for ${error.retryAfter} s`, {
-      error: 'ratelimited',
-      retryAfter: error.retryAfter * 1_000,
-    });
-  }
-  if (error instanceof WebAPIHTTPError) {
-    return new SlackFailed(`${method}: Slack answered with status ${error.statusCode}`);
-  }
-  // What else was thrown may quote what was sent.
-  const what = error instanceof SlackError ? 'Slack could not be reached' : 'it could not be sent';
-  return new SlackFailed(`${method}: ${what}`, { isUnsent: isUnsent(error) });
 }

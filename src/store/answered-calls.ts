@@ -4,28 +4,19 @@ import type { BeginAnsweredCall, BegunAnsweredCall } from './approval-store.ts';
 import { type BegunAnswer, begunCall, type ContextAnswer, namesOfContext } from './call-ledger.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
-import { jsonText, storableText } from './json-text.ts';
-import { type RememberedColumn, remembered } from './remembered.ts';
+import { storableText } from './json-text.ts';
 import { type EvidenceAnswer, evidenceOf } from './signatures.ts';
+import { callFunction, JsonDocument } from './sql-function.ts';
 import { StoreBehindHistory } from './store-errors.ts';
-
-const BEGIN =
-  'select holdfast.begin_answered_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as answer, ' +
-  `${remembered('$1', '$3')} as remembered`;
 
 interface BeginAnswer {
   call?: BegunAnswer;
   closed?: ApprovalColumns;
   names?: ContextAnswer['names'];
-  context?: Omit<ContextAnswer, 'remembered'>;
+  context?: ContextAnswer;
   siblings?: Record<string, unknown> | null;
   requests?: ApprovalColumns[];
   evidence?: EvidenceAnswer;
-}
-
-interface BeginRow {
-  answer: BeginAnswer;
-  remembered: RememberedColumn;
 }
 
 export async function beginAnsweredCall(
@@ -33,33 +24,31 @@ export async function beginAnsweredCall(
   call: BeginAnsweredCall,
 ): Promise<BegunAnsweredCall> {
   const { step, index } = placeOfCall(call.callKey);
-  const [row] = await database.query<BeginRow>(BEGIN, [
-    call.session,
-    call.callKey,
-    call.runKey,
+  const answer = await callFunction<BeginAnswer>(database, 'begin_answered', {
+    session: call.session,
+    call_key: call.callKey,
+    run_key: call.runKey,
     step,
     index,
-    storableText(call.callId),
-    storableText(call.tool),
-    call.argsDigest,
+    call_id: storableText(call.callId),
+    tool: storableText(call.tool),
+    args_digest: call.argsDigest,
     // It keeps one beginning one attempt, however often it is sent.
-    call.token ?? randomUUID(),
-    call.wantArgs,
-    call.seesSiblings ?? false,
-    storableText(call.requestId),
-    jsonText(call.entries),
-    call.closes ?? false,
-    call.proven ?? null,
-    call.scheduledAt ?? null,
-  ]);
-  const { answer, remembered: kept } = row as BeginRow;
+    token: call.token ?? randomUUID(),
+    want_args: call.wantArgs,
+    sees_siblings: call.seesSiblings ?? false,
+    request_id: storableText(call.requestId),
+    entries: JsonDocument.of(call.entries),
+    closes: call.closes ?? false,
+    proven: call.proven,
+    scheduled_at: call.scheduledAt,
+  });
   const { call: begun, closed, names, context, siblings, requests, evidence } = answer;
   if (evidence !== undefined) return { kind: 'unproven', evidence: evidenceOf(evidence) };
   if (closed !== undefined && names !== undefined) {
     return { kind: 'closed', request: approvalRow(closed, namesOfContext(names)) };
   }
-  const changing = context && { state: context.state, remembered: kept };
-  const started = begunCall(call, begun, context && contextOf(context), changing);
+  const started = begunCall(call, begun, context && contextOf(context), context);
   if (started instanceof Error) throw started;
   if (started.kind === 'settled') return started;
   if (requests === undefined)
@@ -71,7 +60,7 @@ export async function beginAnsweredCall(
   };
 }
 
-function contextOf({ names, invocationId, content }: Omit<ContextAnswer, 'remembered'>) {
+function contextOf({ names, invocationId, content }: ContextAnswer) {
   return {
     names: namesOfContext(names),
     invocationId,

@@ -4,10 +4,10 @@ import type { SuspendCall } from './approval-store.ts';
 import { placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { jsonText } from './json-text.ts';
-import { eventColumns } from './stored-event.ts';
+import { callFunction, JsonDocument } from './sql-function.ts';
+import { eventArguments } from './stored-event.ts';
 
-const RECORD = 'select holdfast.record_entries_1($1, $2)';
-const SUSPEND = 'select holdfast.suspend_call_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as answer';
+const RECORD = 'select holdfast.record_entries($1, $2)';
 
 export async function recordEntries(
   database: Database,
@@ -21,19 +21,15 @@ export async function suspendCall(
   database: Database,
   { session, runKey, callKey, attempt, request, event }: SuspendCall,
 ): Promise<{ seq: number; appended: boolean } | undefined> {
-  const { author, branch, body, delta } = eventColumns(event, request.agent);
-  const [row] = await database.query<{ answer: { seq: number; appended: boolean } | null }>(SUSPEND, [
+  const suspended = await callFunction<{ seq: number; appended: boolean } | null>(database, 'suspend_call', {
     session,
-    runKey,
-    placeOfCall(callKey).step,
-    callKey,
+    run_key: runKey,
+    step: placeOfCall(callKey).step,
+    call_key: callKey,
     attempt,
-    jsonText(request),
-    randomUUID(),
-    author,
-    branch,
-    body,
-    delta,
-  ]);
-  return row?.answer ?? undefined;
+    request: JsonDocument.of(request),
+    event_id: randomUUID(),
+    ...eventArguments(event, request.agent),
+  });
+  return suspended ?? undefined;
 }

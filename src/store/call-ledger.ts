@@ -17,7 +17,7 @@ const BYTES_OF_A_BEGIN = 256;
 
 const MOST_CONTENT_BYTES = 16 * 1024 * 1024;
 
-const SIBLINGS = 'select holdfast.settled_delta_1($1, $2) as delta';
+const SIBLINGS = 'select holdfast.settled_delta($1, $2) as delta';
 
 /** What the store answers of a call that begins. */
 export type BegunAnswer =

@@ -35,8 +35,7 @@ export function waitsForAnswer(session: string, key: string): string {
 /** Of a ledger row `l`: what a call that begins is told of itself. Another token than its own means that it comes too late. */
 function begun(wantArgs: string, token: string): string {
   return `case
-    when l.status = 'settled' then json_build_object('settled', true, 'response', l.response, 'failed', l.failed,
-      'actions', l.actions)
+    when l.status = 'settled' then holdfast.settled_call(l.response, l.failed, l.actions)
     when l.begun_by is distinct from ${token} then json_build_object('late', true)
     else json_build_object('attempts', l.attempts, 'failures', l.failures, 'unknown', l.attempts - 1 > l.ended,
       'once', l.once, 'args', case when ${wantArgs} then l.args end,
@@ -45,11 +44,7 @@ function begun(wantArgs: string, token: string): string {
 
 /** Of a session `s` and its run's `r`: the parts of the state. */
 function state(temporary: string): string {
-  return `json_build_array(s.state,
-    array(select json_build_array('app:' || a.key, a.value) from holdfast.app_state a where a.app_key = s.app_key),
-    array(select json_build_array('user:' || u.key, u.value) from holdfast.user_state u
-      where u.user_key = s.user_key),
-    ${temporary})`;
+  return `holdfast.state_parts(s.state, s.app_key, s.user_key, ${temporary})`;
 }
 
 const TEMPORARY_OF_RUN = `case when r.run_key = r.invocation_id then r.temp else (

@@ -12,7 +12,6 @@ import type {
 } from './child-store.ts';
 import type { Database } from './database.ts';
 import { storableText } from './json-text.ts';
-import { EVENT_ROW } from './migrations/event-row.ts';
 import { ARGUMENTS_OF_CALL } from './reads.ts';
 import { sessionKeys } from './session-key.ts';
 import type { SessionNames } from './session-names.ts';
@@ -63,14 +62,14 @@ const LATEST_STEPS = `with latest as (
   where s.name_key = $1 and e.seq between $2 and $3
   group by e.run_key
 )
-select ${EVENT_ROW} as event
+select holdfast.event_row(e) as event
 from holdfast.sessions s
 join holdfast.events e on e.session_id = s.id
 join latest l on l.run_key = e.run_key and l.step = e.step
 where s.name_key = $1 and e.seq between $2 and $3
 order by e.seq`;
 
-const END = 'select holdfast.end_child_1($1, $2) as answer';
+const END = 'select holdfast.end_child($1, $2) as answer';
 
 interface EndAnswer {
   session: string;

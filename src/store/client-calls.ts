@@ -13,7 +13,7 @@ const MOST_EVENTS = 100;
 const FIND = `
 select e.body -> 'content' as content
 from holdfast.sessions s
-cross join lateral holdfast.lineage_1(s.id, null) p
+cross join lateral holdfast.lineage(s.id, null) p
 join holdfast.events e on e.session_id = p.of_session and e.seq <= p.up_to and e.seq > s.last_seq - ${MOST_EVENTS}
   and e.kind = 'model'
 join holdfast.ledger l on l.session_id = e.session_id and l.key = e.run_key || '.' || e.step

@@ -25,6 +25,8 @@ const OWN_STATES: Record<string, new (message: string, options?: ErrorOptions) =
 const UNAVAILABLE_STATES = /^(08|28|53|57|58|3D000|40001|40P01|55P03|25006|25P0[34])/;
 /** The transaction was rolled back or its connection cut: the same call may be repeated at once. */
 const REPEATABLE_STATES = /^(08|57P01|57P02|40001|40P01)/;
+/** As it was about to call a function, a migration has put one with other parameters in its place. */
+const REPLACED_FUNCTION = /^(42883|XX000 cache lookup failed for function)/;
 /** A prepared statement that isn't there, is there already, or has another result than when it was prepared. */
 const LOST_STATEMENT_STATES = /^(26000|42P05|0A000)$/;
 const DISK_FULL = '53100';
@@ -138,7 +140,8 @@ export class Database {
       // Others that were sent by name fail with this one, and are repeated too.
       const lost = name !== undefined && LOST_STATEMENT_STATES.test(state);
       if (lost) this.#prepares = false;
-      return { error, repeatable: lost || REPEATABLE_STATES.test(state) };
+      const replaced = REPLACED_FUNCTION.test(`${state} ${(error as Error).message}`);
+      return { error, repeatable: lost || replaced || REPEATABLE_STATES.test(state) };
     }
   }
 

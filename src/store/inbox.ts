@@ -6,15 +6,11 @@ import { contentProblem } from '../protocol/message-limits.ts';
 import type { KeepMessagesInput, KeptMessage, MessageToKeep, WaitingMessage } from '../protocol/step.ts';
 import type { TurnRunConfig } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
-import { jsonArray, jsonText, storableText } from './json-text.ts';
-import { newSessionId, sessionKeys } from './session-key.ts';
+import { jsonText, storableText } from './json-text.ts';
+import { newSession, sessionKeys } from './session-key.ts';
+import { callFunction, JsonDocument } from './sql-function.ts';
 import type { InboxRow, SessionNames, UploadMessage } from './store.ts';
 import { Unstorable } from './store-errors.ts';
-
-const KEEP = `select holdfast.keep_messages_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-  $18, $19, $20) as kinds`;
-
-const UPLOAD = 'select holdfast.upload_message_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
 
 const FORGET = `delete from holdfast.inbox i where i.invocation_id = $2 and i.status = 'uploaded'
   and i.session_id = (select s.id from holdfast.sessions s where s.name_key = $1)`;
@@ -48,9 +44,9 @@ export function waitingMessage(entry: InboxEntry): WaitingMessage {
 /** A message whose values the database can hold, as far as this side can tell. */
 interface Storable {
   keep: MessageToKeep;
-  message: string | null;
-  delta: string | null;
-  config: string | null;
+  message: JsonDocument | null;
+  delta: JsonDocument | null;
+  config: JsonDocument | null;
 }
 
 type Refused = Extract<KeptMessage, { kind: 'refused' }>;
@@ -61,7 +57,7 @@ export async function keepMessages(
   database: Database,
   keep: Omit<KeepMessagesInput, 'v'>,
 ): Promise<KeptMessage[]> {
-  const session = sessionColumns(keep);
+  const session = newSession(keep);
   const write = async (messages: readonly Storable[]): Promise<KeptMessage[]> => {
     if (messages.length === 0) return [];
     try {
@@ -94,7 +90,7 @@ function storable(keep: MessageToKeep): Storable | Refused {
     if (problem !== undefined) throw new Unstorable(problem);
     return {
       keep,
-      message: jsonText(contentOf(message)),
+      message: JsonDocument.of(contentOf(message)),
       delta: deltaJson(stateDelta),
       config: optionalJson(runConfig),
     };
@@ -108,30 +104,28 @@ function refused({ messageId }: MessageToKeep, { message: reason }: Unstorable):
   return { messageId, kind: 'refused', reason };
 }
 
-async function writeMessages(
+function writeMessages(
   database: Database,
-  session: readonly string[],
+  session: ReturnType<typeof newSession>,
   startedAt: number,
   messages: readonly Storable[],
 ): Promise<(Kept | null)[]> {
-  const column = <T>(read: (message: MessageToKeep) => T) => messages.map(({ keep }) => read(keep));
-  const [row] = await database.query<{ kinds: (Kept | null)[] }>(KEEP, [
+  return callFunction(database, 'keep_messages', {
     ...session,
-    startedAt,
-    column(({ messageId }) => messageId),
-    column(({ invocationId }) => invocationId),
-    column(({ place }) => place),
-    column(({ digest }) => digest),
-    column(({ bytes }) => bytes),
-    column(({ stored }) => stored ?? false),
-    column(({ agent }) => (agent === undefined ? null : storableText(agent))),
-    column(({ rejected }) => (rejected === undefined ? null : storableText(rejected))),
-    jsonArray(messages.map(({ message }) => message)),
-    jsonArray(messages.map(({ delta }) => delta)),
-    jsonArray(messages.map(({ config }) => config)),
-    column(({ requester }) => (requester === undefined ? null : storableText(requester))),
-  ]);
-  return row?.kinds ?? [];
+    started_at: startedAt,
+    messages: messages.map(({ keep, ...content }) => ({
+      message_id: keep.messageId,
+      invocation: keep.invocationId,
+      place: keep.place,
+      digest: keep.digest,
+      bytes: keep.bytes,
+      uploaded: keep.stored ?? false,
+      agent: optionalText(keep.agent),
+      reason: optionalText(keep.rejected),
+      requester: optionalText(keep.requester),
+      ...content,
+    })),
+  });
 }
 
 export async function uploadMessage(
@@ -143,15 +137,15 @@ export async function uploadMessage(
   const content = jsonText(contentOf(message));
   const digest = messageDigest(message, stateDelta);
   const bytes = Buffer.byteLength(content);
-  await database.query(UPLOAD, [
-    ...sessionColumns(upload),
-    messageId,
-    invocationIdOf(app, userId, sessionId, messageId),
+  await callFunction(database, 'upload_message', {
+    ...newSession(upload),
+    message_id: messageId,
+    invocation: invocationIdOf(app, userId, sessionId, messageId),
     digest,
     bytes,
-    content,
-    deltaJson(stateDelta),
-  ]);
+    message: new JsonDocument(content),
+    delta: deltaJson(stateDelta),
+  });
   return { digest, bytes };
 }
 
@@ -219,25 +213,25 @@ function inboxRow(row: FoundRow): InboxRow {
   };
 }
 
-function sessionColumns(names: SessionNames): [string, ...string[]] {
-  const keys = sessionKeys(names);
-  return [newSessionId(), keys.name, keys.app, keys.user, names.app, names.userId, names.sessionId];
-}
-
 /** As the model gets it: a message is the user's, whatever its content says. */
 function contentOf(message: string | Content): Content {
   const content = typeof message === 'string' ? { parts: [{ text: message }] } : message;
   return { ...content, role: 'user' };
 }
 
-function optionalJson(value: unknown): string | null {
-  return value === undefined ? null : jsonText(value);
+function optionalText(value: string | undefined): string | null {
+  return value === undefined ? null : storableText(value);
 }
 
-function deltaJson(delta: unknown): string | null {
-  const text = optionalJson(delta);
-  if (text === null || text === 'null' || text.startsWith('{')) return text;
-  const shape = text.startsWith('[') ? 'an array' : `a ${typeof JSON.parse(text)}`;
+function optionalJson(value: unknown): JsonDocument | null {
+  return value === undefined ? null : JsonDocument.of(value);
+}
+
+function deltaJson(delta: unknown): JsonDocument | null {
+  const document = optionalJson(delta);
+  const { text } = document ?? {};
+  if (document === null || text === 'null' || text?.startsWith('{')) return document;
+  const shape = text?.startsWith('[') ? 'an array' : `a ${typeof JSON.parse(document.text)}`;
   throw new Unstorable(`stateDelta is ${shape}: give an object, whose keys are those of the state`);
 }
 

@@ -46,7 +46,7 @@ function short(column: 'j.intermediate' | 'j.response') {
     case when octet_length(${value}::text) <= ${sql.lit(MOST_LISTED_BYTES)} then ${value} end`;
 }
 
-const DELIVERY = 'select holdfast.job_delivery_1($1, $2) as delivery';
+const DELIVERY = 'select holdfast.job_delivery($1, $2) as delivery';
 
 type Delivery = Awaited<ReturnType<JobStore['jobDelivery']>>;
 
@@ -128,8 +128,7 @@ function namedRow(row: NamedRow): JobRow {
   return jobRow(row, { app: row.app, userId: row.user_id, sessionId: row.name });
 }
 
-const ANSWER =
-  'select a.run_key as run from holdfast.answered_run_1($1, $2, $3) a where a.run_key is not null';
+const ANSWER = 'select a.run_key as run from holdfast.answered_run($1, $2, $3) a where a.run_key is not null';
 
 export async function findJobAnswer(
   database: Database,

@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { JobMessage } from '../protocol/job.ts';
 import type { Database } from './database.ts';
 import { answeredJob, type JobAnswer } from './job-row.ts';
-import type { EndedJob, EndJob, JobRow, JobStore, NewJob } from './job-store.ts';
+import type { EndedJob, EndJob, JobClaims, JobRow, JobStore, NewJob } from './job-store.ts';
 import { jsonText, storableText } from './json-text.ts';
+import { callFunction, JsonDocument } from './sql-function.ts';
 import { UnknownJob } from './store-errors.ts';
 
-const OPEN = 'select holdfast.open_job_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as answer';
-const PARK = 'select holdfast.park_job_1($1, $2, $3, $4) as answer';
-const DETACH = 'select holdfast.detach_job_1($1, $2, $3) as answer';
-const AWAIT = 'select holdfast.await_job_1($1, $2, $3, $4, $5) as answer';
-const END = 'select holdfast.end_job_2($1, $2, $3, $4, $5, $6, $7, $8, $9) as answer';
-const PROGRESS = 'select holdfast.progress_job_1($1, $2, $3, $4) as answer';
-const KEEP_ANSWER = 'select holdfast.keep_job_answer_1($1, $2, $3, $4)';
-const RECORD_POLL = 'select holdfast.record_poll_1($1, $2, $3, $4) as answer';
+const PARK = 'select holdfast.park_job($1, $2, $3, $4) as answer';
+const DETACH = 'select holdfast.detach_job($1, $2, $3) as answer';
+const AWAIT = 'select holdfast.await_job($1, $2, $3, $4, $5) as answer';
+const PROGRESS = 'select holdfast.progress_job($1, $2, $3, $4) as answer';
+const KEEP_ANSWER = 'select holdfast.keep_job_answer($1, $2, $3, $4)';
+const RECORD_POLL = 'select holdfast.record_poll($1, $2, $3, $4) as answer';
 
 /** A job as a write has left it. */
 export interface WrittenJob {
@@ -29,20 +28,14 @@ interface WriteAnswer {
 
 export async function openJob(database: Database, job: NewJob): Promise<WrittenJob> {
   const { workflowId, runId, activityId } = job.address;
-  const [row] = await database.query<{ answer: WriteAnswer }>(OPEN, [
-    job.session,
-    job.jobId,
-    job.runKey,
-    job.callKey,
-    storableText(job.callId),
-    storableText(job.tool),
-    storableText(job.agent),
-    workflowId,
-    runId,
-    activityId,
-    job.deadline,
-  ]);
-  return written((row as { answer: WriteAnswer }).answer);
+  const answer = await callFunction<WriteAnswer>(database, 'open_job', {
+    ...newJob(job),
+    workflow_id: workflowId,
+    workflow_run_id: runId,
+    activity_id: activityId,
+    deadline: job.deadline,
+  });
+  return written(answer);
 }
 
 export async function parkJob(
@@ -88,20 +81,21 @@ export async function awaitJob(
 /** @throws UnknownJob */
 export async function endJob(database: Database, end: EndJob): Promise<EndedJob & WrittenJob> {
   const { jobId, status, outcome, by, person, reason, claims } = end;
-  const [row] = await database.query<{ answer: (WriteAnswer & Omit<EndedJob, 'job'>) | null }>(END, [
-    storableText(jobId),
+  type Answer = WriteAnswer & Omit<EndedJob, 'job'>;
+  const answer = await callFunction<Answer | null>(database, 'end_job', {
+    job_id: storableText(jobId),
     status,
-    jsonText(outcome.response),
-    outcome.failed,
-    by,
-    reason === undefined ? null : storableText(reason),
-    randomUUID(),
-    optionalJson(claims),
-    person === undefined ? null : storableText(person),
-  ]);
-  if (!row?.answer) throw unknown(jobId);
-  const { first, repeated } = row.answer;
-  return { ...written(row.answer), first, repeated };
+    response: JsonDocument.of(outcome.response),
+    failed: outcome.failed,
+    ended_by: by,
+    person: person === undefined ? null : storableText(person),
+    reason: reason === undefined ? null : storableText(reason),
+    token: randomUUID(),
+    claims: claims && claimedJob(claims),
+  });
+  if (answer === null) throw unknown(jobId);
+  const { first, repeated } = answer;
+  return { ...written(answer), first, repeated };
 }
 
 /** @throws UnknownJob */
@@ -113,7 +107,7 @@ export async function progressJob(
     storableText(jobId),
     value === undefined && message === undefined ? null : jsonText({ value, message }),
     optionalJson(intermediate),
-    optionalJson(claims),
+    optionalJson(claims && claimedJob(claims)),
   ]);
   if (!row?.answer) throw unknown(jobId);
   return { ...written(row.answer), tells: row.answer.tells };
@@ -138,6 +132,23 @@ export async function keepJobAnswer(
   { messageId, digest, rest }: JobMessage,
 ): Promise<void> {
   await database.query(KEEP_ANSWER, [storableText(jobId), storableText(messageId), digest, rest]);
+}
+
+/** What `holdfast.add_job` makes a row of. */
+function newJob(job: Omit<JobClaims, 'until'>) {
+  return {
+    session: job.session,
+    job_id: job.jobId,
+    run_key: job.runKey,
+    call_key: job.callKey,
+    call_id: storableText(job.callId),
+    tool: storableText(job.tool),
+    agent: storableText(job.agent),
+  };
+}
+
+function claimedJob(claims: JobClaims) {
+  return { ...newJob(claims), until: claims.until };
 }
 
 function written({ of, changed }: WriteAnswer): WrittenJob {

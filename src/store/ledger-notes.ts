@@ -9,7 +9,7 @@ export async function recordFailure(
 ): Promise<number> {
   const { session, key, error, counts, attempt } = failed;
   const [row] = await database.query<{ failures: number | null }>(
-    'select holdfast.record_failure_1($1, $2, $3, $4, $5) as failures',
+    'select holdfast.record_failure($1, $2, $3, $4, $5) as failures',
     [session, key, storableText(error), counts, attempt],
   );
   return row?.failures ?? missing(key);
@@ -22,7 +22,7 @@ export async function recordOnce(
 ): Promise<unknown> {
   const { session, callKey, key, value } = once;
   const [row] = await database.query<{ found: boolean; value: unknown }>(
-    'select o.value is not null as found, o.value from holdfast.record_once_1($1, $2, $3, $4) o (value)',
+    'select o.value is not null as found, o.value from holdfast.record_once($1, $2, $3, $4) o (value)',
     [session, callKey, storableText(key), jsonText(value)],
   );
   return row?.found ? row.value : missing(callKey);

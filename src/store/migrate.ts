@@ -1,8 +1,21 @@
-import { createHash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import type { Database } from './database.ts';
-import { migrations as ALL, type Migration } from './migrations/all.ts';
+import {
+  type AppliedSchema,
+  foreignVersion,
+  newestOf,
+  outdatedFunctions,
+  readApplied,
+} from './schema/applied-schema.ts';
+import {
+  checksumOf,
+  STORE_SCHEMA,
+  type StoreSchema,
+  signatureOf,
+  type TableChange,
+  versionOf,
+} from './schema/store-schema.ts';
 import { StoreSchemaMismatch, StoreUnavailable } from './store-errors.ts';
 
 /** "holdfast" in ASCII: one migration of this schema at a time in a database. */
@@ -13,90 +26,68 @@ const LOCK_OF_SCHEMA = 0x66617374;
 const LONGEST_LOCK_WAIT = '2s';
 const PAUSE_AFTER_LOCK_WAIT = 1_000;
 const MOST_LOCK_WAITS = 60;
-const LOCK_NOT_AVAILABLE = '55P03';
+/** A lock isn't to be had, or others wait for one in a circle. */
+const LOCK_STATES: readonly (string | undefined)[] = ['55P03', '40P01'];
 
 /** Milliseconds: of a migration, and of waiting for another process's. A timer's longest. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-interface Applied {
-  version: number;
-  /** None in a store from before they were recorded. */
-  checksum: string | null;
+interface Migration {
+  database: Database;
+  schema: StoreSchema;
+  /** Each line once. */
+  tell: (line: string) => void;
+  /** What is done has been told. */
+  isTold: boolean;
 }
 
 /**
- * Brings the schema `holdfast` up to date, each migration in a transaction of its own under an advisory lock of that
- * transaction, so that processes which open a store together migrate it once. A schema that is newer than this release
- * is left alone: neighbouring releases share one.
+ * Brings the schema `holdfast` up to date: changes of tables each in a transaction of its own, then the functions that differ
+ * in one. An advisory lock of the transaction sees to it that processes which open a store together migrate it once. A schema
+ * that is newer than this release is left alone: neighbouring releases share one.
  *
- * @param onProgress is told that a migration is made, and that another process's is waited for.
- * @param migrations in order of their versions. Defaults to this release's.
- * @throws StoreSchemaMismatch, StoreUnavailable
+ * @param onProgress is told that the store is created or migrated, and what is waited for.
+ * @param schema Defaults to this release's.
+ * @throws StoreSchemaMismatch, StoreUnavailable, StoreFailed where the role may not do it
  */
 export async function migrate(
   database: Database,
   onProgress: (line: string) => void,
-  migrations: readonly Migration[] = ALL,
+  schema: StoreSchema = STORE_SCHEMA,
 ): Promise<void> {
-  const applied = await appliedTo(database);
-  const current = latestOf(applied);
-  checkTexts(applied, migrations, database.place);
   const told = new Set<string>();
   const tell = (line: string) => {
     if (!told.has(line)) onProgress(line);
     told.add(line);
   };
-  const work = current === 0 ? 'creating the store' : `migrating the store from version ${current}`;
-  for (const migration of migrations) {
-    if (migration.version > current) await applyOnceFree(database, migration, { tell, work, migrations });
+  const migration = { database, schema, tell, isTold: false };
+  const applied = await database.withConnection(readApplied);
+  checkTexts(applied, migration);
+  for (const change of schema.changes) {
+    if (change.version > newestOf(applied)) await onceFree(migration, () => applyChange(migration, change));
   }
+  if (outdatedFunctions(applied, schema).length === 0) return;
+  await onceFree(migration, () => replaceFunctions(migration));
 }
 
-interface Progress {
-  migrations: readonly Migration[];
-  tell: (line: string) => void;
-  /** What is told when something is really done. */
-  work: string;
-}
-
-async function appliedTo(database: Database): Promise<Applied[]> {
-  const [found] = await database.query<{ there: boolean }>(
-    `select to_regclass('holdfast.migrations') is not null as there`,
+function checkTexts(applied: AppliedSchema, { database, schema }: Migration): void {
+  const version = foreignVersion(applied, schema);
+  if (version === undefined) return;
+  throw new StoreSchemaMismatch(
+    `the store (${database.place}) was made by a version of Holdfast that was never released: its migration ` +
+      `${version} isn't this release's; delete the folder .holdfast/store, or use another database`,
   );
-  return found?.there ? await database.query<Applied>(APPLIED) : [];
-}
-
-/** As JSON, because the column is missing in a store of a version that was never released. */
-const APPLIED = `select version, to_jsonb(m) ->> 'checksum' as checksum from holdfast.migrations m`;
-
-function latestOf(applied: readonly Applied[]): number {
-  return Math.max(0, ...applied.map(({ version }) => version));
-}
-
-function checkTexts(applied: readonly Applied[], migrations: readonly Migration[], place: string): void {
-  for (const { version, checksum } of applied) {
-    const own = migrations.find((migration) => migration.version === version);
-    if (own === undefined || checksum === checksumOf(own)) continue;
-    throw new StoreSchemaMismatch(
-      `the store (${place}) was made by a version of Holdfast that was never released: its migration ` +
-        `${version} isn't this release's; delete the folder .holdfast/store, or use another database`,
-    );
-  }
-}
-
-function checksumOf({ sql }: Migration): string {
-  return createHash('sha256').update(sql).digest('hex');
 }
 
 /** Tries again where a table is locked. */
-async function applyOnceFree(database: Database, migration: Migration, progress: Progress): Promise<void> {
+async function onceFree({ tell }: Migration, run: () => Promise<void>): Promise<void> {
   for (let waits = 1; ; waits += 1) {
     try {
-      await apply(database, migration, progress);
+      await run();
       return;
     } catch (error) {
       if (!isLocked(error) || waits === MOST_LOCK_WAITS) throw error;
-      progress.tell('waiting for a transaction that holds a table of the store');
+      tell('waiting for a transaction that holds a table of the store');
       await setTimeout(PAUSE_AFTER_LOCK_WAIT);
     }
   }
@@ -104,36 +95,94 @@ async function applyOnceFree(database: Database, migration: Migration, progress:
 
 function isLocked(error: unknown): boolean {
   if (!(error instanceof StoreUnavailable)) return false;
-  return error.cause instanceof pg.DatabaseError && error.cause.code === LOCK_NOT_AVAILABLE;
+  return error.cause instanceof pg.DatabaseError && LOCK_STATES.includes(error.cause.code);
 }
 
-function apply(
-  database: Database,
-  migration: Migration,
-  { tell, work, migrations }: Progress,
-): Promise<void> {
-  const { version, name, sql } = migration;
-  return database.withConnection(async (client) => {
-    await client.query('begin');
-    await lock(client, tell);
-    await client.query(`set local lock_timeout = '${LONGEST_LOCK_WAIT}'`);
-    const applied = await appliedWithin(client);
-    checkTexts(applied, migrations, database.place);
+function applyChange(migration: Migration, { version, name, sql }: TableChange): Promise<void> {
+  return migrating(migration, async (client, applied) => {
     // Another process has been here, of this release or of a newer one.
-    if (latestOf(applied) < version) {
-      tell(work);
-      await client.query(unhurried(sql));
-      await client.query('insert into holdfast.migrations (version, name, checksum) values ($1, $2, $3)', [
-        version,
-        name,
-        checksumOf(migration),
-      ]);
-    }
+    if (newestOf(applied) >= version) return;
+    tellWork(migration, applied);
+    await client.query(unhurried(sql));
+    await client.query('insert into holdfast.migrations (version, name, checksum) values ($1, $2, $3)', [
+      version,
+      name,
+      checksumOf(sql),
+    ]);
+  });
+}
+
+/** Workers of the release before go on meanwhile: they call the new definitions, which take what the old ones took. */
+function replaceFunctions(migration: Migration): Promise<void> {
+  return migrating(migration, async (client, applied) => {
+    const outdated = outdatedFunctions(applied, migration.schema);
+    if (outdated.length === 0) return;
+    tellWork(migration, applied);
+    // One that calls another may be made before it.
+    await client.query('set local check_function_bodies = off');
+    const isReshaped = ([name, sql]: [string, string]) => {
+      const before = applied.functions.get(name);
+      return before !== undefined && before.signature !== signatureOf(sql);
+    };
+    await dropFunctions(
+      client,
+      outdated.filter(isReshaped).map(([name]) => name),
+    );
+    await client.query(unhurried(outdated.map(([, sql]) => sql).join('\n')));
+    await client.query(
+      `insert into holdfast.functions (name, checksum, signature) select * from unnest($1::text[], $2::text[], $3::text[])
+        on conflict (name) do update set checksum = excluded.checksum, signature = excluded.signature,
+          replaced_at = clock_timestamp()`,
+      [
+        outdated.map(([name]) => name),
+        outdated.map(([, sql]) => checksumOf(sql)),
+        outdated.map(([, sql]) => signatureOf(sql)),
+      ],
+    );
+  });
+}
+
+/** Where parameters differ, the old definition would stay beside the new one; with another result it can't be replaced. */
+async function dropFunctions(client: pg.PoolClient, names: readonly string[]): Promise<void> {
+  const { rows } = await client.query<{ definition: string }>(
+    `select p.oid::regprocedure::text as definition from pg_proc p
+      where p.proname = any ($1) and p.pronamespace = 'holdfast'::regnamespace`,
+    [names],
+  );
+  if (rows.length === 0) return;
+  await client.query(`drop function ${rows.map(({ definition }) => definition).join(', ')}`);
+}
+
+function tellWork(migration: Migration, applied: AppliedSchema): void {
+  if (migration.isTold) return;
+  migration.isTold = true;
+  const from = newestOf(applied);
+  if (applied.functions.size === 0) migration.tell('creating the store');
+  else if (from < versionOf(migration.schema)) migration.tell(`migrating the store from version ${from}`);
+  else migration.tell('replacing functions of the store');
+}
+
+/** In a transaction that no other process's migration overlaps. */
+function migrating(
+  migration: Migration,
+  run: (client: pg.PoolClient, applied: AppliedSchema) => Promise<void>,
+): Promise<void> {
+  return migration.database.withConnection(async (client) => {
+    // What is read after a wait is to be what there is by then.
+    await client.query(
+      'begin isolation level read committed; set local statement_timeout = 0; set local lock_timeout = 0',
+    );
+    await lock(client, migration);
+    await client.query(`set local lock_timeout = '${LONGEST_LOCK_WAIT}'`);
+    await makeRecords(client);
+    const applied = await readApplied(client);
+    checkTexts(applied, migration);
+    await run(client, applied);
     await client.query('commit');
   });
 }
 
-async function lock(client: pg.PoolClient, tell: (line: string) => void): Promise<void> {
+async function lock(client: pg.PoolClient, { tell }: Migration): Promise<void> {
   const keys = [LOCK, LOCK_OF_SCHEMA];
   const { rows } = await client.query<{ got: boolean }>(
     'select pg_try_advisory_xact_lock($1, $2) as got',
@@ -144,22 +193,26 @@ async function lock(client: pg.PoolClient, tell: (line: string) => void): Promis
   await client.query(unhurried('select pg_advisory_xact_lock($1, $2)', keys));
 }
 
-async function appliedWithin(client: pg.PoolClient): Promise<Applied[]> {
+async function makeRecords(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ schema: boolean; table: boolean }>(`
     select to_regnamespace('holdfast') is not null as schema,
-      to_regclass('holdfast.migrations') is not null as table`);
+      to_regclass('holdfast.functions') is not null as table`);
   // A role that may not make schemas can be given one: `if not exists` asks for the right first.
   if (!rows[0]?.schema) await client.query('create schema holdfast');
-  if (!rows[0]?.table) {
-    await client.query(`
-      create table holdfast.migrations (
-        version int primary key,
-        name text not null,
-        checksum text not null,
-        applied_at timestamptz not null default clock_timestamp()
-      )`);
-  }
-  return (await client.query<Applied>(APPLIED)).rows;
+  if (rows[0]?.table) return;
+  await client.query(`
+    create table holdfast.migrations (
+      version int primary key,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null default clock_timestamp()
+    );
+    create table holdfast.functions (
+      name text primary key,
+      checksum text not null,
+      signature text not null,
+      replaced_at timestamptz not null default clock_timestamp()
+    )`);
 }
 
 /** Without the pool's `queryTimeout`. */

@@ -8,7 +8,7 @@ export async function limitModel(
   { key, retryAfterMs }: { key: string; retryAfterMs?: number | undefined },
 ): Promise<number> {
   const named = retryAfterMs === undefined ? null : Math.ceil(retryAfterMs);
-  const [row] = await database.query<{ rest: string }>('select holdfast.limit_model_1($1, $2, $3) as rest', [
+  const [row] = await database.query<{ rest: string }>('select holdfast.limit_model($1, $2, $3) as rest', [
     storableText(key),
     named,
     LONGEST_BACK_OFF,

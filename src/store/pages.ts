@@ -9,30 +9,30 @@ const MOST_SIGN_INS = 20;
 /** Milliseconds in which requests of one browser are written down once. */
 const SEEN_EVERY = 60_000;
 
-const TAKE = 'select holdfast.take_link_1($1, $2, $3) as used';
+const TAKE = 'select holdfast.take_link($1, $2, $3) as used';
 const USE = 'update holdfast.used_links set outcome = $3 where jti = $1 and holder = $2';
 const GIVE_BACK = 'delete from holdfast.used_links where jti = $1 and holder = $2 and outcome is null';
 const FIND_LINK = 'select used_at, outcome from holdfast.used_links where jti = $1';
 
 const OPEN = `with ended as (
-  delete from holdfast.sign_ins where since < holdfast.now_ms_1() - ${LONGEST_SIGN_IN}
+  delete from holdfast.sign_ins where since < holdfast.now_ms() - ${LONGEST_SIGN_IN}
 ), crowded_out as (
   delete from holdfast.sign_ins s where s.token_hash in (
     select o.token_hash from holdfast.sign_ins o where o.key_id = $2 and o.token_hash <> $1
     order by o.since desc, o.token_hash desc offset ${MOST_SIGN_INS - 1})
 )
 insert into holdfast.sign_ins (token_hash, key_id, key_digest, since, seen_at)
-values ($1, $2, $3, holdfast.now_ms_1(), holdfast.now_ms_1()) on conflict (token_hash) do nothing`;
+values ($1, $2, $3, holdfast.now_ms(), holdfast.now_ms()) on conflict (token_hash) do nothing`;
 
 /** Many that are opened at once see nothing of each other. */
 const FIND_SIGN_INS = `with found as (
   select * from holdfast.sign_ins s where s.token_hash in (select decode(h, 'hex') from unnest($1::text[]) h)
-    and s.since > holdfast.now_ms_1() - ${LONGEST_SIGN_IN} and s.seen_at > holdfast.now_ms_1() - ${LONGEST_IDLE}
+    and s.since > holdfast.now_ms() - ${LONGEST_SIGN_IN} and s.seen_at > holdfast.now_ms() - ${LONGEST_IDLE}
     and not exists (select from holdfast.sign_ins n where n.key_id = s.key_id
       and (n.since, n.token_hash) > (s.since, s.token_hash) offset ${MOST_SIGN_INS - 1})
 ), seen as (
-  update holdfast.sign_ins s set seen_at = holdfast.now_ms_1() from found f
-  where s.token_hash = f.token_hash and f.seen_at < holdfast.now_ms_1() - ${SEEN_EVERY}
+  update holdfast.sign_ins s set seen_at = holdfast.now_ms() from found f
+  where s.token_hash = f.token_hash and f.seen_at < holdfast.now_ms() - ${SEEN_EVERY}
 )
 select encode(token_hash, 'hex') as token, key_id, key_digest, since from found`;
 

@@ -94,7 +94,7 @@ export async function readEvents(database: Database, read: ReadEvents): Promise<
   checkWhole('after', after);
   checkWhole('limit', limit);
   const [row] = await database.query<{ events: EventRow[] | null }>(
-    `select holdfast.events_of_1(s.id, $2, $3) as events from holdfast.sessions s where s.name_key = $1`,
+    `select holdfast.events_of(s.id, $2, $3) as events from holdfast.sessions s where s.name_key = $1`,
     [sessionKeys(read).name, after, limit],
   );
   return (row?.events ?? []).map(storedEvent);
@@ -106,7 +106,7 @@ export async function readEvents(database: Database, read: ReadEvents): Promise<
  */
 const REFERENCE = `select c.response, c.args, c.body
 from holdfast.sessions s
-cross join lateral holdfast.lineage_1(s.id, null) l
+cross join lateral holdfast.lineage(s.id, null) l
 cross join lateral (
   select t.response, t.args, null::json as body, 0 as seq from holdfast.ledger t
   where t.session_id = l.of_session and t.key = $2 and t.kind = 'call' and (l.of_session = s.id or exists (

@@ -19,5 +19,5 @@ export function rememberedOf(column: RememberedColumn | undefined): Remembered {
 
 /** Of the run whose session and key these parameters have. */
 export function remembered(session: string, run: string): string {
-  return `holdfast.remembered_1(${session}, ${run})`;
+  return `holdfast.remembered(${session}, ${run})`;
 }

@@ -28,6 +28,20 @@ export function sessionKeys({ app, userId, sessionId }: SessionNames): SessionKe
   return { name: digest([app, userId, sessionId]), app: digest([app]), user: digest([app, userId]) };
 }
 
+/** What `holdfast.make_session` makes a session of, where its names have none. */
+export function newSession(names: SessionNames) {
+  const { name, app, user } = sessionKeys(names);
+  return {
+    session: newSessionId(),
+    name_key: name,
+    app_key: app,
+    user_key: user,
+    app: names.app,
+    user_id: names.userId,
+    name: names.sessionId,
+  };
+}
+
 function digest(names: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(names)).digest('base64url');
 }

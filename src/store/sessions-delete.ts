@@ -7,7 +7,7 @@ import { SessionHasForks } from './store-errors.ts';
 import { checkTime } from './whole-number.ts';
 
 const DELETE =
-  'select holdfast.delete_session_1(holdfast.root_key_1($1), $2, $3, to_timestamp($4::double precision / 1000)) as answer';
+  'select holdfast.delete_session(holdfast.root_key($1), $2, $3, to_timestamp($4::double precision / 1000)) as answer';
 
 /** With the session itself, which comes first. */
 const TREE = `with recursive tree as (

@@ -5,7 +5,7 @@ import { getSession } from './sessions-read.ts';
 import { shownName } from './shown-name.ts';
 import { NoSuchPlace, SessionExists, SessionNotFound } from './store-errors.ts';
 
-const FORK = 'select holdfast.fork_session_1(holdfast.root_key_1($1), $2, $3, $4, $5) as answer';
+const FORK = 'select holdfast.fork_session(holdfast.root_key($1), $2, $3, $4, $5) as answer';
 
 type ForkAnswer =
   | { problem?: undefined; session: string }

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
-import { jsonText, storableText } from './json-text.ts';
-import { newSessionId, sessionKeys } from './session-key.ts';
+import { storableText } from './json-text.ts';
+import { newSession, newSessionId, sessionKeys } from './session-key.ts';
 import type {
   CreateSession,
   GetSession,
@@ -12,6 +12,7 @@ import type {
   SessionSummary,
 } from './session-store.ts';
 import { shownName } from './shown-name.ts';
+import { callFunction, JsonDocument } from './sql-function.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
 import type { SessionNames } from './store.ts';
 import { SessionExists } from './store-errors.ts';
@@ -19,8 +20,7 @@ import { type EventRow, storedEvent } from './stored-event.ts';
 import { type UsageColumns, usageOf } from './usage-columns.ts';
 import { checkTime, checkWhole } from './whole-number.ts';
 
-const CREATE = 'select holdfast.create_session_1($1, $2, $3, $4, $5, $6, $7, $8) as session';
-const GET = 'select holdfast.get_session_1($1, $2, $3, $4) as session';
+const GET = 'select holdfast.get_session($1, $2, $3, $4) as session';
 
 const DEFAULT_PAGE = 100;
 
@@ -56,18 +56,11 @@ function summaryOf({ lastAgent, usage, forkedFrom, ...rest }: SummaryRow): Sessi
 
 export async function createSession(database: Database, create: CreateSession): Promise<Session> {
   const { app, userId, sessionId = newSessionId(), state = {} } = create;
-  const keys = sessionKeys({ app, userId, sessionId });
-  const [row] = await database.query<{ session: SessionRow | null }>(CREATE, [
-    newSessionId(),
-    keys.name,
-    keys.app,
-    keys.user,
-    app,
-    userId,
-    sessionId,
-    jsonText(state),
-  ]);
-  if (row?.session) return sessionOf(row.session);
+  const made = await callFunction<SessionRow | null>(database, 'create_session', {
+    ...newSession({ app, userId, sessionId }),
+    state: JsonDocument.of(state),
+  });
+  if (made !== null) return sessionOf(made);
   throw new SessionExists(
     `sessionId: there is a session ${shownName(sessionId)} of this user and app already; use another id, or getSession`,
   );
@@ -105,7 +98,7 @@ function listing(key: 'app_key' | 'user_key', order: 'asc' | 'desc'): string {
   return `with found as materialized (
     select s.id, s.updated_at from holdfast.sessions s where s.${key} = $1 and s.root_session is null
   ) select (select count(*)::int from found) as total, (
-    select json_agg(holdfast.summary_1(p.id) order by p.updated_at ${order}, p.id ${order})
+    select json_agg(holdfast.summary(p.id) order by p.updated_at ${order}, p.id ${order})
     from (select f.id, f.updated_at from found f order by f.updated_at ${order}, f.id ${order} limit $2 offset $3) p
   ) as page`;
 }

@@ -3,16 +3,14 @@ import { retryIdOf } from '../protocol/identity.ts';
 import { type CallPlace, placeOfCall } from './call-place.ts';
 import type { Database } from './database.ts';
 import { type JobOfMessageAnswer, jobOfMessage } from './job-row.ts';
-import { jsonText, storableText } from './json-text.ts';
+import { storableText } from './json-text.ts';
 import { askedAgain, type RetryPlace, retriedOutcome } from './retried-plan.ts';
 import { sessionKeys } from './session-key.ts';
 import type { PreparedRetry, RetryTurn } from './session-store.ts';
 import { newMarkerId } from './sessions-rewind.ts';
 import { shownName } from './shown-name.ts';
+import { callFunction, JsonDocument } from './sql-function.ts';
 import { NoSuchPlace, SessionNotFound } from './store-errors.ts';
-
-const PREPARE = `select holdfast.prepare_retry_4(holdfast.root_key_1($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-  $15) as answer`;
 
 /** PostgreSQL's. */
 const LARGEST_INTEGER = 2 ** 31 - 1;
@@ -34,24 +32,21 @@ export async function prepareRetry(
   database: Database,
   retry: RetryTurn,
 ): Promise<{ prepared: PreparedRetry; session: string; seq: number }> {
-  const name = sessionKeys(retry).name;
-  const call = placeOf(retry);
-  const marker = newMarkerId();
-  const eventId = randomUUID();
-  const askingId = randomUUID();
-  const named = [name, retry.callKey, call.runKey, call.step, retry.interrupts ?? false];
-  let written: Written = { retry: [null, null, null], requests: [null, null, null, null] };
+  const { runKey, step } = placeOf(retry);
+  const named = {
+    name_key: sessionKeys(retry).name,
+    call_key: retry.callKey,
+    run_key: runKey,
+    step,
+    interrupts: retry.interrupts ?? false,
+    marker: newMarkerId(),
+    event_id: randomUUID(),
+    asking_id: randomUUID(),
+  };
+  let written: Partial<ReturnType<typeof writtenTo>> = {};
   // Only a retry that somebody else prepares meanwhile, or a call that settles, takes another round.
   for (;;) {
-    const [row] = await database.query<{ answer: RetryAnswer }>(PREPARE, [
-      ...named,
-      ...written.retry,
-      marker,
-      eventId,
-      ...written.requests,
-      askingId,
-    ]);
-    const { answer } = row as { answer: RetryAnswer };
+    const answer = await callFunction<RetryAnswer>(database, 'prepare_retry', { ...named, ...written });
     if ('problem' in answer) throw refusal(retry, answer);
     if (!('place' in answer)) {
       const { session, seq, agent, jobs, ...prepared } = answer;
@@ -62,23 +57,17 @@ export async function prepareRetry(
   }
 }
 
-/** What the statement is given once the place is known. */
-interface Written {
-  retry: unknown[];
-  requests: unknown[];
-}
-
-function writtenTo(place: RetryPlace, callKey: string): Written {
+/** What the function is given once the place is known. */
+function writtenTo(place: RetryPlace, callKey: string) {
   const runKey = retryIdOf(place.retryOf, place.generation);
   const { requests, event } = askedAgain(place, runKey);
   return {
-    retry: [place.generation, runKey, jsonText(retriedOutcome(place, callKey, runKey))],
-    requests: [
-      place.kept,
-      requests.map(({ before }) => before),
-      requests.map(({ now }) => now),
-      event === undefined ? null : jsonText(event),
-    ],
+    generation: place.generation,
+    kept: place.kept,
+    new_run: runKey,
+    new_outcome: JsonDocument.of(retriedOutcome(place, callKey, runKey)),
+    requests,
+    asking: event && JsonDocument.of(event),
   };
 }
 

@@ -8,7 +8,7 @@ import type { StoredEvent } from './store.ts';
 import { NoSuchPlace, SessionNotFound } from './store-errors.ts';
 import { type EventRow, storedEvent } from './stored-event.ts';
 
-const REWIND = 'select holdfast.rewind_session_1(holdfast.root_key_1($1), $2, $3, $4) as answer';
+const REWIND = 'select holdfast.rewind_session($1, $2, $3, $4) as answer';
 
 type RewindAnswer =
   | { problem?: undefined; session: string; event: EventRow }

@@ -5,9 +5,9 @@ import { type ContextAnswer, namesOfContext } from './call-ledger.ts';
 import type { Database } from './database.ts';
 import { jsonText, storableText } from './json-text.ts';
 
-const RECORD = 'select holdfast.record_signed_1($1, $2, $3)';
-const HASTEN = 'select holdfast.hasten_request_1($1, $2)';
-const EVIDENCE = 'select holdfast.evidence_1($1, $2) as answer';
+const RECORD = 'select holdfast.record_signed($1, $2, $3)';
+const HASTEN = 'select holdfast.hasten_request($1, $2)';
+const EVIDENCE = 'select holdfast.evidence($1, $2) as answer';
 
 /** A row of `holdfast.signatures`, as a query or as JSON gives it: only the latter has numbers for its times. */
 export interface SignatureColumns {

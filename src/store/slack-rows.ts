@@ -10,7 +10,7 @@ export async function hearSlack(
   database: Database,
   { id, holder }: Parameters<SlackStore['hearSlack']>[0],
 ): Promise<boolean> {
-  const [row] = await database.query<{ heard: boolean }>('select holdfast.hear_slack_1($1, $2) as heard', [
+  const [row] = await database.query<{ heard: boolean }>('select holdfast.hear_slack($1, $2) as heard', [
     storableText(id),
     storableText(holder),
   ]);

@@ -4,26 +4,23 @@ import type { InvocationOutcome, TurnUsage } from '../protocol/turn.ts';
 import type { Database } from './database.ts';
 import { type InboxEntry, waitingMessage } from './inbox.ts';
 import { type JobNews, type JobOfMessageAnswer, jobOfMessage } from './job-row.ts';
-import { jsonArray, jsonText, storableText } from './json-text.ts';
-import { type RememberedColumn, remembered, rememberedOf } from './remembered.ts';
-import { newSessionId, sessionKeys } from './session-key.ts';
+import { storableText } from './json-text.ts';
+import { type RememberedColumn, rememberedOf } from './remembered.ts';
+import { newSession } from './session-key.ts';
+import { callFunction, JsonDocument } from './sql-function.ts';
 import { type StateParts, stateOf } from './state-parts.ts';
-import type { AskedTurn, CommitStep, CommittedStep, OpenedStep, OpenStep, SessionNames } from './store.ts';
-import { type EventRow, eventColumns, storedEvent } from './stored-event.ts';
+import type {
+  AskedTurn,
+  CommitStep,
+  CommittedStep,
+  NewEvent,
+  OpenedStep,
+  OpenStep,
+  PlannedRow,
+  SessionNames,
+} from './store.ts';
+import { type EventRow, eventArguments, storedEvent } from './stored-event.ts';
 import { type SessionUsageColumns, sessionUsageOf, type UsageColumns, usageOf } from './usage-columns.ts';
-
-/** A first step has nothing behind it to be remembered. */
-const BESIDE = `holdfast.resting_models_1() as limits, case when $11 > 1 then ${remembered('$1', '$10')} end as remembered`;
-const OPEN = `${call('holdfast.open_step_3', 25)}, ${BESIDE}`;
-const OPEN_CHILD = `${call('holdfast.open_child_step_1', 30)}, ${BESIDE}`;
-const COMMIT = call('holdfast.commit_step_1', 31);
-const COMMIT_WITH_MORE = call('holdfast.commit_step_3', 35);
-
-/** A statement that calls an SQL function. */
-export function call(name: string, parameters: number): string {
-  const places = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ');
-  return `select ${name}(${places}) as answer`;
-}
 
 interface Told {
   session: string;
@@ -52,6 +49,7 @@ interface RecordedAnswer extends Told {
   startedAt: number;
   age: number;
   sessionUsage: SessionUsageColumns;
+  tree: TreeAnswer | null;
 }
 
 interface OpenAnswer extends Told {
@@ -72,6 +70,9 @@ interface OpenAnswer extends Told {
   events: EventRow[] | null;
   jobs: JobOfMessageAnswer[] | null;
   news: JobNews[] | null;
+  limits: Record<string, number> | null;
+  remembered: RememberedColumn;
+  tree: TreeAnswer | null;
 }
 
 /** As JSON has it. */
@@ -79,10 +80,8 @@ export type AskedColumn = { [Field in keyof AskedTurn]?: AskedTurn[Field] | null
 
 type StepAnswer = OpenAnswer | FinishedAnswer | RecordedAnswer | BehindAnswer;
 
-interface ChildAnswer {
-  answer: StepAnswer;
-  /** What the agent of a call has of its caller's `temp:` state. */
-  temp: Record<string, unknown> | null;
+/** Of a child. */
+interface TreeAnswer {
   /** The session of the agent of a call is new, or goes on. */
   began: boolean;
   /** Of the root's turn. */
@@ -92,14 +91,6 @@ interface ChildAnswer {
   sessionUsage: SessionUsageColumns | null;
   root: { session: string; names: SessionNames } | null;
 }
-
-interface OpenRow {
-  answer: StepAnswer | ChildAnswer;
-  limits: Record<string, number> | null;
-  remembered: RememberedColumn;
-}
-
-type Beside = Pick<OpenRow, 'limits' | 'remembered'>;
 
 /** What openStep did, and whom to tell. */
 interface StepOpening {
@@ -111,90 +102,64 @@ interface StepOpening {
 }
 
 export async function openStep(database: Database, step: OpenStep): Promise<StepOpening> {
-  const values = openingValues(step);
-  if (!isChild(step)) {
-    const [row] = await database.query<OpenRow>(OPEN, values);
-    const { answer, ...beside } = row as OpenRow & { answer: StepAnswer };
-    return openingOf(answer, beside);
-  }
-  const { parent, plannedBy } = step;
-  const [row] = await database.query<OpenRow>(OPEN_CHILD, [
-    ...values,
-    parent?.session,
-    parent?.runKey,
-    parent?.callKey,
-    parent === undefined ? null : jsonText(parent.path),
-    plannedBy,
-  ]);
-  const { answer, ...beside } = row as OpenRow & { answer: ChildAnswer };
-  return childOpeningOf(answer, beside);
-}
-
-function isChild({ child, parent, plannedBy }: OpenStep): boolean {
-  return child !== undefined || parent !== undefined || plannedBy !== undefined;
-}
-
-function childOpeningOf(
-  { answer, temp, began, usage, age, root, sessionUsage }: ChildAnswer,
-  beside: Beside,
-): StepOpening {
-  const opening = openingOf(answer, beside);
+  const { identity, fence, parent, plannedBy, child } = step;
+  const { message, responses } = step;
+  const answer = await callFunction<StepAnswer>(database, 'open_step', {
+    ...(identity === undefined
+      ? { session: step.session }
+      : { ...newSession(identity), message_id: identity.messageId }),
+    invocation: step.invocationId,
+    run_key: step.runKey,
+    step: step.step,
+    fence_started_at: fence.startedAt,
+    fence_invocation: fence.invocation,
+    seq: step.seq,
+    ...(step.step > 1 || message === undefined ? {} : eventArguments(message, 'user')),
+    responses: step.step > 1 && responses ? eventArguments(responses, step.agent ?? '') : null,
+    // PGlite takes longer for a random id than for the rest of its row.
+    event_id: randomUUID(),
+    known_session: step.session,
+    known_seq: step.knownSeq ?? 0,
+    message_digest: step.messageDigest,
+    asked: askedJson(step.asked),
+    may_give_way: step.mayGiveWay ?? false,
+    requester: step.requester === undefined ? null : storableText(step.requester),
+    in_tree: child !== undefined || parent !== undefined || plannedBy !== undefined,
+    planner: plannedBy,
+    ...(parent === undefined
+      ? {}
+      : {
+          caller: parent.session,
+          calling_run: parent.runKey,
+          of_call: parent.callKey,
+          path: JsonDocument.of(parent.path),
+        }),
+  });
+  const opening = openingOf(answer);
   const { opened } = opening;
-  if (opened.kind !== 'open' && opened.kind !== 'recorded') return opening;
+  if (!('tree' in answer) || answer.tree === null) return opening;
+  const { began, root } = answer.tree;
+  return {
+    ...opening,
+    opened: opened.kind === 'open' || opened.kind === 'recorded' ? inTree(opened, answer.tree) : opened,
+    ...(began && root !== null ? { above: root.session } : {}),
+  };
+}
+
+type Underway = Extract<OpenedStep, { kind: 'open' | 'recorded' }>;
+
+function inTree(opened: Underway, { usage, age, sessionUsage, root }: TreeAnswer): Underway {
   const above = {
+    age,
     ...(root === null ? {} : { root }),
     ...(sessionUsage === null ? {} : { sessionUsage: sessionUsageOf(sessionUsage) }),
   };
-  const inTree =
-    opened.kind === 'recorded'
-      ? { ...opened, age, ...above }
-      : {
-          ...opened,
-          age,
-          ownAge: opened.age,
-          ...above,
-          treeUsage: usageOf(usage),
-          state: { ...opened.state, ...temp },
-        };
-  return { ...opening, opened: inTree, ...(began && root !== null ? { above: root.session } : {}) };
+  return opened.kind === 'recorded'
+    ? { ...opened, ...above }
+    : { ...opened, ...above, ownAge: opened.age, treeUsage: usageOf(usage) };
 }
 
-function openingValues(step: OpenStep): unknown[] {
-  const { identity, fence } = step;
-  const keys = identity && sessionKeys(identity);
-  const given = step.step === 1 ? step.message : step.responses;
-  const input = given && eventColumns(given, step.step === 1 ? 'user' : (step.agent ?? ''));
-  return [
-    identity ? newSessionId() : step.session,
-    keys?.name,
-    keys?.app,
-    keys?.user,
-    identity?.app,
-    identity?.userId,
-    identity?.sessionId,
-    identity?.messageId,
-    step.invocationId,
-    step.runKey,
-    step.step,
-    fence.startedAt,
-    fence.invocation,
-    step.seq,
-    input?.author,
-    input?.branch,
-    input?.body,
-    input?.delta,
-    // PGlite takes longer for a random id than for the rest of its row.
-    randomUUID(),
-    step.session,
-    step.knownSeq ?? 0,
-    step.messageDigest,
-    askedJson(step.asked),
-    step.mayGiveWay ?? false,
-    step.requester === undefined ? null : storableText(step.requester),
-  ];
-}
-
-function openingOf(answer: StepAnswer, { limits, remembered: kept }: Beside): StepOpening {
+function openingOf(answer: StepAnswer): StepOpening {
   if (answer.kind === 'behind') return { opened: behindOf(answer), appended: false };
   const inbox = (answer.inbox ?? []).map(waitingMessage);
   if (answer.kind === 'finished') {
@@ -202,14 +167,28 @@ function openingOf(answer: StepAnswer, { limits, remembered: kept }: Beside): St
   }
   const sessionUsage = sessionUsageOf(answer.sessionUsage);
   if (answer.kind === 'recorded') {
-    const { session, seq, from } = answer;
+    const { session, seq, from, tree: _tree, ...rest } = answer;
     const outcome = placed(answer.outcome, { session, seq, from });
     return {
-      opened: { ...answer, agent: answer.agent ?? undefined, outcome, inbox, sessionUsage },
+      opened: { ...rest, session, seq, from, agent: rest.agent ?? undefined, outcome, inbox, sessionUsage },
       appended: false,
     };
   }
-  const { appended, lastAgent, once, asked, usage, state, events, jobs, news, ...rest } = answer;
+  const {
+    appended,
+    lastAgent,
+    once,
+    asked,
+    usage,
+    state,
+    events,
+    jobs,
+    news,
+    limits,
+    remembered,
+    tree: _tree,
+    ...rest
+  } = answer;
   return {
     opened: {
       ...rest,
@@ -219,7 +198,7 @@ function openingOf(answer: StepAnswer, { limits, remembered: kept }: Beside): St
       usage: usageOf(usage),
       sessionUsage,
       state: stateOf(state),
-      remembered: rememberedOf(kept),
+      remembered: rememberedOf(remembered),
       events: (events ?? []).map(storedEvent),
       lastAgent: lastAgent ?? undefined,
       ...(limits === null ? {} : { limits }),
@@ -243,10 +222,10 @@ export function askedOf(asked: AskedColumn | null): AskedTurn {
   };
 }
 
-function askedJson(asked: OpenStep['asked']): string | null {
+function askedJson(asked: OpenStep['asked']): JsonDocument | null {
   const { agent, rootAgent, runConfig } = asked ?? {};
   if (agent === undefined && rootAgent === undefined && runConfig === undefined) return null;
-  return jsonText({ agent, rootAgent, runConfig });
+  return JsonDocument.of({ agent, rootAgent, runConfig });
 }
 
 interface CommitAnswer {
@@ -260,71 +239,64 @@ interface CommitAnswer {
 }
 
 export async function commitStep(database: Database, step: CommitStep): Promise<CommittedStep> {
-  const { fence, calls, rows } = step;
-  const more = moreOf(step);
-  const events = step.events.map(({ kind, event }) => ({ kind, ...eventColumns(event, step.agent) }));
-  const [row] = await database.query<{ answer: CommitAnswer }>(
-    more === undefined ? COMMIT : COMMIT_WITH_MORE,
-    [
-      step.session,
-      step.invocationId,
-      step.runKey,
-      step.step,
-      fence.startedAt,
-      fence.invocation,
-      step.agent,
-      events.map(() => randomUUID()),
-      events.map(({ kind }) => kind),
-      events.map(({ author }) => author),
-      events.map(({ branch }) => branch),
-      // One body stands for itself: PostgreSQL would parse an array to take it out.
-      events.length === 1 ? events[0]?.body : jsonArray(events.map(({ body }) => body)),
-      events.some(({ delta }) => delta !== null) ? jsonArray(events.map(({ delta }) => delta)) : null,
-      ...(calls.length === 0
-        ? [null, null, null]
-        : [
-            calls.map(({ callKey }) => callKey),
-            calls.map(({ callId }) => storableText(callId)),
-            calls.map(({ tool }) => storableText(tool)),
-          ]),
-      rows.map(({ callKey }) => callKey),
-      rows.map(({ index }) => index),
-      rows.map(({ callId }) => storableText(callId)),
-      rows.map(({ tool }) => storableText(tool)),
-      rows.length === 0 ? null : jsonArray(rows.map(({ args }) => jsonText(args))),
-      rows.length === 0 ? null : jsonArray(rows.map(({ response }) => jsonText(response))),
-      JSON.stringify(step.usage),
-      step.usage.modelCalls,
-      step.usage.promptTokens,
-      step.usage.outputTokens,
-      step.usage.totalTokens,
-      step.usage.cost,
-      outcomeHead(step.outcome),
-      step.ending?.status,
-      hasNext(step.outcome) ? null : endingHead(step.ending ?? step.outcome.outcome),
-      ...(more ?? []),
-    ],
-  );
-  const { kind, seq, from, usage, outcome } = (row as { answer: CommitAnswer }).answer;
+  const { fence, calls, rows, requests = [], toolEdits, usage: used } = step;
+  const appended = newEvents(step.events, step.agent);
+  const answer = await callFunction<CommitAnswer>(database, 'commit_step', {
+    session: step.session,
+    invocation: step.invocationId,
+    run_key: step.runKey,
+    step: step.step,
+    fence_started_at: fence.startedAt,
+    fence_invocation: fence.invocation,
+    agent: step.agent,
+    branch: appended.events[0]?.branch,
+    ...appended,
+    ...(calls.length === 0
+      ? {}
+      : {
+          call_keys: calls.map(({ callKey }) => callKey),
+          call_ids: calls.map(({ callId }) => storableText(callId)),
+          call_tools: calls.map(({ tool }) => storableText(tool)),
+        }),
+    rows: rows.length === 0 ? null : rows.map(plannedRow),
+    model_calls: used.modelCalls,
+    prompt_tokens: used.promptTokens,
+    output_tokens: used.outputTokens,
+    total_tokens: used.totalTokens,
+    cost: used.cost,
+    outcome: JsonDocument.of(withoutUsage(step.outcome)),
+    ending_status: step.ending?.status,
+    ending: hasNext(step.outcome) ? null : endingDocument(step.ending ?? step.outcome.outcome),
+    requests: requests.length === 0 ? null : JsonDocument.of(requests),
+    tool_edits: toolEdits && JsonDocument.of(toolEdits),
+    ends: step.ends || null,
+  });
+  const { kind, seq, from, usage, outcome } = answer;
   const recorded = outcome ?? withUsage(step, usage as TurnUsage);
   return { kind, seq, from, outcome: placed(recorded, { session: step.session, seq, from }) };
 }
 
-/** What few steps have; undefined where there is none of it. */
-function moreOf({
-  toolEdits,
-  ends = false,
-  rows,
-  requests = [],
-}: CommitStep): (string | boolean | null)[] | undefined {
-  const prepared = rows.some(({ actions }) => actions !== undefined);
-  if (toolEdits === undefined && !ends && !prepared && requests.length === 0) return undefined;
-  return [
-    prepared ? jsonArray(rows.map(({ actions }) => jsonText(actions))) : null,
-    requests.length === 0 ? null : jsonText(requests),
-    toolEdits === undefined ? null : jsonText(toolEdits),
-    ends,
-  ];
+function plannedRow({ callKey, index, callId, tool, args, response, actions }: PlannedRow) {
+  return {
+    key: callKey,
+    idx: index,
+    call_id: storableText(callId),
+    tool: storableText(tool),
+    args: args && JsonDocument.of(args),
+    response: response && JsonDocument.of(response),
+    actions: actions && JsonDocument.of(actions),
+  };
+}
+
+/** Events of a step, and the state deltas that they carry. */
+export function newEvents(given: readonly NewEvent[], author: string) {
+  const deltas: JsonDocument[] = [];
+  const events = given.map(({ kind, event }) => {
+    const { delta, ...rest } = eventArguments(event, author);
+    if (delta !== null) deltas.push(delta);
+    return { id: randomUUID(), kind, ...rest };
+  });
+  return { events, deltas: deltas.length === 0 ? null : deltas };
 }
 
 type NextOutcome = Extract<StepOutcome, { kind: 'calls' | 'agents' }>;
@@ -334,20 +306,19 @@ function hasNext(outcome: StepOutcome): outcome is NextOutcome {
   return outcome.kind === 'calls' || outcome.kind === 'agents';
 }
 
-/** Without what is known only when it is recorded, and without its closing brace: the statement puts both behind it. */
-function outcomeHead(given: StepOutcome): string {
+/** Without what is known only when it is recorded. */
+function withoutUsage(given: StepOutcome): unknown {
   if (hasNext(given)) {
     const { usage: _usage, ...rest } = given;
-    return jsonText(rest).slice(0, -1);
+    return rest;
   }
   const { outcome: _outcome, ...rest } = given;
-  return jsonText(rest).slice(0, -1);
+  return rest;
 }
 
-/** Without what the invocation used, and without its closing brace. */
-export function endingHead(ending: InvocationOutcome): string {
-  const { usage: _usage, ...rest } = ending;
-  return jsonText(rest).slice(0, -1);
+/** Without what the invocation used, which the statement adds. */
+export function endingDocument({ usage: _usage, ...rest }: InvocationOutcome): JsonDocument {
+  return JsonDocument.of(rest);
 }
 
 function withUsage({ outcome, ending }: CommitStep, usage: TurnUsage): StepOutcome {

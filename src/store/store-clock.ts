@@ -14,7 +14,7 @@ export interface StoreClock {
 /** Milliseconds: two machines' seconds part by less than a millisecond in that time. */
 const BELIEVED = 60_000;
 
-const NOW = 'select holdfast.now_ms_1() as now';
+const NOW = 'select holdfast.now_ms() as now';
 
 export class CountedClock implements StoreClock {
   readonly #database: Database;

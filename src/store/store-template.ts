@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { makeFolder } from './make-folder.ts';
-import { migrations } from './migrations/all.ts';
+import { STORE_SCHEMA } from './schema/store-schema.ts';
 import { StoreInUse, StoreUnavailable } from './store-errors.ts';
 
 /** Milliseconds between looks whether another process has made it. */
@@ -71,6 +71,7 @@ function pgliteVersion(): string {
 
 function schemaDigest(): string {
   const hash = createHash('sha256');
-  for (const { version, sql } of migrations) hash.update(`${version}\0${sql}\0`);
+  for (const { version, sql } of STORE_SCHEMA.changes) hash.update(`${version}\0${sql}\0`);
+  for (const [name, sql] of STORE_SCHEMA.functions) hash.update(`${name}\0${sql}\0`);
   return hash.digest('hex').slice(0, DIGEST_CHARACTERS);
 }

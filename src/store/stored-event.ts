@@ -1,20 +1,15 @@
 import type { Event } from '../events/event.ts';
-import { jsonText, storableText } from './json-text.ts';
+import { storableText } from './json-text.ts';
+import { JsonDocument } from './sql-function.ts';
 import type { DraftEvent, EventKind, StoredEvent } from './store.ts';
 
 const TEMPORARY = 'temp:';
 
-/** An event as its row holds it. */
-export interface EventColumns {
-  author: string;
-  branch: string | null;
-  /** JSON of the event without what the store gives, and without `temp:` state. */
-  body: string;
-  /** JSON of the state delta, `temp:` included; null where it is empty. */
-  delta: string | null;
-}
-
-export function eventColumns(event: DraftEvent, author: string): EventColumns {
+/**
+ * An event as SQL functions take it. Its body lacks what the store gives and `temp:` state, its delta has that, and is null where
+ * it is empty.
+ */
+export function eventArguments(event: DraftEvent, author: string) {
   const { id: _id, timestamp: _timestamp, ...draft } = event as Event;
   const delta = event.actions?.stateDelta ?? {};
   const keys = Object.keys(delta);
@@ -24,8 +19,8 @@ export function eventColumns(event: DraftEvent, author: string): EventColumns {
   return {
     author: storableText(typeof event.author === 'string' ? event.author : author),
     branch: typeof event.branch === 'string' ? storableText(event.branch) : null,
-    body: jsonText(kept),
-    delta: keys.length === 0 ? null : jsonText(delta),
+    body: JsonDocument.of(kept),
+    delta: keys.length === 0 ? null : JsonDocument.of(delta),
   };
 }
 
@@ -33,7 +28,7 @@ function withoutTemporary(delta: Record<string, unknown>): Record<string, unknow
   return Object.fromEntries(Object.entries(delta).filter(([key]) => !key.startsWith(TEMPORARY)));
 }
 
-/** A row of `holdfast.events_of_1`. */
+/** A row of `holdfast.events_of`. */
 export type EventRow = [
   seq: number,
   kind: EventKind,

@@ -19,7 +19,7 @@ export async function takeTurnSlot(
 ): Promise<TurnSlot> {
   const keys = sessionKeys(names);
   const [row] = await database.query<{ full: { app: number; user: number } | null }>(
-    'select holdfast.take_turn_slot_1($1, $2, $3, $4, $5, $6) as full',
+    'select holdfast.take_turn_slot($1, $2, $3, $4, $5, $6) as full',
     [keys.name, keys.app, keys.user, invocationId, quota.perApp, quota.perUser],
   );
   const full = row?.full ?? undefined;

@@ -13,7 +13,7 @@ export async function takeDelivery(
   { source, id, holder, time }: Parameters<WebhookStore['takeDelivery']>[0],
 ): ReturnType<WebhookStore['takeDelivery']> {
   const [row] = await database.query<{ known: { taken: boolean; answer?: WebhookAnswered | null } }>(
-    'select holdfast.take_delivery_1($1, $2, $3, $4) as known',
+    'select holdfast.take_delivery($1, $2, $3, $4) as known',
     [source, id, holder, time],
   );
   if (row?.known.taken) return { kind: 'taken' };

@@ -1,5 +1,5 @@
-import type { SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { TracingOptions } from '../../activities/telemetry/tracing.ts';
+import type { TurnSpanProcessor } from '../../activities/telemetry/unfailing-processor.ts';
 
 /** A worker shuts its span processors down when it ends; these get the spans of the next one too. */
 export function spansOfAllWorkers(given: TracingOptions): {
@@ -17,7 +17,7 @@ export function spansOfAllWorkers(given: TracingOptions): {
   };
 }
 
-function flushedOnly(processor: SpanProcessor): SpanProcessor {
+function flushedOnly(processor: TurnSpanProcessor): TurnSpanProcessor {
   return new Proxy(processor, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name === 'shutdown' ? 'forceFlush' : name);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inTier } from '../setup/tier.ts';
 import { byAuthor, type Came } from './comparable.ts';
 import { withoutContinuing } from './differences.ts';
 import { HoldfastSide } from './holdfast-side.ts';
@@ -8,7 +9,7 @@ import { SCENARIOS } from './scenarios.ts';
 
 /** `HOLDFAST_ADK_SEED` plays what has failed again. */
 const SEED = Number(process.env.HOLDFAST_ADK_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const RANDOM = randomScenarios(SEED, Number(process.env.HOLDFAST_ADK_RUNS ?? 16));
+const RANDOM = randomScenarios(SEED, Number(process.env.HOLDFAST_ADK_RUNS ?? inTier(4, 16)));
 
 let holdfast: HoldfastSide;
 

@@ -1,6 +1,6 @@
 import * as holdfast from '../../src/index.ts';
-import { createTestEnvironment } from '../../src/testing/create-test-environment.ts';
 import type { TestEnvironment } from '../../src/testing/test-environment.ts';
+import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 import type { Came, PartialTexts } from './comparable.ts';
 import { play, USER } from './play.ts';
 import { agentNameOf, type Scenario, turnOf } from './scenario.ts';
@@ -35,7 +35,7 @@ export class HoldfastSide {
       return new holdfast.App({ name, rootAgent: agent, plugins });
     });
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
-    return new HoldfastSide(await createTestEnvironment({ apps, worker: { logger } }), actors);
+    return new HoldfastSide(await openPlacedEnvironment({ apps, worker: { logger } }), actors);
   }
 
   async run(scenario: Scenario): Promise<Came> {

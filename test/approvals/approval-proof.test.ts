@@ -7,6 +7,7 @@ import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { sha256Digest } from '../../src/protocol/identity.ts';
 import type { ApprovalRow, StoredSignature } from '../../src/store/store.ts';
+import { inTier } from '../setup/tier.ts';
 import { ARGS, EXPECTED, NOW } from './signed.ts';
 
 const PEOPLE = ['mira', 'otto', 'zoe', 'ada'] as const;
@@ -100,7 +101,7 @@ test('a call is proven by enough signatures that stand, whatever else the store 
       // No issuer that is believed any more, no proof.
       expect((await proveApproval(request, {}, signatures, () => [])).ok).toBe(false);
     }),
-    { numRuns: 150 },
+    { numRuns: inTier(15, 150) },
   );
 });
 

@@ -8,6 +8,7 @@ import { signDecision, verifyDecisionAttestation } from '../../src/approvals/dec
 import type { Issuer, PrivateJwk } from '../../src/approvals/issuer.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { inTier } from '../setup/tier.ts';
 import { claimsOf, EXPECTED, forged, NOW, part } from './signed.ts';
 
 let mira: ApproverKey;
@@ -240,7 +241,7 @@ describe('a forged attestation does not count [approval.approvers]', () => {
         fc.pre(changed !== jws);
         expect((await verify(changed)).ok).toBe(false);
       }),
-      { numRuns: 400 },
+      { numRuns: inTier(40, 400) },
     );
     expect((await verify(jws)).ok).toBe(true);
   });
@@ -261,7 +262,7 @@ describe('a forged attestation does not count [approval.approvers]', () => {
         fc.pre(isOther && name !== 'jti' && name !== 'channel' && typeof value !== 'number');
         expect((await verify(await forged({ ...claims, [name]: value }, mira))).ok).toBe(false);
       }),
-      { numRuns: 200 },
+      { numRuns: inTier(20, 200) },
     );
   });
 

@@ -13,6 +13,7 @@ import type { ApprovalRow } from '../../src/store/approval-store.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { capturedOutput } from './captured-output.ts';
+import { holdfastHere } from './command-here.ts';
 import { type Finished, HoldfastProcess, holdfast } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/gated.ts', import.meta.url));
@@ -22,7 +23,7 @@ const effects = join(work, 'effects');
 const SECRET = 'sesame-7f31';
 const env: Record<string, string> = { EFFECTS: effects, SECRET };
 
-const command = (...args: string[]) => holdfast([...args, '--folder', folder], { cwd: work, env });
+const command = (...args: string[]) => holdfastHere([...args, '--folder', folder]);
 const runArgs = (session: string, message: string, ...args: string[]) => [
   'run',
   agents,

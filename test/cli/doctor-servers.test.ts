@@ -190,12 +190,21 @@ describe('the store', () => {
     expect(told(await check(url), 'schema')).toEqual([
       expect.stringMatching(/^ok: version \d+, this release's/),
     ]);
+    await server.query(`update holdfast.functions set checksum = 'other' where name = 'job'`, nameOf(url));
+    expect(told(await check(url), 'schema')).toEqual([
+      expect.stringMatching(/^ok: version \d+; the next start replaces 1 functions/),
+    ]);
+    await server.query(`create role doctor_reader login password 'of reader'`);
     await server.query(
-      `delete from holdfast.migrations where version = (select max(version) from holdfast.migrations)`,
+      `grant usage on schema holdfast to doctor_reader;
+       grant select on all tables in schema holdfast to doctor_reader`,
       nameOf(url),
     );
-    expect(told(await check(url), 'schema')).toEqual([
-      expect.stringMatching(/^ok: version \d+; the next start brings it to/),
+    const reader = new URL(url);
+    reader.username = 'doctor_reader';
+    reader.password = 'of reader';
+    expect(told(await check(reader.href), 'schema')).toEqual([
+      expect.stringMatching(/^fail: .*this user may not migrate it → start one worker as postgres/),
     ]);
     await server.query(`insert into holdfast.migrations values (999, 'later', 'x')`, nameOf(url));
     expect(told(await check(url), 'schema')).toEqual([

@@ -9,6 +9,7 @@ import type { JobRow } from '../../src/store/store.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { capturedOutput } from './captured-output.ts';
+import { holdfastHere } from './command-here.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/jobs.ts', import.meta.url));
@@ -17,7 +18,7 @@ const folder = join(work, '.holdfast');
 const effects = join(work, 'effects');
 const env = { EFFECTS: effects };
 
-const command = (...args: string[]) => holdfast([...args, '--folder', folder], { cwd: work, env });
+const command = (...args: string[]) => holdfastHere([...args, '--folder', folder]);
 const runArgs = (session: string, message: string, ...args: string[]) => [
   'run',
   agents,

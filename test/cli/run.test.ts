@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Event } from '../../src/events/event.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast, KILLED_SOON } from './holdfast-process.ts';
@@ -200,13 +201,31 @@ describe.concurrent('bad input of holdfast run', () => {
   };
   const message = ['--message', 'hi'];
 
-  test.each([
+  type Case = [what: string, args: string[], code: number, problem: RegExp];
+  const few: Case[] = [
     [
       'an unknown agent, with near names',
       [agents, '--agent', 'order', ...message],
       2,
       /has no agent "order"; did you mean "orders"\?.*It has .*helper/s,
     ],
+    ['no message', [agents], 2, /say what the user says: --message <text>, or --content <JSON>/],
+    ['an unknown option', [agents, ...message, '--jsn'], 2, /unknown option '--jsn'.*--json/s],
+    [
+      'a syntax error',
+      [file('syntax.ts', 'export const = 1;'), ...message],
+      1,
+      /syntax\.ts can't be loaded: /,
+    ],
+    [
+      'an agent of another package',
+      [file('foreign.ts', 'class LlmAgent {}\nexport const rootAgent = new LlmAgent();'), ...message],
+      1,
+      /foreign\.ts: rootAgent is an agent of another package: import LlmAgent from 'holdfast' instead/,
+    ],
+  ];
+  const all: Case[] = [
+    ...few,
     [
       'an app that can not be, with the one of the file',
       [agents, '--app', 'Bad/App', ...message],
@@ -214,9 +233,7 @@ describe.concurrent('bad input of holdfast run', () => {
       /--app "Bad\/App": must start with a letter.*The app of .*orders\.ts is orders/s,
     ],
     ['an empty message', [agents, '--message', '  '], 2, /--message is empty/],
-    ['no message', [agents], 2, /say what the user says: --message <text>, or --content <JSON>/],
     ['a content that is no JSON', [agents, '--content', 'hi'], 2, /--content: expected JSON/],
-    ['an unknown option', [agents, ...message, '--jsn'], 2, /unknown option '--jsn'.*--json/s],
     ['no such file', ['nowhere.ts', ...message], 1, /nowhere\.ts: no such file/],
     ['a folder', [tmpdir(), ...message], 1, /is a folder/],
     [
@@ -238,12 +255,6 @@ describe.concurrent('bad input of holdfast run', () => {
       /none\.ts exports no agent \(it exports a\)/,
     ],
     [
-      'a syntax error',
-      [file('syntax.ts', 'export const = 1;'), ...message],
-      1,
-      /syntax\.ts can't be loaded: /,
-    ],
-    [
       'an enum',
       [file('enum.ts', 'export enum A { b }'), ...message],
       1,
@@ -261,12 +272,6 @@ describe.concurrent('bad input of holdfast run', () => {
       1,
       /agents\.ts can't be loaded: .*Write "type": "module" into the package\.json beside it, or name the file \.mts/s,
     ],
-    [
-      'an agent of another package',
-      [file('foreign.ts', 'class LlmAgent {}\nexport const rootAgent = new LlmAgent();'), ...message],
-      1,
-      /foreign\.ts: rootAgent is an agent of another package: import LlmAgent from 'holdfast' instead/,
-    ],
     ['an empty session', [agents, ...message, '--session='], 2, /--session: expected text, got nothing/],
     ['an empty user', [agents, ...message, '--user='], 2, /--user: expected text, got nothing/],
     ['an empty app', [agents, ...message, '--app='], 2, /--app: expected text, got nothing/],
@@ -276,13 +281,18 @@ describe.concurrent('bad input of holdfast run', () => {
       2,
       /--message-id: expected text, got nothing/,
     ],
-  ])('%s: a clear error and nothing half-written [cli.input]', async (_name, args, code, problem) => {
-    const result = await holdfast(['run', ...args], { cwd: work });
-    expect(result.stderr).toMatch(problem);
-    expect(result).toMatchObject({ code, stdout: '' });
-    expect(result.stderr).not.toMatch(/node:internal|dist\/src\/cli/);
-    expect(existsSync(join(work, '.holdfast'))).toBe(false);
-  });
+  ];
+
+  test.each(inTier(few, all))(
+    '%s: a clear error and nothing half-written [cli.input]',
+    async (_name, args, code, problem) => {
+      const result = await holdfast(['run', ...args], { cwd: work });
+      expect(result.stderr).toMatch(problem);
+      expect(result).toMatchObject({ code, stdout: '' });
+      expect(result.stderr).not.toMatch(/node:internal|dist\/src\/cli/);
+      expect(existsSync(join(work, '.holdfast'))).toBe(false);
+    },
+  );
 
   test('an unknown command [cli.input]', async () => {
     const result = await holdfast(['rum'], { cwd: work });

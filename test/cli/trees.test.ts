@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { holdfastHere } from './command-here.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/tree.ts', import.meta.url));
@@ -34,11 +35,11 @@ describe('holdfast run of a tree of agents', () => {
     ]);
     expect(left.stderr).toMatch(/desk \/ payer waits for an approval of pay since \d+ s/);
     const request = /rq-\S+/.exec(left.stdout)?.[0] ?? '';
-    const shown = await holdfast(['approvals', 'show', request, '--folder', folder], { cwd: work });
+    const shown = await holdfastHere(['approvals', 'show', request, '--folder', folder]);
     expect(shown.stdout).toMatch(/call {2,}\w+ of desk › payer, session/);
     const goesOn = new HoldfastProcess(args(...turn), { cwd: work });
     await goesOn.prints(/waits for a person/);
-    const approved = await holdfast(['approvals', 'approve', request, '--folder', folder], { cwd: work });
+    const approved = await holdfastHere(['approvals', 'approve', request, '--folder', folder]);
     expect(approved).toMatchObject({ code: 0 });
     const { code, stdout, stderr } = await goesOn.finished();
     expect({ code, said: stdout.split('\n').slice(4) }).toEqual({
@@ -72,8 +73,7 @@ describe('holdfast run of a tree of agents', () => {
   test('an agent’s session of its own is shown by its name, and is the root’s for all else [tree.requests]', async () => {
     const left = await run('--message', 'pay', '--session', 's3', '--no-wait');
     const child = /rq-(payer-[\w-]{22})/.exec(left.stdout)?.[1] ?? '';
-    const sessions = (...more: string[]) =>
-      holdfast(['sessions', ...more, '--folder', folder], { cwd: work });
+    const sessions = (...more: string[]) => holdfastHere(['sessions', ...more, '--folder', folder]);
     const listed = await sessions('list', '--json');
     expect(listed.stdout).toContain('"s3"');
     expect(listed.stdout).not.toContain('payer-');

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Content, FunctionTool, LlmAgent, LongRunningFunctionTool, type Part } from '../../src/index.ts';
 import { AGENT_TURN } from '../../src/protocol/names.ts';
 import type { SessionNames } from '../../src/store/store.ts';
-import { calls, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { calls, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 
 let env: TestEnvironment;
 /** Answers of the model: each one is another text. */
@@ -27,7 +28,7 @@ beforeAll(async () => {
     description: 'asks for a size',
     execute: (_args, context) => context?.requestInput({ message: 'which size?' }) ?? {},
   });
-  env = await createTestEnvironment({
+  env = await openPlacedEnvironment({
     agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [ask, render, pay, size] })],
     script: ({ contents = [] }) => {
       const parts = contents.at(-1)?.parts ?? [];

@@ -15,16 +15,10 @@ import {
 } from '../../src/client/index.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import { SessionNotFound } from '../../src/store/store-errors.ts';
-import {
-  call,
-  calls,
-  createTestEnvironment,
-  type GeminiScript,
-  type TestEnvironment,
-  text,
-} from '../../src/testing/index.ts';
+import { call, calls, type GeminiScript, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
+import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 
 /** For answers that a worker gives: on a slow machine the default of 5 s is none that a test may rest on. */
 const PATIENT = { timeout: 120_000 };
@@ -58,7 +52,7 @@ let gateway: GatewayClient;
 let check: DocumentCheck;
 
 beforeAll(async () => {
-  env = await createTestEnvironment({
+  env = await openPlacedEnvironment({
     agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [pay] })],
     script,
   });

@@ -42,8 +42,8 @@ export function newSession(): SessionNames {
   return { app: 'test', userId: 'ada', sessionId: randomUUID() };
 }
 
-/** @param serverConfig dynamic configuration of the Temporal server. */
-export async function openClientScene(serverConfig: readonly string[] = []): Promise<ClientScene> {
+/** @param serverConfig the Temporal server is the scene's own, with this dynamic configuration. */
+export async function openClientScene(serverConfig?: readonly string[]): Promise<ClientScene> {
   const held = new HeldTool();
   const environment = await openTurnEnvironment({
     agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [held.tool()] })],

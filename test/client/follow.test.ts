@@ -5,6 +5,7 @@ import { StoreNeeded } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { listenersOf } from '../setup/counted-listeners.ts';
+import { inTier } from '../setup/tier.ts';
 import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
 
 let scene: ClientScene;
@@ -83,7 +84,7 @@ describe('follow', () => {
           await Promise.all(sent.map(async (handle) => await (await handle).result()));
         },
       ),
-      { numRuns: 12 },
+      { numRuns: inTier(5, 12) },
     );
   });
 

@@ -114,6 +114,7 @@ describe('HoldfastClient', () => {
     const client = new HoldfastClient({
       temporal: new Client({
         connection: environment.temporal.connection,
+        namespace: environment.place.namespace,
         interceptors: {
           workflow: [
             {

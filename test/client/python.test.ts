@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { findTemporalCli } from '../../src/cli/temporal/temporal-cli.ts';
@@ -80,12 +79,12 @@ describe('clients in other languages', () => {
 
   /** Runs a program that finds the server by its environment, and returns what it prints. */
   async function output(program: string, args: readonly string[]): Promise<string> {
-    const { connection, options } = environment.temporal;
+    const { address, namespace } = environment.place;
     const { stdout } = await executed(program, args, {
       env: {
         ...process.env,
-        TEMPORAL_ADDRESS: (connection as Connection).options.address,
-        TEMPORAL_NAMESPACE: options.namespace,
+        TEMPORAL_ADDRESS: address,
+        TEMPORAL_NAMESPACE: namespace,
         PATH: `${folder}${delimiter}${process.env.PATH}`,
       },
     });

@@ -15,17 +15,11 @@ import {
 } from '../../src/client/index.ts';
 import type { Content, FunctionResponse } from '../../src/events/content.ts';
 import type { SessionNames } from '../../src/store/store.ts';
-import {
-  call,
-  calls,
-  createTestEnvironment,
-  type GeminiScript,
-  type TestEnvironment,
-  text,
-} from '../../src/testing/index.ts';
+import { call, calls, type GeminiScript, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { textOf } from '../setup/history-facts.ts';
+import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 
 const SECRET = 'sk-planted-Zq8vN3xK';
 
@@ -86,7 +80,7 @@ let gateway: GatewayClient;
 let check: DocumentCheck;
 
 beforeAll(async () => {
-  env = await createTestEnvironment({
+  env = await openPlacedEnvironment({
     agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [pay, size, shop, pin] })],
     script,
   });

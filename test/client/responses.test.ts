@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Content, LlmAgent, LongRunningFunctionTool } from '../../src/index.ts';
 import type { SessionNames } from '../../src/store/store.ts';
-import { calls, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { calls, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 
 let env: TestEnvironment;
 beforeAll(async () => {
@@ -11,7 +12,7 @@ beforeAll(async () => {
     description: 'Orders a thing.',
     execute: () => undefined,
   });
-  env = await createTestEnvironment({
+  env = await openPlacedEnvironment({
     agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [order] })],
     script: ({ contents = [] }) => {
       const parts = contents.at(-1)?.parts ?? [];

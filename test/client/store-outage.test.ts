@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
@@ -37,12 +36,13 @@ beforeAll(async () => {
   scene = await openClientScene();
   store = await openStore({ url: await server.newDatabase(), connectTimeout: 5_000 });
   const { temporal } = scene.environment;
-  const { address } = (temporal.connection as Connection).options;
+  const { address, namespace } = scene.environment.place;
   const connection = await NativeConnection.connect({ address });
   const worker = await createWorker({
     agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [scene.held.tool(), ship] })],
     store,
     connection,
+    namespace,
     taskQueue: TASK_QUEUE,
     credentialKeys,
     logger: { debug: silent, info: silent, warn: silent, error: silent },

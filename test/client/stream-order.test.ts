@@ -7,6 +7,7 @@ import type { StreamItem } from '../../src/client/stream-item.ts';
 import { streamItems } from '../../src/client/stream-items.ts';
 import { createEvent } from '../../src/events/event.ts';
 import type { EventKind, SessionNames, Store, StoredEvent, StoreNotice } from '../../src/store/store.ts';
+import { inTier } from '../setup/tier.ts';
 
 const NAMES = { app: 'test', userId: 'ada', sessionId: 's' };
 const RUN = 'e-1';
@@ -233,7 +234,7 @@ describe('what a follower is given', () => {
         expect(items).toHaveLength(given);
         expect(store.listeners.size).toBe(0);
       }),
-      { numRuns: 150 },
+      { numRuns: inTier(15, 150) },
     );
   });
 

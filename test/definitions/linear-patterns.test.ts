@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linearPattern } from '../../src/schema/linear-pattern.ts';
+import { processorTime } from '../setup/processor-time.ts';
 
 const ATOMS = [
   ...['a', 'b', 'Z', '7', 'é', '😀', '_', '#', '~', '\n', '\u2028', '^', '$', '.', '{', '}', ']', '{,2}'],
@@ -82,8 +83,8 @@ describe('a pattern in the engine without backtracking', () => {
     [String.raw`^(\w+\s?)*$`, 'word '],
   ])('%s has read 200,000 characters in a second [schema.linear]', (source, repeated) => {
     const given = `${repeated.repeat(200_000 / repeated.length)}!`;
-    const since = performance.now();
+    const took = processorTime();
     expect(linearPattern(source)?.test(given)).toBe(false);
-    expect(performance.now() - since).toBeLessThan(1_000);
+    expect(took()).toBeLessThan(1_000);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { compileSchema } from '../../src/schema/compile-schema.ts';
 import type { Validation } from '../../src/schema/validation.ts';
+import { processorTime } from '../setup/processor-time.ts';
 
 /** As a model, a server or a person could have written it. */
 const compile = (schema: unknown) =>
@@ -81,11 +82,11 @@ describe('a schema from outside', () => {
       Array.from({ length: 20_000 }, () => 'z'),
     ],
   ])('with %s comes to an end [schema.outside]', async (_, schema, value) => {
-    const since = performance.now();
+    const took = processorTime();
     expect(await check(schema, value)).toMatchObject({
       message: expect.stringContaining('too much to check'),
     });
-    expect(performance.now() - since).toBeLessThan(3_000);
+    expect(took()).toBeLessThan(3_000);
   });
 
   test('refuses a value that nothing should walk [schema.outside]', async () => {
@@ -129,17 +130,17 @@ describe('a long value with a schema of any kind', () => {
     ],
     ['equal items', { uniqueItems: true }, { a: 1 }],
   ])('of %s is refused in time that grows with it [schema.outside]', async (_, schema, item) => {
-    const since = performance.now();
+    const took = processorTime();
     const validation = await compileOwn(schema).validate(Array.from({ length: 20_000 }, () => item));
     expect(validation.ok).toBe(false);
-    expect(performance.now() - since).toBeLessThan(3_000);
+    expect(took()).toBeLessThan(3_000);
   });
 
   test.each(['url', 'email', 'uri', 'uri-reference', 'hostname', 'date-time', 'duration', 'byte'])(
     'of format %s [schema.outside]',
     async (format) => {
       const { validate } = compileOwn({ type: 'string', format });
-      const since = performance.now();
+      const took = processorTime();
       for (const [start, middle] of [
         ['http://a', ':'],
         ['a@', 'a-'],
@@ -148,7 +149,7 @@ describe('a long value with a schema of any kind', () => {
         ['', 'A'],
       ] as const)
         await validate(`${start}${middle.repeat(50_000)}!`);
-      expect(performance.now() - since).toBeLessThan(1_000);
+      expect(took()).toBeLessThan(1_000);
     },
   );
 });

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -258,7 +257,6 @@ describe.concurrent('the desk', () => {
   let environment: TurnEnvironment;
   let server: PostgresServer;
   let connection: NativeConnection;
-  let address: string;
   let url: string;
   let store: OpenedStore;
   let stopWorker: () => Promise<void>;
@@ -270,8 +268,7 @@ describe.concurrent('the desk', () => {
     ]);
     url = await server.newDatabase();
     store = await openStore({ url });
-    address = (environment.temporal.connection as Connection).options.address;
-    connection = await NativeConnection.connect({ address });
+    connection = await NativeConnection.connect({ address: environment.place.address });
     stopWorker = await startWorker('postgres');
   });
 
@@ -284,7 +281,7 @@ describe.concurrent('the desk', () => {
 
   async function startWorker(taskQueue: string): Promise<() => Promise<void>> {
     const worker = await createWorker({
-      ...{ apps: [app], store, connection, taskQueue },
+      ...{ apps: [app], store, connection, namespace: environment.place.namespace, taskQueue },
       shutdownGraceTime: 0,
       logger: jsonLogger({ level: 'error' }),
     });
@@ -355,7 +352,7 @@ describe.concurrent('the desk', () => {
   test('a worker that is killed behind the payment leaves one payment and its receipt [example.support]', async () => {
     const taskQueue = 'killed';
     const names = newSession();
-    const options: DeskWorkerOptions = { address, taskQueue, url };
+    const options: DeskWorkerOptions = { place: environment.place, taskQueue, url };
     const doomed = spawn(process.execPath, [programOf('desk-worker-process.ts'), JSON.stringify(options)], {
       env: { ...process.env, ...environment.gemini.env },
       stdio: ['ignore', 'pipe', 'inherit'],

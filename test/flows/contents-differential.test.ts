@@ -5,6 +5,7 @@ import type { Event } from '../../src/events/event.ts';
 import { contentsOf } from '../../src/flows/contents.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { inLateOrder } from '../adk/late-order.ts';
+import { inTier } from '../setup/tier.ts';
 import { type ConversationShape, conversations } from './random-conversation.ts';
 
 /**
@@ -60,7 +61,7 @@ describe("contents against ADK's", () => {
           expectEqual(prefix, { agent: 'beta', include: 'default' });
         }
       }),
-      { numRuns: 150 },
+      { numRuns: inTier(15, 150) },
     );
   });
 
@@ -69,7 +70,7 @@ describe("contents against ADK's", () => {
       fc.property(conversations({ ...SHAPE, late: true }), (events) => {
         for (const prefix of prefixesOf(events)) expectEqual(prefix, { agent: 'alpha', include: 'default' });
       }),
-      { numRuns: 200 },
+      { numRuns: inTier(20, 200) },
     );
   });
 
@@ -81,7 +82,7 @@ describe("contents against ADK's", () => {
             expectEqual(prefix, { agent: 'alpha', branch: viewer, include: 'default' });
           }
         }),
-        { numRuns: 100 },
+        { numRuns: inTier(10, 100) },
       );
     }
   });
@@ -95,7 +96,7 @@ describe("contents against ADK's", () => {
           expectEqual(prefix, { agent: 'beta', include: 'none' });
         }
       }),
-      { numRuns: 150 },
+      { numRuns: inTier(15, 150) },
     );
   });
 
@@ -109,7 +110,7 @@ describe("contents against ADK's", () => {
           expect(ours[0]?.role).toBe('user');
         }
       }),
-      { numRuns: 200 },
+      { numRuns: inTier(20, 200) },
     );
   });
 });

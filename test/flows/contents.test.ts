@@ -8,6 +8,7 @@ import { PerspectiveContents } from '../../src/flows/perspective-contents.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { checkRequest } from '../../src/testing/gemini-check.ts';
 import { ThoughtSignatures } from '../../src/testing/gemini-signatures.ts';
+import { inTier } from '../setup/tier.ts';
 import { transcripts, visibleByRule } from './random-transcript.ts';
 
 /** A transcript, and a fork of it. */
@@ -64,7 +65,7 @@ describe('the contents of a request', () => {
           if (responsesOf(content).length > 0) expect(callsOf(contents[index - 1] ?? {})).not.toEqual([]);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: inTier(50, 500) },
     );
   });
 
@@ -75,7 +76,7 @@ describe('the contents of a request', () => {
         const body = JSON.parse(JSON.stringify({ contents }));
         checkRequest('gemini-2.5-flash', body, new ThoughtSignatures(undefined));
       }),
-      { numRuns: 500 },
+      { numRuns: inTier(50, 500) },
     );
   });
 
@@ -95,7 +96,7 @@ describe('the contents of a request', () => {
         const seen = contentsOf(events).flatMap(({ parts }) => (parts ?? []).map(withoutId));
         expect(seen).toEqual(expectedParts(events).map(withoutId));
       }),
-      { numRuns: 500 },
+      { numRuns: inTier(50, 500) },
     );
   });
 
@@ -238,7 +239,7 @@ describe('the contents of a request', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: inTier(30, 300) },
     );
   });
 

@@ -7,6 +7,7 @@ import { PerspectiveContents } from '../../src/flows/perspective-contents.ts';
 import { checkRequest } from '../../src/testing/gemini-check.ts';
 import { ThoughtSignatures } from '../../src/testing/gemini-signatures.ts';
 import type { Perspective } from '../../src/tools/invocation-context.ts';
+import { inTier } from '../setup/tier.ts';
 import { conversations } from './random-conversation.ts';
 import { visibleByRule } from './random-transcript.ts';
 
@@ -51,7 +52,7 @@ describe('what an agent sees, whatever happened', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: inTier(10, 100) },
     );
   });
 
@@ -67,7 +68,7 @@ describe('what an agent sees, whatever happened', () => {
           expect(ids.filter((id) => id.startsWith('adk-'))).toEqual([]);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: inTier(20, 200) },
     );
   });
 
@@ -84,7 +85,7 @@ describe('what an agent sees, whatever happened', () => {
           if (kind === 'message' && isOwn) expect(seen.at(-1)?.role).toBe('user');
         }
       }),
-      { numRuns: 100 },
+      { numRuns: inTier(10, 100) },
     );
   });
 
@@ -103,7 +104,7 @@ describe('what an agent sees, whatever happened', () => {
           expect(count(kept)).toBeGreaterThanOrEqual(count(words));
         }
       }),
-      { numRuns: 100 },
+      { numRuns: inTier(10, 100) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
 import { INLINE_LIMIT, PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../../src/protocol/sizes.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { inTier } from '../setup/tier.ts';
 
 const RUN = 'e-AAAAAAAAAAAAAAAAAAAAAA';
 const execute = () => 1;
@@ -121,12 +122,15 @@ describe('the plan of a step', () => {
   test('plans or answers every call, by its own key; arguments by reference stand in its rows [size.plan]', () => {
     fc.assert(
       fc.property(repeated, (given) => expectWhole(planOf(callsOf(given)), callsOf(given))),
-      { numRuns: 50 },
+      { numRuns: inTier(5, 50) },
     );
   });
 
   test('fits one payload, whatever the number and size of calls [size.plan]', () => {
-    fc.assert(fc.property(repeated, (given) => expectFits(planOf(callsOf(given)))));
+    fc.assert(
+      fc.property(repeated, (given) => expectFits(planOf(callsOf(given)))),
+      { numRuns: inTier(10, 100) },
+    );
   });
 
   test.each<[string, FunctionCallOfStep[]]>([

@@ -8,6 +8,7 @@ import { requestEvent } from '../../src/flows/request-event.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import type { Perspective } from '../../src/tools/invocation-context.ts';
+import { inTier } from '../setup/tier.ts';
 import { type ConversationShape, conversations } from './random-conversation.ts';
 import { transcripts } from './random-transcript.ts';
 
@@ -101,7 +102,7 @@ describe('requests to people in a transcript are seen by no agent', () => {
           expect(grown(withRequests, perspective)).toEqual(expected);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: inTier(15, 150) },
     );
   });
 
@@ -115,7 +116,7 @@ describe('requests to people in a transcript are seen by no agent', () => {
           expect(grown(withRequests, perspective)).toEqual(expected);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: inTier(15, 150) },
     );
   });
 });

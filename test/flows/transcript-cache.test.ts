@@ -5,6 +5,7 @@ import type { Transcript } from '../../src/flows/transcript.ts';
 import { type KnownTranscript, TranscriptCache } from '../../src/flows/transcript-cache.ts';
 import type { SessionNames, StoredEvent } from '../../src/store/store.ts';
 import { StoreBehindHistory } from '../../src/store/store-errors.ts';
+import { inTier } from '../setup/tier.ts';
 
 let made = 0;
 
@@ -175,7 +176,7 @@ describe('the cache of transcripts', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: inTier(10, 100) },
     );
   });
 

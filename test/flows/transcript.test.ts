@@ -4,6 +4,7 @@ import { createEventActions } from '../../src/events/event-actions.ts';
 import { contentsOf } from '../../src/flows/contents.ts';
 import { type Transcript, TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
+import { inTier } from '../setup/tier.ts';
 import { transcripts, visibleByRule } from './random-transcript.ts';
 
 const ROOT = { agent: 'root', include: 'default' } as const;
@@ -59,7 +60,7 @@ describe('a transcript', () => {
           for (const transcript of handedOut) expectTranscript(transcript, events.slice(0, transcript.seq));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: inTier(20, 200) },
     );
   });
 

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+import type { WorkflowHandle } from '@temporalio/client';
 import { sql } from 'kysely';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { callKeyOf, workflowIdOf } from '../../src/protocol/identity.ts';
@@ -9,6 +11,9 @@ import type { GatedStage } from '../setup/gated-stage.ts';
 import type { PlayedScenario } from './actor.ts';
 
 const STATUSES = ['pending', 'approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
+
+/** Milliseconds. */
+const LONGEST_END = 60_000;
 
 /** A call of the transcript, and what it came to. */
 export interface CallEvidence {
@@ -52,8 +57,7 @@ export async function gatherGates(stage: GatedStage, played: PlayedScenario): Pr
   const { rows } = await sql<{ key: string }>`
     select key from holdfast.ledger
     where session_id = ${session} and kind = 'call' and status <> 'settled'`.execute(store.db);
-  const workflowId = workflowIdOf(names.app, names.userId, names.sessionId);
-  const { status } = await temporal.workflow.getHandle(workflowId).describe();
+  const run = temporal.workflow.getHandle(workflowIdOf(names.app, names.userId, names.sessionId));
   return {
     played,
     events,
@@ -63,9 +67,19 @@ export async function gatherGates(stage: GatedStage, played: PlayedScenario): Pr
     audit: await store.readAudit(session),
     audited: await store.verifyAudit(session),
     unsettled: rows.map(({ key }) => key),
-    openRuns: status.name === 'RUNNING' ? 1 : 0,
+    openRuns: await openRuns(run),
     died: Object.fromEntries(Object.entries(dooms).filter(([callKey]) => stage.doom.hasCome(callKey))),
   };
+}
+
+/** A run closes some time behind the end of its turn: first it tells people what has become of their requests. */
+async function openRuns(run: WorkflowHandle): Promise<number> {
+  const deadline = Date.now() + LONGEST_END;
+  while ((await run.describe()).status.name === 'RUNNING') {
+    if (Date.now() > deadline) return 1;
+    await setTimeout(100);
+  }
+  return 0;
 }
 
 function callsOf(

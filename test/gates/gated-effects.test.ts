@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import { GatedStage } from '../setup/gated-stage.ts';
+import { inTier } from '../setup/tier.ts';
 import { Actor, type PlayedScenario } from './actor.ts';
 import { checkGates } from './checks.ts';
 import { type GatedEvidence, gatherGates } from './evidence.ts';
@@ -11,7 +12,7 @@ import { doomsOf, gatedScenarios } from './plan.ts';
 
 /** Another seed plays other scenarios; more sessions take longer. */
 const seed = Number(process.env.HOLDFAST_GATES_SEED ?? 1);
-const sessions = Number(process.env.HOLDFAST_GATES_SESSIONS ?? 10);
+const sessions = Number(process.env.HOLDFAST_GATES_SESSIONS ?? inTier(2, 10));
 const AT_ONCE = 8;
 
 /** It only ends what would never end. */

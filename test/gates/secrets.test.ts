@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { App } from '../../src/agents/app.ts';
@@ -18,7 +18,7 @@ import { filesBelow, leaksIn, plantedSecrets } from '../setup/planted-secrets.ts
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
-const { DescribeWorkflowExecutionResponse } = temporal.api.workflowservice.v1;
+const { DescribeWorkflowExecutionResponse } = proto.temporal.api.workflowservice.v1;
 
 /** Secrets that nothing but the store may have, and there encrypted. */
 const GIVEN = ['stored', 'replied', 'streamed', 'updated', 'refusedReply'] as const;
@@ -114,6 +114,8 @@ let client: HoldfastClient;
 beforeAll(async () => {
   environment = await openTurnEnvironment({
     apps: [app],
+    // Its files are read.
+    serverConfig: [],
     logger: { warn: (message, attributes) => logged.push(`${message} ${JSON.stringify(attributes)}`) },
     workerOptions: { credentialKeys },
   });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import { SessionNotFound } from '../../src/store/store-errors.ts';
+import { inTier } from '../setup/tier.ts';
 import { type Document, DocumentCheck, readDocument } from './document-check.ts';
 import { HOST, stubGateway } from './gateway-stub.ts';
 
@@ -174,7 +175,7 @@ test('whatever is sent, the answer is a documented one, and what the document al
       const { code } = (said as { error?: { code: string } } | undefined)?.error ?? {};
       expect(code === 'HOLDFAST_GATEWAY_BAD_REQUEST').toBe(!isAllowed(sent));
     }),
-    { numRuns: 500 },
+    { numRuns: inTier(50, 500) },
   );
   expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
 });

@@ -22,6 +22,7 @@ import {
   StoreFailed,
   StoreUnavailable,
 } from '../../src/store/store-errors.ts';
+import { inTier } from '../setup/tier.ts';
 import { codeOf, HOST, type StubGateway, stubGateway, stubTurn, TOKEN } from './gateway-stub.ts';
 
 const SESSION = '/v1/apps/shop/users/ada/sessions/s1';
@@ -126,7 +127,7 @@ describe('a request', () => {
         await client.interrupt({ app, userId, sessionId });
         expect(seen.pop()).toEqual({ app, userId, sessionId });
       }),
-      { numRuns: 100 },
+      { numRuns: inTier(10, 100) },
     );
   });
 

@@ -8,6 +8,7 @@ import { frameText } from '../../src/gateway/event-stream.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { StoreFailed } from '../../src/store/store-errors.ts';
+import { inTier } from '../setup/tier.ts';
 import { codeOf, stubGateway, stubTurn } from './gateway-stub.ts';
 
 const EVENTS = '/v1/apps/shop/users/ada/sessions/s1/events';
@@ -224,7 +225,7 @@ describe('reading server-sent events', () => {
           frames.map(({ event, data }) => ({ event, data: JSON.parse(JSON.stringify(data)) })),
         );
       }),
-      { numRuns: 200 },
+      { numRuns: inTier(20, 200) },
     );
   });
 
@@ -252,7 +253,7 @@ describe('reading server-sent events', () => {
           expect(read).toEqual([{ event: 'message', data: lines.join('\n'), id: '4' }]);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: inTier(20, 200) },
     );
   });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import { JobStage } from '../setup/job-stage.ts';
+import { inTier } from '../setup/tier.ts';
 import { Findings, type Violation } from '../soak/violation.ts';
 import { JobActor, type PlayedJobs } from './actor.ts';
 import { checkJob } from './checks.ts';
@@ -12,7 +13,7 @@ import { doomsOf, jobScenarios } from './plan.ts';
 
 /** Another seed plays other scenarios; more sessions take longer. */
 const seed = Number(process.env.HOLDFAST_JOBS_SEED ?? 1);
-const sessions = Number(process.env.HOLDFAST_JOBS_SESSIONS ?? 6);
+const sessions = Number(process.env.HOLDFAST_JOBS_SESSIONS ?? inTier(2, 6));
 const AT_ONCE = 8;
 
 /** It only ends what would never end. */

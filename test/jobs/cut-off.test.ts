@@ -1,4 +1,4 @@
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callKeyOf, invocationIdOf } from '../../src/protocol/identity.ts';
 import { JOB_APP } from '../setup/job-apps.ts';
@@ -11,7 +11,7 @@ import { OrderedJob } from './ordered-job.ts';
 
 const names = (sessionId: string) => ({ app: JOB_APP, userId: 'ada', sessionId });
 const MESSAGE = 'm1';
-const CANCEL_REQUESTED = temporal.api.enums.v1.EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED;
+const CANCEL_REQUESTED = proto.temporal.api.enums.v1.EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED;
 
 /** Of the first call of a session's first turn. */
 function callKey(sessionId: string): string {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { inTier } from '../setup/tier.ts';
 
 let server: CrashServer;
 beforeAll(async () => {
@@ -12,21 +13,26 @@ afterAll(() => server.close());
 const script = (name: string) => stepCalls([[{ name, args: {} }]]);
 
 /** Where the worker is killed on a job's way, and how often the tool runs then. */
-const PLACES: [when: 'before' | 'after', method: keyof Store, runs: number][] = [
+type Place = [when: 'before' | 'after', method: keyof Store, runs: number];
+
+const FEW_PLACES: readonly Place[] = [
+  ['before', 'parkJob', 2],
+  ['after', 'endJob', 1],
+];
+const PLACES: readonly Place[] = [
+  ...FEW_PLACES,
   ['before', 'openJob', 1],
   ['after', 'openJob', 1],
-  ['before', 'parkJob', 2],
   ['after', 'parkJob', 1],
   ['after', 'awaitJob', 1],
   ['before', 'recordPoll', 1],
   ['before', 'endJob', 1],
-  ['after', 'endJob', 1],
   ['before', 'settleCall', 1],
   ['after', 'settleCall', 1],
 ];
 
 describe('a worker that is killed', () => {
-  test.each(PLACES)(
+  test.each(inTier(FEW_PLACES, PLACES))(
     '%s %s leaves a job that has one outcome [job.poll] [job.park]',
     async (when, method, runs) => {
       await CrashScene.play(server, script('report'), async (scene) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { JobStage } from '../setup/job-stage.ts';
+import { inTier } from '../setup/tier.ts';
 import { Findings } from '../soak/violation.ts';
 import { checkJob } from './checks.ts';
 import { gatherJobs, untilAtRest } from './evidence.ts';
@@ -21,7 +22,12 @@ const SHOWN: Readonly<Record<Way, string>> = {
   inProcess: 'in process [job.inProcess]',
 };
 
-describe.each(SITUATIONS)('$name $shows, a job ends', (situation) => {
+describe.each(
+  inTier(
+    SITUATIONS.filter(({ isQuick }) => isQuick),
+    SITUATIONS,
+  ),
+)('$name $shows, a job ends', (situation) => {
   const { begin, happens, finish, afterwards, expected, runs, answers } = situation;
   let jobs: Record<Way, OrderedJob>;
   /** All ways at once: what happens to their worker and server happens to all of them. */

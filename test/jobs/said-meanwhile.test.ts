@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LlmAgent, LongRunningFunctionTool } from '../../src/index.ts';
-import { call, calls, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { call, calls, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 import { contentsOf } from '../setup/scripts.ts';
 
 /** Of two models: the second one wants its thought signatures back. */
@@ -18,7 +19,7 @@ beforeAll(async () => {
         return { status: 'pending' };
       },
     });
-  env = await createTestEnvironment({
+  env = await openPlacedEnvironment({
     agents: MODELS.map(
       (model) => new LlmAgent({ name: model.replaceAll('.', '-'), model, tools: [render()] }),
     ),

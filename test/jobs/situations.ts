@@ -11,6 +11,8 @@ export interface Situation {
   name: string;
   /** Requirements that it shows, beside that of the way. */
   shows: string;
+  /** Played in `npm test`, too. */
+  isQuick?: true;
   begin: (stage: JobStage, way: Way) => Promise<OrderedJob>;
   /** Happens once to all jobs of the situation, when they are waited for. */
   happens?: (stage: JobStage) => Promise<void>;
@@ -59,7 +61,7 @@ const resumed = (way: Way) => (way === 'inProcess' ? 2 : 1);
 const toldAgain = (way: Way) => (way === 'message' ? 2 : 1);
 
 export const SITUATIONS: readonly Situation[] = [
-  { name: 'undisturbed', shows: '[job.park]', begin: waiting, finish, expected: completed },
+  { name: 'undisturbed', shows: '[job.park]', isQuick: true, begin: waiting, finish, expected: completed },
   {
     name: 'while its worker is killed',
     shows: '[job.park]',
@@ -80,6 +82,7 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'behind its turn, while worker and server are killed',
+    isQuick: true,
     shows: '[job.detach]',
     begin: goingOn,
     async happens(stage) {
@@ -123,6 +126,7 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'before anybody waits for it',
+    isQuick: true,
     shows: '[job.callback]',
     async begin(stage, way) {
       const job = await OrderedJob.begin(stage, TOOL_OF[way], { holds: true });
@@ -140,6 +144,7 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'twice, and otherwise',
+    isQuick: true,
     shows: '[job.callback]',
     begin: waiting,
     async finish(job, way) {
@@ -151,6 +156,7 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'after its call was cancelled',
+    isQuick: true,
     shows: '[job.cancel]',
     begin: waiting,
     async finish(job, way, stage) {
@@ -183,6 +189,7 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'when its turn is over and the session has had another one',
+    isQuick: true,
     shows: '[job.detach]',
     async begin(stage, way) {
       const job = await OrderedJob.begin(stage, TOOL_OF[way], { goesOn: true });

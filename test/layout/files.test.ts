@@ -32,7 +32,7 @@ test('no file or folder is a drawer for everything, and names are in kebab-case 
   const paths = pathsOf(...ROOMS, 'test', 'bench', 'examples', 'scripts');
   const drawers = paths.filter((path) => /^(utils?|helpers?|common|misc|shared)(\.|$)/.test(basename(path)));
   expect(drawers).toEqual([]);
-  const named = paths.filter((path) => path.endsWith('.ts') && !path.includes('/migrations/'));
+  const named = paths.filter((path) => path.endsWith('.ts'));
   expect(named.filter((path) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.ts$/.test(basename(path)))).toEqual([]);
 });
 

@@ -3,6 +3,7 @@ import { glob } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { parse } from '@swc/core';
 import { expect, test } from 'vitest';
+import { processorTime } from '../setup/processor-time.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const LENGTH = 16_000;
@@ -68,11 +69,10 @@ function texts(regex: RegExp): string[] {
   );
 }
 
-/** Of the processor, which other processes take nothing of. */
 function milliseconds(regex: RegExp, text: string): number {
-  const since = process.cpuUsage();
+  const took = processorTime();
   text.replace(regex, '');
-  return process.cpuUsage(since).user / 1_000;
+  return took();
 }
 
 test('no regular expression takes the square of the time for twice the text [text.linear]', async () => {

@@ -58,7 +58,11 @@ afterAll(async () => {
   await environment?.close();
 });
 
-const place = () => ({ folder: environment.folder, env: process.env });
+function place() {
+  const { address, namespace } = environment.place;
+  const env = { ...process.env, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
+  return { folder: environment.folder, env };
+}
 
 async function dead(): Promise<string> {
   const names = { app: 'paged', userId: 'ada', sessionId: randomUUID() };

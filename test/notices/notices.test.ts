@@ -352,7 +352,11 @@ test('are told although the activity of their turn is given up [notice.outlives]
     activityType?.name === 'holdfast.notify';
   // As Temporal does once its time is over, which takes a day.
   await environment.temporal.workflowService.respondActivityTaskFailedById({
-    ...{ namespace: 'default', workflowId, activityId: pendingActivities?.find(isNotify)?.activityId ?? '' },
+    ...{
+      namespace: environment.place.namespace,
+      workflowId,
+      activityId: pendingActivities?.find(isNotify)?.activityId ?? '',
+    },
     failure: { message: 'its time is over', applicationFailureInfo: { type: 'Late', nonRetryable: true } },
   });
   await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
@@ -401,7 +405,11 @@ test('whose notifier takes its worker with it each time are kept as dead after t
     if (pending?.attempt === begun - 1) {
       await environment.temporal.workflowService
         .respondActivityTaskFailedById({
-          ...{ namespace: 'default', workflowId: notice.workflowId, activityId: pending.activityId ?? '' },
+          ...{
+            namespace: environment.place.namespace,
+            workflowId: notice.workflowId,
+            activityId: pending.activityId ?? '',
+          },
           failure: { message: 'the worker is gone', applicationFailureInfo: { type: 'Gone' } },
         })
         // Between two attempts there is none to take away.

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking } from '../tree/speaking.ts';
 import { Held } from './held.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
 
-let environment: TurnEnvironment | undefined;
+const openEnvironment = shareEnvironment();
 let own: OwnWorker | undefined;
 afterEach(async () => {
   await own?.stop();
-  await environment?.close();
   own = undefined;
-  environment = undefined;
 });
 
 /** A session whose turn, of a client's message, holds until it is let go. */
@@ -20,8 +19,10 @@ async function busy() {
   const speaking = new Speaking('root', [calling({ name: 'hold' }), 'first', 'second', 'third'], {
     tools: [held.tool],
   });
-  const opened = await openTurnEnvironment({ agents: [speaking.agent] });
-  environment = opened;
+  const opened = await openEnvironment({
+    agents: [speaking.agent],
+    workerOptions: { taskQueue: DEFAULT_TASK_QUEUE },
+  });
   own = new OwnWorker(opened);
   await own.start();
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };

@@ -1,30 +1,32 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
 import { signDecision } from '../../src/approvals/decision-attestation.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { Speaking } from '../tree/speaking.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
 
 /** A budget of cost needs the price of each model that is asked; nobody asks one here. */
 const prices = { 'own-model': { input: 1, output: 1 } };
 
-let environment: TurnEnvironment | undefined;
+const openEnvironment = shareEnvironment();
 let own: OwnWorker | undefined;
 afterEach(async () => {
   await own?.stop();
-  await environment?.close();
   own = undefined;
-  environment = undefined;
 });
 
 async function open() {
   const speaking = new Speaking('root', ['hello']);
-  const opened = await openTurnEnvironment({ agents: [speaking.agent] });
-  environment = opened;
+  const opened = await openEnvironment({
+    agents: [speaking.agent],
+    workerOptions: { taskQueue: DEFAULT_TASK_QUEUE },
+  });
   own = new OwnWorker(opened);
   await own.start();
-  const user = { app: 'test', userId: 'ada' };
+  const user = { app: 'test', userId: randomUUID() };
   const pending = async () => {
     await expect.poll(async () => (await opened.client.approvals.list(user)).length).toBe(1);
     const [request] = await opened.client.approvals.list(user);
@@ -152,8 +154,8 @@ test('two approvers whom the app knows approve of what a workflow asks [flow.wor
     budgets: { turn: { cost: 1 } },
     prices,
   };
-  const opened = await openTurnEnvironment({ apps: [new App({ name: 'desk', rootAgent, durable })] });
-  environment = opened;
+  const apps = [new App({ name: 'desk', rootAgent, durable })];
+  const opened = await openEnvironment({ apps, workerOptions: { taskQueue: DEFAULT_TASK_QUEUE } });
   own = new OwnWorker(opened);
   await own.start();
   const user = { app: 'desk', userId: 'ada' };

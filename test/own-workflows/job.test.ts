@@ -1,19 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { Speaking } from '../tree/speaking.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
 
-let environment: TurnEnvironment | undefined;
+const openEnvironment = shareEnvironment();
 let own: OwnWorker | undefined;
 afterEach(async () => {
   await own?.stop();
-  await environment?.close();
   own = undefined;
-  environment = undefined;
 });
 
 async function open() {
@@ -56,14 +55,16 @@ async function open() {
     beforeAgentCallback: () => ({ role: 'model', parts: [{ text: 'not now' }] }),
   });
   const group = new SequentialAgent({ name: 'group', subAgents: [new Speaking('member', ['hi']).agent] });
-  const opened = await openTurnEnvironment({
+  const opened = await openEnvironment({
     agents: [speaking.agent, heard.agent, silenced.agent, group],
-    workerOptions: { credentialKeys: { k: randomBytes(32).toString('base64') } },
+    workerOptions: {
+      taskQueue: DEFAULT_TASK_QUEUE,
+      credentialKeys: { k: randomBytes(32).toString('base64') },
+    },
   });
-  environment = opened;
   own = new OwnWorker(opened);
   await own.start();
-  const user = { app: 'test', userId: 'ada' };
+  const user = { app: 'test', userId: randomUUID() };
   return { ...opened, own, speaking, user, tokens, cancelled };
 }
 

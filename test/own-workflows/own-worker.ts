@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type { Connection, WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import type { History, TurnEnvironment } from '../setup/turn-environment.ts';
 
@@ -26,10 +26,11 @@ export class OwnWorker {
   }
 
   async start(): Promise<void> {
-    const { address } = (this.#environment.temporal.connection as Connection).options;
+    const { address, namespace } = this.#environment.place;
     const connection = await NativeConnection.connect({ address });
     const worker = await Worker.create({
       connection,
+      namespace,
       taskQueue: this.taskQueue,
       workflowBundle: { code: await ownBundle() },
     });

@@ -1,24 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking } from '../tree/speaking.ts';
 import { Held } from './held.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
 
-let environment: TurnEnvironment | undefined;
+const openEnvironment = shareEnvironment();
 let own: OwnWorker | undefined;
 afterEach(async () => {
   await own?.stop();
-  await environment?.close();
   own = undefined;
-  environment = undefined;
 });
 
 async function open(...agents: BaseAgent[]) {
-  const opened = await openTurnEnvironment({ agents });
-  environment = opened;
+  const opened = await openEnvironment({ agents, workerOptions: { taskQueue: DEFAULT_TASK_QUEUE } });
   own = new OwnWorker(opened);
   await own.start();
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };

@@ -12,6 +12,7 @@ import {
   PHONE,
   visit,
 } from '../setup/browser.ts';
+import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { openPageDesk, type PageDesk } from './page-desk.ts';
 
@@ -58,7 +59,7 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
     ['large letters', { viewport: { width: 640, height: 480 }, deviceScaleFactor: 2 }],
   ] as const;
 
-  test.each(looks)(
+  test.each(inTier<readonly (typeof looks)[number][]>([looks[1]], looks))(
     'on %s every page fits, complains of nothing, and is accessible [inbox.pages]',
     async (_look, options) => {
       const refund = await desk.asked('refund_order', HARD);

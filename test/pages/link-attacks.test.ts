@@ -7,6 +7,7 @@ import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
 import { CredentialKeyRing } from '../../src/credentials/credential-keys.ts';
 import { GatewayAttester } from '../../src/gateway/gateway-attester.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
+import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { FROM_OWN_PAGE, type ReadPage, readPage, sendForm } from './browser-form.ts';
 import { openPageDesk, type PageDesk } from './page-desk.ts';
@@ -427,7 +428,7 @@ describe('a page', () => {
       const { args: read } = readEdit(row, touched);
       expect(Object.keys(read ?? {})).toEqual(Object.keys(readEdit(row, sent).args ?? {}));
     });
-    await fc.assert(holds, { numRuns: 300 });
+    await fc.assert(holds, { numRuns: inTier(30, 300) });
     /** JSON fields with a blank behind, which changes the text and not the value. */
     function field(
       id: string,

@@ -11,9 +11,10 @@ let served: ServedGateway;
 let cookie: string;
 beforeAll(async () => {
   desk = await openPageDesk();
-  const { uiUrl } = desk.environment;
-  if (uiUrl === undefined) throw new Error('the server has a UI');
-  served = await serveGateway({ gateway: { ...desk.options, about: () => ({ ...ABOUT, uiUrl }) } });
+  const { namespace, uiUrl } = desk.environment.place;
+  served = await serveGateway({
+    gateway: { ...desk.options, about: () => ({ ...ABOUT, namespace, uiUrl }) },
+  });
   const key = await desk.key('mira', [{ app: '*', roles: ['read', 'approve'] }]);
   const form = await readPage(`${served.url}/inbox/sign-in`);
   ({ cookie } = await sendForm(`${served.url}/inbox/sign-in`, form, { key: key.text }));

@@ -43,7 +43,7 @@ function shapeFor(type: string, input: { ending?: unknown; job?: { do?: string; 
   return OWN[type] ?? RESULTS.toolCall;
 }
 
-/** Each result of each history that releases have recorded, and what it is taken for. */
+/** Each result of each recorded history, and what it is taken for. */
 function recorded(): { what: string; shape: Shape; value: unknown }[] {
   return globSync('test/histories/*.json', { cwd: root }).flatMap((path) => {
     const { history } = JSON.parse(readFileSync(root + path, 'utf8')) as {
@@ -67,7 +67,7 @@ function recorded(): { what: string; shape: Shape; value: unknown }[] {
 describe('what workflows take for the results of activities', () => {
   const all = recorded();
 
-  test('is what activities of each release have given [garbage.genuine]', () => {
+  test('is what activities have given [garbage.genuine]', () => {
     expect(all.length).toBeGreaterThan(200);
     const problems = all.map(({ what, shape, value }) => resultProblem(what, shape, value));
     expect(problems.filter((problem) => problem !== undefined)).toEqual([]);

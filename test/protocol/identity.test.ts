@@ -14,6 +14,7 @@ import {
   stepKeyOf,
   workflowIdOf,
 } from '../../src/protocol/identity.ts';
+import { inTier } from '../setup/tier.ts';
 
 const LONGEST_WORKFLOW_ID = 255;
 
@@ -83,7 +84,7 @@ describe('workflow ids', () => {
         );
         expect(workflowIdOf(...one).split('/')).toHaveLength(3);
       }),
-      { numRuns: 2_000 },
+      { numRuns: inTier(200, 2_000) },
     );
   });
 

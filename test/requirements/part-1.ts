@@ -7,12 +7,16 @@ export const PART_1: Rows = {
   'package.built': [
     'holdfast',
     'What npm makes of a clone is built: packed, published or installed by git; else it fails with a sentence.',
+    'deep',
+  ],
+  'package.lock': ['holdfast', '`npm ci` takes the lock on each platform, from the public registry.'],
+  'package.size': [
+    'holdfast',
+    'What a user installs has no more packages and megabytes than are said.',
+    'deep',
   ],
   'package.links': ['holdfast', 'Links of documents that the tarball holds lead to what it holds.'],
-  'package.run': [
-    'holdfast',
-    'The tarball, installed in an empty folder, runs a turn from the command line.',
-  ],
+  'package.run': ['holdfast', 'The tarball, in a project of its own, runs a turn from the command line.'],
   'package.light': [
     'holdfast',
     '`holdfast`, `holdfast/client` and `holdfast/testing` load without the Temporal worker.',

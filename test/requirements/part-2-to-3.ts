@@ -7,6 +7,10 @@ export const PART_2: Rows = {
     'A PostgreSQL by URL is a store: the same SQL and the same suite, behind PgBouncer too.',
   ],
   'store.migrate': ['holdfast', 'Migrations are forward-only, and made once by workers that start together.'],
+  'store.upgrade': [
+    'holdfast',
+    'The next release upgrades a store while workers of both run; both finish their turns on it.',
+  ],
   'store.full': ['holdfast', 'A full disk is a clear error, and nothing is corrupt.'],
   'session.create': ['adk-js: SessionService', 'A session is created once; a second of its name is refused.'],
   'session.get': [
@@ -103,6 +107,10 @@ export const PART_2: Rows = {
     'temporal: versioning',
     'Whatever crosses Temporal carries its version, and every version since 1.0 is read.',
   ],
+  'upgrade.patched': [
+    'temporal: patching',
+    'A release whose changes of workflow code stand behind patched() replays the histories of the one before.',
+  ],
   'upgrade.notDeployed': [
     'holdfast',
     'A worker without the agent or tool leaves the task to others for a minute.',
@@ -182,6 +190,7 @@ export const PART_3: Rows = {
   'deploy.native': [
     'holdfast',
     'The composition, run without Docker, comes up and does the main job: a deep test.',
+    'deep',
   ],
   'docs.current': [
     'holdfast',

@@ -99,7 +99,7 @@ export const PART_4: Rows = {
   ],
   'callback.order': [
     'adk-js: callbacks',
-    'Of a list the first callback that answers wins; plugins come before it.',
+    'The first callback of a list that answers wins; plugins come before the list.',
   ],
   'callback.state': [
     'adk-js: callbacks',
@@ -173,7 +173,7 @@ export const PART_4: Rows = {
   ],
   'tool.task': [
     'hector: Context.Task',
-    'What a tool registers with its task runs when the call is cancelled.',
+    'A tool can register a function with its task, which runs when the call is cancelled.',
   ],
   'tool.trusted': ['adk tools page: Trust on the tool', 'A tool says whether its results are trusted.'],
   'builtin.exitLoop': ['adk-go: exitlooptool', '`exit_loop` escalates and skips the summary.'],

@@ -42,6 +42,7 @@ export const PART_7: Rows = {
   'flow.workflow.bundle': [
     'holdfast',
     'What own workflows import bundles for the sandbox, small, and replays.',
+    'deep',
   ],
   'transfer.to': [
     'adk-go: transfer_to_agent',

@@ -1,26 +1,41 @@
 import type { Requirement } from '../requirements.ts';
+import type { Tier } from './row.ts';
 
 /** A test's title, as it stands in a file. */
 export interface TestTitle {
   file: string;
   ids: string[];
+  /** Where it runs first: a deep run does what `npm test` does, and more. */
+  tier: Tier;
 }
 
 const TITLE =
   /(?:\b(?:test|it|describe)(?<modifiers>(?:\.\w+(?:\([^()]*\))?)*)|\))(?:<[^()]*>)?\(\s*(?<quote>['"`])(?<title>(?:\\.|(?!\k<quote>)[^\\])*?)(?<ids>(?: \[[a-z][a-zA-Z0-9]*(?:\.[a-z][a-zA-Z0-9]*)*\])+)\k<quote>\s*,/g;
 
+/** What a file adds in a deep run, up to the end of the block. */
+const DEEP_BLOCK = /^(?<indent> *)if \(isDeep\) \{\n[\s\S]*?^\k<indent>\}/gm;
+
 /** The titles of a test file that name ids; those of tests that never run are left out. */
 export function titlesOf(file: string, source: string): TestTitle[] {
-  return [...source.matchAll(TITLE)].flatMap(({ groups }) =>
+  const deep = [...source.matchAll(DEEP_BLOCK)].map(({ index, 0: block }) => [index, index + block.length]);
+  const isDeep = (at: number) =>
+    file.endsWith('.deep.ts') || deep.some(([start = 0, end = 0]) => start < at && at < end);
+  return [...source.matchAll(TITLE)].flatMap(({ index, groups }) =>
     /\.(skip|todo)\b/.test(groups?.modifiers ?? '')
       ? []
-      : [{ file, ids: [...(groups?.ids ?? '').matchAll(/\[([\w.]+)\]/g)].map(([, id]) => id ?? '') }],
+      : [
+          {
+            file,
+            ids: [...(groups?.ids ?? '').matchAll(/\[([\w.]+)\]/g)].map(([, id]) => id ?? ''),
+            tier: isDeep(index) ? 'deep' : 'test',
+          },
+        ],
   );
 }
 
 /** What is wrong with the manifest and the tests that name its ids: one line each. */
 export function requirementProblems(
-  requirements: readonly Pick<Requirement, 'id' | 'part' | 'behaviour'>[],
+  requirements: readonly Pick<Requirement, 'id' | 'part' | 'behaviour' | 'tier'>[],
   titles: readonly TestTitle[],
   delivered: number,
 ): string[] {
@@ -33,17 +48,25 @@ export function requirementProblems(
       problems.push(`${id}: ids are words with dots between`);
     if (!/^\S.*\.$/.test(behaviour)) problems.push(`${id}: the behaviour is no sentence`);
   }
-  const shown = new Set<string>();
-  for (const { file, ids } of titles) {
+  const shown = new Map<string, Tier>();
+  for (const { file, ids, tier } of titles) {
     for (const id of ids) {
       if (!known.has(id)) problems.push(`${file}: no row has the id ${id}`);
-      shown.add(id);
+      if (shown.get(id) !== 'test') shown.set(id, tier);
     }
   }
-  for (const { id, part } of requirements) {
-    if (part !== 'later' && part <= delivered && !shown.has(id)) {
+  for (const { id, part, tier } of requirements) {
+    const shownBy = shown.get(id);
+    if (shownBy === undefined) {
+      if (part === 'later' || part > delivered) continue;
       problems.push(`${id}: part ${part} is delivered, and no test names it`);
+    } else if (shownBy !== tier) {
+      problems.push(`${id}: its row says ${runOf(tier)}, and ${runOf(shownBy)} is the first to show it`);
     }
   }
   return problems;
+}
+
+function runOf(tier: Tier): string {
+  return tier === 'deep' ? 'npm run test:deep' : 'npm test';
 }

@@ -17,5 +17,8 @@ type SourceName = keyof typeof SOURCES;
 /** A source, or a place in it: `adk-python: #7245`. */
 export type Source = SourceName | `${SourceName}: ${string}`;
 
-/** Promises by id: where each comes from, and what it is in one sentence. */
-export type Rows = Readonly<Record<string, readonly [source: Source, behaviour: string]>>;
+/** The run that shows a promise: `npm test`, or `npm run test:deep` where that is too long for each change. */
+export type Tier = 'test' | 'deep';
+
+/** Promises by id: where each comes from, what it is in one sentence, and its tier where that isn't `npm test`. */
+export type Rows = Readonly<Record<string, readonly [source: Source, behaviour: string, tier?: 'deep']>>;

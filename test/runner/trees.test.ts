@@ -11,7 +11,8 @@ import {
   SequentialAgent,
   tool,
 } from '../../src/index.ts';
-import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { call, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 
 const pay = tool({
   name: 'pay',
@@ -27,7 +28,7 @@ describe('a runner of a tree', () => {
   afterEach(() => env.close());
 
   async function open(root: BaseAgent) {
-    env = await createTestEnvironment({
+    env = await openPlacedEnvironment({
       agents: [root],
       script: ({ contents, systemInstruction }) => {
         const told = JSON.stringify(systemInstruction ?? '');
@@ -121,7 +122,7 @@ describe('a runner of a tree', () => {
     });
     const first = new LlmAgent({ name: 'first', model, tools: [slow] });
     const second = new LlmAgent({ name: 'second', model });
-    env = await createTestEnvironment({
+    env = await openPlacedEnvironment({
       agents: [first, second],
       script: ({ tools }, { functionResponses }) =>
         tools !== undefined && functionResponses.length === 0 ? call('slow') : text('said'),

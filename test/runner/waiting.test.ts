@@ -16,8 +16,9 @@ import {
   Runner,
   tool,
 } from '../../src/index.ts';
-import { call, calls, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { call, calls, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { HoldfastProcess } from '../cli/holdfast-process.ts';
+import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -79,7 +80,7 @@ describe.each(['HoldfastClient', 'GatewayClient'])('a runner with a %s', (kind) 
   let runner: Runner;
 
   beforeAll(async () => {
-    env = await createTestEnvironment({
+    env = await openPlacedEnvironment({
       agents: [agent],
       script: ({ contents }) => {
         const last = contents?.at(-1)?.parts ?? [];

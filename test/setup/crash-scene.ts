@@ -13,34 +13,30 @@ import {
   type GeminiStandIn,
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
-import { openTemporal } from '../../worker/index.ts';
-import { endServer } from './end-server.ts';
 import { putStore } from './made-store.ts';
+import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { contentsOf } from './scripts.ts';
 import type { WorkerProcessOptions } from './worker-process.ts';
 
-/** A Temporal server of its own, which outlives the workers of its scenes. */
+/** A namespace on the Temporal server, which outlives the workers of its scenes. */
 export class CrashServer {
-  readonly #folder: string;
-  readonly address: string;
+  readonly place: TemporalPlace;
   readonly connection: Connection;
+  readonly temporal: Client;
 
-  private constructor(folder: string, address: string, connection: Connection) {
-    this.#folder = folder;
-    this.address = address;
+  private constructor(place: TemporalPlace, connection: Connection) {
+    this.place = place;
     this.connection = connection;
+    this.temporal = new Client({ connection, namespace: place.namespace });
   }
 
   static async open(): Promise<CrashServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
-    const server = await openTemporal({ folder });
-    return new CrashServer(folder, server.address, await Connection.connect(server.connectionOptions));
+    const place = await ownNamespace();
+    return new CrashServer(place, await Connection.connect({ address: place.address }));
   }
 
   async close(): Promise<void> {
     await this.connection.close();
-    await endServer(this.#folder);
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
@@ -58,7 +54,7 @@ export class CrashScene {
 
   private constructor(server: CrashServer, gemini: GeminiStandIn) {
     this.#server = server;
-    this.temporal = new Client({ connection: server.connection });
+    this.temporal = server.temporal;
     this.client = new HoldfastClient({ temporal: this.temporal, taskQueue: this.folder });
     this.gemini = gemini;
     putStore(this.folder);
@@ -82,7 +78,7 @@ export class CrashScene {
   async startWorker(hangAt?: WorkerProcessOptions['hang']): Promise<WorkerProcess> {
     const { folder, files, gemini } = this;
     const hang = hangAt === undefined ? {} : { hang: hangAt };
-    const options = { address: this.#server.address, taskQueue: folder, folder, files, ...hang };
+    const options = { place: this.#server.place, taskQueue: folder, folder, files, ...hang };
     this.worker = await WorkerProcess.start(options, gemini.env);
     return this.worker;
   }

@@ -9,7 +9,7 @@ import {
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
 import { putStore } from './made-store.ts';
-import { SoakTemporal } from './soak-temporal.ts';
+import { SHORT_RUNS, TemporalServer } from './temporal-server.ts';
 
 const CHANNEL = {
   // gRPC's default waits a second and more after the first refusal.
@@ -21,7 +21,7 @@ const CHANNEL = {
 export interface FaultGround {
   /** Where all of it writes. */
   folder: string;
-  server: SoakTemporal;
+  server: TemporalServer;
   store: OpenedStore;
   gemini: GeminiStandIn;
   connection: Connection;
@@ -32,7 +32,7 @@ export async function openFaultGround(script: GeminiScript): Promise<FaultGround
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-faults-'));
   putStore(folder);
   const [server, store, gemini] = await Promise.all([
-    SoakTemporal.start(folder),
+    TemporalServer.start(folder, { config: SHORT_RUNS }),
     openStore({ folder }),
     startGeminiStandIn({ script }),
   ]);

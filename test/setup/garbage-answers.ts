@@ -1,4 +1,5 @@
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { isDeep } from './tier.ts';
 
 /** What anybody may answer an activity with who may poll a task queue: forms, each of which some piece of workflow code throws at. */
 export const GARBAGE: readonly unknown[] = [
@@ -30,6 +31,11 @@ export const GARBAGE: readonly unknown[] = [
   { v: 1, messages: null, counts: true },
   { v: 1, counts: false, by: 5 },
 ];
+
+/** All of it in `npm run test:deep`; in `npm test` every tenth form, from one on that each test has for itself. */
+export function garbage(first: number): readonly unknown[] {
+  return GARBAGE.filter((_form, index) => isDeep || index % 10 === first);
+}
 
 interface Planted {
   value: unknown;

@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { activityInfo, Context } from '@temporalio/activity';
 import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -29,8 +26,7 @@ import type {
 } from '../../src/protocol/step.ts';
 import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
 import { testWorkflowBundle } from '../../worker/bundle.ts';
-import { acquireFolder, openTemporal } from '../../worker/index.ts';
-import { endServer } from './end-server.ts';
+import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { type ScriptedJob, ScriptedJobs } from './scripted-jobs.ts';
 import { until } from './until.ts';
 
@@ -74,22 +70,19 @@ export class GateEnvironment {
   readonly jobs: ScriptedJobs;
   readonly #connection: Connection;
   readonly #native: NativeConnection;
-  readonly #folder: string;
-  readonly #release: () => void;
+  readonly #place: TemporalPlace;
   readonly #scripts = new Map<string, Script>();
   #worker: { worker: Worker; running: Promise<void> } | undefined;
 
   private constructor(parts: {
     connection: Connection;
     native: NativeConnection;
-    folder: string;
-    release: () => void;
+    place: TemporalPlace;
   }) {
     this.#connection = parts.connection;
     this.#native = parts.native;
-    this.#folder = parts.folder;
-    this.#release = parts.release;
-    this.temporal = new Client({ connection: parts.connection });
+    this.#place = parts.place;
+    this.temporal = new Client({ connection: parts.connection, namespace: parts.place.namespace });
     this.jobs = new ScriptedJobs(this.temporal);
   }
 
@@ -99,11 +92,11 @@ export class GateEnvironment {
         process.stderr.write(`${message} ${String(meta?.error)}\n`),
       ),
     });
-    const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-gates-')));
-    const server = await openTemporal({ folder, env: process.env });
-    const connection = await Connection.connect(server.connectionOptions);
-    const native = await NativeConnection.connect(server.connectionOptions);
-    const environment = new GateEnvironment({ connection, native, folder, release });
+    const place = await ownNamespace();
+    const { address } = place;
+    const connection = await Connection.connect({ address });
+    const native = await NativeConnection.connect({ address });
+    const environment = new GateEnvironment({ connection, native, place });
     await environment.startWorker();
     return environment;
   }
@@ -125,6 +118,7 @@ export class GateEnvironment {
   async startWorker(options: { maxCachedWorkflows?: number } = {}): Promise<void> {
     const worker = await Worker.create({
       connection: this.#native,
+      namespace: this.#place.namespace,
       taskQueue: 'holdfast',
       workflowBundle: await testWorkflowBundle(),
       activities: this.#activities(),
@@ -147,9 +141,6 @@ export class GateEnvironment {
     await this.stopWorker();
     await this.#native.close();
     await this.#connection.close();
-    await endServer(this.#folder);
-    this.#release();
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   #activities() {

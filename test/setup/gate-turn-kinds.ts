@@ -261,15 +261,6 @@ export const GATE_TURN_KINDS: Record<string, TurnKind> = {
     },
     2,
   ),
-  // As each wait that has no end, since there are bars; the histories of other kinds are older.
-  'waits-with-a-bar': asking(
-    [[{ name: 'pay' }], [{ name: 'pay' }]],
-    async ({ handle, requests: [first] }) => {
-      await handle.executeUpdate('confirm', { args: [{ requestId: first?.requestId, confirmed: true }] });
-      const [second] = await waiting(handle, 1);
-      await handle.signal('confirm', { requestId: second?.requestId, confirmed: true });
-    },
-  ),
   rejected: asking([[{ name: 'pay' }]], async ({ handle }) => {
     await handle.signal('confirm', { confirmed: 'maybe' });
     await handle.signal('confirm', { confirmed: false, reason: 'not today' });

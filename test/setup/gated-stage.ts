@@ -10,8 +10,8 @@ import { type FaultGround, openFaultGround } from './fault-ground.ts';
 import { APPROVERS } from './gated-apps.ts';
 import { GatedEffects } from './gated-effects.ts';
 import type { GatedWorkerOptions } from './gated-worker-process.ts';
-import type { SoakTemporal } from './soak-temporal.ts';
 import { SupervisedWorker } from './supervised-worker.ts';
+import type { TemporalServer } from './temporal-server.ts';
 
 const PROGRAM = fileURLToPath(new URL('gated-worker-process.ts', import.meta.url));
 
@@ -21,7 +21,7 @@ const PROGRAM = fileURLToPath(new URL('gated-worker-process.ts', import.meta.url
  */
 export class GatedStage {
   readonly worker: SupervisedWorker<GatedWorkerOptions>;
-  readonly server: SoakTemporal;
+  readonly server: TemporalServer;
   readonly store: OpenedStore;
   readonly gemini: GeminiStandIn;
   readonly temporal: Client;

@@ -5,8 +5,9 @@ import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/cre
 import { defineGateway } from '../../src/gateway/index.ts';
 import { type Content, LlmAgent, LongRunningFunctionTool } from '../../src/index.ts';
 import type { SessionNames } from '../../src/store/store.ts';
-import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { call, type TestEnvironment, text } from '../../src/testing/index.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
+import { openPlacedEnvironment } from './placed-environment.ts';
 
 /** What a service is told with an order. */
 export interface Order {
@@ -63,7 +64,7 @@ export async function openJobDesk(): Promise<JobDesk> {
     },
   });
   const agent = new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools: [tool] });
-  const env = await createTestEnvironment({
+  const env = await openPlacedEnvironment({
     agents: [agent],
     worker: { credentialKeys: keys },
     // All that is refused comes from one address.

@@ -10,6 +10,7 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from './scripts.ts';
+import { SHORT_RUNS } from './temporal-server.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 import type { TurnKind } from './turn-kinds.ts';
 
@@ -165,7 +166,7 @@ export const JOB_TURN_KINDS: Record<string, TurnKind> = {
       [[{ name: 'report' }], [{ name: 'look' }], [{ name: 'look' }], [{ name: 'look' }]],
       ({ environment, jobs }) => environment.client.jobs.complete(idOf(jobs), { result: { n: 1 } }),
     ),
-    serverConfig: ['limit.historyCount.suggestContinueAsNew=20'],
+    serverConfig: SHORT_RUNS,
     recorded: 'first',
   },
   'job-goes-on': {

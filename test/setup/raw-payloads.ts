@@ -30,7 +30,7 @@ export class RawSender {
 
   async signal(workflowId: string, signalName: string, payloads: Payload[]): Promise<void> {
     await this.#temporal.workflowService.signalWorkflowExecution({
-      namespace: 'default',
+      namespace: this.#temporal.options.namespace,
       workflowExecution: { workflowId },
       signalName,
       input: { payloads },
@@ -41,7 +41,7 @@ export class RawSender {
   /** What became of it; a refusal is none of its failures. */
   async update(workflowId: string, name: string, payloads: Payload[]) {
     return await this.#temporal.workflowService.updateWorkflowExecution({
-      namespace: 'default',
+      namespace: this.#temporal.options.namespace,
       workflowExecution: { workflowId },
       waitPolicy: { lifecycleStage: 3 },
       request: { meta: { updateId: randomUUID() }, input: { name, args: { payloads } } },
@@ -50,7 +50,7 @@ export class RawSender {
 
   async query(workflowId: string, queryType: string, payloads: Payload[]) {
     return await this.#temporal.workflowService.queryWorkflow({
-      namespace: 'default',
+      namespace: this.#temporal.options.namespace,
       execution: { workflowId },
       query: { queryType, queryArgs: { payloads } },
     });
@@ -62,7 +62,7 @@ export class RawSender {
     { type = 'agentTurn', memo }: { type?: string; memo?: Record<string, Payload> } = {},
   ): Promise<void> {
     await this.#temporal.workflowService.startWorkflowExecution({
-      namespace: 'default',
+      namespace: this.#temporal.options.namespace,
       workflowId,
       workflowType: { name: type },
       taskQueue: { name: 'holdfast' },

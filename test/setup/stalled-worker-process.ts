@@ -8,10 +8,11 @@ import { thrownMessage } from '../../src/tools/thrown-message.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { OwnModel, saying } from './own-model.ts';
+import type { TemporalPlace } from './own-namespace.ts';
 
 /** What the test tells the worker process, as JSON in its first argument. */
 export interface StalledWorkerOptions {
-  address: string;
+  place: TemporalPlace;
   taskQueue: string;
   /** URL of the store. */
   url: string;
@@ -64,7 +65,8 @@ const worker = await createWorker({
   agents: [new LlmAgent({ name: 'payer', model, tools: [pay] })],
   store: await openStore({ url: options.url }),
   taskQueue: options.taskQueue,
-  connection: await NativeConnection.connect({ address: options.address }),
+  connection: await NativeConnection.connect({ address: options.place.address }),
+  namespace: options.place.namespace,
   logger: jsonLogger({ level: 'error' }),
 });
 const running = worker.run();

@@ -19,6 +19,7 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { SHORT_RUNS } from './temporal-server.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 import type { TurnKind } from './turn-kinds.ts';
 
@@ -178,7 +179,7 @@ const interruptWithChild: Act = async ({ client, temporal }, names) => {
   await client.interrupt(names);
 };
 
-const oftenNew = { serverConfig: ['limit.historyCount.suggestContinueAsNew=20'] };
+const oftenNew = { serverConfig: SHORT_RUNS };
 
 /** Turns of many agents. */
 export const TREE_TURN_KINDS: Record<string, TurnKind> = {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import type { App } from '../../src/agents/app.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
@@ -25,15 +25,13 @@ import {
   createWorker,
   type HoldfastLogger,
   histogramBuckets,
-  openTemporal,
   type WorkerOptions,
 } from '../../worker/index.ts';
-import { defaultCacheFolder } from '../../worker/temporal/cache-folder.ts';
-import { obtainExecutable } from '../../worker/temporal/install.ts';
 import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
-import { endServer } from './end-server.ts';
 import { putStore } from './made-store.ts';
+import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { stepCalls } from './scripts.ts';
+import { TemporalServer } from './temporal-server.ts';
 
 export type History = temporal.api.history.v1.IHistory;
 
@@ -50,9 +48,9 @@ export interface TurnEnvironment {
   client: HoldfastClient;
   store: OpenedStore;
   gemini: GeminiStandIn;
-  /** Of the server’s UI. */
-  uiUrl: string | undefined;
-  /** Of server and store. */
+  /** Where its Temporal server is, and on it what is its own. */
+  place: TemporalPlace;
+  /** Of the store, and of a server of its own. */
   folder: string;
   /** Runs a turn to its end; app, user and a new session are filled in. */
   run(turn: Partial<OutgoingMessage> & { message: OutgoingMessage['message'] }): Promise<RanTurn>;
@@ -80,8 +78,8 @@ export interface TurnEnvironmentOptions {
   agents?: readonly BaseAgent[];
   apps?: readonly App[];
   script?: GeminiScript;
-  /** Dynamic configuration of the Temporal server, `limit.historyCount.suggestContinueAsNew=20` for one. */
-  serverConfig?: readonly string[];
+  /** The Temporal server is its own, with this dynamic configuration: `SHORT_RUNS` for one. */
+  serverConfig?: readonly string[] | undefined;
   /** Gets what Holdfast warns of, and what Temporal's worker does, as text. */
   logger?: PartialLogger;
   /** Of client and worker alike. */
@@ -119,70 +117,53 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-test-')));
   const gemini = await startGeminiStandIn({ script: options.script ?? stepCalls([]) });
   Object.assign(process.env, gemini.env);
-  const env = await serverEnvironment(folder, options.serverConfig ?? []);
   putStore(folder);
-  const [server, store] = await Promise.all([openTemporal({ folder, env }), openStore({ folder })]);
+  const [server, store] = await Promise.all([
+    openServer(folder, options.serverConfig),
+    openStore({ folder }),
+  ]);
+  const { address, namespace, uiUrl } = server;
   const connection = await Connection.connect({
-    ...server.connectionOptions,
+    address,
     channelArgs: { 'grpc.max_receive_message_length': 64 * 1024 * 1024 },
     interceptors: retriesUntilClosed(),
   });
-  const native = await NativeConnection.connect(server.connectionOptions);
+  const native = await NativeConnection.connect({ address });
   const temporalClient = new Client({
     connection,
-    namespace: server.namespace,
+    namespace,
     ...(dataConverter ? { dataConverter } : {}),
   });
-  const startWorker = async () => {
-    const worker = await (options.production ? createWorker : createTestWorker)({
+  const workers = await startWorkers(() =>
+    (options.production ? createWorker : createTestWorker)({
       ...(agents ? { agents } : {}),
       ...(apps ? { apps } : {}),
       store,
       connection: native,
+      namespace,
       searchAttributes: true,
       logger: { ...SILENT, ...logger },
       shutdownGraceTime: 0,
       ...(dataConverter ? { dataConverter } : {}),
       ...options.workerOptions,
-    });
-    return { worker, running: worker.run() };
-  };
-  let current: Awaited<ReturnType<typeof startWorker>> | undefined = await startWorker();
-  const stopWorker = async () => {
-    current?.worker.shutdown();
-    await current?.running;
-    current = undefined;
-  };
+    }),
+  );
   const client = new HoldfastClient({ temporal: temporalClient, store, searchAttributes: true });
   return {
     temporal: temporalClient,
     client,
     store,
     gemini,
-    uiUrl: server.uiUrl,
+    place: { address, namespace, uiUrl },
     folder,
-    async run(turn) {
-      const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
-      const handle = await client.sendMessage({ ...names, ...turn });
-      const result = await handle.result();
-      return {
-        result,
-        workflowId: handle.workflowId,
-        events: await store.readEvents({ ...names, ...pick(turn) }),
-        history: await temporalClient.workflow.getHandle(handle.workflowId, handle.runId).fetchHistory(),
-      };
-    },
-    stopWorker,
-    async restartWorker() {
-      await stopWorker();
-      current = await startWorker();
-    },
+    run: (turn) => runTurn({ client, temporal: temporalClient, store }, turn),
+    ...workers,
     async close() {
-      await stopWorker();
+      await workers.stopWorker();
       await store.close();
       await native.close();
       await connection.close();
-      await endServer(folder);
+      await server.close();
       await gemini.close();
       release();
       rmSync(folder, { recursive: true, force: true });
@@ -190,20 +171,51 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   };
 }
 
-/** The server's configuration is no option of the product: a script in the executable's place adds it. */
-async function serverEnvironment(folder: string, config: readonly string[]): Promise<NodeJS.ProcessEnv> {
-  if (config.length === 0) return process.env;
-  const { path } = await obtainExecutable({
-    configured: process.env.HOLDFAST_TEMPORAL_CLI,
-    cacheFolder: defaultCacheFolder(process.env),
-    env: process.env,
-    onProgress: (line) => process.stderr.write(`${line}\n`),
-  });
-  const script = join(folder, 'temporal-configured');
-  const flags = config.map((pair) => `--dynamic-config-value '${pair}'`).join(' ');
-  const lines = ['#!/bin/sh', `[ "$2" = start-dev ] && set -- "$@" ${flags}`, `exec '${path}' "$@"`, ''];
-  writeFileSync(script, lines.join('\n'), { mode: 0o700 });
-  return { ...process.env, HOLDFAST_TEMPORAL_CLI: script };
+/** Starts a worker that can be stopped, and followed by one that is created like it. */
+export async function startWorkers(
+  create: () => Promise<Worker>,
+): Promise<Pick<TurnEnvironment, 'stopWorker' | 'restartWorker'>> {
+  let current: { worker: Worker; running: Promise<void> } | undefined;
+  const start = async () => {
+    const worker = await create();
+    current = { worker, running: worker.run() };
+  };
+  const stopWorker = async () => {
+    current?.worker.shutdown();
+    await current?.running;
+    current = undefined;
+  };
+  await start();
+  return {
+    stopWorker,
+    async restartWorker() {
+      await stopWorker();
+      await start();
+    },
+  };
+}
+
+/** Runs a turn to its end; app, user and a new session are filled in. */
+export async function runTurn(
+  { client, temporal, store }: Pick<TurnEnvironment, 'client' | 'temporal' | 'store'>,
+  turn: Parameters<TurnEnvironment['run']>[0],
+): Promise<RanTurn> {
+  const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  const handle = await client.sendMessage({ ...names, ...turn });
+  const result = await handle.result();
+  return {
+    result,
+    workflowId: handle.workflowId,
+    events: await store.readEvents({ ...names, ...pick(turn) }),
+    history: await temporal.workflow.getHandle(handle.workflowId, handle.runId).fetchHistory(),
+  };
+}
+
+async function openServer(folder: string, config: readonly string[] | undefined) {
+  if (config === undefined) return { ...(await ownNamespace()), close: async () => undefined };
+  const server = await TemporalServer.start(folder, { config });
+  const { address, uiUrl } = server;
+  return { address, uiUrl, namespace: 'default', close: () => server.close() };
 }
 
 function pick({ app, userId, sessionId }: Partial<OutgoingMessage>) {

@@ -14,6 +14,7 @@ import { HOOK_TURN_KINDS, hookKindApps } from './hook-turn-kinds.ts';
 import { JOB_TURN_KINDS, jobKindApps } from './job-turn-kinds.ts';
 import { OWN_TURN_KINDS } from './own-turn-kinds.ts';
 import { stepCalls } from './scripts.ts';
+import { SHORT_RUNS } from './temporal-server.ts';
 import { TREE_TURN_KINDS, treeKindApps } from './tree-turn-kinds.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 
@@ -121,7 +122,7 @@ export interface TurnKind {
   recordedWorkflow?: (names: SessionNames) => string;
 }
 
-const oftenNew = ['limit.historyCount.suggestContinueAsNew=20'];
+const oftenNew = SHORT_RUNS;
 
 /** Resolves when a call of the tool has started. */
 async function callOf(tool: string, { store }: TurnEnvironment): Promise<void> {

@@ -3,12 +3,13 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store, StoreNotice } from '../../src/store/store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
+import type { TemporalPlace } from './own-namespace.ts';
 import { watchedApps } from './watched-apps.ts';
 import { Witness } from './witness.ts';
 
 /** What the test tells the worker process, as JSON in its first argument. */
 export interface WatchedWorkerOptions {
-  address: string;
+  place: TemporalPlace;
   /** Of the store, which the test's process owns. */
   socket: string;
   /** Where the witness writes. */
@@ -32,7 +33,8 @@ store.onNotice((notice) => tell({ type: 'notice', notice }));
 const worker = await createWorker({
   apps: watchedApps(witness),
   store: seen(store),
-  connection: await NativeConnection.connect({ address: options.address }),
+  connection: await NativeConnection.connect({ address: options.place.address }),
+  namespace: options.place.namespace,
   searchAttributes: true,
   logger: jsonLogger({ level: 'error' }),
 });

@@ -4,10 +4,11 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { type CrashFiles, crashAgents } from './crash-agents.ts';
+import type { TemporalPlace } from './own-namespace.ts';
 
 /** What the test tells the worker process, as JSON in its first argument. */
 export interface WorkerProcessOptions {
-  address: string;
+  place: TemporalPlace;
   taskQueue: string;
   /** Folder of the store. */
   folder: string;
@@ -23,7 +24,8 @@ const worker = await createWorker({
   agents: crashAgents(options.files),
   store: options.hang === undefined ? store : hanging(store, options.hang),
   taskQueue: options.taskQueue,
-  connection: await NativeConnection.connect({ address: options.address }),
+  connection: await NativeConnection.connect({ address: options.place.address }),
+  namespace: options.place.namespace,
   logger: jsonLogger({ level: 'error' }),
 });
 const running = worker.run();

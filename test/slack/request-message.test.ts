@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ACTIONS, type AskedRequest, endedMessage, pendingMessage } from '../../src/slack/request-message.ts';
 import { slackLines, slackText } from '../../src/slack/slack-text.ts';
 import { blockProblems } from '../../src/testing/slack-block-check.ts';
+import { inTier } from '../setup/tier.ts';
 
 const HOSTILE = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
@@ -108,7 +109,7 @@ describe('messages of requests', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: inTier(30, 300) },
     );
   });
 

@@ -8,8 +8,8 @@ import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini
 import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
 import { SoakEffects } from '../setup/soak-effects.ts';
 import { Outages } from '../setup/soak-outages.ts';
-import { SoakTemporal } from '../setup/soak-temporal.ts';
 import { SoakWorker } from '../setup/soak-worker.ts';
+import { SHORT_RUNS, TemporalServer } from '../setup/temporal-server.ts';
 import type { Victim } from './chaos.ts';
 import { SoakModel } from './model.ts';
 
@@ -74,7 +74,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     const model = new SoakModel();
     const gemini = await startGeminiStandIn({ script: model.script });
     closing.push(() => gemini.close());
-    const server = await SoakTemporal.start(folder);
+    const server = await TemporalServer.start(folder, { config: SHORT_RUNS });
     closing.push(() => server.close());
     const database = options.store === 'postgres' ? await startPostgresServer() : undefined;
     if (database !== undefined) closing.push(() => database.close());

@@ -35,10 +35,8 @@ test('a session that is deleted while another statement makes it is made again [
   const { rows } = await deleting.query('select * from holdfast.sessions where id = $1 for update', [
     turn.session,
   ]);
-  const { name_key, app_key, user_key, app, user_id, name } = rows[0];
-  const made = making.query('select (holdfast.make_session_1($1, $2, $3, $4, $5, $6, $7)).id', [
-    'a-new-one',
-    ...[name_key, app_key, user_key, app, user_id, name],
+  const made = making.query('select (holdfast.make_session($1)).id', [
+    JSON.stringify({ ...rows[0], session: 'a-new-one' }),
   ]);
   await expect.poll(isWaiting).toBe(1);
   await deleting.query('delete from holdfast.sessions where id = $1', [turn.session]);

@@ -7,15 +7,15 @@ import pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { type Migration, migrations } from '../../src/store/migrations/all.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import { STORE_SCHEMA, type StoreSchema, versionOf } from '../../src/store/schema/store-schema.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
 import { Turn } from './suite/turn.ts';
 import { folderWithStore } from './temporary-folder.ts';
 
 const OPENING = fileURLToPath(new URL('./opening-process.ts', import.meta.url));
 const LOCK = "select pg_advisory_xact_lock(x'686f6c64'::int, x'66617374'::int)";
-const LATEST = Math.max(...migrations.map(({ version }) => version));
+const LATEST = versionOf(STORE_SCHEMA);
 
 const server = await startPostgresServer();
 afterAll(() => server.close());
@@ -50,8 +50,11 @@ function applied(url: string): Promise<{ version: number }[]> {
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
-/** A migration of the release after this one. */
-const next = (sql: string): Migration => ({ version: LATEST + 1, name: 'next', sql });
+/** The schema of a release after this one. */
+const next = (sql: string): StoreSchema => ({
+  ...STORE_SCHEMA,
+  changes: [...STORE_SCHEMA.changes, { version: LATEST + 1, name: 'next', sql }],
+});
 
 test('processes and pools that open a fresh database together migrate it once [store.migrate]', async () => {
   const url = await server.newDatabase();
@@ -64,7 +67,7 @@ test('processes and pools that open a fresh database together migrate it once [s
   });
   expect(await Promise.all(told)).toEqual(processes.map(() => 'opened\n'));
   for (const store of await stores) await new Turn(store).opened(1);
-  expect(await applied(url)).toEqual(migrations.map(({ version }) => ({ version })));
+  expect(await applied(url)).toEqual(STORE_SCHEMA.changes.map(({ version }) => ({ version })));
 });
 
 async function waitingProcess(url: string): Promise<ChildProcessByStdio<Writable, Readable, null>> {
@@ -105,20 +108,20 @@ test('a schema newer than this release is left alone, and works [store.migrate]'
   expect(await store.readEvents(before.names)).toHaveLength(3);
 });
 
-test.each([
-  ['another text', `update holdfast.migrations set checksum = 'other' where version = 1`],
-  ['no record of its texts', 'alter table holdfast.migrations drop column checksum'],
-])('a store whose migrations have %s is refused [store.migrate]', async (_what, change) => {
-  const url = await server.newDatabase();
-  await opened(url);
-  await server.query(change, nameOf(url));
-  await expect(openStore({ url })).rejects.toMatchObject({
-    code: 'HOLDFAST_STORE_SCHEMA_MISMATCH',
-    name: 'StoreSchemaMismatch',
-    retryable: false,
-    message: expect.stringMatching(/test_\d+\).*migration 1 .*\.holdfast\/store, or use another database/),
-  });
-});
+test.each([['another text', `update holdfast.migrations set checksum = 'other' where version = 1`]])(
+  'a store whose migrations have %s is refused [store.migrate]',
+  async (_what, change) => {
+    const url = await server.newDatabase();
+    await opened(url);
+    await server.query(change, nameOf(url));
+    await expect(openStore({ url })).rejects.toMatchObject({
+      code: 'HOLDFAST_STORE_SCHEMA_MISMATCH',
+      name: 'StoreSchemaMismatch',
+      retryable: false,
+      message: expect.stringMatching(/test_\d+\).*migration 1 .*\.holdfast\/store, or use another database/),
+    });
+  },
+);
 
 test('an embedded store of an unreleased version is refused by its folder [store.migrate]', async () => {
   const folder = folderWithStore();
@@ -137,10 +140,11 @@ test('a store of the release before is migrated while its workers go on, and the
   const turn = new Turn(store);
   await turn.opened(1);
   const progress: string[] = [];
-  await migrate(pooled(url), (line) => progress.push(line), [
-    ...migrations,
+  await migrate(
+    pooled(url),
+    (line) => progress.push(line),
     next('alter table holdfast.sessions add column note text'),
-  ]);
+  );
   expect(progress).toEqual([`migrating the store from version ${LATEST}`]);
   await turn.commit(1, 0);
   expect(await turn.events()).toHaveLength(2);
@@ -155,10 +159,11 @@ test('a migration that waits for a long transaction lets others read, says so, a
   await backup.query('begin');
   await backup.query('lock table holdfast.sessions in access share mode');
   const progress: string[] = [];
-  const migrating = migrate(pooled(url), (line) => progress.push(line), [
-    ...migrations,
+  const migrating = migrate(
+    pooled(url),
+    (line) => progress.push(line),
     next('alter table holdfast.sessions add column note text'),
-  ]);
+  );
   await expect.poll(() => progress).toContain('waiting for a transaction that holds a table of the store');
   await turn.commit(1, 0);
   await backup.query('commit');
@@ -171,10 +176,10 @@ test('a migration may take longer than other statements, and one that fails leav
   await opened(url);
   const slow = pooled(url, 1_000);
   const failing = next('create table holdfast.half (id int); select pg_sleep(1.3); select 1 / 0');
-  await expect(migrate(slow, () => undefined, [...migrations, failing])).rejects.toThrow('division by zero');
+  await expect(migrate(slow, () => undefined, failing)).rejects.toThrow('division by zero');
   expect(await server.query(`select from pg_class where relname = 'half'`, nameOf(url))).toEqual([]);
   const working = next('create table holdfast.half (id int); select pg_sleep(1.3)');
-  await migrate(slow, () => undefined, [...migrations, working]);
+  await migrate(slow, () => undefined, working);
   expect((await applied(url)).at(-1)).toEqual({ version: LATEST + 1 });
 });
 
@@ -187,4 +192,36 @@ test('a role that may not make schemas is given one', async () => {
   url.username = 'clerk';
   url.password = 'of clerk';
   await new Turn(await opened(url.href)).opened(1);
+});
+
+test('a role that only reads and writes rows works on what another has made, and is told that it may not migrate it', async () => {
+  const url = new URL(await server.newDatabase());
+  await opened(url.href);
+  await server.query(
+    `create role teller login password 'of teller';
+     grant usage on schema holdfast to teller;
+     grant select, insert, update, delete on all tables in schema holdfast to teller`,
+    nameOf(url.href),
+  );
+  url.username = 'teller';
+  url.password = 'of teller';
+  const turn = new Turn(await opened(url.href));
+  await turn.opened(1);
+  await turn.commit(1, 0);
+  const changed = next('alter table holdfast.sessions add column note text');
+  await expect(migrate(pooled(url.href), () => undefined, changed)).rejects.toThrow(
+    /must be owner of table sessions/,
+  );
+  await server.query(`update holdfast.functions set checksum = 'other' where name = 'job'`, nameOf(url.href));
+  await expect(openStore({ url: url.href })).rejects.toThrow(/permission denied for schema holdfast/);
+});
+
+test('a function that is recorded and gone is made again [store.migrate]', async () => {
+  const url = await server.newDatabase();
+  await opened(url);
+  await server.query('drop function holdfast.open_job(json)', nameOf(url));
+  const progress: string[] = [];
+  await opened(url, progress);
+  expect(progress).toEqual(['replacing functions of the store']);
+  expect(await server.query(`select from pg_proc where proname = 'open_job'`, nameOf(url))).toHaveLength(1);
 });

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
+import { isDeep } from '../setup/tier.ts';
 import { SteadyTurns } from './steady-turns.ts';
 import { storeSuite } from './suite/store-suite.ts';
 import { Turn } from './suite/turn.ts';
@@ -26,9 +27,11 @@ if (program === undefined) {
     afterAll(() => bouncer.close());
     const newUrl = async () => bouncer.urlOf(new URL(await server.newDatabase()).pathname.slice(1));
 
-    storeSuite(`the store behind PgBouncer ${program.version}, ${name} [store.postgres]`, async () =>
-      openStore({ url: await newUrl() }),
-    );
+    // Its statements are the same as without it: what it may lose of them, those below show in a moment.
+    if (isDeep)
+      storeSuite(`the store behind PgBouncer ${program.version}, ${name} [store.postgres]`, async () =>
+        openStore({ url: await newUrl() }),
+      );
 
     describe(`PgBouncer ${program.version}, ${name}`, () => {
       test('processes that open a store together migrate it once, and write at once [store.postgres]', async () => {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { PostgresStore } from '../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../src/store/store.ts';
@@ -50,6 +50,7 @@ async function interposed(
 ): Promise<PostgresStore> {
   const pool = new pg.Pool({ connectionString: url });
   let done = false;
+  onTestFinished(() => expect(done, `a statement with ${statement}`).toBe(true));
   pool.on('connect', (client) => {
     const send = client.query.bind(client) as Send;
     client.query = ((query: pg.QueryConfig) => {
@@ -81,7 +82,7 @@ test('a fork that is sent again while the first one still executes is the same f
   const names = newNames();
   await ended(names);
   await withClient(async (client) => {
-    const repeating = await interposed('fork_session_1', async (query, send) => {
+    const repeating = await interposed('holdfast.fork_session(', async (query, send) => {
       await client.query('begin');
       await client.query(query.text, query.values);
       const again = send(query);
@@ -103,7 +104,7 @@ test('a fork that is sent again while the first one still executes is the same f
 test('a deletion whose answer is lost leaves the session that was made meanwhile [session.delete]', async () => {
   const names = newNames();
   await ended(names);
-  const repeating = await interposed('delete_session_1', async (query, send) => {
+  const repeating = await interposed('holdfast.delete_session(', async (query, send) => {
     await send(query);
     await store.createSession({ ...names, state: { made: 'meanwhile' } });
     throw new Error('Connection terminated unexpectedly');

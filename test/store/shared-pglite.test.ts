@@ -5,6 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { servePglite } from '../../src/store/pglite-server.ts';
 import { makePrivateSocket } from '../../src/store/private-socket.ts';
+import { inTier } from '../setup/tier.ts';
 
 const socket = makePrivateSocket();
 const crashes: unknown[] = [];
@@ -89,7 +90,7 @@ test('clients at once keep their transactions apart, and what one leaves open is
       const { rows } = await database.query<{ n: number }>('select count(*)::int as n from t');
       expect(rows[0]?.n).toBe(committed.reduce((sum, each) => sum + each, 0));
     }),
-    { numRuns: 25 },
+    { numRuns: inTier(5, 25) },
   );
 });
 

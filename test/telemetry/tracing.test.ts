@@ -75,7 +75,7 @@ test('a collector that never answers holds a worker’s end for seconds only [tr
   });
 });
 
-test('what is no tracing is refused with its field [traces.genai]', () => {
+test('what is no tracing is refused with its field [traces.genai]', async () => {
   const { onStart: _without, ...half } = processor();
   for (const [options, message] of [
     [{ spanProcessors: [] }, 'tracing.spanProcessors: '],
@@ -84,6 +84,6 @@ test('what is no tracing is refused with its field [traces.genai]', () => {
     [{ spanProcessors: [processor()], ratio: 2 }, 'tracing.ratio: '],
     [{ spanProcessors: [processor()], content: true }, 'tracing.content: unknown option'],
   ] as const) {
-    expect(() => tracingOf(options)).toThrow(message);
+    await expect(tracingOf(options)).rejects.toThrow(message);
   }
 });

@@ -1,15 +1,22 @@
-import type { Connection } from '@temporalio/client';
+import { randomUUID } from 'node:crypto';
 import { NativeConnection } from '@temporalio/worker';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { AgentTool, type AgentToolConfig } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { createWorker } from '../../worker/index.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
-const QUEUE = 'library';
+const openEnvironment = shareEnvironment();
+
+/** Of the workers elsewhere. */
+let library: string;
+beforeEach(() => {
+  library = `library-${randomUUID()}`;
+});
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -18,7 +25,7 @@ afterEach(async () => {
 
 /** A worker of its own for agents that live elsewhere. */
 async function serve(scene: TreeScene, agent: BaseAgent, apps: App[] = []): Promise<void> {
-  const { address } = (scene.environment.temporal.connection as Connection).options;
+  const { address, namespace } = scene.environment.place;
   const connection = await NativeConnection.connect({ address });
   const silent = () => undefined;
   const worker = await createWorker({
@@ -26,7 +33,8 @@ async function serve(scene: TreeScene, agent: BaseAgent, apps: App[] = []): Prom
     apps,
     store: scene.environment.store,
     connection,
-    taskQueue: QUEUE,
+    namespace,
+    taskQueue: library,
     searchAttributes: true,
     shutdownGraceTime: 0,
     logger: { debug: silent, info: silent, warn: silent, error: silent },
@@ -40,7 +48,7 @@ async function serve(scene: TreeScene, agent: BaseAgent, apps: App[] = []): Prom
 }
 
 /** An editor that asks a librarian who lives elsewhere; what it is here must never be asked. */
-async function library(
+async function openLibrary(
   librarian: Speaking,
   more: Partial<AgentToolConfig> = {},
 ): Promise<{ scene: TreeScene; editor: Speaking; stub: Speaking }> {
@@ -48,10 +56,9 @@ async function library(
   const editor = new Speaking(
     'editor',
     [calling({ name: librarian.agent.name, args: { request: 'where?' } }), 'Done.'],
-    { tools: [new AgentTool({ agent: stub.agent, taskQueue: QUEUE, ...more })] },
+    { tools: [new AgentTool({ agent: stub.agent, taskQueue: library, ...more })] },
   );
-  const scene = await TreeScene.open(editor.agent);
-  open.push(() => scene.close());
+  const scene = await TreeScene.open(openEnvironment, editor.agent);
   await serve(scene, librarian.agent);
   return { scene, editor, stub };
 }
@@ -66,7 +73,7 @@ test('an agent that is a tool runs where it lives, with what it has there, and w
     tools: [own],
     outputKey: 'found',
   });
-  const { scene, editor, stub } = await library(librarian);
+  const { scene, editor, stub } = await openLibrary(librarian);
   const { client } = scene.environment;
   const turn = await client.sendMessage({ ...scene.names, message: 'go', stateDelta: { plan: 'gold' } });
   expect(await turn.result()).toMatchObject({ status: 'completed', usage: { modelCalls: 4 } });
@@ -79,13 +86,13 @@ test('an agent that is a tool runs where it lives, with what it has there, and w
   });
   const [child] = await scene.below();
   const { taskQueue } = await scene.handle(child?.workflowId ?? '').describe();
-  expect(taskQueue).toBe(QUEUE);
+  expect(taskQueue).toBe(library);
 });
 
 test('what a call gives it of a budget counts where it lives [tree.budget]', async () => {
   const own = tool({ name: 'own', description: 'd', execute: () => ({}) });
   const librarian = new Speaking('librarian', [calling({ name: 'own' })], { tools: [own] });
-  const { scene } = await library(librarian, { budget: { modelCalls: 2 } });
+  const { scene } = await openLibrary(librarian, { budget: { modelCalls: 2 } });
   expect(await scene.say('go')).toMatchObject({ status: 'completed', text: 'Done.' });
   expect(librarian.shown).toHaveLength(2);
   expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_BUDGET_EXCEEDED');
@@ -99,13 +106,12 @@ test.each([
   const librarian = new Speaking('librarian', [calling({ name: 'own' })], { tools: [own] });
   const stub = new Speaking('librarian', ['I am not here.'], { description: 'finds books' });
   const editor = new Speaking('editor', [calling({ name: 'librarian', args: { request: 'where?' } })], {
-    tools: [new AgentTool({ agent: stub.agent, taskQueue: QUEUE })],
+    tools: [new AgentTool({ agent: stub.agent, taskQueue: library })],
   });
   const prices = { 'own-model': { input: 1, output: 1 } };
   const durable = { prices, budgets: { turn: { modelCalls: 4, cost: 1_000 } } };
   const app = new App({ name: 'test', rootAgent: editor.agent, durable });
-  const scene = await TreeScene.open(editor.agent, { apps: [app] });
-  open.push(() => scene.close());
+  const scene = await TreeScene.open(openEnvironment, editor.agent, { apps: [app] });
   await serve(scene, librarian.agent, isKnown ? [new App({ name: 'test', rootAgent: librarian.agent })] : []);
   const { status, error } = await scene.say('go');
   expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'HOLDFAST_BUDGET_EXCEEDED' });
@@ -120,7 +126,7 @@ test('a request of an agent that lives elsewhere is listed and answered below it
     execute: () => ({ paid: true }),
   });
   const librarian = new Speaking('librarian', [calling({ name: 'pay' }), 'paid'], { tools: [pay] });
-  const { scene } = await library(librarian);
+  const { scene } = await openLibrary(librarian);
   const turn = await scene.send();
   const [request] = await scene.pending(1);
   expect(request).toMatchObject({ tool: 'pay', path: ['editor', 'librarian'] });
@@ -135,10 +141,9 @@ test('an agent without a worker keeps no turn that is interrupted [agentTool.err
   const editor = new Speaking(
     'editor',
     [calling({ name: 'librarian', args: { request: 'where?' } }), 'And now?'],
-    { tools: [new AgentTool({ agent: stub.agent, taskQueue: QUEUE })] },
+    { tools: [new AgentTool({ agent: stub.agent, taskQueue: library })] },
   );
-  const scene = await TreeScene.open(editor.agent);
-  open.push(() => scene.close());
+  const scene = await TreeScene.open(openEnvironment, editor.agent);
   const turn = await scene.send();
   await expect.poll(async () => (await scene.below()).length).toBe(1);
   await scene.environment.client.interrupt(scene.names);
@@ -151,10 +156,9 @@ test('an agent without a worker is given up when the time of its call is up [age
   const editor = new Speaking(
     'editor',
     [calling({ name: 'librarian', args: { request: 'where?' } }), 'Then not.'],
-    { tools: [new AgentTool({ agent: stub.agent, taskQueue: QUEUE, timeout: '1 second' })] },
+    { tools: [new AgentTool({ agent: stub.agent, taskQueue: library, timeout: '1 second' })] },
   );
-  const scene = await TreeScene.open(editor.agent);
-  open.push(() => scene.close());
+  const scene = await TreeScene.open(openEnvironment, editor.agent);
   const turn = await scene.send();
   // Its workflow is asked to end, and nobody is there who could.
   await expect.poll(async () => (await scene.below()).length).toBe(1);

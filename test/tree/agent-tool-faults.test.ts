@@ -4,22 +4,25 @@ import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
-import type { TurnEnvironmentOptions } from '../setup/turn-environment.ts';
+import { type OpenShared, shareEnvironment } from '../setup/shared-environment.ts';
+import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 
 const STEPS = 8;
 
+const openEnvironment = shareEnvironment();
+/** Turns go on as new runs early. */
+const openBrief = shareEnvironment({ serverConfig: SHORT_RUNS });
+
 let scene: TreeScene;
 let paid: string[] = [];
-afterEach(async () => {
-  await scene.close();
+afterEach(() => {
   paid = [];
 });
 
-async function open(agent: BaseAgent, options?: TurnEnvironmentOptions): Promise<TreeScene> {
-  scene = await TreeScene.open(agent, options);
-  return scene;
+async function open(agent: BaseAgent, of: OpenShared = openEnvironment): Promise<void> {
+  scene = await TreeScene.open(of, agent);
 }
 
 const pay = () =>
@@ -171,9 +174,7 @@ describe('an agent that a call runs', () => {
 
   test('goes on in new runs, and loses no answer that came by the root [agentTool.gates] [tree.requests]', async () => {
     const { desk } = tree(STEPS);
-    await open(new SequentialAgent({ name: 'root', subAgents: [desk.agent] }), {
-      serverConfig: ['limit.historyCount.suggestContinueAsNew=20'],
-    });
+    await open(new SequentialAgent({ name: 'root', subAgents: [desk.agent] }), openBrief);
     const turn = await scene.send();
     const answered = new Set<string>();
     while (answered.size < STEPS) {

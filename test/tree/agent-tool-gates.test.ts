@@ -1,22 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { AgentTool, type AgentToolConfig } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
-let scene: TreeScene | undefined;
-afterEach(async () => {
-  await scene?.close();
-  scene = undefined;
-});
-
-async function open(agent: BaseAgent): Promise<TreeScene> {
-  const opened = await TreeScene.open(agent);
-  scene = opened;
-  return opened;
-}
+const openEnvironment = shareEnvironment();
+const open = (agent: BaseAgent) => TreeScene.open(openEnvironment, agent);
 
 /** A payer behind a tool of an editor's, and how often it has paid. */
 function desk(ofTool: Omit<AgentToolConfig, 'agent'>, isInsideGated: boolean) {

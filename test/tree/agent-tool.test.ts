@@ -1,21 +1,18 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
+import type { RanTurn, TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
-let environment: TurnEnvironment | undefined;
-afterEach(async () => {
-  await environment?.close();
-  environment = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 async function run(caller: Speaking, more: Parameters<TurnEnvironment['run']>[0] = { message: 'go' }) {
-  environment = await openTurnEnvironment({ agents: [caller.agent] });
-  return await environment.run(more);
+  const { store, temporal, run } = await openEnvironment({ agents: [caller.agent] });
+  return { store, temporal, ...(await run(more)) };
 }
 
 const ask = (name: string, args: Record<string, unknown> = { request: 'why?' }) => calling({ name, args });
@@ -38,9 +35,6 @@ describe('an agent as a tool [agentTool.run]', () => {
     expect(librarian.told[0]).toContain('Find books.');
     expect(responsesOf(ran)).toEqual([{ result: 'in the cellar' }]);
     expect(ran.events.map(({ event }) => event.author)).toEqual(['user', 'editor', 'editor', 'editor']);
-    const [child] =
-      (await environment?.store.listChildren({ app: 'test', userId: 'ada', sessionId: '' })) ?? [];
-    expect(child).toBeUndefined();
   });
 
   test('begins afresh with each call, with all of its tools and no others', async () => {
@@ -255,7 +249,7 @@ describe('its state [agentTool.state]', () => {
     expect(ran.result.status).toBe('completed');
     expect(seen).toEqual([{ own: 'old', kept: 1, 'user:name': 'Ada', 'temp:page': 3 }]);
     expect(editor.told[1]).toContain('OWN<written||written|done>');
-    const session = await environment?.store.getSession({
+    const session = await ran.store.getSession({
       app: 'test',
       userId: 'ada',
       sessionId: 'of-state',
@@ -329,8 +323,8 @@ describe('its end', () => {
     expect(slow.shown.length).toBe(1);
     const open = async () => {
       const ids: string[] = [];
-      for await (const { workflowId, status } of environment?.temporal.workflow.list() ?? []) {
-        if (status.name === 'RUNNING') ids.push(workflowId);
+      for await (const { workflowId, status } of ran.temporal.workflow.list()) {
+        if (workflowId.startsWith(ran.workflowId) && status.name === 'RUNNING') ids.push(workflowId);
       }
       return ids;
     };

@@ -1,21 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
-let environment: TurnEnvironment | undefined;
-afterEach(async () => {
-  await environment?.close();
-  environment = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 async function ask(agent: BaseAgent, message = 'go', state: Record<string, unknown> = {}) {
-  environment = await openTurnEnvironment({ agents: [agent] });
+  const environment = await openEnvironment({ agents: [agent] });
   const { client } = environment;
-  const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  const names = { app: 'test', userId: randomUUID(), sessionId: randomUUID() };
   const turn = await client.sendMessage({ ...names, message, stateDelta: state });
   const result = await turn.result().catch((error: unknown) => error);
   return { ...environment, names, turn, result };
@@ -100,7 +96,7 @@ test('what people have said to a called agent is in the audit of the root, in a 
   const root = new Speaking('root', [calling({ name: 'helper', args: { request: 'pay' } }), 'done'], {
     tools: [new AgentTool({ agent: helper.agent })],
   });
-  environment = await openTurnEnvironment({ agents: [root.agent] });
+  const environment = await openEnvironment({ agents: [root.agent] });
   const { client, store } = environment;
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
   const turn = await client.sendMessage({ ...names, message: 'go' });

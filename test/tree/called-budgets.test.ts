@@ -1,17 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { App } from '../../src/agents/app.ts';
 import type { BudgetLimits } from '../../src/agents/budget-limits.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 
-let scene: TreeScene | undefined;
-afterEach(async () => {
-  await scene?.close();
-  scene = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 const again = (execute: () => unknown = () => ({ ok: true })) =>
   tool({ name: 'again', description: 'd', execute: async () => (await execute()) ?? {} });
@@ -35,20 +32,20 @@ async function lead(workers: readonly Speaking[], budget: BudgetLimits, config: 
   const root = new Speaking('root', [asking('leader'), 'done'], {
     tools: [new AgentTool({ agent: leader.agent, budget })],
   });
-  scene = await TreeScene.open(root.agent);
+  const scene = await TreeScene.open(openEnvironment, root.agent);
   const result = await scene.say('go');
-  return { result, leader, asked: workers.reduce((sum, { shown }) => sum + shown.length, 0) };
+  return { scene, result, leader, asked: workers.reduce((sum, { shown }) => sum + shown.length, 0) };
 }
 
 describe('agents that work for a run use its budget together [tree.budget]', () => {
   test('at the same time: what is under way when it is used up is all that goes beyond', async () => {
     const workers = [endless('one'), endless('two'), endless('three')];
-    const { result, leader, asked } = await lead(workers, { modelCalls: 10 });
+    const { scene, result, leader, asked } = await lead(workers, { modelCalls: 10 });
     expect(result).toMatchObject({ status: 'completed', text: 'done' });
     expect(asked).toBeGreaterThanOrEqual(9);
     expect(asked).toBeLessThanOrEqual(9 + workers.length - 1);
     expect(leader.shown).toHaveLength(1);
-    expect(JSON.stringify(await scene?.responses())).toContain(
+    expect(JSON.stringify(await scene.responses())).toContain(
       "the agent's budget of 10 model calls is used up",
     );
   });
@@ -72,11 +69,11 @@ describe('agents that work for a run use its budget together [tree.budget]', () 
     const slow = new Speaking('slow', [calling({ name: 'again' })], {
       tools: [again(() => new Promise((resolve) => setTimeout(resolve, 400)))],
     });
-    const { result, asked } = await lead([slow], { time: '2 seconds' });
+    const { scene, result, asked } = await lead([slow], { time: '2 seconds' });
     expect(result).toMatchObject({ status: 'completed', text: 'done' });
     expect(asked).toBeGreaterThanOrEqual(1);
     expect(asked).toBeLessThanOrEqual(6);
-    expect(JSON.stringify(await scene?.responses())).toContain('HOLDFAST_BUDGET_EXCEEDED');
+    expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_BUDGET_EXCEEDED');
   });
 
   test('the budget of the app’s turn is that of the whole tree', async () => {
@@ -89,7 +86,7 @@ describe('agents that work for a run use its budget together [tree.budget]', () 
       rootAgent: root.agent,
       durable: { budgets: { turn: { modelCalls: 8 } } },
     });
-    scene = await TreeScene.open(root.agent, { apps: [app] });
+    const scene = await TreeScene.open(openEnvironment, root.agent, { apps: [app] });
     expect(await scene.say('go')).toMatchObject({
       status: 'failed',
       error: { code: 'HOLDFAST_BUDGET_EXCEEDED' },

@@ -3,17 +3,18 @@ import { LoopAgent } from '../../src/agents/loop-agent.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
+import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 
-const SOON = { serverConfig: ['limit.historyCount.suggestContinueAsNew=20'] };
+const openBrief = shareEnvironment({ serverConfig: SHORT_RUNS });
 const STEPS = 8;
 
 let scene: TreeScene;
 let paid: string[] = [];
 let looked: string[] = [];
-afterEach(async () => {
-  await scene.close();
+afterEach(() => {
   paid = [];
   looked = [];
 });
@@ -55,7 +56,7 @@ test('agents that run others go on in new runs between two of them, and know whe
   const [one, two] = [new Speaking('one', ['1']), new Speaking('two', ['2'])];
   const steps = new SequentialAgent({ name: 'steps', subAgents: [one.agent, two.agent] });
   const many = new LoopAgent({ name: 'many', subAgents: [steps], maxIterations: 6 });
-  scene = await TreeScene.open(new SequentialAgent({ name: 'root', subAgents: [many] }), SOON);
+  scene = await TreeScene.open(openBrief, new SequentialAgent({ name: 'root', subAgents: [many] }));
   const turn = await scene.send();
   expect(await turn.result()).toMatchObject({ status: 'completed', text: '2' });
   expect([one, two].map(({ shown }) => shown.length)).toEqual([6, 6]);
@@ -67,8 +68,8 @@ test('agents that run others go on in new runs between two of them, and know whe
 test('the root, too, and a message that waits meanwhile is answered behind it [flow.loop]', async () => {
   const one = new Speaking('one', ['1']);
   scene = await TreeScene.open(
+    openBrief,
     new LoopAgent({ name: 'root', subAgents: [one.agent], maxIterations: 8 }),
-    SOON,
   );
   const turn = await scene.send();
   const first = await runOfRoot();
@@ -87,11 +88,11 @@ test('an agent goes on in new runs while another waits beside it, and its parent
   );
   const asking = new Speaking('asking', [calling({ name: 'pay' }), 'paid'], { tools: [pay()] });
   scene = await TreeScene.open(
+    openBrief,
     new SequentialAgent({
       name: 'root',
       subAgents: [new ParallelAgent({ name: 'both', subAgents: [working.agent, asking.agent] })],
     }),
-    SOON,
   );
   const turn = await scene.send();
   const [request] = await scene.pending(1);
@@ -116,11 +117,11 @@ test('no answer that came by the root is lost where its agent goes on in a new r
     { tools: [pay()] },
   );
   scene = await TreeScene.open(
+    openBrief,
     new SequentialAgent({
       name: 'root',
       subAgents: [new SequentialAgent({ name: 'steps', subAgents: [asking.agent] })],
     }),
-    SOON,
   );
   const turn = await scene.send();
   const answered = new Set<string>();

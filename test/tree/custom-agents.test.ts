@@ -1,21 +1,17 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { BaseAgent } from '../../src/agents/base-agent.ts';
 import { CustomAgent, type NextOfAgent } from '../../src/agents/custom-agent.ts';
 import { createEvent } from '../../src/events/event.ts';
 import type { RanAgent } from '../../src/protocol/agent-run.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { Speaking, textsOf } from './speaking.ts';
 
-let environment: TurnEnvironment | undefined;
-afterEach(async () => {
-  await environment?.close();
-  environment = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 async function run(agent: BaseAgent) {
-  environment = await openTurnEnvironment({ agents: [agent] });
+  const environment = await openEnvironment({ agents: [agent] });
   return await environment.run({ message: 'go' });
 }
 

@@ -5,22 +5,22 @@ import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
-import type { TurnEnvironmentOptions } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
+
+const openEnvironment = shareEnvironment();
 
 let scene: TreeScene;
 let paid: string[] = [];
 let told: string[] = [];
-afterEach(async () => {
-  await scene.close();
+afterEach(() => {
   paid = [];
   told = [];
 });
 
-async function open(agent: BaseAgent, options?: TurnEnvironmentOptions): Promise<TreeScene> {
-  scene = await TreeScene.open(agent, options);
-  return scene;
+async function open(agent: BaseAgent): Promise<void> {
+  scene = await TreeScene.open(openEnvironment, agent);
 }
 
 const pay = () =>

@@ -16,22 +16,20 @@ import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { CuttingProxy } from '../gateway/cutting-proxy.ts';
 import { TOKEN } from '../gateway/gateway-stub.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
+import type { TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking } from './speaking.ts';
 import { type ServedGateway, throughGateway } from './through-gateway.ts';
 
-let environment: TurnEnvironment | undefined;
+const openEnvironment = shareEnvironment();
 const closings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closings.splice(0).reverse()) await close();
-  await environment?.close();
-  environment = undefined;
 });
 
 async function open(agent: BaseAgent, script?: GeminiScript) {
-  const opened = await openTurnEnvironment({ agents: [agent], ...(script === undefined ? {} : { script }) });
-  environment = opened;
-  const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
+  const opened = await openEnvironment({ agents: [agent], ...(script === undefined ? {} : { script }) });
+  const names = { app: 'test', userId: randomUUID(), sessionId: randomUUID() };
   return { ...opened, names };
 }
 
@@ -155,7 +153,7 @@ describe('a follower of the root', () => {
     }
     // Behind the last event of agents nothing is left of them.
     expect(events.at(-1)?.place).toBeUndefined();
-    const path = `/v1/apps/test/users/ada/sessions/${names.sessionId}/turns/${turn.messageId}/events`;
+    const path = `/v1/apps/test/users/${names.userId}/sessions/${names.sessionId}/turns/${turn.messageId}/events`;
     const frames = async (query: string, headers = {}) => {
       const authorization = `Bearer ${TOKEN}`;
       const answer = await fetch(url + path + query, {
@@ -249,7 +247,7 @@ describe('a follower of the root', () => {
     await (await client.sendMessage({ ...names, message: 'go' })).result();
     const [child] = await store.listChildren(names);
     const below = { ...names, sessionId: child?.runKey ?? '' };
-    expect((await gateway.sessions.list({ app: 'test' })).totalItems).toBe(1);
+    expect((await gateway.sessions.list({ app: 'test', userId: names.userId })).totalItems).toBe(1);
     for (const { sessions } of [client, gateway] as Pick<HoldfastApi, 'sessions'>[]) {
       for (const refused of [
         () => sessions.delete(below),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { App } from '../../src/agents/app.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
@@ -19,19 +19,14 @@ import type { CancelReceipt, MessageReceipt } from '../../src/protocol/message.t
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking } from './speaking.ts';
 
-let environment: TurnEnvironment | undefined;
-afterEach(async () => {
-  await environment?.close();
-  environment = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 async function open(rootAgent: BaseAgent, issuers: Issuer[] = []) {
   const app = new App({ name: 'test', rootAgent, durable: { approval: { issuers } } });
-  const opened = await openTurnEnvironment({ apps: [app] });
-  environment = opened;
+  const opened = await openEnvironment({ apps: [app] });
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
   const turn = await opened.client.sendMessage({ ...names, message: 'go' });
   const root = opened.temporal.workflow.getHandle(turn.workflowId);

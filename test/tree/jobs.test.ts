@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
 const WAIT = { timeout: 30_000 };
 
-let environment: TurnEnvironment | undefined;
-afterEach(async () => {
-  await environment?.close();
-  environment = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 async function ordering(kind: 'parks' | 'goes on') {
   const ids: string[] = [];
@@ -32,20 +28,20 @@ async function ordering(kind: 'parks' | 'goes on') {
       tools: [new AgentTool({ agent: buyer.agent })],
     },
   );
-  environment = await openTurnEnvironment({ agents: [root.agent] });
+  const environment = await openEnvironment({ agents: [root.agent] });
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
   const turn = await environment.client.sendMessage({ ...names, message: 'go' });
   return { ...environment, names, turn, buyer, root, ids };
 }
 
 test('a job of a called agent is listed under the root, and whoever ends it lets that agent go on [tree.requests] [agentTool.run]', async () => {
-  const { client, names, turn, buyer, root } = await ordering('parks');
+  const { client, names, temporal, turn, buyer, root } = await ordering('parks');
   await expect.poll(async () => (await client.jobs.list(names)).length, WAIT).toBe(1);
   const [job] = await client.jobs.list(names);
   expect(job).toMatchObject({ ...names, tool: 'order', agent: 'buyer', status: 'running' });
-  const handle = environment?.temporal.workflow.getHandle(turn.workflowId);
+  const handle = temporal.workflow.getHandle(turn.workflowId);
   await expect
-    .poll(async () => (await handle?.query<{ status: string }>('status'))?.status, WAIT)
+    .poll(async () => (await handle.query<{ status: string }>('status')).status, WAIT)
     .toBe('waiting_job');
   await client.jobs.complete(job?.jobId ?? '', { result: { sent: true } });
   expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
@@ -71,7 +67,7 @@ test('a message that answers the job of an agent in its own session, by the id t
   const buyer = new Speaking('buyer', [{ content: { role: 'model', parts: [call] } }, 'ordered'], {
     tools: [order],
   });
-  environment = await openTurnEnvironment({
+  const environment = await openEnvironment({
     agents: [new SequentialAgent({ name: 'team', subAgents: [buyer.agent] })],
   });
   const { client, temporal } = environment;

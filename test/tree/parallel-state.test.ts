@@ -4,12 +4,13 @@ import { App } from '../../src/agents/app.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { inTier } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking } from './speaking.ts';
 
 /** `HOLDFAST_TREE_SEED` plays what has failed again. */
 const SEED = Number(process.env.HOLDFAST_TREE_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const RUNS = Number(process.env.HOLDFAST_PARALLEL_RUNS ?? 4);
+const RUNS = Number(process.env.HOLDFAST_PARALLEL_RUNS ?? inTier(1, 4));
 
 const KEYS = ['shared', 'user:shared', 'app:shared', 'own', 'temp:own'] as const;
 type Key = (typeof KEYS)[number];

@@ -10,10 +10,13 @@ import type { ApprovalRow } from '../../src/store/store.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
+import { inTier } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 import { throughGateway } from './through-gateway.ts';
 
+const openEnvironment = shareEnvironment();
 const closings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closings.splice(0).reverse()) await close();
@@ -114,11 +117,20 @@ const WAYS: Record<string, Way> = {
   },
 };
 
-const CASES = Object.entries(KINDS).flatMap(([kind]) =>
+type Case = readonly [kind: GateKind, way: keyof typeof WAYS];
+
+/** Each kind and each way once. */
+const FEW: readonly Case[] = [
+  ['confirmation', 'the gateway'],
+  ['confirmation', 'a signal to the root'],
+  ['input', 'an update of the root'],
+  ['credential', 'a client'],
+];
+const ALL = Object.keys(KINDS).flatMap((kind) =>
   Object.keys(WAYS).map((way) => [kind as GateKind, way] as const),
 );
 
-test.each(CASES)(
+test.each(inTier(FEW, ALL))(
   'a request for %s that an agent of an agent’s tool has is listed under the root, and answered by %s [tree.requests] [agentTool.gates]',
   async (name, way) => {
     const kind = KINDS[name];
@@ -127,8 +139,7 @@ test.each(CASES)(
     const root = new Speaking('root', [calling({ name: 'helper', args: { request: 'act' } }), 'done'], {
       tools: [new AgentTool({ agent: helper })],
     });
-    const scene = await TreeScene.open(root.agent, { workerOptions: { credentialKeys } });
-    closings.push(() => scene.close());
+    const scene = await TreeScene.open(openEnvironment, root.agent, { workerOptions: { credentialKeys } });
     const { temporal, store } = scene.environment;
     const client = new HoldfastClient({
       ...{ temporal, store, searchAttributes: true },

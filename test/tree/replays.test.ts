@@ -1,16 +1,17 @@
 import { Worker } from '@temporalio/worker';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { LoopAgent } from '../../src/agents/loop-agent.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { bundlePath } from '../../worker/bundle.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
+import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 
-let scene: TreeScene;
-afterEach(() => scene.close());
+const openBrief = shareEnvironment({ serverConfig: SHORT_RUNS });
 
 const pay = () =>
   tool({ name: 'pay', description: 'd', requireConfirmation: true, execute: () => ({ paid: true }) });
@@ -35,9 +36,8 @@ test('each run of a tree does the same when it is replayed: forwarded, waited fo
   const paying = always('paying', calling({ name: 'pay' }), { tools: [pay()] });
   const both = new ParallelAgent({ name: 'both', subAgents: [desk, paying] });
   const steps = new SequentialAgent({ name: 'steps', subAgents: [new Speaking('first', ['1']).agent, both] });
-  scene = await TreeScene.open(new LoopAgent({ name: 'root', subAgents: [steps], maxIterations: 3 }), {
-    serverConfig: ['limit.historyCount.suggestContinueAsNew=20'],
-  });
+  const root = new LoopAgent({ name: 'root', subAgents: [steps], maxIterations: 3 });
+  const scene = await TreeScene.open(openBrief, root);
   const turn = await scene.send();
   const unknown = `rq-e-${'x'.repeat(22)}.1.0.1`;
   let asked = 0;

@@ -4,11 +4,8 @@ import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { RunningChild } from '../../src/protocol/agent-run.ts';
 import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow, StoredEvent } from '../../src/store/store.ts';
-import {
-  openTurnEnvironment,
-  type TurnEnvironment,
-  type TurnEnvironmentOptions,
-} from '../setup/turn-environment.ts';
+import type { OpenShared, OwnPart } from '../setup/shared-environment.ts';
+import type { TurnEnvironment } from '../setup/turn-environment.ts';
 
 /** A run of a workflow of the tree, as the server has it. */
 export interface TreeRun {
@@ -27,8 +24,8 @@ export class TreeScene {
     this.environment = environment;
   }
 
-  static async open(agent: BaseAgent, options: TurnEnvironmentOptions = {}): Promise<TreeScene> {
-    return new TreeScene(await openTurnEnvironment({ agents: [agent], ...options }));
+  static async open(openEnvironment: OpenShared, agent: BaseAgent, own: OwnPart = {}): Promise<TreeScene> {
+    return new TreeScene(await openEnvironment({ agents: [agent], ...own }));
   }
 
   get root() {
@@ -116,9 +113,5 @@ export class TreeScene {
           : [{ name: functionResponse.name, response: functionResponse.response }],
       ),
     );
-  }
-
-  async close(): Promise<void> {
-    await this.environment.close();
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BaseAgent } from '../../src/agents/base-agent.ts';
 import { CustomAgent, type NextOfAgent } from '../../src/agents/custom-agent.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
@@ -10,7 +10,7 @@ import type { Context } from '../../src/tools/context.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { tool } from '../../src/tools/tool.ts';
-import type { TurnEnvironmentOptions } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
@@ -30,16 +30,11 @@ class Scripted extends BaseAgent {
   }
 }
 
-let scene: TreeScene | undefined;
-afterEach(async () => {
-  await scene?.close();
-  scene = undefined;
-});
+const openEnvironment = shareEnvironment();
+/** Turns go on as new runs early. */
+const openBrief = shareEnvironment({ serverConfig: ['limit.historyCount.suggestContinueAsNew=10'] });
 
-async function open(agent: BaseAgent, options: TurnEnvironmentOptions = {}): Promise<TreeScene> {
-  scene = await TreeScene.open(agent, options);
-  return scene;
-}
+const open = (agent: BaseAgent) => TreeScene.open(openEnvironment, agent);
 
 const said = async (opened: TreeScene) =>
   textsOf((await opened.events()).map(({ event }) => event.content ?? {}));
@@ -362,15 +357,15 @@ const orchestrators = {
 };
 
 // adk-python #3986: a turn that was resumed went to the sub-agent, and nobody asked the orchestrator again.
-describe.each(Object.entries(orchestrators))(
-  '%s is asked again, whatever happened meanwhile [flow.custom]',
-  (_kind, make) => {
-    const speakers = () => ({
-      payer: new Speaking('payer', [calling({ name: 'pay' }), 'paid'], { tools: [pay] }),
-      thanker: new Speaking('thanker', ['Thanks.']),
-    });
+describe('an orchestrator is asked again, whatever happened meanwhile [flow.custom]', () => {
+  const speakers = () => ({
+    payer: new Speaking('payer', [calling({ name: 'pay' }), 'paid'], { tools: [pay] }),
+    thanker: new Speaking('thanker', ['Thanks.']),
+  });
 
-    test('its worker was restarted while a sub-agent asked people', async () => {
+  test.each(Object.entries(orchestrators))(
+    '%s whose worker was restarted while a sub-agent asked people',
+    async (_kind, make) => {
       const { payer, thanker } = speakers();
       const opened = await open(make(payer.agent, thanker.agent));
       const turn = await opened.send();
@@ -381,12 +376,14 @@ describe.each(Object.entries(orchestrators))(
       expect(await turn.result()).toMatchObject({ status: 'completed', text: 'I end.' });
       expect((await said(opened)).slice(-3)).toEqual(['paid', 'Thanks.', 'I end.']);
       expect([payer, thanker].map(({ shown }) => shown.length)).toEqual([2, 1]);
-    });
+    },
+  );
 
-    test('its workflow and those below went on as new runs', async () => {
+  test.each(Object.entries(orchestrators))(
+    '%s whose workflow and those below went on as new runs',
+    async (_kind, make) => {
       const { payer, thanker } = speakers();
-      const serverConfig = ['limit.historyCount.suggestContinueAsNew=10'];
-      const opened = await open(make(payer.agent, thanker.agent), { serverConfig });
+      const opened = await TreeScene.open(openBrief, make(payer.agent, thanker.agent));
       const turn = await opened.send();
       const [request] = await opened.pending(1);
       const { requestId = '' } = request ?? {};
@@ -395,6 +392,6 @@ describe.each(Object.entries(orchestrators))(
       expect((await said(opened)).slice(-3)).toEqual(['paid', 'Thanks.', 'I end.']);
       const { raw } = await opened.root.describe();
       expect(raw.workflowExecutionInfo?.firstRunId).not.toBe(raw.workflowExecutionInfo?.execution?.runId);
-    });
-  },
-);
+    },
+  );
+});

@@ -1,18 +1,19 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 
+const openEnvironment = shareEnvironment();
 let scene: TreeScene;
-afterEach(() => scene.close());
 
 const open = async (agent: BaseAgent) => {
-  scene = await TreeScene.open(agent);
+  scene = await TreeScene.open(openEnvironment, agent);
   return await scene.send();
 };
 const pay = () =>

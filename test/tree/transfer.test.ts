@@ -1,23 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
-let environment: TurnEnvironment | undefined;
-afterEach(async () => {
-  await environment?.close();
-  environment = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 const to = (agentName: string) => calling({ name: 'transfer_to_agent', args: { agentName } });
 
 async function open(agent: BaseAgent) {
-  const opened = await openTurnEnvironment({ agents: [agent] });
-  environment = opened;
+  const opened = await openEnvironment({ agents: [agent] });
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
   const say = async (message: string) => (await opened.client.sendMessage({ ...names, message })).result();
   return { names, say, ...opened };

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking } from './speaking.ts';
 
-let environment: TurnEnvironment | undefined;
-afterEach(async () => {
-  await environment?.close();
-  environment = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 async function open(agent: BaseAgent) {
-  const opened = await openTurnEnvironment({ agents: [agent] });
-  environment = opened;
+  const opened = await openEnvironment({ agents: [agent] });
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
   const turn = await opened.client.sendMessage({ ...names, message: 'go' });
   const handle = opened.temporal.workflow.getHandle(turn.workflowId);

@@ -1,22 +1,19 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LoopAgent } from '../../src/agents/loop-agent.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { runKeyOfAgent } from '../../src/protocol/identity.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
-let environment: TurnEnvironment | undefined;
-afterEach(async () => {
-  await environment?.close();
-  environment = undefined;
-});
+const openEnvironment = shareEnvironment();
 
 async function run(agent: BaseAgent, message = 'go') {
-  environment = await openTurnEnvironment({ agents: [agent] });
-  return await environment.run({ message });
+  const environment = await openEnvironment({ agents: [agent] });
+  const { temporal } = environment;
+  return { temporal, ...(await environment.run({ message })) };
 }
 
 describe('agents one after another', () => {
@@ -24,7 +21,7 @@ describe('agents one after another', () => {
     const first = new Speaking('first', ['a draft'], { outputKey: 'draft' });
     const second = new Speaking('second', ['the final text'], { instruction: 'Mend: {draft}' });
     const root = new SequentialAgent({ name: 'report', subAgents: [first.agent, second.agent] });
-    const { result, events, workflowId } = await run(root);
+    const { result, events, temporal, workflowId } = await run(root);
     expect(result).toMatchObject({ status: 'completed', text: 'the final text', usage: { modelCalls: 2 } });
     expect(second.told[0]).toContain('Mend: a draft');
     expect(textsOf(second.shown[0])).toEqual(['go', 'For context:', '[first] said: a draft']);
@@ -39,8 +36,8 @@ describe('agents one after another', () => {
       runKeyOfAgent(invocationId, { agent, step: 1, index }),
     );
     expect(events.slice(1).map(({ runKey }) => runKey)).toEqual(keys);
-    const child = environment?.temporal.workflow.getHandle(`${workflowId}/${keys[0]}`);
-    expect((await child?.describe())?.status.name).toBe('COMPLETED');
+    const child = temporal.workflow.getHandle(`${workflowId}/${keys[0]}`);
+    expect((await child.describe()).status.name).toBe('COMPLETED');
   });
 
   test('end where one fails, and say which [flow.sequential]', async () => {

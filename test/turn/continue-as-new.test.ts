@@ -7,6 +7,7 @@ import { call, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
+import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const STEPS = 12;
@@ -44,7 +45,7 @@ beforeAll(async () => {
   environment = await openTurnEnvironment({
     agents: [new LlmAgent({ name: 'worker', model: 'gemini-2.5-flash', tools: [held.tool(), effect] })],
     script,
-    serverConfig: ['limit.historyCount.suggestContinueAsNew=20'],
+    serverConfig: SHORT_RUNS,
   });
 });
 beforeEach(() => {

@@ -1,9 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
 import { type GeminiReply, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
+
+type Boundary = [name: string, when: 'before' | 'after', method: keyof Store, call: number];
+
+const FEW_BOUNDARIES: readonly Boundary[] = [
+  ['a recorded model step and its completion', 'after', 'commitStep', 1],
+  ["a tool's start and its run", 'after', 'beginCall', 2],
+];
+const BOUNDARIES: readonly Boundary[] = [
+  ...FEW_BOUNDARIES,
+  ['the last step and its completion', 'after', 'commitStep', 3],
+  ['two steps', 'before', 'openStep', 2],
+  ['the opening of a step and its model call', 'after', 'openStep', 2],
+  ["a tool's ledger write and its completion", 'after', 'settleCall', 1],
+];
 
 let server: CrashServer;
 beforeAll(async () => {
@@ -31,40 +47,42 @@ describe.concurrent('SIGKILL of the worker', () => {
       ]);
     }));
 
-  test('during a model call of a turn that is then interrupted: it ends, and the message is answered [message.interrupt]', () =>
-    play(hangUntil('now', text('second')), async (scene) => {
-      await scene.startWorker();
-      const first = await scene.client.sendMessage(scene.turn);
-      await scene.gemini.waitForRequests(1);
-      await scene.worker?.kill();
-      await scene.startWorker();
-      await scene.client.sendMessage({
-        ...scene.names,
-        message: 'now',
-        messageId: 'm2',
-        policy: 'interrupt',
-      });
-      expect(await first.result()).toMatchObject({
-        status: 'interrupted',
-        others: [{ status: 'completed' }],
-      });
-    }));
-
-  test('during a model call of a turn that is then cancelled: it is cancelled [turn.cancel]', () =>
-    play(
-      () => hang(),
-      async (scene) => {
+  if (isDeep) {
+    test('during a model call of a turn that is then interrupted: it ends, and the message is answered [message.interrupt]', () =>
+      play(hangUntil('now', text('second')), async (scene) => {
         await scene.startWorker();
-        const { workflowId } = await scene.client.sendMessage(scene.turn);
+        const first = await scene.client.sendMessage(scene.turn);
         await scene.gemini.waitForRequests(1);
         await scene.worker?.kill();
         await scene.startWorker();
-        const handle = scene.temporal.workflow.getHandle(workflowId);
-        await handle.cancel();
-        await handle.result().catch(() => undefined);
-        expect((await handle.describe()).status.name).toBe('CANCELLED');
-      },
-    ));
+        await scene.client.sendMessage({
+          ...scene.names,
+          message: 'now',
+          messageId: 'm2',
+          policy: 'interrupt',
+        });
+        expect(await first.result()).toMatchObject({
+          status: 'interrupted',
+          others: [{ status: 'completed' }],
+        });
+      }));
+
+    test('during a model call of a turn that is then cancelled: it is cancelled [turn.cancel]', () =>
+      play(
+        () => hang(),
+        async (scene) => {
+          await scene.startWorker();
+          const { workflowId } = await scene.client.sendMessage(scene.turn);
+          await scene.gemini.waitForRequests(1);
+          await scene.worker?.kill();
+          await scene.startWorker();
+          const handle = scene.temporal.workflow.getHandle(workflowId);
+          await handle.cancel();
+          await handle.result().catch(() => undefined);
+          expect((await handle.describe()).status.name).toBe('CANCELLED');
+        },
+      ));
+  }
 
   test('during a tool: it runs again, under the same call key [turn.crash.tool]', () =>
     play(stepCalls([[{ name: 'hold' }]]), async (scene) => {
@@ -109,14 +127,7 @@ describe.concurrent('SIGKILL of the worker', () => {
       expect(scene.told(1)).toEqual({ charge: expect.stringMatching(/^charge for e-.{22}\.1\.0$/) });
     }));
 
-  test.each([
-    ['a recorded model step and its completion', 'after', 'commitStep', 1],
-    ['the last step and its completion', 'after', 'commitStep', 3],
-    ['two steps', 'before', 'openStep', 2],
-    ['the opening of a step and its model call', 'after', 'openStep', 2],
-    ["a tool's ledger write and its completion", 'after', 'settleCall', 1],
-    ["a tool's start and its run", 'after', 'beginCall', 2],
-  ] as const)(
+  test.each(inTier(FEW_BOUNDARIES, BOUNDARIES))(
     'between %s: nothing recorded is asked or run again [turn.crash.boundary]',
     (_name, when, method, call) =>
       play(stepCalls([[effect(1)], [effect(2)]]), async (scene) => {

@@ -8,6 +8,7 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { Conversation } from '../setup/conversation.ts';
 import { type SeededRandom, seededRandom } from '../setup/soak-random.ts';
+import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
 
@@ -43,7 +44,7 @@ beforeAll(async () => {
       }),
     ],
     script,
-    serverConfig: ['limit.historyCount.suggestContinueAsNew=20'],
+    serverConfig: SHORT_RUNS,
   });
 });
 afterAll(() => environment.close());

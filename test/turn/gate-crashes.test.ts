@@ -5,6 +5,7 @@ import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 
 const UNKNOWN = { error: 'outcome unknown: this call may have run; check before repeating it' };
@@ -51,9 +52,12 @@ describe.concurrent('SIGKILL of the worker of a gated call', () => {
     }));
 
   test.each([
-    ['between the decision and the record of it', 'before', { effects: 1, told: { n: 5 } }],
     // It has begun: whether it ran nobody can know.
     ['between the record of the decision and the run', 'after', { effects: 0, told: UNKNOWN }],
+    ...inTier(
+      [],
+      [['between the decision and the record of it', 'before', { effects: 1, told: { n: 5 } }] as const],
+    ),
   ] as const)('%s: it is started once at most [confirm.once]', (_name, when, outcome) =>
     play(asks('pay', { n: 5 }), async (scene) => {
       const doomed = await scene.startWorker({ when, method: 'beginAnsweredCall', call: 1 });
@@ -69,7 +73,7 @@ describe.concurrent('SIGKILL of the worker of a gated call', () => {
     }),
   );
 
-  test.each(['pay_slowly', 'pay_if_allowed'])(
+  test.each(inTier(['pay_slowly'], ['pay_slowly', 'pay_if_allowed']))(
     'during its run: it is reported as unknown, and never run again: %s [confirm.once]',
     (name) =>
       play(asks(name), async (scene) => {
@@ -89,8 +93,8 @@ describe.concurrent('SIGKILL of the worker of a gated call', () => {
 
   test.each([
     [true, { effects: 2, told: { held: true } }],
-    [false, { effects: 1, told: UNKNOWN }],
-  ])(
+    ...inTier([], [[false, { effects: 1, told: UNKNOWN }] as const]),
+  ] as const)(
     'whose tool has a person asked about unknown outcomes; answered %s [turn.crash.unknown] [confirm.inside]',
     (confirmed, outcome) =>
       play(asks('hold_asking'), async (scene) => {
@@ -112,19 +116,21 @@ describe.concurrent('SIGKILL of the worker of a gated call', () => {
       }),
   );
 
-  test('between the question of a run and the end of its attempt: one request is asked [confirm.inside] [confirm.once]', () =>
-    play(asks('pay_if_allowed'), async (scene) => {
-      const doomed = await scene.startWorker({ when: 'after', method: 'suspendCall', call: 1 });
-      const turn = await scene.client.sendMessage(scene.turn);
-      await doomed.hanging;
-      await doomed.kill();
-      scene.openGate();
-      await scene.startWorker();
-      await waiting(scene, turn);
-      await approve(scene, turn);
-      expect(await turn.result()).toMatchObject({ status: 'completed' });
-      expect(scene.effects()).toHaveLength(1);
-      const asked = (await scene.transcript()).filter(({ kind }) => kind === 'request');
-      expect(asked).toHaveLength(1);
-    }));
+  if (isDeep) {
+    test('between the question of a run and the end of its attempt: one request is asked [confirm.inside] [confirm.once]', () =>
+      play(asks('pay_if_allowed'), async (scene) => {
+        const doomed = await scene.startWorker({ when: 'after', method: 'suspendCall', call: 1 });
+        const turn = await scene.client.sendMessage(scene.turn);
+        await doomed.hanging;
+        await doomed.kill();
+        scene.openGate();
+        await scene.startWorker();
+        await waiting(scene, turn);
+        await approve(scene, turn);
+        expect(await turn.result()).toMatchObject({ status: 'completed' });
+        expect(scene.effects()).toHaveLength(1);
+        const asked = (await scene.transcript()).filter(({ kind }) => kind === 'request');
+        expect(asked).toHaveLength(1);
+      }));
+  }
 });

@@ -4,6 +4,7 @@ import type { TurnStatus } from '../../src/protocol/turn.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const STEPS = 8;
@@ -24,7 +25,7 @@ beforeAll(async () => {
   environment = await openTurnEnvironment({
     agents: [new LlmAgent({ name: 'cashier', model: 'gemini-2.5-flash', tools: [pay] })],
     script: stepCalls(Array.from({ length: STEPS }, () => [{ name: 'pay' }])),
-    serverConfig: ['limit.historyCount.suggestContinueAsNew=20'],
+    serverConfig: SHORT_RUNS,
   });
 });
 afterAll(() => environment.close());

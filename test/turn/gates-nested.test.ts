@@ -114,7 +114,7 @@ describe('approvals', () => {
     const asked = events?.findLast(({ workflowTaskCompletedEventAttributes: is }) => is);
     expect(await turn.confirm(await by(mira.key, request))).toMatchObject({ status: 'counted' });
     await environment.temporal.workflowService.resetWorkflowExecution({
-      namespace: 'default',
+      namespace: environment.place.namespace,
       workflowExecution: { workflowId, runId },
       reason: 'test',
       requestId: runId,

@@ -1,9 +1,10 @@
 import { isGrpcServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DecisionReceipt, Gate, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { type GatedTurn, GateEnvironment, type ScriptedCall } from '../setup/gate-environment.ts';
+import { inTier } from '../setup/tier.ts';
 
 let environment: GateEnvironment;
 
@@ -153,8 +154,8 @@ async function activitiesOf(turn: GatedTurn): Promise<Scheduled[]> {
 }
 
 const UNHANDLED_COMMAND =
-  temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
-const RUNS = Number(process.env.HOLDFAST_GATES_RUNS ?? 40);
+  proto.temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
+const RUNS = Number(process.env.HOLDFAST_GATES_RUNS ?? inTier(4, 40));
 /** Milliseconds, of the time that a test has. */
 const ENOUGH = 120_000;
 const DECIDED = ['approved', 'rejected', 'answered'];

@@ -8,6 +8,7 @@ import { call, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const runs = { report: 0, order: 0 };
@@ -42,7 +43,7 @@ beforeAll(async () => {
   environment = await openTurnEnvironment({
     agents: [new LlmAgent({ name: 'clerk', model: 'gemini-2.5-flash', tools: [report, order, look] })],
     script,
-    serverConfig: ['limit.historyCount.suggestContinueAsNew=20'],
+    serverConfig: SHORT_RUNS,
   });
 });
 afterAll(() => environment.close());

@@ -1,11 +1,12 @@
 import { isGrpcServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import type { JobErrand, JobReceipt } from '../../src/protocol/job.ts';
 import type { MessageReceipt } from '../../src/protocol/message.ts';
 import { type GatedTurn, GateEnvironment, type ScriptedCall } from '../setup/gate-environment.ts';
+import { inTier } from '../setup/tier.ts';
 
 let environment: GateEnvironment;
 
@@ -171,8 +172,8 @@ async function errandsOf(workflowId: string): Promise<JobErrand[]> {
 }
 
 const UNHANDLED_COMMAND =
-  temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
-const RUNS = Number(process.env.HOLDFAST_JOBS_RUNS ?? 12);
+  proto.temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
+const RUNS = Number(process.env.HOLDFAST_JOBS_RUNS ?? inTier(3, 12));
 /** Milliseconds, of the time that a test has. */
 const ENOUGH = 120_000;
 

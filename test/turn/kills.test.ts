@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StreamItem } from '../../src/client/stream-item.ts';
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
@@ -114,10 +113,9 @@ async function end(turns: Map<string, TurnHandle>): Promise<void> {
   for (const [session, turn] of turns) results.set(session, await turn.result());
 }
 
-async function startWorker(options: Omit<WatchedWorkerOptions, 'address' | 'socket' | 'file'>) {
-  const { store, temporal } = environment;
-  const { address } = (temporal.connection as Connection).options;
-  const given = { ...options, address, socket: store.socket ?? '', file } satisfies WatchedWorkerOptions;
+async function startWorker(options: Omit<WatchedWorkerOptions, 'place' | 'socket' | 'file'>) {
+  const { store, place } = environment;
+  const given = { ...options, place, socket: store.socket ?? '', file } satisfies WatchedWorkerOptions;
   const program = fileURLToPath(new URL('../setup/watched-worker-process.ts', import.meta.url));
   const child = fork(program, [JSON.stringify(given)], {
     execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MessageReceipt } from '../../src/protocol/message.ts';
 import { type GatedTurn, GateEnvironment, type ScriptedCall } from '../setup/gate-environment.ts';
+import { inTier } from '../setup/tier.ts';
 
 let environment: GateEnvironment;
 beforeAll(async () => {
@@ -164,6 +165,6 @@ test('whatever is sent, its sender is answered, and no turn is stopped by it [co
       await turn.signal('interrupt', {}).catch(() => undefined);
       await turn.handle.terminate().catch(() => undefined);
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: inTier(2, 8), endOnFailure: true },
   );
 });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -50,7 +49,7 @@ describe('rate limits of models', () => {
 
   beforeAll(async () => {
     environment = await openTurnEnvironment({ agents, apps });
-    const { address } = (environment.temporal.connection as Connection).options;
+    const { address, namespace } = environment.place;
     connection = await NativeConnection.connect({ address });
     const silent = () => undefined;
     const worker = await createWorker({
@@ -58,6 +57,7 @@ describe('rate limits of models', () => {
       apps,
       store: environment.store,
       connection,
+      namespace,
       searchAttributes: true,
       logger: { debug: silent, info: silent, warn: silent, error: silent },
       identity: 'another',

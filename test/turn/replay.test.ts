@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isOfTests } from '../../src/cli/replay/replay-history.ts';
 import { bundlePath, testWorkflowBundle } from '../../worker/bundle.ts';
 import { TURN_KINDS } from '../setup/turn-kinds.ts';
 
 const folder = fileURLToPath(new URL('../histories/', import.meta.url));
-const recorded = readdirSync(folder).filter((file) => file.endsWith('.json'));
+const recorded = readdirSync(folder)
+  .filter((file) => file.endsWith('.json'))
+  .sort();
 
 function histories() {
   return recorded.map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
@@ -33,6 +35,9 @@ async function replay(codePath: string): Promise<Record<string, string | undefin
   return errors;
 }
 
+const work = mkdtempSync(join(tmpdir(), 'holdfast-replay-'));
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
 beforeAll(() => {
   Runtime.install({
     logger: new DefaultLogger('ERROR', () => undefined),
@@ -40,9 +45,12 @@ beforeAll(() => {
   });
 });
 
-test('there is a history of every kind of turn [replay]', () => {
-  const names = recorded.map((file) => file.replace(/\.json$/, ''));
-  expect(names).toEqual(expect.arrayContaining(Object.keys(TURN_KINDS)));
+test('there is one history of each kind of turn [replay]', () => {
+  expect(recorded).toEqual(
+    Object.keys(TURN_KINDS)
+      .map((kind) => `${kind}.json`)
+      .sort(),
+  );
 });
 
 test('every recorded history replays on the current bundle [replay]', async () => {
@@ -51,57 +59,46 @@ test('every recorded history replays on the current bundle [replay]', async () =
   expect(Object.values(errors).filter((error) => error !== undefined)).toEqual([]);
 });
 
-test('a turn of an earlier release that a workflow has started replays, too [replay]', async () => {
-  const started = JSON.parse(readFileSync(join(folder, 'queued-message.json'), 'utf8'));
-  const [begun] = started.history.events;
-  Object.assign(begun.workflowExecutionStartedEventAttributes, {
-    parentWorkflowNamespace: 'default',
-    parentWorkflowExecution: { workflowId: 'starter', runId: randomUUID() },
-    parentInitiatedEventId: '5',
-  });
-  const workflowBundle = { codePath: bundlePath() };
-  await expect(
-    Worker.runReplayHistory({ workflowBundle }, started.history, started.workflowId),
-  ).resolves.toBe(undefined);
-});
-
-test('a turn of an earlier release whose gates a newer worker has made replays, too [replay]', async () => {
-  const workflowBundle = { codePath: bundlePath() };
-  for (const kind of ['approved', 'rejected', 'expired', 'cancelled-while-waiting', 'quorum']) {
-    const { history, workflowId } = JSON.parse(readFileSync(join(folder, `${kind}.json`), 'utf8'));
-    let gates = 0;
-    for (const { activityTaskCompletedEventAttributes: completed } of history.events) {
-      for (const payload of completed?.result?.payloads ?? []) {
-        if (payload.data === undefined) continue;
-        const outcome = JSON.parse(Buffer.from(payload.data, 'base64').toString());
-        for (const { gate } of outcome?.calls ?? []) {
-          if (gate === undefined) continue;
-          // The workers of that release didn't know of it.
-          gate.notifiesEnd = true;
-          gates += 1;
-        }
-        payload.data = Buffer.from(JSON.stringify(outcome)).toString('base64');
-      }
-    }
-    expect([kind, gates]).not.toEqual([kind, 0]);
-    await expect(Worker.runReplayHistory({ workflowBundle }, history, workflowId)).resolves.toBe(undefined);
+/** The bundle of another release: each text that it changes, with what stands there instead. */
+function changedBundle(...changes: readonly (readonly [was: string, is: string])[]): string {
+  const path = join(work, `${randomUUID()}.js`);
+  let code = readFileSync(bundlePath(), 'utf8');
+  for (const [was, is] of changes) {
+    expect(code).toContain(was);
+    code = code.replaceAll(was, is);
   }
-});
+  writeFileSync(path, code);
+  return path;
+}
 
 test('a bundle that does something else is found out [replay]', async () => {
-  const changed = join(tmpdir(), `holdfast-changed-bundle-${process.pid}.js`);
-  writeFileSync(
-    changed,
-    readFileSync(bundlePath(), 'utf8')
-      .replaceAll('holdfast.callModel', 'holdfast.askModel')
-      .replaceAll('holdfast.deliverJob', 'holdfast.tellJob')
-      .replaceAll('holdfast.deliverNotice', 'holdfast.tellNotice')
-      .replaceAll('message-too-large', 'another-patch'),
+  const path = changedBundle(
+    ['holdfast.callModel', 'holdfast.askModel'],
+    ['holdfast.deliverJob', 'holdfast.tellJob'],
+    ['holdfast.deliverNotice', 'holdfast.tellNotice'],
+    ['const PAYLOAD_LIMIT = 64 * 1024', 'const PAYLOAD_LIMIT = 128 * 1024'],
   );
-  try {
-    const errors = await replay(changed);
-    expect(Object.values(errors).filter((error) => error === undefined)).toEqual([]);
-  } finally {
-    rmSync(changed);
-  }
+  const errors = await replay(path);
+  expect(Object.values(errors).filter((error) => error === undefined)).toEqual([]);
+});
+
+const TEMPORAL = '__webpack_require__("./node_modules/@temporalio/workflow/lib/index.js")';
+
+/** A second release, whose turns begin with a timer where this is so. */
+function secondRelease(condition: string): string {
+  const begins = 'async function agentTurn(given, handedOn) {';
+  return changedBundle([begins, `${begins} if (${condition}) void ${TEMPORAL}.sleep(1);`]);
+}
+
+test('histories of one release replay on the next, which does something else behind patched() [upgrade.patched]', async () => {
+  const errors = await replay(secondRelease(`${TEMPORAL}.patched('a-timer-first')`));
+  expect(Object.values(errors).filter((error) => error !== undefined)).toEqual([]);
+});
+
+test('a release that does it without patched() is found out [upgrade.patched]', async () => {
+  const errors = Object.entries(await replay(secondRelease('true')));
+  const others = errors.filter(([, error]) => error === undefined).map(([run]) => run);
+  // Of toolJob and deliverNotice, which it has not changed.
+  expect(others.filter((run) => !/\/job\/|\/notice-\d/.test(run))).toEqual([]);
+  expect(errors.length).toBeGreaterThan(others.length);
 });

@@ -103,11 +103,9 @@ describe('a question of the model', () => {
     });
     await turn.pending();
     const refused = turn.input(address);
-    const since = performance.now();
     environment.gemini.reset(stepCalls([[{ name: 'look', args: {} }]]));
     const other = await AskingTurn.start(environment);
     expect(await other.result()).toMatchObject({ status: 'completed' });
-    expect(performance.now() - since).toBeLessThan(15_000);
     expect(await refused).toMatchObject({ status: 'refused', reason: expect.stringContaining('pattern') });
     expect(await turn.input(`${address}\0`)).toMatchObject({ status: 'answered' });
   });

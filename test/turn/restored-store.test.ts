@@ -17,9 +17,9 @@ import {
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
-import { createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
-import { endServer } from '../setup/end-server.ts';
+import { createWorker } from '../../worker/index.ts';
 import { putStore } from '../setup/made-store.ts';
+import { ownNamespace } from '../setup/own-namespace.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { until } from '../setup/until.ts';
@@ -27,23 +27,19 @@ import { until } from '../setup/until.ts';
 const STEPS = 3;
 const silent = () => undefined;
 
-let server: TemporalTarget;
 let connection: Connection;
 let native: NativeConnection;
-const serverFolder = mkdtempSync(join(tmpdir(), 'holdfast-restored-'));
+const { address, namespace } = await ownNamespace();
 
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined) });
-  server = await openTemporal({ folder: serverFolder });
-  connection = await Connection.connect(server.connectionOptions);
-  native = await NativeConnection.connect(server.connectionOptions);
+  connection = await Connection.connect({ address });
+  native = await NativeConnection.connect({ address });
 });
 
 afterAll(async () => {
   await native.close();
   await connection.close();
-  await endServer(serverFolder);
-  rmSync(serverFolder, { recursive: true, force: true });
 });
 
 type Place = { at: 'model' | 'call'; step: number };
@@ -52,7 +48,7 @@ type Place = { at: 'model' | 'call'; step: number };
 class Scene {
   readonly #folder = mkdtempSync(join(tmpdir(), 'holdfast-restored-'));
   readonly names = { app: 'restored', userId: 'ada', sessionId: this.#folder };
-  readonly #temporal = new Client({ connection, namespace: server.namespace });
+  readonly #temporal = new Client({ connection, namespace });
   readonly #client = new HoldfastClient({ temporal: this.#temporal, taskQueue: this.#folder });
   readonly gemini: GeminiStandIn;
   /** Call keys of the runs of `work`, in order. */
@@ -94,6 +90,7 @@ class Scene {
       agents: [this.#agent()],
       store,
       connection: native,
+      namespace,
       taskQueue: this.#folder,
       shutdownGraceTime: 0,
       logger: { debug: silent, info: silent, warn: silent, error: silent },

@@ -1,4 +1,4 @@
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
@@ -11,7 +11,7 @@ import { leaksIn, plantedSecrets } from '../setup/planted-secrets.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
 
-const { DescribeWorkflowExecutionResponse } = temporal.api.workflowservice.v1;
+const { DescribeWorkflowExecutionResponse } = proto.temporal.api.workflowservice.v1;
 
 const SECRET = '4711-0815';
 

@@ -159,7 +159,7 @@ describe('what a worker can’t decode', () => {
     await held.begun();
     const { running } = await turn.handle.query<TurnStatus>('status');
     await environment.temporal.workflowService.respondActivityTaskCompletedById({
-      namespace: 'default',
+      namespace: environment.place.namespace,
       workflowId: turn.handle.workflowId,
       activityId: running[0]?.callKey ?? '',
       result: { payloads: [raw('binary/encrypted', 'x')] },
@@ -187,7 +187,7 @@ describe('a reset', () => {
       ?.slice(0, signalled)
       .findLast(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes);
     await environment.temporal.workflowService.resetWorkflowExecution({
-      namespace: 'default',
+      namespace: environment.place.namespace,
       workflowExecution: { workflowId, runId },
       reason: 'a signal that no worker can decode',
       requestId: randomUUID(),

@@ -5,6 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { AesCodec } from '../setup/aes-codec.ts';
 import { filesBelow, leaksIn } from '../setup/planted-secrets.ts';
 import { type SecretKind, SecretTurns } from '../setup/secret-turns.ts';
+import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const { HistoryEvent } = proto.temporal.api.history.v1;
@@ -33,7 +34,7 @@ async function toldOf(dataConverter?: DataConverter): Promise<Told> {
   const environment = await openTurnEnvironment({
     agents: turns.agents,
     logger: { debug: line, info: line, warn: line, error: line },
-    serverConfig: ['limit.historyCount.suggestContinueAsNew=20'],
+    serverConfig: SHORT_RUNS,
     ...(dataConverter === undefined ? {} : { dataConverter }),
   });
   try {

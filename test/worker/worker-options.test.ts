@@ -164,6 +164,8 @@ describe('with a codec that a plugin brings to the worker', () => {
   beforeAll(async () => {
     environment = await openTurnEnvironment({
       agents: secretive(),
+      // Its files are read.
+      serverConfig: [],
       logger: { debug: log, info: log, warn: log, error: log },
       dataConverter: { payloadCodecs: [codec] },
       workerOptions: { dataConverter: {}, plugins: [codecPlugin] },
@@ -211,7 +213,7 @@ describe('with a codec that a plugin brings to the worker', () => {
     const { result, history } = await environment.run({ message: 'go' });
     expect(result.status).toBe('completed');
     const lines = logged.filter((line) => line.startsWith('unexpected error'));
-    expect(lines).toEqual([expect.stringMatching(/"error":"TypeError".*worker-options\.test\.ts:\d+/)]);
+    expect(lines).toEqual([expect.stringMatching(/"error":"TypeError".*worker-options\.test\.ts\S*:\d+/)]);
     expect(logged.join('\n')).not.toContain(SECRET);
     expect(textOf(history)).not.toContain(SECRET);
   });
@@ -344,7 +346,7 @@ describe('a worker that is given what Temporal takes', () => {
           step: 1,
           attempt: 1,
           error: 'TypeError',
-          stack: expect.stringMatching(/^TypeError: a bug\n {4}at .*worker-options\.test\.ts:\d+/),
+          stack: expect.stringMatching(/^TypeError: a bug\n {4}at .*worker-options\.test\.ts\S*:\d+/),
         },
       },
     ]);
@@ -364,7 +366,7 @@ describe('a worker that is given what Temporal takes', () => {
       message: 'worker shutdown begun',
       attributes: {
         taskQueue: 'holdfast',
-        namespace: 'default',
+        namespace: environment.place.namespace,
         agents: ['support'],
         apps: [],
         identity: 'worker-of-the-test',

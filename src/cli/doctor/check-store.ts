@@ -1,9 +1,14 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
-import { migrations } from '../../store/migrations/all.ts';
+import {
+  foreignVersion,
+  newestOf,
+  outdatedFunctions,
+  readApplied,
+} from '../../store/schema/applied-schema.ts';
+import { STORE_SCHEMA, versionOf } from '../../store/schema/store-schema.ts';
 import { type Finding, fail, messageOf, ok, type Surroundings, warn } from './finding.ts';
 
 const ANSWER_TIMEOUT = 5_000;
@@ -15,7 +20,7 @@ const TOO_MUCH_SKEW = 2_000;
 const FEW_CONNECTIONS = 20;
 const ROUND_TRIPS = 5;
 
-const LATEST = Math.max(...migrations.map(({ version }) => version));
+const LATEST = versionOf(STORE_SCHEMA);
 
 interface ServerFacts {
   /** `150004` for 15.4. */
@@ -36,7 +41,10 @@ const FACTS = `select
   (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections,
   current_setting('max_connections')::int as most,
   has_database_privilege(current_database(), 'CREATE') as "mayCreate",
-  to_regclass('holdfast.migrations') is not null as migrated`;
+  to_regclass('holdfast.functions') is not null as migrated`;
+
+const OWNER = `select pg_get_userbyid(c.relowner) as owner, pg_has_role(c.relowner, 'USAGE') as "mayMigrate"
+  from pg_class c where c.oid = 'holdfast.functions'::regclass`;
 
 /** @param now this machine's clock, milliseconds since the epoch. */
 export async function checkStore(
@@ -164,32 +172,39 @@ async function checkSchema(client: pg.Client, { migrated, mayCreate }: ServerFac
       ),
     ];
   }
-  const { rows } = await client.query<{ version: number; checksum: string | null }>(
-    `select version, to_jsonb(m) ->> 'checksum' as checksum from holdfast.migrations m order by version`,
-  );
-  const foreign = rows.find(({ version, checksum }) => {
-    const own = migrations.find((migration) => migration.version === version);
-    return own !== undefined && createHash('sha256').update(own.sql).digest('hex') !== checksum;
-  });
+  const applied = await readApplied(client);
+  const foreign = foreignVersion(applied, STORE_SCHEMA);
   if (foreign !== undefined) {
     return [
       fail(
         about,
-        `migration ${foreign.version} isn't this release's: a version of Holdfast that was never released made it`,
+        `migration ${foreign} isn't this release's: a version of Holdfast that was never released made it`,
         'use another database',
       ),
     ];
   }
-  const version = rows.at(-1)?.version ?? 0;
-  if (version === LATEST) return [ok(about, `version ${version}, this release's`)];
-  if (version < LATEST) {
-    return [ok(about, `version ${version}; the next start brings it to ${LATEST}, while others work`)];
+  const version = newestOf(applied);
+  if (version > LATEST) {
+    return [
+      warn(
+        about,
+        `version ${version} is newer than this release's ${LATEST}: neighbouring releases share a schema, older ones don't`,
+        'upgrade this installation to the release of the other workers',
+      ),
+    ];
+  }
+  const functions = outdatedFunctions(applied, STORE_SCHEMA).length;
+  if (version === LATEST && functions === 0) return [ok(about, `version ${version}, this release's`)];
+  const work = version < LATEST ? `brings it to ${LATEST}` : `replaces ${functions} functions`;
+  const { rows } = await client.query<{ owner: string; mayMigrate: boolean }>(OWNER);
+  if (rows[0]?.mayMigrate) {
+    return [ok(about, `version ${version}; the next start ${work}, while others work`)];
   }
   return [
-    warn(
+    fail(
       about,
-      `version ${version} is newer than this release's ${LATEST}: neighbouring releases share a schema, older ones don't`,
-      'upgrade this installation to the release of the other workers',
+      `version ${version} is older than this release, and this user may not migrate it`,
+      `start one worker as ${rows[0]?.owner}: it ${work}`,
     ),
   ];
 }

@@ -89,13 +89,13 @@ export function approvalListSuite(store: () => PostgresStore): void {
     await count.execute(store().db);
     try {
       const read = await watchingReads(async () => {
-        for (const of of [{}, { app }, { app, userId }]) {
+        for (const whose of [{}, { app }, { app, userId }]) {
           let after: { since: number; requestId: string } | undefined;
           for (const page of [0, 1, 2]) {
-            const list = { ...of, status: ENDED, order: 'newest' as const, limit: 25 };
+            const list = { ...whose, status: ENDED, order: 'newest' as const, limit: 25 };
             const rows = await store().listApprovals({ ...list, ...(after && { after }) });
             const ids = rows.map(({ requestId }) => requestId);
-            if ('app' in of) {
+            if ('app' in whose) {
               expect(ids).toEqual(ids.map((_id, n) => `${decided}-${10_000 - page * 25 - n}`));
             }
             expect(ids).not.toContain(pending);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { RequestEntry } from '../../../src/protocol/gate.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { ApprovalRow, BegunAnsweredCall, NewRequest } from '../../../src/store/store.ts';
+import { inTier } from '../../setup/tier.ts';
 import { ApprovalModel, type Operation, operation } from './approval-operations.ts';
 import { AskingTurn, entry } from './asking-turn.ts';
 import { USAGE } from './turn.ts';
@@ -73,7 +74,7 @@ export function approvalModelSuite(store: () => PostgresStore): void {
         const audited = await store().verifyAudit(play.turn.session);
         expect(audited).toEqual({ ok: true, rows: model.audited, problems: [] });
       }),
-      { numRuns: 60 },
+      { numRuns: inTier(6, 60) },
     );
   });
 
@@ -99,7 +100,7 @@ export function approvalModelSuite(store: () => PostgresStore): void {
         }
         expect(await store().verifyAudit(session)).toMatchObject({ ok: true });
       }),
-      { numRuns: 40 },
+      { numRuns: inTier(5, 40) },
     );
   });
 }

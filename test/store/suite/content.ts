@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { DraftEvent } from '../../../src/store/store.ts';
+import { inTier } from '../../setup/tier.ts';
 import { type Begun, Turn } from './turn.ts';
 
 export function contentSuite(store: () => PostgresStore): void {
@@ -66,7 +67,7 @@ export function contentSuite(store: () => PostgresStore): void {
           expect(JSON.stringify(part?.functionResponse?.response)).toBe(expected);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: inTier(5, 40) },
     );
   });
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { CUT_OFF } from '../../../src/store/migrations/cut-off.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { StoreNotice } from '../../../src/store/store.ts';
 import { AnsweringTurn, answer, JobTurn, ORDERED, REPORT } from './job-turn.ts';
@@ -7,6 +6,7 @@ import { Turn, USAGE } from './turn.ts';
 
 const INTERRUPTED = { status: 'interrupted' as const, usage: USAGE };
 
+const CUT_OFF = 'this call was cut off by the end of its turn; it may have run';
 const INTERRUPTED_CALL = { outcome: { response: { error: CUT_OFF }, failed: true } };
 
 const BY_TURN = { status: 'cancelled', endedBy: 'turn', endedAt: expect.any(Number) };

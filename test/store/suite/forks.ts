@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { visibleEvents } from '../../../src/flows/visible-events.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../src/store/store.ts';
+import { inTier } from '../../setup/tier.ts';
 import { ModelSession, sessionPart, withoutNulls } from './session-model.ts';
 import { newNames, Turn } from './turn.ts';
 
@@ -201,7 +202,7 @@ export function forkSuite(store: () => PostgresStore): void {
           for (const pair of pairs) await readsInPieces(store(), pair);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: inTier(5, 30) },
     );
   });
 }

@@ -5,6 +5,7 @@ import type { KeptMessage, MessageToKeep } from '../../../src/protocol/step.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../src/store/store.ts';
 import { MessageConflict, StoreBehindHistory } from '../../../src/store/store-errors.ts';
+import { inTier } from '../../setup/tier.ts';
 import { toKeep } from './inbox.ts';
 import { newNames, nextFence, Turn, USAGE } from './turn.ts';
 
@@ -215,7 +216,7 @@ export function inboxModelSuite(store: () => PostgresStore): void {
           [...model.begun.keys()].map((messageId) => new Turn(store(), { names, messageId }).invocationId),
         );
       }),
-      { numRuns: 40 },
+      { numRuns: inTier(5, 40) },
     );
   });
 
@@ -249,7 +250,7 @@ export function inboxModelSuite(store: () => PostgresStore): void {
         const idsOf = [...accepted].map((messageId) => new Turn(store(), { names, messageId }).invocationId);
         expect([...waiting, ...begun].sort()).toEqual(idsOf.sort());
       }),
-      { numRuns: 25 },
+      { numRuns: inTier(5, 25) },
     );
   });
 }

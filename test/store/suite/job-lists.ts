@@ -107,10 +107,10 @@ export function jobListSuite(store: () => PostgresStore): void {
     await count.execute(store().db);
     try {
       const read = await watchingReads(async () => {
-        for (const of of [{}, { app }, { app, userId }]) {
-          const rows = await store().listJobs({ ...of, status: ENDED, order: 'newest', limit: 25 });
+        for (const whose of [{}, { app }, { app, userId }]) {
+          const rows = await store().listJobs({ ...whose, status: ENDED, order: 'newest', limit: 25 });
           expect(rows).toHaveLength(25);
-          if ('app' in of) expect(rows[0]?.jobId).toBe(`${first}-10000`);
+          if ('app' in whose) expect(rows[0]?.jobId).toBe(`${first}-10000`);
         }
       });
       expect(Math.max(...read.map((statement) => statement.read.jobs ?? 0))).toBeLessThanOrEqual(MOST_ROWS);

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { JobOutcome, JobRow } from '../../../src/store/store.ts';
+import { inTier } from '../../setup/tier.ts';
 import { AnsweringTurn, answer, JobTurn } from './job-turn.ts';
 
 const CALLERS = ['callback', 'poll', 'operator', 'timeout', 'tool'] as const;
@@ -171,7 +172,7 @@ export function jobModelSuite(store: () => PostgresStore): void {
         }
         checkTold(play, ended);
       }),
-      { numRuns: 60 },
+      { numRuns: inTier(6, 60) },
     );
   });
 
@@ -197,7 +198,7 @@ export function jobModelSuite(store: () => PostgresStore): void {
         checkTold(play, job?.status === 'running' ? undefined : job);
         await play.turn.endJob(0, { by: 'timeout' });
       }),
-      { numRuns: 40 },
+      { numRuns: inTier(5, 40) },
     );
   });
 }

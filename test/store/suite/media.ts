@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { Part } from '../../../src/events/content.ts';
@@ -170,22 +169,5 @@ export function mediaSuite(store: () => PostgresStore): void {
     const { rows } = await sql<{ n: number }>`
       select count(*)::int as n from holdfast.ledger where session_id = ${turn.session}`.execute(store().db);
     expect(rows).toEqual([{ n: 0 }]);
-  });
-
-  test('a worker of the release before goes on with such a turn, and answers as this one [store.migrate]', async () => {
-    const turn = await turnOf(2, [1]);
-    await turn.settle(1, 0, { ok: true }, {}, [IMAGE]);
-    await turn.settle(1, 1, { error: 'no interpreter' });
-    const { session, invocationId: run, fence } = turn;
-    await sql`select holdfast.open_step_1(${session}, null, null, null, null, null, null, null, ${run}, ${run}, 2,
-      ${fence.startedAt}, ${fence.invocation}, 2, null, null, null, null, ${randomUUID()}, ${session}, 0, null, null)`.execute(
-      store().db,
-    );
-    expect(await partsOf(turn)).toEqual([
-      response(0, { ok: true }),
-      IMAGE,
-      { codeExecutionResult: { outcome: 'OUTCOME_FAILED', output: 'no interpreter' } },
-    ]);
-    expect(await turn.opened(2)).toMatchObject({ seq: 3, attempt: 2 });
   });
 }

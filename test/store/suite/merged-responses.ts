@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Part } from '../../../src/events/content.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { inTier } from '../../setup/tier.ts';
 import { Turn } from './turn.ts';
 
 const text = fc.oneof(fc.constantFrom('', '"', '\\', '}', ',', 'ä\n\t', '\u2028', '[]'), fc.string());
@@ -66,7 +67,7 @@ export function mergedResponseSuite(store: () => PostgresStore): void {
         });
         expect(opened.state).toEqual({ ...state, ...delta });
       }),
-      { numRuns: 60 },
+      { numRuns: inTier(6, 60) },
     );
   });
 }

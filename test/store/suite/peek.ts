@@ -180,7 +180,9 @@ export function peekSuite(store: () => PostgresStore): void {
     expect(watched).toHaveLength(1);
     const { rows } = await sql<{ provolatile: string }>`
       select distinct provolatile from pg_proc
-      where proname in ('peek_step_1', 'merged_responses_1', 'behind_1')`.execute(store().db);
+      where proname in ('peek_step', 'merged_responses', 'behind', 'answered_run', 'answered_content')`.execute(
+      store().db,
+    );
     expect(rows).toEqual([{ provolatile: 's' }]);
   });
 

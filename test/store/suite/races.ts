@@ -5,6 +5,7 @@ import type { ChainFence } from '../../../src/protocol/step.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { SessionNames, StoredEvent } from '../../../src/store/store.ts';
 import { Fenced } from '../../../src/store/store-errors.ts';
+import { inTier } from '../../setup/tier.ts';
 import { newNames, nextFence, Turn, USAGE } from './turn.ts';
 
 const STEPS = 3;
@@ -102,7 +103,7 @@ export function raceSuite(store: () => PostgresStore): void {
         await checkSession(names, events);
         expect(state).toEqual(stateAfter(events));
       }),
-      { numRuns: 60 },
+      { numRuns: inTier(6, 60) },
     );
   });
 

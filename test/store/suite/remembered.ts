@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createEventActions } from '../../../src/events/event-actions.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { inTier } from '../../setup/tier.ts';
 import { type Begun, Turn } from './turn.ts';
 
 const NOTHING = { toolEdits: [], ends: false };
@@ -51,7 +52,7 @@ export function rememberedSuite(store: () => PostgresStore): void {
         expect(Object.keys(next.state).filter(isOwn)).toEqual([]);
         await turn.commit(2, 0);
       }),
-      { numRuns: 25 },
+      { numRuns: inTier(5, 25) },
     );
   });
 

@@ -75,13 +75,13 @@ export function repeatSuite(store: () => PostgresStore): void {
     await turn.commit(1, 1);
     await turn.begin(1, 0);
     const once = () => store().recordOnce({ ...turn, callKey: turn.callKey(1, 0), key: 'k', value: 1 });
-    await sql`alter function holdfast.record_once_1 rename to elsewhere`.execute(store().db);
+    await sql`alter function holdfast.record_once rename to elsewhere`.execute(store().db);
     await expect(once()).rejects.toMatchObject({
       code: 'HOLDFAST_STORE_FAILED',
       retryable: true,
-      message: expect.stringMatching(/record_once_1.*42883/s),
+      message: expect.stringMatching(/record_once.*42883/s),
     });
-    await sql`alter function holdfast.elsewhere rename to record_once_1`.execute(store().db);
+    await sql`alter function holdfast.elsewhere rename to record_once`.execute(store().db);
     expect(await once()).toBe(1);
   });
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { migrations } from '../../../src/store/migrations/all.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
+import { STORE_SCHEMA } from '../../../src/store/schema/store-schema.ts';
 import { watchingReads } from './statements.ts';
 import { newNames, Turn, USAGE } from './turn.ts';
 
@@ -105,9 +105,19 @@ export function schemaSuite(store: () => PostgresStore): void {
     ]);
   });
 
+  test('what functions in SQL say of tables and of each other holds [store.schema]', async () => {
+    // A store is made without a look at their bodies.
+    const definitions = [...STORE_SCHEMA.functions.values()].filter((text) => /language sql\s/.test(text));
+    expect(definitions.length).toBeGreaterThan(10);
+    for (const definition of definitions) {
+      const made = sql.raw(`set check_function_bodies = on; ${definition}`).execute(store().db);
+      await expect(made, definition).resolves.toBeDefined();
+    }
+  });
+
   test('the migrations are recorded [store.schema]', async () => {
     const { rows } = await sql<{ name: string }>`
       select name from holdfast.migrations order by version`.execute(store().db);
-    expect(rows.map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
+    expect(rows.map(({ name }) => name)).toEqual(STORE_SCHEMA.changes.map(({ name }) => name));
   });
 }

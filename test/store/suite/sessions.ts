@@ -310,7 +310,7 @@ export function sessionSuite(store: () => PostgresStore): void {
     const blocks = async () => {
       const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>`
         explain (analyze, buffers, format json)
-        select holdfast.summary_1(s.id) from holdfast.sessions s where s.app = ${names.app}`.execute(
+        select holdfast.summary(s.id) from holdfast.sessions s where s.app = ${names.app}`.execute(
         store().db,
       );
       const { Plan } = (rows[0] as (typeof rows)[0])['QUERY PLAN'][0];

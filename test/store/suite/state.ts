@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { CallActions } from '../../../src/store/store.ts';
+import { inTier } from '../../setup/tier.ts';
 import { newNames, Turn } from './turn.ts';
 
 type Json = Record<string, unknown>;
@@ -101,7 +102,7 @@ export function stateSuite(store: () => PostgresStore): void {
         expect(event?.actions).toEqual(merged);
         expect(state).toEqual(merged.stateDelta);
       }),
-      { numRuns: 60 },
+      { numRuns: inTier(6, 60) },
     );
   });
 }

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { TurnQuota } from '../../../src/store/limit-store.ts';
 import type { PostgresStore } from '../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../src/store/session-names.ts';
+import { inTier } from '../../setup/tier.ts';
 import { Turn, USAGE } from './turn.ts';
 
 const LAPSE = '11 minutes';
@@ -175,7 +176,7 @@ export function turnSlotSuite(store: () => PostgresStore): void {
         await age(app);
         for (const userId of ['eve', 'eve', 'joe']) await begun(app, quota, userId);
       }),
-      { numRuns: 15 },
+      { numRuns: inTier(5, 15) },
     );
   }, 120_000);
 }

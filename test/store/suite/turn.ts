@@ -39,7 +39,8 @@ export function total(steps: number): typeof USAGE {
 
 const COMPLETED: InvocationOutcome = { status: 'completed', text: 'done', usage: USAGE };
 
-let startedAt = 0;
+/** Behind the chains that tests name by small numbers: one that had such a number would know their messages as its own. */
+let startedAt = 1_000;
 
 export function newNames(): SessionNames {
   return { app: `app-${randomUUID()}`, userId: 'ada', sessionId: 's1' };

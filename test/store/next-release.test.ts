@@ -1,0 +1,169 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { pgliteConfig } from '../../src/store/open-pool.ts';
+import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import { PathSocket } from '../../src/store/private-socket.ts';
+import { checksumOf, STORE_SCHEMA, versionOf } from '../../src/store/schema/store-schema.ts';
+import { startPostgresServer } from '../setup/postgres-server.ts';
+import { NEXT_FUNCTIONS, NEXT_RELEASE } from './next-release.ts';
+import { JobTurn } from './suite/job-turn.ts';
+import { Turn } from './suite/turn.ts';
+import { folderWithStore } from './temporary-folder.ts';
+
+const WORKER = fileURLToPath(new URL('./release-process.ts', import.meta.url));
+const VERSION = versionOf(STORE_SCHEMA);
+
+const server = await startPostgresServer();
+afterAll(() => server.close());
+
+/** A worker process of a release. */
+class Worker {
+  readonly lines: string[] = [];
+  readonly #process: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #exited: Promise<unknown[]>;
+
+  constructor(url: string, release: 'this' | 'next') {
+    this.#process = spawn(process.execPath, [WORKER, url, release], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#exited = once(this.#process, 'exit');
+    onTestFinished(() => void this.#process.kill('SIGKILL'));
+    createInterface({ input: this.#process.stdout }).on('line', (line) => this.lines.push(line));
+  }
+
+  get progress(): string[] {
+    return this.#after('progress');
+  }
+
+  async opened(): Promise<void> {
+    await expect.poll(() => this.#after('open')).toHaveLength(1);
+  }
+
+  /** Until some more of its turns have ended. */
+  async moreTurns(): Promise<void> {
+    const count = () => {
+      this.#process.stdin.write('turns\n');
+      return Number(this.#after('turns').at(-1) ?? 0);
+    };
+    const enough = count() + 5;
+    await expect.poll(count).toBeGreaterThanOrEqual(enough);
+  }
+
+  /** Ends its turns, and checks that none had to wait or has lost anything. */
+  async finish(): Promise<void> {
+    this.#process.stdin.write('finish\n');
+    expect(await this.#exited).toEqual([0, null]);
+    expect(this.#after('failures')).toEqual(['']);
+  }
+
+  #after(what: string): string[] {
+    return this.lines
+      .filter((line) => line.startsWith(`${what} `))
+      .map((line) => line.slice(what.length + 1));
+  }
+}
+
+function pooled(config: pg.PoolConfig): Database {
+  const database = new Database(new pg.Pool(config), { prepares: false });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function functionsOf(url: string): Promise<Map<string, string>> {
+  const rows = await server.query<{ name: string; checksum: string }>(
+    'select name, checksum from holdfast.functions',
+    new URL(url).pathname.slice(1),
+  );
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+const checksums = (functions: ReadonlyMap<string, string>) =>
+  new Map([...functions].map(([name, text]) => [name, checksumOf(text)]));
+
+test('a store is upgraded to the next release while workers of both run, and each finishes its turns [store.upgrade]', async () => {
+  const url = await server.newDatabase();
+  const before = new Worker(url, 'this');
+  await before.opened();
+  expect(before.progress).toEqual(['creating the store']);
+  await before.moreTurns();
+  const next = new Worker(url, 'next');
+  await next.opened();
+  expect(next.progress).toEqual([`migrating the store from version ${VERSION}`]);
+  await Promise.all([before.moreTurns(), next.moreTurns()]);
+
+  const again = new Worker(url, 'this');
+  await again.opened();
+  expect(again.progress).toEqual([]);
+  expect(await functionsOf(url)).toEqual(checksums(NEXT_RELEASE.functions));
+  await again.moreTurns();
+  await Promise.all([before, next, again].map((worker) => worker.finish()));
+
+  const database = new URL(url).pathname.slice(1);
+  expect(await server.query('select label, jobs from holdfast.labels order by 1', database)).toEqual([
+    { label: 'blue', jobs: 1 },
+    { label: 'none', jobs: 2 },
+  ]);
+  expect(
+    await server.query(
+      `select p.proname from pg_proc p where p.pronamespace = 'holdfast'::regnamespace group by 1 having count(*) > 1`,
+      database,
+    ),
+  ).toEqual([]);
+});
+
+test('a statement under which a function is replaced by one of other parameters is repeated [store.upgrade]', async () => {
+  const url = await server.newDatabase();
+  const store = await openStore({ url });
+  onTestFinished(() => store.close());
+  const turn = new JobTurn(store);
+  await turn.calling();
+  const { jobId } = await turn.openJob(0);
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  onTestFinished(() => holder.end());
+  await holder.query('begin');
+  await holder.query('select from holdfast.jobs where job_id = $1 for update', [jobId]);
+  const address = { workflowId: 'w', runId: 'r', activityId: 'a' };
+  const waiting = store.awaitJob({ session: turn.session, jobId, address });
+  const blocked = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%await_job%'`;
+  await expect.poll(() => server.query(blocked)).toHaveLength(1);
+  await migrate(pooled({ connectionString: url, max: 1 }), () => undefined, NEXT_FUNCTIONS);
+  await holder.query('commit');
+  expect(await waiting).toMatchObject({ jobId, address });
+});
+
+test('an embedded store of the release before is upgraded, and opened by both [store.upgrade]', async () => {
+  const folder = folderWithStore();
+  const opened = async (progress: string[]): Promise<OpenedStore> => {
+    const store = await openStore({ folder, onProgress: (line) => progress.push(line) });
+    onTestFinished(() => store.close());
+    return store;
+  };
+  const store = await opened([]);
+  const turn = new JobTurn(store);
+  await turn.calling();
+  const connection = pgliteConfig(() => new PathSocket(async () => store.socket as string), {});
+  const next = pooled({ ...connection, application_name: 'next' });
+  const progress: string[] = [];
+  await migrate(next, (line) => progress.push(line), NEXT_RELEASE);
+  expect(progress).toEqual([`migrating the store from version ${VERSION}`]);
+  await turn.parked(0);
+  await turn.endJob(0);
+  await next.close();
+  await store.close();
+
+  const told: string[] = [];
+  const again = await opened(told);
+  expect(told.filter((line) => /migrat|replac|creat/.test(line))).toEqual([]);
+  const later = new Turn(again, { names: turn.names });
+  await later.opened(1);
+  await later.commit(1, 0);
+  const { rows } = await sql`select label, jobs from holdfast.labels`.execute(again.db);
+  expect(rows).toEqual([{ label: 'none', jobs: 1 }]);
+});
