@@ -20,22 +20,12 @@ export interface ToldWork {
 export async function tellParent(child: ChildStart, work: ToldWork): Promise<void> {
   const { parent } = workflowInfo();
   if (parent === undefined) return;
-  const { runKey, path } = child;
   let told = 'running';
   await CancellationScope.nonCancellable(async () => {
     for (;;) {
-      await condition(() => isToTell(work.state()) && keyOf(child, work) !== told);
-      told = keyOf(child, work);
-      const waits = waitsOf(child, work);
-      const more = work.children.more + Math.max(waits.length - MOST_WAITS, 0);
-      const given: ChildState = {
-        runKey,
-        path,
-        status: work.state(),
-        since: Date.now(),
-        ...(waits.length === 0 ? {} : { waits: waits.slice(0, MOST_WAITS) }),
-        ...(more === 0 ? {} : { more }),
-      };
+      await condition(() => isToTell(work.state()) && keyOf(stateOf(child, work)) !== told);
+      const given: ChildState = { ...stateOf(child, work), since: Date.now() };
+      told = keyOf(given);
       try {
         await getExternalWorkflowHandle(parent.workflowId, parent.runId).signal(CHILD_STATE, given);
       } catch {
@@ -49,14 +39,22 @@ function isToTell(state: TurnState): boolean {
   return state === 'running' || isWaiting(state);
 }
 
+function stateOf(child: ChildStart, work: ToldWork): Omit<ChildState, 'since'> {
+  const waits = waitsOf(child, work);
+  const more = work.children.more + Math.max(waits.length - MOST_WAITS, 0);
+  return {
+    runKey: child.runKey,
+    path: child.path,
+    status: work.state(),
+    ...(waits.length === 0 ? {} : { waits: waits.slice(0, MOST_WAITS) }),
+    ...(more === 0 ? {} : { more }),
+  };
+}
+
 /** Equal where nothing is new that people want to know. */
-function keyOf(child: ChildStart, work: ToldWork): string {
-  const waits = waitsOf(child, work).map(({ runKey, requestId, tool }) => requestId ?? `${runKey} ${tool}`);
-  return [
-    work.state(),
-    ...waits.slice(0, MOST_WAITS),
-    ...(work.children.more > 0 ? [work.children.more] : []),
-  ].join(' ');
+function keyOf({ status, waits = [], more }: Omit<ChildState, 'since'>): string {
+  const names = waits.map(({ runKey, requestId, tool }) => requestId ?? `${runKey} ${tool}`);
+  return [status, ...names, ...(more === undefined ? [] : [more])].join(' ');
 }
 
 function waitsOf(

@@ -69,14 +69,23 @@ test('an operator who looks at the root sees what waits below it, at any depth, 
 
 test('of many agents the first ones are shown, those that wait before the others, and the rest is counted [tree.requests]', async () => {
   const held = new HeldTool();
-  const agents = Array.from({ length: 20 }, (_, n) =>
+  const heldBack = new HeldTool();
+  const agents = Array.from({ length: 19 }, (_, n) =>
     n < 2
       ? new Speaking(`busy_${n}`, [calling({ name: 'hold' }), 'held'], { tools: [held.tool()] }).agent
       : paying(`asking_${n}`),
   );
-  const all = new ParallelAgent({ name: 'all', subAgents: agents });
+  const late = new Speaking('asking_late', [calling({ name: 'hold' }), calling({ name: 'pay' }), 'paid'], {
+    description: 'd',
+    tools: [heldBack.tool(), pay()],
+  });
+  const all = new ParallelAgent({ name: 'all', subAgents: [...agents, late.agent] });
   const turn = await open(new SequentialAgent({ name: 'root', subAgents: [all] }));
-  await Promise.all([scene.pending(18), held.begun(2)]);
+  await Promise.all([scene.pending(17), held.begun(2), heldBack.begun()]);
+  // One more is told all the way up although it changes none of those that are shown.
+  await expect.poll(() => scene.details()).toMatch(/^- and 9 more$/m);
+  heldBack.release();
+  await scene.pending(18);
   const { workflowId } = await scene.child('all');
   await expect
     .poll(async () => (await scene.status(workflowId)).children?.filter(({ waits }) => waits).length)
