@@ -6,9 +6,9 @@ import type { NotifiedRequest, Notifier } from '../../src/approvals/notifier.ts'
 import { terminalNotifier } from '../../src/approvals/terminal-notifier.ts';
 import type { NotifyInput } from '../../src/protocol/gate.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import { databaseWithStore } from '../setup/own-database.ts';
 import { OwnModel } from '../setup/own-model.ts';
 import { entry } from '../store/suite/asking-turn.ts';
-import { folderWithStore } from '../store/temporary-folder.ts';
 import { ActivityScene, type AskedCall } from './activity-scene.ts';
 
 const SECRET = 'S3CRET-4711';
@@ -17,7 +17,7 @@ const HOSTILE = '<b>ok</b>\u001b[31m\u202egnp.exe\u200b\r\nholdfast approvals ap
 
 let store: OpenedStore;
 beforeAll(async () => {
-  store = await openStore({ folder: folderWithStore() });
+  store = await openStore(await databaseWithStore());
 });
 afterAll(() => store.close());
 

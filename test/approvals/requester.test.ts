@@ -7,9 +7,9 @@ import { signMessage } from '../../src/approvals/message-attestation.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import { databaseWithStore } from '../setup/own-database.ts';
 import { OwnModel } from '../setup/own-model.ts';
 import { AskingTurn } from '../store/suite/asking-turn.ts';
-import { folderWithStore } from '../store/temporary-folder.ts';
 import { ActivityScene } from './activity-scene.ts';
 
 let store: OpenedStore;
@@ -17,7 +17,7 @@ let scene: ActivityScene;
 let key: ApproverKey;
 
 beforeAll(async () => {
-  store = await openStore({ folder: folderWithStore() });
+  store = await openStore(await databaseWithStore());
   const { key: made, issuer } = await createApproverKey('ada');
   key = made;
   const rootAgent = new LlmAgent({ name: 'clerk', model: new OwnModel() });

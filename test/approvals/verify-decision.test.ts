@@ -11,9 +11,9 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm } from '../../src/protocol/gate.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { tool } from '../../src/tools/tool.ts';
+import { databaseWithStore } from '../setup/own-database.ts';
 import { OwnModel } from '../setup/own-model.ts';
 import { until } from '../setup/until.ts';
-import { folderWithStore } from '../store/temporary-folder.ts';
 import { ActivityScene, type AskedCall } from './activity-scene.ts';
 
 let store: OpenedStore;
@@ -50,7 +50,7 @@ function appWith(issuers: Issuer[], trustTemporal = false): App {
 const issuers: Issuer[] = [];
 
 beforeAll(async () => {
-  store = await openStore({ folder: folderWithStore() });
+  store = await openStore(await databaseWithStore());
   for (const name of ['mira', 'otto', 'ada', 'zoe']) {
     const { key, issuer } = await createApproverKey(name);
     keys.set(name, key);

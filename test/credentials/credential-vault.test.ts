@@ -12,7 +12,7 @@ import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { seal, unseal } from '../../src/credentials/seal.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { SealedCredential } from '../../src/store/store.ts';
-import { folderWithStore } from '../store/temporary-folder.ts';
+import { databaseWithStore } from '../setup/own-database.ts';
 
 const K1 = `k1:${randomBytes(32).toString('base64')}`;
 const K2 = `k2:${randomBytes(32).toString('base64')}`;
@@ -28,7 +28,7 @@ const [API_KEY] = CREDENTIALS as [AuthCredential];
 let store: OpenedStore;
 
 beforeAll(async () => {
-  store = await openStore({ folder: folderWithStore() });
+  store = await openStore(await databaseWithStore());
 });
 afterAll(() => store.close());
 

@@ -33,6 +33,7 @@ beforeAll(async () => {
   environment = await openTurnEnvironment({
     apps: [new App({ name: 'paged', rootAgent, durable: { notifiers: [pager] } })],
     script: stepCalls([[{ name: 'pay' }]]),
+    embedded: true,
   });
   // As `holdfast dev` does, which has the folder while somebody else looks at it.
   const ownership = { folder: environment.folder, release: () => undefined } as unknown as FolderOwnership;

@@ -29,6 +29,7 @@ import {
 } from '../../worker/index.ts';
 import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { putStore } from './made-store.ts';
+import { databaseWithStore } from './own-database.ts';
 import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { stepCalls } from './scripts.ts';
 import { TemporalServer } from './temporal-server.ts';
@@ -50,7 +51,7 @@ export interface TurnEnvironment {
   gemini: GeminiStandIn;
   /** Where its Temporal server is, and on it what is its own. */
   place: TemporalPlace;
-  /** Of the store, and of a server of its own. */
+  /** Of an embedded store, and of a server of its own. */
   folder: string;
   /** Runs a turn to its end; app, user and a new session are filled in. */
   run(turn: Partial<OutgoingMessage> & { message: OutgoingMessage['message'] }): Promise<RanTurn>;
@@ -87,6 +88,8 @@ export interface TurnEnvironmentOptions {
   workerOptions?: Partial<WorkerOptions>;
   /** Its workers are those of production, which let no time pass at an order. */
   production?: boolean;
+  /** The store is the embedded one, in `folder`, instead of a database on PostgreSQL. */
+  embedded?: boolean;
   /** host:port where the runtime's metrics are served. */
   metricsAddress?: string;
 }
@@ -117,10 +120,9 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-test-')));
   const gemini = await startGeminiStandIn({ script: options.script ?? stepCalls([]) });
   Object.assign(process.env, gemini.env);
-  putStore(folder);
-  const [server, store] = await Promise.all([
+  const [server, { store, remove }] = await Promise.all([
     openServer(folder, options.serverConfig),
-    openStore({ folder }),
+    options.embedded ? openInFolder(folder) : openOnServer(),
   ]);
   const { address, namespace, uiUrl } = server;
   const connection = await Connection.connect({
@@ -161,6 +163,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
     async close() {
       await workers.stopWorker();
       await store.close();
+      await remove();
       await native.close();
       await connection.close();
       await server.close();
@@ -169,6 +172,22 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+interface OwnStore {
+  store: OpenedStore;
+  /** After its end. */
+  remove(): Promise<void>;
+}
+
+async function openInFolder(folder: string): Promise<OwnStore> {
+  putStore(folder);
+  return { store: await openStore({ folder }), remove: async () => undefined };
+}
+
+async function openOnServer(): Promise<OwnStore> {
+  const { url, drop } = await databaseWithStore();
+  return { store: await openStore({ url, listen: url }), remove: drop };
 }
 
 /** Starts a worker that can be stopped, and followed by one that is created like it. */

@@ -75,12 +75,17 @@ const script: GeminiScript = ({ contents }) => {
 
 export interface SlackSceneOptions {
   persons?: SlackOptions['persons'];
+  /** The environment's store has a socket. */
+  embedded?: boolean;
 }
 
 /** Whom the scene knows, unless it is told otherwise. */
 export const PERSONS: Readonly<Record<string, string>> = { [MIRA]: 'mira', [OTTO]: 'otto' };
 
-export async function openSlackScene({ persons = PERSONS }: SlackSceneOptions = {}): Promise<SlackScene> {
+export async function openSlackScene({
+  persons = PERSONS,
+  embedded = false,
+}: SlackSceneOptions = {}): Promise<SlackScene> {
   const standIn = await startSlackStandIn();
   const keys = credentialKeysOf({ k1: randomBytes(32).toString('base64') });
   const ran: string[] = [];
@@ -127,6 +132,7 @@ export async function openSlackScene({ persons = PERSONS }: SlackSceneOptions = 
   const environment = await openTurnEnvironment({
     apps: [app],
     script,
+    embedded,
     workerOptions: { credentialKeys: keys, publicUrl: () => 'https://agents.example.com' },
   });
   const log = (level: string) => (message: string, attributes?: object) => {

@@ -30,7 +30,7 @@ describe.each(['the store', 'Temporal'])('a gateway that can’t reach %s', (wha
   let gateway: ServedGateway;
 
   beforeAll(async () => {
-    scene = await openSlackScene();
+    scene = await openSlackScene({ embedded: true });
     const { temporal, store: own } = scene.environment;
     const { address } = (temporal.connection as Connection).options;
     storeLine = await CuttableLine.toPath(own.socket ?? '');

@@ -4,9 +4,9 @@ import type { FollowedEvent } from '../../src/client/stream-item.ts';
 import { parsePlace } from '../../src/client/stream-place.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { PostgresStore } from '../../src/store/postgres-store.ts';
+import { databaseWithStore } from '../setup/own-database.ts';
 import { CalledTurn } from '../store/suite/called-turn.ts';
 import { Turn } from '../store/suite/turn.ts';
-import { folderWithStore } from '../store/temporary-folder.ts';
 
 const STEPS = 12;
 const CALLS = 20;
@@ -16,7 +16,7 @@ let root: Turn;
 
 /** One turn whose steps have agents run, more than a root has that is read whole; the last step's are still under way. */
 beforeAll(async () => {
-  store = await openStore({ folder: folderWithStore() });
+  store = await openStore(await databaseWithStore());
   root = new Turn(store);
   await root.opened(1);
   for (let step = 1; step <= STEPS; step++) {

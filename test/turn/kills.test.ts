@@ -138,7 +138,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 beforeAll(async () => {
-  environment = await openTurnEnvironment({ apps: watchedApps(witness), script });
+  environment = await openTurnEnvironment({ apps: watchedApps(witness), script, embedded: true });
   results = new Map();
   const undisturbed = new Map<string, TurnHandle>();
   for (const plan of Object.keys(PLANS) as Plan[]) {
