@@ -3,8 +3,10 @@ import { matchesGlob } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { deepFiles } from './test/setup/deep-files.ts';
 
-/** Their files start no worker and leave nothing behind: they share a process, and what it has loaded. */
+/** Their files start no worker. */
 const LIGHT = 'test/{credentials,definitions,docs,flows,layout,models,net,plugins,protocol}/**';
+/** Their files start programs, or change what belongs to the whole process. */
+const ALONE = 'test/{adk,cli,deploy,examples,package,soak,store,testing,worker}/**';
 
 /** `npm run test:deep` is `--mode deep`: what takes too long for each change. */
 export default defineConfig(({ mode }) => {
@@ -12,10 +14,17 @@ export default defineConfig(({ mode }) => {
     mode === 'deep'
       ? Object.values(deepFiles()).flat()
       : globSync('test/**/*.test.ts', { cwd: import.meta.dirname });
-  const isLight = (file: string) => matchesGlob(file, LIGHT);
+  const filesOf = (kind: string) => files.filter((file) => matchesGlob(file, kind));
+  const light = filesOf(LIGHT);
+  const alone = filesOf(ALONE);
+  const shared = files.filter((file) => !light.includes(file) && !alone.includes(file));
   return {
     test: {
-      env: { HOLDFAST_TEST_TIER: mode },
+      env: {
+        HOLDFAST_TEST_TIER: mode,
+        // A worker's workflows run in its own thread: another one takes longer to start than most turns last.
+        ...(mode === 'deep' ? {} : { TEMPORAL_DEBUG: '1' }),
+      },
       globalSetup: ['test/setup/global-setup.ts'],
       // A machine that does something else as well is slow: these only end what would never end.
       testTimeout: 240_000,
@@ -23,13 +32,15 @@ export default defineConfig(({ mode }) => {
       expect: { poll: { timeout: 120_000 } },
       reporters: ['default', './test/setup/run-reporter.ts'],
       pool: 'forks',
-      maxWorkers: 3,
+      maxWorkers: 4,
       maxConcurrency: 6,
       // Node loads the sources as it does for users. Vite would transform a thousand modules, and hand them to each file.
       experimental: { viteModuleRunner: false, nodeLoader: false },
       projects: [
-        { extends: true, test: { name: 'light', include: files.filter(isLight), isolate: false } },
-        { extends: true, test: { name: 'whole', include: files.filter((file) => !isLight(file)) } },
+        // Files of a process share what it has loaded, which takes longer than most tests.
+        { extends: true, test: { name: 'light', include: light, isolate: false } },
+        { extends: true, test: { name: 'alone', include: alone } },
+        { extends: true, test: { name: 'shared', include: shared, isolate: false } },
       ],
     },
   };

@@ -102,7 +102,7 @@ describe('a gateway’s word for who decides and who sends [channel.attested]', 
       ['', /this one has none/],
     ] as const) {
       const { status, body } = await decide(person, { confirmed: true });
-      expect({ person, status }).toEqual({ person, status: 409 });
+      expect({ person, status, body }).toMatchObject({ person, status: 409 });
       expect(body.error.message).toMatch(why);
     }
     expect(await now()).toMatchObject({ status: 'pending' });
@@ -121,7 +121,7 @@ describe('a gateway’s word for who decides and who sends [channel.attested]', 
     ['with a key that workers have no more', { k0: randomBytes(32).toString('base64') }],
   ])('%s it is nobody’s', async (_how, credentialKeys) => {
     const { decide, now } = await asked(await gatewayWith(credentialKeys));
-    expect((await decide('mira', { confirmed: true })).status).toBe(409);
+    expect(await decide('mira', { confirmed: true })).toMatchObject({ status: 409 });
     expect(await now()).toMatchObject({ status: 'pending' });
   });
 
