@@ -88,7 +88,11 @@ describe('who answers what is asked [channel.attested]', () => {
     expect((await answer('mira', { response })).status).toBe(200);
     expect((await answer('jo', { response: { street: 'Oak' } })).status).toBe(409);
     expect(await recorded()).not.toContain('"by":"jo"');
-    expect(await environment.client.approvals.verifyAudit(names)).toEqual({ ok: true, rows: expect.any(Number), problems: [] });
+    expect(await environment.client.approvals.verifyAudit(names)).toEqual({
+      ok: true,
+      rows: expect.any(Number),
+      problems: [],
+    });
   });
 
   test.each([

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { isDeep } from '../setup/tier.ts';
 import { holdfast } from './holdfast-process.ts';
 import { atTerminal, hasTerminals } from './terminal-process.ts';
 
@@ -53,22 +54,24 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(readFileSync(effects, 'utf8')).toBe('A-1 50\n');
   });
 
-  test('run takes a rejection with its reason, and leaves what it gets no answer to [run.noWait]', async () => {
-    const turn = run('rejected', 'small');
-    await turn.prints(/approve\?/);
-    turn.type('n too old');
-    expect(await turn.finished()).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/It came to .*too old/),
+  if (isDeep) {
+    test('run takes a rejection with its reason, and leaves what it gets no answer to [run.noWait]', async () => {
+      const turn = run('rejected', 'small');
+      await turn.prints(/approve\?/);
+      turn.type('n too old');
+      expect(await turn.finished()).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/It came to .*too old/),
+      });
+      const left = run('left', 'small');
+      await left.prints(/approve\?/);
+      left.type('');
+      await left.prints(/it waits on; it is answered by/);
+      const request = /rq-\S+/.exec(left.stdout)?.[0] ?? '';
+      await holdfast(['approvals', 'reject', request, '--folder', folder], { cwd: work, env });
+      expect((await left.finished()).code).toBe(0);
     });
-    const left = run('left', 'small');
-    await left.prints(/approve\?/);
-    left.type('');
-    await left.prints(/it waits on; it is answered by/);
-    const request = /rq-\S+/.exec(left.stdout)?.[0] ?? '';
-    await holdfast(['approvals', 'reject', request, '--folder', folder], { cwd: work, env });
-    expect((await left.finished()).code).toBe(0);
-  });
+  }
 
   test('a question that somebody else answers is withdrawn, and the turn goes on [run.noWait]', async () => {
     const turn = run('elsewhere', 'small');

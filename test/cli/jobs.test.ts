@@ -8,6 +8,7 @@ import { showJob } from '../../src/cli/jobs/show-job.ts';
 import type { JobRow } from '../../src/store/store.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { isDeep } from '../setup/tier.ts';
 import { capturedOutput } from './captured-output.ts';
 import { holdfastHere } from './command-here.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
@@ -94,29 +95,33 @@ describe('a turn that waits for a job', () => {
     expect(await jobsOf('shed', '--status', 'completed')).toMatchObject([{ jobId: job.jobId }]);
   });
 
-  test('has sensitive arguments, which are not shown [job.park]', async () => {
-    const left = await holdfast(runArgs('hidden', 'hide treasure', '--no-wait'), { cwd: work, env });
-    expect(left).toMatchObject({ code: 3 });
-    const [job] = await jobsOf('hidden');
-    const shown = await command('jobs', 'show', job?.jobId ?? '');
-    expect(shown.stdout).toMatch(/arguments +\(sensitive\)\n/);
-    const asJson = await command('jobs', 'show', job?.jobId ?? '', '--json');
-    expect(JSON.parse(asJson.stdout)).toMatchObject({ jobId: job?.jobId, args: { ref: { digest: '' } } });
-    expect([shown.stdout, asJson.stdout].join()).not.toContain('treasure');
-    await command('jobs', 'cancel', job?.jobId ?? '');
-  });
+  if (isDeep) {
+    test('has sensitive arguments, which are not shown [job.park]', async () => {
+      const left = await holdfast(runArgs('hidden', 'hide treasure', '--no-wait'), { cwd: work, env });
+      expect(left).toMatchObject({ code: 3 });
+      const [job] = await jobsOf('hidden');
+      const shown = await command('jobs', 'show', job?.jobId ?? '');
+      expect(shown.stdout).toMatch(/arguments +\(sensitive\)\n/);
+      const asJson = await command('jobs', 'show', job?.jobId ?? '', '--json');
+      expect(JSON.parse(asJson.stdout)).toMatchObject({ jobId: job?.jobId, args: { ref: { digest: '' } } });
+      expect([shown.stdout, asJson.stdout].join()).not.toContain('treasure');
+      await command('jobs', 'cancel', job?.jobId ?? '');
+    });
+  }
 
-  test('is left with 3 by --no-wait; its tool hears of a cancellation with the next worker [run.noWait] [job.cancel]', async () => {
-    const left = await holdfast(runArgs('fence', 'build fence', '--no-wait'), { cwd: work, env });
-    expect(left).toMatchObject({ code: 3 });
-    expect(left.stderr).toMatch(/the turn waits for a job, and is kept; follow it with: npx holdfast run /);
-    const [job] = await jobsOf('fence');
-    const cancelled = await command('jobs', 'cancel', job?.jobId ?? '', '--reason', 'no wood', '--json');
-    expect(JSON.parse(cancelled.stdout)).toMatchObject({ status: 'ended', job: 'cancelled' });
-    const followed = await holdfast(runArgs('fence', 'build fence'), { cwd: work, env });
-    expect(followed).toMatchObject({ code: 0, stdout: expect.stringContaining('cancelled: no wood') });
-    expect(effectsOf()).toContain('stop fence');
-  });
+  if (isDeep) {
+    test('is left with 3 by --no-wait; its tool hears of a cancellation with the next worker [run.noWait] [job.cancel]', async () => {
+      const left = await holdfast(runArgs('fence', 'build fence', '--no-wait'), { cwd: work, env });
+      expect(left).toMatchObject({ code: 3 });
+      expect(left.stderr).toMatch(/the turn waits for a job, and is kept; follow it with: npx holdfast run /);
+      const [job] = await jobsOf('fence');
+      const cancelled = await command('jobs', 'cancel', job?.jobId ?? '', '--reason', 'no wood', '--json');
+      expect(JSON.parse(cancelled.stdout)).toMatchObject({ status: 'ended', job: 'cancelled' });
+      const followed = await holdfast(runArgs('fence', 'build fence'), { cwd: work, env });
+      expect(followed).toMatchObject({ code: 0, stdout: expect.stringContaining('cancelled: no wood') });
+      expect(effectsOf()).toContain('stop fence');
+    });
+  }
 
   test('--json prints the news of its job as lines with a type [cli.json] [job.progress]', async () => {
     const { run, job } = await waiting('wall', '--json');
@@ -134,19 +139,21 @@ describe('a turn that waits for a job', () => {
     expect(stdout).toContain('it rains');
   });
 
-  test('is shown with its job to whoever attaches later [cli.attach] [job.park]', async () => {
-    const { run, job } = await waiting('gate');
-    const second = new HoldfastProcess(runArgs('gate', 'build gate'), { cwd: work, env });
-    await second.prints(new RegExp(`build 1\\.0 waits for its job {2}${job.jobId}`));
-    await command('jobs', 'complete', job.jobId, '--result', '"open"');
-    const ends = await Promise.all([run.finished(), second.finished()]);
-    for (const { code, stdout } of ends) {
-      expect({ code, stdout }).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining('{"result":"open"}'),
-      });
-    }
-  });
+  if (isDeep) {
+    test('is shown with its job to whoever attaches later [cli.attach] [job.park]', async () => {
+      const { run, job } = await waiting('gate');
+      const second = new HoldfastProcess(runArgs('gate', 'build gate'), { cwd: work, env });
+      await second.prints(new RegExp(`build 1\\.0 waits for its job {2}${job.jobId}`));
+      await command('jobs', 'complete', job.jobId, '--result', '"open"');
+      const ends = await Promise.all([run.finished(), second.finished()]);
+      for (const { code, stdout } of ends) {
+        expect({ code, stdout }).toMatchObject({
+          code: 0,
+          stdout: expect.stringContaining('{"result":"open"}'),
+        });
+      }
+    });
+  }
 });
 
 describe('a job that goes on without its turn', () => {

@@ -209,8 +209,6 @@ describe.concurrent('bad input of holdfast run', () => {
       2,
       /has no agent "order"; did you mean "orders"\?.*It has .*helper/s,
     ],
-    ['no message', [agents], 2, /say what the user says: --message <text>, or --content <JSON>/],
-    ['an unknown option', [agents, ...message, '--jsn'], 2, /unknown option '--jsn'.*--json/s],
     [
       'a syntax error',
       [file('syntax.ts', 'export const = 1;'), ...message],
@@ -226,6 +224,8 @@ describe.concurrent('bad input of holdfast run', () => {
   ];
   const all: Case[] = [
     ...few,
+    ['no message', [agents], 2, /say what the user says: --message <text>, or --content <JSON>/],
+    ['an unknown option', [agents, ...message, '--jsn'], 2, /unknown option '--jsn'.*--json/s],
     [
       'an app that can not be, with the one of the file',
       [agents, '--app', 'Bad/App', ...message],

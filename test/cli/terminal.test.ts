@@ -6,6 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
+import { isDeep } from '../setup/tier.ts';
 import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 
@@ -104,16 +105,18 @@ describe('what the terminal shows', () => {
     expect(log).toMatch(/no time.*at .*Careless.afterRunCallback/);
   });
 
-  test('Ctrl-C while a model heeds no signal: it ends within 10 seconds [cli.interruptHung]', async () => {
-    const files = filesOf('silent');
-    const child = new HoldfastProcess(argsOf('silent'), { cwd: work, env: files });
-    await made(files.EFFECTS, child);
-    const pressed = Date.now();
-    child.kill('SIGINT');
-    const { code, stderr } = await child.finished();
-    expect(code).toBe(130);
-    expect(Date.now() - pressed).toBeLessThan(10_000);
-    expect(stderr).toContain('interrupted; the turn is kept');
-    expect(stderr).not.toMatch(STACK);
-  });
+  if (isDeep) {
+    test('Ctrl-C while a model heeds no signal: it ends within 10 seconds [cli.interruptHung]', async () => {
+      const files = filesOf('silent');
+      const child = new HoldfastProcess(argsOf('silent'), { cwd: work, env: files });
+      await made(files.EFFECTS, child);
+      const pressed = Date.now();
+      child.kill('SIGINT');
+      const { code, stderr } = await child.finished();
+      expect(code).toBe(130);
+      expect(Date.now() - pressed).toBeLessThan(10_000);
+      expect(stderr).toContain('interrupted; the turn is kept');
+      expect(stderr).not.toMatch(STACK);
+    });
+  }
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { findLocalGateway } from '../../worker/local-gateway.ts';
+import { isDeep } from '../setup/tier.ts';
 import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
@@ -131,24 +132,26 @@ describe('holdfast worker', () => {
     expect(await next.finished()).toMatchObject({ code: 0 });
   });
 
-  test('a second signal ends it at once, and another worker goes on [cli.worker]', async () => {
-    const files = filesOf('hasty');
-    const worker = start(['--shutdown-grace', '1h', '--log', 'text', '--stand-in'], files);
-    await worker.prints(/info {2}worker polls address=127\.0\.0\.1:\d+ namespace=default/);
-    const turn = await (await client()).sendMessage({ ...names, message: 'what is there?' });
-    await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
-    worker.kill('SIGINT');
-    await worker.prints(/worker shutdown begun/);
-    worker.kill('SIGINT');
-    expect(await worker.finished()).toMatchObject({ code: 130 });
-    writeFileSync(files.GATE, '');
-    const args = ['--session', names.sessionId, '--message-id', turn.messageId, '--message', '-'];
-    expect(await holdfast(['run', agents, ...args], { cwd: project.path, env: files })).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('I see a heron.'),
+  if (isDeep) {
+    test('a second signal ends it at once, and another worker goes on [cli.worker]', async () => {
+      const files = filesOf('hasty');
+      const worker = start(['--shutdown-grace', '1h', '--log', 'text', '--stand-in'], files);
+      await worker.prints(/info {2}worker polls address=127\.0\.0\.1:\d+ namespace=default/);
+      const turn = await (await client()).sendMessage({ ...names, message: 'what is there?' });
+      await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
+      worker.kill('SIGINT');
+      await worker.prints(/worker shutdown begun/);
+      worker.kill('SIGINT');
+      expect(await worker.finished()).toMatchObject({ code: 130 });
+      writeFileSync(files.GATE, '');
+      const args = ['--session', names.sessionId, '--message-id', turn.messageId, '--message', '-'];
+      expect(await holdfast(['run', agents, ...args], { cwd: project.path, env: files })).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('I see a heron.'),
+      });
+      expect(readFileSync(files.EFFECTS, 'utf8')).toBe('looked looked ');
     });
-    expect(readFileSync(files.EFFECTS, 'utf8')).toBe('looked looked ');
-  });
+  }
 
   test('it waits for a store that isn’t up, and gives up with the reason [cli.worker]', async () => {
     const env = { HOLDFAST_STORE: 'postgres://ada:secret-word@127.0.0.1:9/shop' };

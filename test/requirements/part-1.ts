@@ -404,6 +404,7 @@ export const PART_1: Rows = {
   'cli.interruptHung': [
     'holdfast',
     'A model that never answers and heeds no signal does not hold the terminal.',
+    'deep',
   ],
   'cli.head': ['holdfast', 'A reader that has read enough ends the command without a stack.'],
   'cli.cancelled': ['holdfast', 'A turn cancelled in Temporal ends the command with one plain sentence.'],
@@ -412,7 +413,11 @@ export const PART_1: Rows = {
     'The stack of failing user code is in the log of its folder, not on the terminal.',
   ],
   'cli.files': ['holdfast', "Agents files that share a folder don't take up each other's turns."],
-  'cli.folders': ['holdfast', "Folders that share a Temporal server don't take up each other's turns."],
+  'cli.folders': [
+    'holdfast',
+    "Folders that share a Temporal server don't take up each other's turns.",
+    'deep',
+  ],
   'cli.failed': ['holdfast', 'A failed turn exits with 1 and keeps its events.'],
   'cli.input': ['holdfast', 'Bad input is a clear error and a non-zero exit, nothing half-written.'],
   'cli.owner': ['holdfast', 'A second owner of the folder is refused, with what to do.'],
