@@ -6,7 +6,10 @@ import { deepFiles } from './test/setup/deep-files.ts';
 /** Their files start no worker. */
 const LIGHT = 'test/{credentials,definitions,docs,flows,layout,models,net,plugins,protocol}/**';
 /** Their files start programs, or change what belongs to the whole process. */
-const ALONE = 'test/{adk,cli,deploy,examples,package,soak,store,testing,worker}/**';
+const ALONE = [
+  'test/{adk,cli,deploy,examples,package,soak,store,testing,worker}/**',
+  'test/{runner/jobs,tree/replays,turn/local-heartbeat,turn/wrong-clock}.test.ts',
+];
 
 /** `npm run test:deep` is `--mode deep`: what takes too long for each change. */
 export default defineConfig(({ mode }) => {
@@ -14,17 +17,14 @@ export default defineConfig(({ mode }) => {
     mode === 'deep'
       ? Object.values(deepFiles()).flat()
       : globSync('test/**/*.test.ts', { cwd: import.meta.dirname });
-  const filesOf = (kind: string) => files.filter((file) => matchesGlob(file, kind));
+  const filesOf = (...globs: string[]) =>
+    files.filter((file) => globs.some((glob) => matchesGlob(file, glob)));
   const light = filesOf(LIGHT);
-  const alone = filesOf(ALONE);
+  const alone = filesOf(...ALONE);
   const shared = files.filter((file) => !light.includes(file) && !alone.includes(file));
   return {
     test: {
-      env: {
-        HOLDFAST_TEST_TIER: mode,
-        // A worker's workflows run in its own thread: another one takes longer to start than most turns last.
-        ...(mode === 'deep' ? {} : { TEMPORAL_DEBUG: '1' }),
-      },
+      env: { HOLDFAST_TEST_TIER: mode },
       globalSetup: ['test/setup/global-setup.ts'],
       // A machine that does something else as well is slow: these only end what would never end.
       testTimeout: 240_000,
@@ -37,10 +37,20 @@ export default defineConfig(({ mode }) => {
       // Node loads the sources as it does for users. Vite would transform a thousand modules, and hand them to each file.
       experimental: { viteModuleRunner: false, nodeLoader: false },
       projects: [
-        // Files of a process share what it has loaded, which takes longer than most tests.
         { extends: true, test: { name: 'light', include: light, isolate: false } },
         { extends: true, test: { name: 'alone', include: alone } },
-        { extends: true, test: { name: 'shared', include: shared, isolate: false } },
+        {
+          extends: true,
+          test: {
+            name: 'shared',
+            include: shared,
+            // Files share a process and what it has loaded, which takes longer than most tests.
+            isolate: false,
+            setupFiles: ['test/setup/own-variables.ts'],
+            // Workflows run in their worker's thread: another one takes longer to start than most turns last.
+            env: mode === 'deep' ? {} : { TEMPORAL_DEBUG: '1' },
+          },
+        },
       ],
     },
   };

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callKeyOf, invocationIdOf } from '../../src/protocol/identity.ts';
 import { JOB_APP } from '../setup/job-apps.ts';
 import { JobStage } from '../setup/job-stage.ts';
+import { inTier } from '../setup/tier.ts';
 import { Findings } from '../soak/violation.ts';
 import { checkJob } from './checks.ts';
 import { gatherJobs, untilAtRest } from './evidence.ts';
@@ -28,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test.each(SESSIONS)(
+test.each(SESSIONS.slice(0, inTier(1, SESSIONS.length)))(
   'a turn that is terminated before it has told its model that a job goes on: what is %s is told once, by the next turn [job.detach]',
   async (sessionId) => {
     await stage.worker.start();

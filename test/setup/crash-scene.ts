@@ -13,7 +13,7 @@ import {
   type GeminiStandIn,
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
-import { putStore } from './made-store.ts';
+import { databaseWithStore, type OwnDatabase } from './own-database.ts';
 import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { contentsOf } from './scripts.ts';
 import type { WorkerProcessOptions } from './worker-process.ts';
@@ -40,7 +40,7 @@ export class CrashServer {
   }
 }
 
-/** A worker process with its store, which is killed; server, model and effects live outside of it. */
+/** Worker processes, which are killed; server, store, model and effects live outside of them. */
 export class CrashScene {
   readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
   readonly files = { effects: join(this.folder, 'effects'), gate: join(this.folder, 'gate') };
@@ -51,13 +51,14 @@ export class CrashScene {
   readonly gemini: GeminiStandIn;
   worker: WorkerProcess | undefined;
   readonly #server: CrashServer;
+  readonly #database: OwnDatabase;
 
-  private constructor(server: CrashServer, gemini: GeminiStandIn) {
+  private constructor(server: CrashServer, database: OwnDatabase, gemini: GeminiStandIn) {
     this.#server = server;
+    this.#database = database;
     this.temporal = server.temporal;
     this.client = new HoldfastClient({ temporal: this.temporal, taskQueue: this.folder });
     this.gemini = gemini;
-    putStore(this.folder);
   }
 
   static async play(
@@ -65,12 +66,14 @@ export class CrashScene {
     script: GeminiScript,
     scenes: (scene: CrashScene) => Promise<void>,
   ): Promise<void> {
-    const scene = new CrashScene(server, await startGeminiStandIn({ script }));
+    const [database, gemini] = await Promise.all([databaseWithStore(), startGeminiStandIn({ script })]);
+    const scene = new CrashScene(server, database, gemini);
     try {
       await scenes(scene);
     } finally {
       await scene.worker?.kill();
-      await scene.gemini.close();
+      await gemini.close();
+      await database.drop();
       rmSync(scene.folder, { recursive: true, force: true });
     }
   }
@@ -78,7 +81,8 @@ export class CrashScene {
   async startWorker(hangAt?: WorkerProcessOptions['hang']): Promise<WorkerProcess> {
     const { folder, files, gemini } = this;
     const hang = hangAt === undefined ? {} : { hang: hangAt };
-    const options = { place: this.#server.place, taskQueue: folder, folder, files, ...hang };
+    const { url } = this.#database;
+    const options = { place: this.#server.place, taskQueue: folder, url, files, ...hang };
     this.worker = await WorkerProcess.start(options, gemini.env);
     return this.worker;
   }
@@ -100,15 +104,13 @@ export class CrashScene {
     return contentsOf(this.gemini.requests[request]).at(-1)?.parts?.[0]?.functionResponse?.response;
   }
 
-  /** Read after the worker is gone: the store has one owner. */
   async transcript(): Promise<StoredEvent[]> {
     await this.worker?.kill();
     return await this.withStore((store) => store.readEvents(this.names));
   }
 
-  /** While there is no worker. */
   async withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-    const store = await openStore({ folder: this.folder });
+    const store = await openStore({ url: this.#database.url });
     try {
       return await work(store);
     } finally {

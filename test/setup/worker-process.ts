@@ -10,8 +10,8 @@ import type { TemporalPlace } from './own-namespace.ts';
 export interface WorkerProcessOptions {
   place: TemporalPlace;
   taskQueue: string;
-  /** Folder of the store. */
-  folder: string;
+  /** Of the store. */
+  url: string;
   files: CrashFiles;
   /** Never returns from this call of the store, and says so. */
   hang?: { when: 'before' | 'after'; method: keyof Store; call: number };
@@ -19,7 +19,7 @@ export interface WorkerProcessOptions {
 
 const options: WorkerProcessOptions = JSON.parse(process.argv[2] ?? '{}');
 Runtime.install({ logger: new DefaultLogger('ERROR') });
-const store = await openStore({ folder: options.folder });
+const store = await openStore({ url: options.url });
 const worker = await createWorker({
   agents: crashAgents(options.files),
   store: options.hang === undefined ? store : hanging(store, options.hang),

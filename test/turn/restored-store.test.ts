@@ -22,6 +22,7 @@ import { putStore } from '../setup/made-store.ts';
 import { ownNamespace } from '../setup/own-namespace.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 
 const STEPS = 3;
@@ -210,13 +211,14 @@ async function expectStopped(scene: Scene, turn: TurnHandle): Promise<void> {
 }
 
 describe.concurrent('a store that was restored from an older backup while a turn is under way', () => {
-  test.each<{ backup: string; at: Place['at']; step: number }>([
+  const places: { backup: string; at: Place['at']; step: number }[] = [
     { backup: 'before the session', at: 'call', step: STEPS },
     { backup: 'before the session', at: 'model', step: STEPS },
     { backup: 'of the first call', at: 'call', step: STEPS },
     { backup: 'of the first call', at: 'model', step: STEPS },
     { backup: 'of the first call', at: 'model', step: 2 },
-  ])(
+  ];
+  test.each(places.slice(0, inTier(1, places.length)))(
     '$backup, during the $at of step $step: the turn stops visibly, and completes when the right data is back [store.restored]',
     ({ backup, at, step }) =>
       Scene.play(async (scene) => {

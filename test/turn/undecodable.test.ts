@@ -13,6 +13,7 @@ import { HeldTool } from '../setup/held-tool.ts';
 import { RawSender, raw, UNDECODABLE } from '../setup/raw-payloads.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { type SeededRandom, seededRandom } from '../setup/soak-random.ts';
+import { inTier } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const held = new HeldTool();
@@ -206,7 +207,7 @@ describe('a reset', () => {
 });
 
 describe('hostile payloads', () => {
-  test.each(Array.from({ length: 6 }, (_none, index) => index))(
+  test.each(Array.from({ length: inTier(1, 6) }, (_none, index) => index))(
     'of any metadata and bytes leave a session alive: seed %i [payload.hostile]',
     async (seed) => {
       const random = seededRandom(`payloads ${seed}`);

@@ -12,6 +12,7 @@ import { TemporalStartFailed } from '../../worker/temporal/errors.ts';
 import { answers } from '../../worker/temporal/probe.ts';
 import { findServers } from '../../worker/temporal/server-process.ts';
 import { workflowUrl } from '../../worker/temporal/ui-link.ts';
+import { isDeep } from '../setup/tier.ts';
 import { holdfastFolder, OBTAIN_TIMEOUT, startProgram, temporalExecutable } from './temporal-fixture.ts';
 
 const WORKFLOW_ID = 'shop/ada%20x/s 1';
@@ -111,17 +112,19 @@ test('outlives its starter by SIGKILL and is adopted by the next [temporal.adopt
   expect(await findServers(folder)).toEqual([pid]);
 });
 
-test('is adopted when its starter died before it could note the process id', async () => {
-  const folder = holdfastFolder();
-  const first = await open(folder);
-  const { pid, ...rest } = devFile(folder).temporal ?? {};
-  writeFileSync(join(folder, 'dev.json'), JSON.stringify({ v: 1, temporal: { ...rest, pid: null } }));
-  writeFileSync(join(folder, 'temporal.incomplete'), '');
-  expect(await open(folder)).toMatchObject({ address: first.address, startedHere: false });
-  expect(devFile(folder).temporal?.pid).toBe(pid);
-  // Else the next start would take the database, used by now, for a half-made one.
-  expect(existsSync(join(folder, 'temporal.incomplete'))).toBe(false);
-});
+if (isDeep) {
+  test('is adopted when its starter died before it could note the process id', async () => {
+    const folder = holdfastFolder();
+    const first = await open(folder);
+    const { pid, ...rest } = devFile(folder).temporal ?? {};
+    writeFileSync(join(folder, 'dev.json'), JSON.stringify({ v: 1, temporal: { ...rest, pid: null } }));
+    writeFileSync(join(folder, 'temporal.incomplete'), '');
+    expect(await open(folder)).toMatchObject({ address: first.address, startedHere: false });
+    expect(devFile(folder).temporal?.pid).toBe(pid);
+    // Else the next start would take the database, used by now, for a half-made one.
+    expect(existsSync(join(folder, 'temporal.incomplete'))).toBe(false);
+  });
+}
 
 test('is replaced after its death, on the same ports and database [temporal.adopt]', async () => {
   const folder = holdfastFolder();
@@ -166,15 +169,17 @@ test('is replaced where it stands still [temporal.adopt]', async () => {
   expect(await findServers(folder)).not.toContain(before);
 });
 
-test('takes other ports when someone has taken the old ones [temporal.start]', async () => {
-  const folder = holdfastFolder();
-  const first = await open(folder);
-  await killServer(folder);
-  await expect.poll(() => occupy(Number(new URL(first.uiUrl ?? '').port)), { interval: 20 }).toBe(true);
-  const second = await open(folder);
-  expect(second.uiUrl).not.toBe(first.uiUrl);
-  expect((await fetch(second.uiUrl ?? '')).status).toBe(200);
-});
+if (isDeep) {
+  test('takes other ports when someone has taken the old ones [temporal.start]', async () => {
+    const folder = holdfastFolder();
+    const first = await open(folder);
+    await killServer(folder);
+    await expect.poll(() => occupy(Number(new URL(first.uiUrl ?? '').port)), { interval: 20 }).toBe(true);
+    const second = await open(folder);
+    expect(second.uiUrl).not.toBe(first.uiUrl);
+    expect((await fetch(second.uiUrl ?? '')).status).toBe(200);
+  });
+}
 
 test('is stopped, and the other entries of dev.json stay', async () => {
   const folder = holdfastFolder();
@@ -189,33 +194,37 @@ test('is stopped, and the other entries of dev.json stay', async () => {
   expect(await stopEmbedded(join(folder, 'absent'))).toBe(false);
 });
 
-test('is the only one on its database, also when dev.json was deleted [temporal.adopt]', async () => {
-  const folder = holdfastFolder();
-  await open(folder);
-  const before = await findServers(folder);
-  rmSync(join(folder, 'dev.json'));
-  await open(folder);
-  const after = await findServers(folder);
-  expect(after).toHaveLength(1);
-  expect(after).not.toEqual(before);
-});
+if (isDeep) {
+  test('is the only one on its database, also when dev.json was deleted [temporal.adopt]', async () => {
+    const folder = holdfastFolder();
+    await open(folder);
+    const before = await findServers(folder);
+    rmSync(join(folder, 'dev.json'));
+    await open(folder);
+    const after = await findServers(folder);
+    expect(after).toHaveLength(1);
+    expect(after).not.toEqual(before);
+  });
+}
 
-test('a process that took over the noted process id is left alone', async () => {
-  const folder = holdfastFolder();
-  const bystander = startProgram('folder-owner-program.ts', [join(folder, 'other')]);
-  await bystander.line();
-  const entry = {
-    address: '127.0.0.1:1',
-    uiUrl: 'http://127.0.0.1:2',
-    pid: bystander.pid,
-    startedAt: new Date().toISOString(),
-    executable,
-    version: 'x',
-  };
-  writeFileSync(join(folder, 'dev.json'), JSON.stringify({ v: 1, temporal: entry }));
-  expect(await open(folder)).toMatchObject({ startedHere: true });
-  expect(process.kill(bystander.pid, 0)).toBe(true);
-});
+if (isDeep) {
+  test('a process that took over the noted process id is left alone', async () => {
+    const folder = holdfastFolder();
+    const bystander = startProgram('folder-owner-program.ts', [join(folder, 'other')]);
+    await bystander.line();
+    const entry = {
+      address: '127.0.0.1:1',
+      uiUrl: 'http://127.0.0.1:2',
+      pid: bystander.pid,
+      startedAt: new Date().toISOString(),
+      executable,
+      version: 'x',
+    };
+    writeFileSync(join(folder, 'dev.json'), JSON.stringify({ v: 1, temporal: entry }));
+    expect(await open(folder)).toMatchObject({ startedHere: true });
+    expect(process.kill(bystander.pid, 0)).toBe(true);
+  });
+}
 
 test('a start that was killed while it made its database is made good', async () => {
   const folder = holdfastFolder();
