@@ -7,6 +7,7 @@ import { tool } from '../../src/tools/tool.ts';
 import { jobTool, openJobEnvironment, startJobTurn } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
+import { untilAsked } from '../setup/until-asked.ts';
 import { gatewayOf } from './named-access.ts';
 
 /** Whoever says so in `X-May` may do that. */
@@ -75,6 +76,7 @@ describe('who may send messages', () => {
     await expect.poll(() => environment.client.approvals.list(names)).toHaveLength(1);
     const [row] = await environment.client.approvals.list(names);
     if (row === undefined) throw new Error('nobody was asked');
+    await untilAsked(environment.temporal, row);
     return row;
   }
 

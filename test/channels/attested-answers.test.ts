@@ -10,6 +10,7 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { untilAsked } from '../setup/until-asked.ts';
 import { gatewayOf } from './named-access.ts';
 
 const keys = { k1: randomBytes(32).toString('base64') };
@@ -65,6 +66,7 @@ describe('who answers what is asked [channel.attested]', () => {
     await expect.poll(() => environment.client.approvals.list(names)).toHaveLength(1);
     const [request] = await environment.client.approvals.list(names);
     if (request === undefined) throw new Error('nobody was asked');
+    await untilAsked(environment.temporal, request);
     const { requestId } = request;
     const answer = async (person: string, body: object) => {
       const answered = await fetch(`${served.url}/v1/approvals/${requestId}/provide-input`, {

@@ -7,6 +7,7 @@ import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { untilAsked } from '../setup/until-asked.ts';
 import { gatewayOf } from './named-access.ts';
 
 const keys = { k1: randomBytes(32).toString('base64') };
@@ -74,6 +75,7 @@ describe('a gateway’s word for who decides and who sends [channel.attested]', 
     await expect.poll(() => environment.client.approvals.list(names)).toHaveLength(1);
     const [request] = await environment.client.approvals.list(names);
     if (request === undefined) throw new Error('nobody was asked');
+    await untilAsked(environment.temporal, request);
     const decide = (person: string, decision: object) =>
       as(person, `approvals/${request.requestId}/confirm`, decision);
     const now = () => environment.client.approvals.get({ requestId: request.requestId });

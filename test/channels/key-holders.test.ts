@@ -16,6 +16,7 @@ import type { Grant, NewApiKey } from '../../src/store/store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { untilAsked } from '../setup/until-asked.ts';
 import { gatewayOf } from './named-access.ts';
 
 const credentialKeys = { k1: randomBytes(32).toString('base64') };
@@ -86,6 +87,7 @@ describe('who has an API key', () => {
     await expect.poll(() => environment.client.approvals.list(names)).toHaveLength(1);
     const [request] = await environment.client.approvals.list(names);
     if (request === undefined) throw new Error('nobody was asked');
+    await untilAsked(environment.temporal, request);
     return {
       names,
       session,
