@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
+import { emptyDatabase } from '../setup/own-database.ts';
 import { isDeep } from '../setup/tier.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
@@ -47,7 +47,6 @@ describe('the export gateway of a file [auth.config]', () => {
   const project = new UserProject();
   const agents = project.write('agents.ts', AGENTS);
   const running: HoldfastProcess[] = [];
-  let postgres: PostgresServer | undefined;
 
   const start = (args: string[], env: Record<string, string> = {}) => {
     const process = new HoldfastProcess(args, { cwd: project.path, env });
@@ -69,7 +68,6 @@ describe('the export gateway of a file [auth.config]', () => {
     }
   });
   afterAll(async () => {
-    await postgres?.close();
     await project.remove();
   });
 
@@ -103,10 +101,10 @@ describe('the export gateway of a file [auth.config]', () => {
   }
 
   test('lets holdfast gateway listen where other machines reach it, and nothing else does', async () => {
-    postgres = await startPostgresServer();
+    const { url: store } = await emptyDatabase();
     const port = await freePort();
     const { address } = devFile().temporal;
-    const env = { HOLDFAST_STORE: await postgres.newDatabase(), TEMPORAL_ADDRESS: address };
+    const env = { HOLDFAST_STORE: store, TEMPORAL_ADDRESS: address };
     const everywhere = ['gateway', '--host', '0.0.0.0', '--port', String(port)];
     const refused = await holdfast(everywhere, { cwd: project.path, env });
     expect(refused.code).toBe(1);

@@ -21,7 +21,7 @@ import { type GeminiScript, reply } from '../../src/testing/index.ts';
 import { Context } from '../../src/tools/context.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { textOf } from '../setup/history-facts.ts';
-import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
+import { databaseWithStore } from '../setup/own-database.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import type { DeskWorkerOptions } from './desk-worker-process.ts';
 import type { Paid, PayingOptions } from './paying-process.ts';
@@ -255,18 +255,14 @@ const script: GeminiScript = async (request, info) => {
 
 describe.concurrent('the desk', () => {
   let environment: TurnEnvironment;
-  let server: PostgresServer;
   let connection: NativeConnection;
   let url: string;
   let store: OpenedStore;
   let stopWorker: () => Promise<void>;
 
   beforeAll(async () => {
-    [environment, server] = await Promise.all([
-      openTurnEnvironment({ apps: [app], script }),
-      startPostgresServer(),
-    ]);
-    url = await server.newDatabase();
+    environment = await openTurnEnvironment({ apps: [app], script, embedded: true });
+    ({ url } = await databaseWithStore());
     store = await openStore({ url });
     connection = await NativeConnection.connect({ address: environment.place.address });
     stopWorker = await startWorker('postgres');
@@ -276,7 +272,7 @@ describe.concurrent('the desk', () => {
     await stopWorker();
     await store.close();
     await connection.close();
-    await Promise.all([environment.close(), server.close()]);
+    await environment.close();
   });
 
   async function startWorker(taskQueue: string): Promise<() => Promise<void>> {

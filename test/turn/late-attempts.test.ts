@@ -9,26 +9,24 @@ import { afterAll, beforeAll, type TestContext, test } from 'vitest';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { CrashServer } from '../setup/crash-scene.ts';
-import { startPostgresServer } from '../setup/postgres-server.ts';
+import { databaseWithStore } from '../setup/own-database.ts';
 import type { StalledWorkerOptions } from '../setup/stalled-worker-process.ts';
 import { isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 
 const program = fileURLToPath(new URL('../setup/stalled-worker-process.ts', import.meta.url));
-const postgres = await startPostgresServer();
 let server: CrashServer;
 let url: string;
 let store: OpenedStore;
 
 beforeAll(async () => {
   server = await CrashServer.open();
-  url = await postgres.newDatabase();
+  ({ url } = await databaseWithStore());
   store = await openStore({ url });
 });
 afterAll(async () => {
   await store.close();
   await server.close();
-  await postgres.close();
 });
 
 class Scene {
