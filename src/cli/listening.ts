@@ -24,11 +24,14 @@ export function metricsListening(port: number | undefined, install: () => void):
   try {
     install();
   } catch (error) {
-    const isTaken = error instanceof Error && /prometheus.*(in use|permitted|denied)/i.test(error.message);
-    if (!isTaken) throw error;
+    if (!(error instanceof Error) || !isPrometheusPortTaken(error.message)) throw error;
     const why = `nobody can listen at port ${port}: it is in use, or not this user's: end the program that listens there, or name another port with --metrics`;
     throw new CliError(why, 1, { cause: error });
   }
+}
+
+function isPrometheusPortTaken(message: string): boolean {
+  return /prometheus/i.test(message) && /in use|permitted|denied/i.test(message);
 }
 
 function listenProblem(option: string, error: unknown): CliError | undefined {

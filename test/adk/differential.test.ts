@@ -11,30 +11,30 @@ import { SCENARIOS } from './scenarios.ts';
 const SEED = Number(process.env.HOLDFAST_ADK_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const RANDOM = randomScenarios(SEED, Number(process.env.HOLDFAST_ADK_RUNS ?? inTier(4, 16)));
 
+/** Each takes two turns' time, and there are hundreds. */
+const PLAYED = SCENARIOS.filter((_scenario, index) => index % inTier(3, 1) === 0);
+
 let holdfast: HoldfastSide;
 
 beforeAll(async () => {
-  holdfast = await HoldfastSide.open([...SCENARIOS, ...RANDOM]);
+  holdfast = await HoldfastSide.open([...PLAYED, ...RANDOM]);
 });
 
 afterAll(() => holdfast.close());
 
 describe.concurrent('the same requests, events and state as on ADK [adk.differential]', () => {
-  test.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))(
-    '%s',
-    async (_name, scenario) => {
-      const came = await Promise.all([runOnAdk(scenario), holdfast.run(scenario)]);
-      const [adk, here] = scenario.unordered ? [byAuthor(came[0]), byAuthor(came[1])] : came;
-      const { differs } = scenario;
-      if (differs === undefined) {
-        expect(plain(here)).toEqual(plain(adk));
-        return;
-      }
-      expect(plain(here), 'the difference is gone').not.toEqual(plain(adk));
-      const like = differs.plays === undefined ? adk : await runOnAdk({ ...scenario, ...differs.plays });
-      expect(plain(here)).toEqual(plain(differs.adk?.(like) ?? like));
-    },
-  );
+  test.each(PLAYED.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+    const came = await Promise.all([runOnAdk(scenario), holdfast.run(scenario)]);
+    const [adk, here] = scenario.unordered ? [byAuthor(came[0]), byAuthor(came[1])] : came;
+    const { differs } = scenario;
+    if (differs === undefined) {
+      expect(plain(here)).toEqual(plain(adk));
+      return;
+    }
+    expect(plain(here), 'the difference is gone').not.toEqual(plain(adk));
+    const like = differs.plays === undefined ? adk : await runOnAdk({ ...scenario, ...differs.plays });
+    expect(plain(here)).toEqual(plain(differs.adk?.(like) ?? like));
+  });
 });
 
 describe.concurrent('agents made at random do the same as on ADK [adk.differential]', () => {

@@ -134,19 +134,17 @@ describe('holdfast dev, while its agents file changes', () => {
     await expect.poll(answer).toBe('v5');
   });
 
-  if (isDeep) {
-    test('many saves at once: the newest wins, and no workers pile up [cli.dev]', async () => {
-      const before = told('reloaded').length;
-      for (let index = 0; index < 20; index += 1) {
-        save(`fast-${index}`);
-        await new Promise((written) => setImmediate(written));
-      }
-      await expect.poll(answer).toBe('fast-19');
-      const workers = [...told('ready'), ...told('reloaded')].map(({ workerPid }) => workerPid ?? 0);
-      await expect.poll(() => workers.filter(isAlive)).toEqual([workers.at(-1)]);
-      expect(told('reloaded').length - before).toBeLessThan(10);
-    });
-  }
+  test('many saves at once: the newest wins, and no workers pile up [cli.dev]', async () => {
+    const before = told('reloaded').length;
+    for (let index = 0; index < 20; index += 1) {
+      save(`fast-${index}`);
+      await new Promise((written) => setImmediate(written));
+    }
+    await expect.poll(answer).toBe('fast-19');
+    const workers = [...told('ready'), ...told('reloaded')].map(({ workerPid }) => workerPid ?? 0);
+    await expect.poll(() => workers.filter(isAlive)).toEqual([workers.at(-1)]);
+    expect(told('reloaded').length - before).toBeLessThan(10);
+  });
 
   test('holdfast run goes through it; another file’s, another dev and stop are refused [cli.dev]', async () => {
     const run = (file: string, message: string) =>
@@ -178,16 +176,14 @@ describe('holdfast dev, while its agents file changes', () => {
     });
   });
 
-  if (isDeep) {
-    test('a worker that dies is replaced, and its turn goes on [cli.dev]', async () => {
-      const worker = told('reloaded').at(-1)?.workerPid ?? 0;
-      const before = told('reloaded').length;
-      process.kill(worker, 'SIGKILL');
-      await tells('worker-ended', 1);
-      expect(await answer()).toBe('fast-19');
-      expect(told('reloaded')).toHaveLength(before + 1);
-    });
-  }
+  test('a worker that dies is replaced, and its turn goes on [cli.dev]', async () => {
+    const worker = told('reloaded').at(-1)?.workerPid ?? 0;
+    const before = told('reloaded').length;
+    process.kill(worker, 'SIGKILL');
+    await tells('worker-ended', 1);
+    expect(await answer()).toBe('fast-19');
+    expect(told('reloaded')).toHaveLength(before + 1);
+  });
 
   test('SIGTERM ends it, and no worker is left [cli.dev]', async () => {
     dev.kill('SIGTERM');
@@ -198,12 +194,14 @@ describe('holdfast dev, while its agents file changes', () => {
     expect(JSON.parse(readFileSync(join(project.folder, 'dev.json'), 'utf8'))).not.toHaveProperty('gateway');
   });
 
-  test('killed, it leaves no worker behind, and nobody takes its gateway for one that answers [cli.dev]', async () => {
-    await start();
-    const { workerPid = 0 } = told('ready')[0] ?? {};
-    dev.kill('SIGKILL');
-    await dev.finished();
-    await expect.poll(() => isAlive(workerPid)).toBe(false);
-    expect(await findLocalGateway(project.folder)).toBe(undefined);
-  });
+  if (isDeep) {
+    test('killed, it leaves no worker behind, and nobody takes its gateway for one that answers [cli.dev]', async () => {
+      await start();
+      const { workerPid = 0 } = told('ready')[0] ?? {};
+      dev.kill('SIGKILL');
+      await dev.finished();
+      await expect.poll(() => isAlive(workerPid)).toBe(false);
+      expect(await findLocalGateway(project.folder)).toBe(undefined);
+    });
+  }
 });

@@ -123,21 +123,23 @@ describe('a turn that waits for a job', () => {
     });
   }
 
-  test('--json prints the news of its job as lines with a type [cli.json] [job.progress]', async () => {
-    const { run, job } = await waiting('wall', '--json');
-    const failed = await command('jobs', 'fail', job.jobId, '--error', 'it rains');
-    expect(failed).toMatchObject({ code: 0, stdout: `${job.jobId} failed\n` });
-    const { code, stdout } = await run.finished();
-    expect(code).toBe(0);
-    const news = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-      .filter(({ type }) => type === 'job');
-    expect(news.at(0)).toMatchObject({ jobId: job.jobId, tool: 'build', status: 'running' });
-    expect(news.at(-1)).toMatchObject({ jobId: job.jobId, status: 'failed' });
-    expect(stdout).toContain('it rains');
-  });
+  if (isDeep) {
+    test('--json prints the news of its job as lines with a type [cli.json] [job.progress]', async () => {
+      const { run, job } = await waiting('wall', '--json');
+      const failed = await command('jobs', 'fail', job.jobId, '--error', 'it rains');
+      expect(failed).toMatchObject({ code: 0, stdout: `${job.jobId} failed\n` });
+      const { code, stdout } = await run.finished();
+      expect(code).toBe(0);
+      const news = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .filter(({ type }) => type === 'job');
+      expect(news.at(0)).toMatchObject({ jobId: job.jobId, tool: 'build', status: 'running' });
+      expect(news.at(-1)).toMatchObject({ jobId: job.jobId, status: 'failed' });
+      expect(stdout).toContain('it rains');
+    });
+  }
 
   if (isDeep) {
     test('is shown with its job to whoever attaches later [cli.attach] [job.park]', async () => {
@@ -180,33 +182,35 @@ describe('a job that goes on without its turn', () => {
     await dev.finished();
   });
 
-  test('shows its turn in the chat by itself, and is cancelled there [job.detach] [job.cancel]', async () => {
-    const dev = new HoldfastProcess(['dev', agents, '--folder', folder, '--session', 'chat'], {
-      cwd: work,
-      env,
-      typed: true,
+  if (isDeep) {
+    test('shows its turn in the chat by itself, and is cancelled there [job.detach] [job.cancel]', async () => {
+      const dev = new HoldfastProcess(['dev', agents, '--folder', folder, '--session', 'chat'], {
+        cwd: work,
+        env,
+        typed: true,
+      });
+      await dev.prints(/session {3}yard\/user\/chat/);
+      dev.type('order bricks');
+      await dev.prints(/goes on as a job, whose result comes later {2}job-\S+ {2}\(\/jobs tells more\)/);
+      await dev.prints(/It came to \{"ordered":"bricks"\}/);
+      const [bricks] = await jobsOf('chat');
+      dev.type('/jobs');
+      await dev.prints(new RegExp(`${bricks?.jobId} {2}running`));
+      const completed = await command('jobs', 'complete', bricks?.jobId ?? '', '--result', '{"bricks":500}');
+      expect(completed).toMatchObject({ code: 0 });
+      await dev.prints(/← order \{"bricks":500\}/);
+      await dev.prints(/It came to \{"bricks":500\}/);
+      dev.type('order tiles');
+      await dev.prints(/It came to \{"ordered":"tiles"\}/);
+      const [tiles] = await jobsOf('chat');
+      dev.type(`/cancel ${tiles?.jobId}`);
+      await dev.prints(new RegExp(`${tiles?.jobId} cancelled`));
+      await dev.prints(/It came to \{"error":"cancelled"\}/);
+      dev.type('/quit');
+      expect((await dev.finished()).code).toBe(0);
+      expect(effectsOf()).toContain('withdraw tiles');
     });
-    await dev.prints(/session {3}yard\/user\/chat/);
-    dev.type('order bricks');
-    await dev.prints(/goes on as a job, whose result comes later {2}job-\S+ {2}\(\/jobs tells more\)/);
-    await dev.prints(/It came to \{"ordered":"bricks"\}/);
-    const [bricks] = await jobsOf('chat');
-    dev.type('/jobs');
-    await dev.prints(new RegExp(`${bricks?.jobId} {2}running`));
-    const completed = await command('jobs', 'complete', bricks?.jobId ?? '', '--result', '{"bricks":500}');
-    expect(completed).toMatchObject({ code: 0 });
-    await dev.prints(/← order \{"bricks":500\}/);
-    await dev.prints(/It came to \{"bricks":500\}/);
-    dev.type('order tiles');
-    await dev.prints(/It came to \{"ordered":"tiles"\}/);
-    const [tiles] = await jobsOf('chat');
-    dev.type(`/cancel ${tiles?.jobId}`);
-    await dev.prints(new RegExp(`${tiles?.jobId} cancelled`));
-    await dev.prints(/It came to \{"error":"cancelled"\}/);
-    dev.type('/quit');
-    expect((await dev.finished()).code).toBe(0);
-    expect(effectsOf()).toContain('withdraw tiles');
-  });
+  }
 });
 
 describe('what can be typed wrong', () => {

@@ -3,7 +3,7 @@ import type { Rows } from './row.ts';
 /** One durable turn, the whole path. */
 export const PART_1: Rows = {
   // Package
-  'package.contents': ['holdfast', 'The tarball holds what runs and what is read, and nothing else.'],
+  'package.contents': ['holdfast', 'The tarball holds what runs and what is read, and nothing else.', 'deep'],
   'package.built': [
     'holdfast',
     'What npm makes of a clone is built: packed, published or installed by git; else it fails with a sentence.',
@@ -15,8 +15,12 @@ export const PART_1: Rows = {
     'What a user installs has no more packages and megabytes than are said.',
     'deep',
   ],
-  'package.links': ['holdfast', 'Links of documents that the tarball holds lead to what it holds.'],
-  'package.run': ['holdfast', 'The tarball, in a project of its own, runs a turn from the command line.'],
+  'package.links': ['holdfast', 'Links of documents that the tarball holds lead to what it holds.', 'deep'],
+  'package.run': [
+    'holdfast',
+    'The tarball, in a project of its own, runs a turn from the command line.',
+    'deep',
+  ],
   'package.light': [
     'holdfast',
     '`holdfast`, `holdfast/client` and `holdfast/testing` load without the Temporal worker.',
@@ -24,10 +28,12 @@ export const PART_1: Rows = {
   'package.types': [
     'holdfast',
     "A consumer's types resolve; the arguments of a tool's function are inferred.",
+    'deep',
   ],
   'package.example': [
     'holdfast',
     'One command runs an example to its answer, without a key, and links to the Temporal UI.',
+    'deep',
   ],
   'layout.files': ['holdfast', 'Files are small, named for one idea, and not drawers for everything.'],
   'layout.workflows': [
@@ -411,8 +417,9 @@ export const PART_1: Rows = {
   'cli.stacks': [
     'holdfast',
     'The stack of failing user code is in the log of its folder, not on the terminal.',
+    'deep',
   ],
-  'cli.files': ['holdfast', "Agents files that share a folder don't take up each other's turns."],
+  'cli.files': ['holdfast', "Agents files that share a folder don't take up each other's turns.", 'deep'],
   'cli.folders': [
     'holdfast',
     "Folders that share a Temporal server don't take up each other's turns.",

@@ -134,7 +134,11 @@ export const PART_2: Rows = {
     'holdfast',
     'A client refuses what names no session, no call or no message, and says why.',
   ],
-  'cli.queued': ['holdfast', 'The command waits for its message where a session answers another one.'],
+  'cli.queued': [
+    'holdfast',
+    'The command waits for its message where a session answers another one.',
+    'deep',
+  ],
   'crash.soak': [
     'holdfast',
     '200 kills of worker, server and store over 100 turns: nothing lost, nothing doubled.',

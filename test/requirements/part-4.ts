@@ -206,7 +206,7 @@ export const PART_4: Rows = {
     'adk-js',
     'The same agents and scripts give the same requests and events on ADK and on Holdfast.',
   ],
-  'adk.programs': ['adk-js', 'The same program files run with both imports, and print the same.'],
+  'adk.programs': ['adk-js', 'The same program files run with both imports, and print the same.', 'deep'],
   'turn.crash.callback': [
     'holdfast',
     'Killed in or behind a callback, the turn completes, and its answer and state count once.',

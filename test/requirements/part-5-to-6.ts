@@ -90,6 +90,7 @@ export const PART_5: Rows = {
   'example.refunds': [
     'holdfast',
     'One command shows refunds that wait for one person over 100, for two over 1,000, and are paid once.',
+    'deep',
   ],
 };
 
@@ -124,6 +125,7 @@ export const PART_6: Rows = {
   'example.report': [
     'holdfast',
     'One command shows a report that a slow service calls back about, and one that is cancelled.',
+    'deep',
   ],
   'limit.model': ['gemini: rate limits', 'A rate limit makes all workers wait.'],
   'limit.fairness': ['temporal: priority and fairness', 'Apps and users have quotas and fair shares.'],

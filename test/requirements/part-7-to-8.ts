@@ -63,6 +63,7 @@ export const PART_7: Rows = {
   'example.research': [
     'holdfast',
     'Offline, by one command, a tree of agents researches, criticises, asks and publishes.',
+    'deep',
   ],
 };
 

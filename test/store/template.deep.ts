@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
-import { isDeep } from '../setup/tier.ts';
 import { newNames, Turn } from './suite/turn.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -22,35 +21,33 @@ async function killWhileItPrepares(): Promise<void> {
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 }
 
-if (isDeep) {
-  test('a ready-made store is made once, whoever is killed or comes at the same time, and copies are apart [testing.environment]', async () => {
-    await killWhileItPrepares();
-    const lines: string[] = [];
-    const open = (name: string) =>
-      openStore({ folder: join(parent, name), template, onProgress: (line) => lines.push(line) });
-    const making = performance.now();
-    const [first, second] = await Promise.all([open('first'), open('second')]);
-    const copying = performance.now();
-    expect(lines.filter((line) => line.includes('initialising'))).toHaveLength(1);
-    const third = await open('third');
-    const opened = performance.now();
-    console.log(`made: ${(copying - making).toFixed(0)} ms, copied: ${(opened - copying).toFixed(0)} ms`);
-    expect(lines.filter((line) => /initialising|creating/.test(line))).toHaveLength(2);
-    expect(readdirSync(template).filter((name) => !name.endsWith('.new'))).toHaveLength(1);
+test('a ready-made store is made once, whoever is killed or comes at the same time, and copies are apart [testing.environment]', async () => {
+  await killWhileItPrepares();
+  const lines: string[] = [];
+  const open = (name: string) =>
+    openStore({ folder: join(parent, name), template, onProgress: (line) => lines.push(line) });
+  const making = performance.now();
+  const [first, second] = await Promise.all([open('first'), open('second')]);
+  const copying = performance.now();
+  expect(lines.filter((line) => line.includes('initialising'))).toHaveLength(1);
+  const third = await open('third');
+  const opened = performance.now();
+  console.log(`made: ${(copying - making).toFixed(0)} ms, copied: ${(opened - copying).toFixed(0)} ms`);
+  expect(lines.filter((line) => /initialising|creating/.test(line))).toHaveLength(2);
+  expect(readdirSync(template).filter((name) => !name.endsWith('.new'))).toHaveLength(1);
 
-    const names = newNames();
-    const stores = [first, second, third];
-    for (const [index, store] of stores.entries()) {
-      for (let turns = 0; turns <= index; turns += 1) await new Turn(store, { names }).opened(1);
-    }
-    const counts = await Promise.all(stores.map(async (store) => (await store.readEvents(names)).length));
-    expect(counts).toEqual([1, 2, 3]);
-    await Promise.all(stores.map((store) => store.close()));
-    const again = await open('second');
-    expect(await again.readEvents(names)).toHaveLength(2);
-    await again.close();
-  }, 60_000);
-}
+  const names = newNames();
+  const stores = [first, second, third];
+  for (const [index, store] of stores.entries()) {
+    for (let turns = 0; turns <= index; turns += 1) await new Turn(store, { names }).opened(1);
+  }
+  const counts = await Promise.all(stores.map(async (store) => (await store.readEvents(names)).length));
+  expect(counts).toEqual([1, 2, 3]);
+  await Promise.all(stores.map((store) => store.close()));
+  const again = await open('second');
+  expect(await again.readEvents(names)).toHaveLength(2);
+  await again.close();
+}, 60_000);
 
 test('a folder of ready-made stores that can not be used is named [testing.environment]', async () => {
   const file = join(parent, 'file');

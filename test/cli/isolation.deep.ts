@@ -7,7 +7,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { acquireFolder, openTemporal } from '../../worker/index.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
-import { isDeep } from '../setup/tier.ts';
 import { isWritten } from '../setup/written.ts';
 import { type Finished, HoldfastProcess, holdfast } from './holdfast-process.ts';
 
@@ -83,30 +82,26 @@ test('an interrupted turn waits for its own agents file [cli.files]', async () =
   expect(turn.effects()).toBe('A-1\nA-1\n');
 });
 
-if (isDeep) {
-  test('an interrupted turn waits for its own folder, where two share a server [cli.folders]', async () => {
-    const work = workFolder();
-    const { folder, release } = acquireFolder(join(work, 'server'));
-    const server = await openTemporal({ folder });
-    onTestFinished(async () => {
-      await endServer(folder);
-      release();
-    });
-    const address = String(server.connectionOptions.address);
-    const env = { TEMPORAL_ADDRESS: address };
-    for (const name of ['one', 'two']) putStore(join(work, name));
-    const turn = await interruptedTurn(work, 'interrupted', [orders, '--folder', join(work, 'one')], env);
-    const other = await runningTurn(work, 'other', [orders, '--folder', join(work, 'two')], env);
-    await isLeftAlone(address, other);
-    const elsewhere = ['--folder', join(work, 'two'), '--session', 'interrupted', '--message-id', 'm'];
-    expect(
-      await holdfast(['run', orders, '--message', 'go', ...elsewhere], { cwd: work, env }),
-    ).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/message m is under way on the task queue .*: run it there/),
-    });
-    expect(turn.effects()).toBe('A-1\n');
-    expect(await turn.runAgain()).toMatchObject(answered);
-    expect(turn.effects()).toBe('A-1\nA-1\n');
+test('an interrupted turn waits for its own folder, where two share a server [cli.folders]', async () => {
+  const work = workFolder();
+  const { folder, release } = acquireFolder(join(work, 'server'));
+  const server = await openTemporal({ folder });
+  onTestFinished(async () => {
+    await endServer(folder);
+    release();
   });
-}
+  const address = String(server.connectionOptions.address);
+  const env = { TEMPORAL_ADDRESS: address };
+  for (const name of ['one', 'two']) putStore(join(work, name));
+  const turn = await interruptedTurn(work, 'interrupted', [orders, '--folder', join(work, 'one')], env);
+  const other = await runningTurn(work, 'other', [orders, '--folder', join(work, 'two')], env);
+  await isLeftAlone(address, other);
+  const elsewhere = ['--folder', join(work, 'two'), '--session', 'interrupted', '--message-id', 'm'];
+  expect(await holdfast(['run', orders, '--message', 'go', ...elsewhere], { cwd: work, env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/message m is under way on the task queue .*: run it there/),
+  });
+  expect(turn.effects()).toBe('A-1\n');
+  expect(await turn.runAgain()).toMatchObject(answered);
+  expect(turn.effects()).toBe('A-1\nA-1\n');
+});

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { call, type GeminiScript, startGeminiStandIn, text } from '../../src/testing/index.ts';
 import { HoldfastProcess } from '../cli/holdfast-process.ts';
-import { inTier } from '../setup/tier.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const place = (name: string) => join(root, 'examples/adk', `${name}.ts`);
@@ -95,7 +94,7 @@ describe.concurrent('the ADK programs', () => {
     expect(stdout).toBe('');
   });
 
-  test.for(Object.entries(PROGRAMS).slice(0, inTier(2, 4)))(
+  test.for(Object.entries(PROGRAMS))(
     '%s says the same with both imports [adk.programs]',
     async ([name, { script, prints }], { expect }) => {
       await using gemini = await startGeminiStandIn({ script });
