@@ -66,10 +66,13 @@ describe('what Slack was answered for, and is still being done', () => {
     await until(() => expect(fetch(gateway.url)).rejects.toThrow());
     release();
     await closed;
-    expect(await scene.now({ request })).toMatchObject({
-      status: 'approved',
-      votes: [{ by: { principal: 'mira' } }],
-    });
+    // The decision is written with the start of its call.
+    await until(async () =>
+      expect(await scene.now({ request })).toMatchObject({
+        status: 'approved',
+        votes: [{ by: { principal: 'mira' } }],
+      }),
+    );
   });
 
   test('a reply is answered once it is a message of the session [slack.closing]', async () => {

@@ -16,6 +16,7 @@ import { tool } from '../../src/tools/tool.ts';
 import { gatewayOf } from '../channels/named-access.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
+import { untilAsked } from '../setup/until-asked.ts';
 
 export const CHANNEL = 'C0APPROVALS';
 export const MIRA = 'U0MIRA';
@@ -165,11 +166,13 @@ export async function openSlackScene({
     const names = { app: 'shop', userId: 'ada', sessionId };
     const message = `call ${name} ${JSON.stringify(args)}`;
     await environment.client.sendMessage({ ...names, messageId, message });
-    return await until(async () => {
-      const [request] = await approvals.list(names);
-      if (request === undefined) throw new Error('nobody was asked');
-      return { names, request };
+    const request = await until(async () => {
+      const [found] = await approvals.list(names);
+      if (found === undefined) throw new Error('nobody was asked');
+      return found;
     });
+    await untilAsked(environment.temporal, request);
+    return { names, request };
   };
   const messageOf: SlackScene['messageOf'] = ({ requestId }) =>
     until(() => {
