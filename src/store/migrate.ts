@@ -37,7 +37,7 @@ interface Migration {
   schema: StoreSchema;
   /** Each line once. */
   tell: (line: string) => void;
-  /** What is done has been told. */
+  /** Whether progress was told. */
   isTold: boolean;
 }
 
@@ -168,7 +168,7 @@ function migrating(
   run: (client: pg.PoolClient, applied: AppliedSchema) => Promise<void>,
 ): Promise<void> {
   return migration.database.withConnection(async (client) => {
-    // What is read after a wait is to be what there is by then.
+    // A read after a wait must see the commits of those it waited for.
     await client.query(
       'begin isolation level read committed; set local statement_timeout = 0; set local lock_timeout = 0',
     );

@@ -17,7 +17,7 @@ import { emptyProject, npm, pack, path, printed, root, run } from './consumer.ts
 import { installedSize } from './installed-size.ts';
 
 /**
- * What a user's project may grow by; docs/deploy.md says what it is made of. The versions of most are chosen by Temporal's ranges, so
+ * The limits of a user's `node_modules`; docs/deploy.md says what they are made of. The versions of most are chosen by Temporal's ranges, so
  * there is a little room for what those bring.
  */
 const MOST_PACKAGES = 215;

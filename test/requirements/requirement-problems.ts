@@ -5,7 +5,7 @@ import type { Tier } from './row.ts';
 export interface TestTitle {
   file: string;
   ids: string[];
-  /** Where it runs first: a deep run does what `npm test` does, and more. */
+  /** The first tier that runs it. A deep run repeats tests of `npm test` and adds others. */
   tier: Tier;
 }
 

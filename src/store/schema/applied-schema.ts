@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { checksumOf, type StoreSchema, versionOf } from './store-schema.ts';
 
-/** What a store has of the schema. */
+/** The tables and functions that a store already has. */
 export interface AppliedSchema {
   /** Checksums of its changes by version. */
   changes: ReadonlyMap<number, string>;
