@@ -8,7 +8,7 @@ import { CONFIRM_AGENT } from '../src/protocol/names.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { OpenedStep } from '../src/store/store.ts';
 import { assertOfApp, isOfApp } from './app-of-agent.ts';
-import { isConfirmAgent } from './confirm-agent.ts';
+import { isConfirmAgent } from './approvals/confirm-agent.ts';
 import { type Deployment, rootAgentOf } from './deployment.ts';
 import { agentOf, type NamedAgent, treeOf } from './find-agent.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';

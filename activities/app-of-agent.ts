@@ -1,8 +1,8 @@
-import { hasNotRun, type TriedCall } from './call-retry.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Deployment } from './deployment.ts';
 import { type NamedAgent, rootNamed } from './find-agent.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
+import { hasNotRun, type TriedCall } from './tool/call-retry.ts';
 
 /** An agent of an App is named in a session of another app, which has other plugins, budgets and issuers, or none. */
 export class AgentOfAnotherApp extends NotDeployedHere {

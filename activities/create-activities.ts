@@ -53,27 +53,27 @@ import type {
   ToolCallResult,
 } from '../src/protocol/step.ts';
 import type { TurnResult } from '../src/protocol/turn.ts';
+import { readDecision } from './approvals/read-decision.ts';
+import { recordEntries } from './approvals/record-entries.ts';
+import { verifyDecision } from './approvals/verify-decision.ts';
 import { attempt } from './attempt.ts';
-import { awaitTurn } from './await-turn.ts';
 import { believedPlace, type ClaimedPlace } from './believed-place.ts';
-import { callModel } from './call-model.ts';
-import { closeCall } from './close-call.ts';
-import { deleteExpiredSessions } from './delete-expired-sessions.ts';
-import { deliverJob } from './deliver-job.ts';
-import { deliverNotice } from './deliver-notice.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Deployment } from './deployment.ts';
 import { reachAgents } from './find-agent.ts';
-import { keepMessages } from './keep-messages.ts';
+import { deliverJob } from './jobs/deliver-job.ts';
+import { recordJob } from './jobs/record-job.ts';
+import { awaitTurn } from './messages/await-turn.ts';
+import { keepMessages } from './messages/keep-messages.ts';
+import { readAnswer } from './messages/read-answer.ts';
+import { callModel } from './model/call-model.ts';
+import { settleStep } from './model/settle-step.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
-import { notify } from './notify.ts';
-import { readAnswer } from './read-answer.ts';
-import { readDecision } from './read-decision.ts';
-import { recordEntries } from './record-entries.ts';
-import { recordJob } from './record-job.ts';
-import { runTool } from './run-tool.ts';
-import { settleStep } from './settle-step.ts';
-import { verifyDecision } from './verify-decision.ts';
+import { deliverNotice } from './notices/deliver-notice.ts';
+import { notify } from './notices/notify.ts';
+import { deleteExpiredSessions } from './sessions/delete-expired-sessions.ts';
+import { closeCall } from './tool/close-call.ts';
+import { runTool } from './tool/run-tool.ts';
 
 export interface HoldfastActivities {
   [CALL_MODEL]: (input: CallModelInput) => Promise<StepOutcome | StepBehind>;

@@ -8,7 +8,7 @@ import { agentOfTool } from '../src/tools/agent-of-tool.ts';
 import { type BaseTool, isBaseTool } from '../src/tools/base-tool.ts';
 import { isBaseToolset } from '../src/tools/base-toolset.ts';
 import { makeTurnTool } from '../src/tools/turn-registry.ts';
-import { confirmAgent, isConfirmAgent } from './confirm-agent.ts';
+import { confirmAgent, isConfirmAgent } from './approvals/confirm-agent.ts';
 import { type Deployment, settingsOf } from './deployment.ts';
 import { NotDeployedHere } from './not-deployed-here.ts';
 

@@ -4,7 +4,7 @@ import type { BasePlugin } from '../src/plugins/base-plugin.ts';
 import { readAnswer } from '../src/plugins/plugin-answer.ts';
 import { PluginFailed } from '../src/plugins/plugin-failed.ts';
 import type { PluginHook, PluginManager } from '../src/plugins/plugin-manager.ts';
-import type { StepTime } from './step-time.ts';
+import type { StepTime } from './model/step-time.ts';
 
 type Params<Hook extends PluginHook> = Parameters<BasePlugin[Hook]>[0];
 type Answer<Hook extends PluginHook> = Awaited<ReturnType<BasePlugin[Hook]>>;

@@ -1,4 +1,4 @@
-import { isConfirmAgent } from '../activities/confirm-agent.ts';
+import { isConfirmAgent } from '../activities/approvals/confirm-agent.ts';
 import type { Deployment } from '../activities/deployment.ts';
 import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
 import { type App, appOwner, isApp } from '../src/agents/app.ts';

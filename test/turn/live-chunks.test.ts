@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { LiveChunks } from '../../activities/live-chunks.ts';
+import { LiveChunks } from '../../activities/tool/live-chunks.ts';
 import type { LiveNotice } from '../../src/store/store.ts';
 import type { ToolChunk as ToldChunk } from '../../src/store/store-notice.ts';
 import type { ToolChunk } from '../../src/tools/base-tool.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openStep } from '../../activities/open-step.ts';
+import { openStep } from '../../activities/model/open-step.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { LiveText } from '../../activities/live-text.ts';
+import { LiveText } from '../../activities/model/live-text.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import type { LiveNotice, PartialText } from '../../src/store/store.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ToolCancellation } from '../../activities/tool-cancellation.ts';
+import { ToolCancellation } from '../../activities/tool/tool-cancellation.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { never } from '../setup/own-model.ts';
 

@@ -1,0 +1,123 @@
+import { type Approved, proveApproval, signerOf } from '../../src/approvals/approval-proof.ts';
+import { needsAttestation } from '../../src/approvals/voting.ts';
+import { versionOf } from '../../src/protocol/decision-version.ts';
+import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
+import type { ApprovalRow, Evidence } from '../../src/store/store.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { settingsOf } from '../deployment.ts';
+import { believedIssuers } from './believed-issuers.ts';
+import { NOBODY } from './verify-confirm.ts';
+
+/** Only `holdfast.verifyDecision` records what people have signed; a workflow says what else has happened. */
+const RECORDED_BY_WORKFLOWS: readonly RequestEntry['kind'][] = [
+  'refused',
+  'approved',
+  'rejected',
+  'answered',
+  'expired',
+  'escalated',
+  'cancelled',
+];
+const DECIDED: readonly RequestEntry['kind'][] = ['approved', 'rejected', 'answered'];
+
+/**
+ * An entry as a workflow says it: who has decided is nobody yet, unless a signature is named that may prove it. Arguments are changed by
+ * approvals only, which are proven, and questions answered by answers only.
+ */
+export function claimedEntry({
+  by,
+  args,
+  response,
+  responseRef,
+  credentialRef,
+  ...rest
+}: RequestEntry): RequestEntry {
+  const isAnswer = rest.kind === 'answered';
+  const entry: RequestEntry = {
+    ...rest,
+    ...(args === undefined || rest.kind !== 'approved' ? {} : { args }),
+    ...(response === undefined || !isAnswer ? {} : { response }),
+    ...(responseRef === undefined || !isAnswer ? {} : { responseRef }),
+    ...(credentialRef === undefined || !isAnswer ? {} : { credentialRef }),
+  };
+  if (by === undefined || !DECIDED.includes(entry.kind)) return entry;
+  return { ...entry, by: by.verified === true && by.attestation !== undefined ? by : NOBODY };
+}
+
+/** An entry with who has decided, where a signature that the store has proves it; else nobody is said to have. */
+export async function provenEntry(
+  dependencies: ActivityDependencies,
+  entry: RequestEntry,
+  request: ApprovalRow | undefined,
+  { signatures }: Pick<Evidence, 'signatures'>,
+): Promise<RequestEntry> {
+  if (entry.by === undefined || !entry.by.verified) return entry;
+  const signer =
+    request &&
+    (await signerOf(request, entry, signatures, (jws) => believedIssuers(dependencies, request.app, jws)));
+  return { ...entry, by: signer ?? NOBODY };
+}
+
+/**
+ * Why a request isn't approved so: not by the signatures that the store has where it counts those only, and not with other arguments than
+ * those of a vote that `holdfast.verifyDecision` has recorded, since it has checked them.
+ */
+export async function refusalOfApproval(
+  dependencies: ActivityDependencies,
+  request: ApprovalRow,
+  approved: Approved,
+  { signatures }: Pick<Evidence, 'signatures'>,
+): Promise<string | undefined> {
+  const { approval } = settingsOf(dependencies.deployment, request.app);
+  if (needsAttestation(request) && approval?.trustTemporal !== true) {
+    const issuersOf = (jws: string) => believedIssuers(dependencies, request.app, jws);
+    const proof = await proveApproval(request, approved, signatures, issuersOf);
+    return proof.ok ? undefined : proof.reason;
+  }
+  const of = versionOf(approved);
+  return approved.args === undefined || request.votes.some((vote) => vote.confirmed && vote.of === of)
+    ? undefined
+    : 'nobody has approved these arguments in place of those that were shown';
+}
+
+/** Records what a workflow says has happened to requests. An approval that nothing proves is recorded as one that doesn't count. */
+export async function recordClaims(
+  dependencies: ActivityDependencies,
+  { session, entries }: { session: string; entries: readonly RequestEntry[] },
+): Promise<void> {
+  const { store } = dependencies;
+  const known = new Map<string, Evidence>();
+  const believed: RequestEntry[] = [];
+  for (const given of entries) {
+    if (!RECORDED_BY_WORKFLOWS.includes(given.kind)) continue;
+    const entry = claimedEntry(given);
+    if (entry.kind !== 'approved' && entry.by?.verified !== true) {
+      believed.push(entry);
+      continue;
+    }
+    const { requestId } = entry;
+    const callKey = callKeyOfRequest(requestId) ?? '';
+    const evidence = known.get(callKey) ?? (await store.findEvidence(session, callKey));
+    known.set(callKey, evidence);
+    const request = evidence.requests.find((one) => one.requestId === requestId);
+    believed.push(await believedEntry(dependencies, entry, request, evidence));
+  }
+  await store.recordEntries({ session, entries: believed });
+}
+
+async function believedEntry(
+  dependencies: ActivityDependencies,
+  entry: RequestEntry,
+  request: ApprovalRow | undefined,
+  evidence: Evidence,
+): Promise<RequestEntry> {
+  if (entry.kind === 'approved' && request !== undefined) {
+    const problem = await refusalOfApproval(dependencies, request, entry, evidence);
+    if (problem !== undefined) {
+      const { entryId, requestId, at } = entry;
+      const reason = `said to be approved: ${problem}`;
+      return { entryId, requestId, kind: 'refused', at, by: NOBODY, confirmed: true, reason };
+    }
+  }
+  return await provenEntry(dependencies, entry, request, evidence);
+}

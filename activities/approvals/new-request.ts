@@ -1,0 +1,119 @@
+import type { AppSettings } from '../../src/agents/app-settings.ts';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { shownGate } from '../../src/flows/plan-calls.ts';
+import { discretionOf, isResultWithheld, shownArguments } from '../../src/plugins/withheld.ts';
+import type { ActingAgent } from '../../src/protocol/agent-run.ts';
+import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
+import { asStored } from '../../src/store/json-text.ts';
+import type { ApprovalTerms, NewRequest } from '../../src/store/store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { Asked } from '../../src/tools/call-questions.ts';
+import { defaultHint, gateDigestOf, termsOf } from '../../src/tools/tool-gate.ts';
+
+/** A call that asks a person. */
+export interface AskingCall {
+  /** Where its agent stands in the tree of the turn. */
+  acting: Pick<ActingAgent, 'path' | 'rootWorkflowId'>;
+  callKey: string;
+  callId: string;
+  agent: BaseAgent;
+  tool: BaseTool;
+  /** Those that run once the person has answered. */
+  args: Record<string, unknown>;
+  /** The workflow that waits. */
+  workflowId: string;
+  /** Those that the call was decided on before; the tool's, where it hasn't asked yet. */
+  terms?: ApprovalTerms | undefined;
+}
+
+/** @param n from 1 within the call. */
+export function newRequest(call: AskingCall, n: number, asked: Asked): NewRequest {
+  const { callKey, callId, agent, tool, workflowId, acting } = call;
+  // What is shown, attested and run is what the store gives back.
+  const args = asStored(call.args);
+  return {
+    requestId: requestIdOf(callKey, n),
+    callKey,
+    callId,
+    kind: asked.kind,
+    tool: tool.name,
+    agent: agent.name,
+    path: pathOf(agent, acting.path),
+    workflowId,
+    rootWorkflowId: acting.rootWorkflowId ?? workflowId,
+    ...questionOf(tool, asked),
+    args,
+    argsDigest: digestOfArguments(tool, args),
+    gateDigest: gateDigestOf(tool),
+    sensitive: tool.durable.sensitive,
+    terms: termsFor(call, asked),
+  };
+}
+
+/**
+ * Of the arguments as people see them: the digest goes into attestations, and so into the history, where that of a short secret
+ * could be guessed by trying.
+ */
+export function digestOfArguments(tool: BaseTool, args: Record<string, unknown>): string {
+  return digestOf(shownArguments(discretionOf(tool), args));
+}
+
+/** What the workflow needs to know of a request. */
+export function gateOf(
+  { requestId, kind, hint, terms }: NewRequest,
+  tool: BaseTool,
+  { approval, notifiers }: Pick<AppSettings, 'approval' | 'notifiers'>,
+): Gate {
+  const { approvers, quorum = 1, notRequester, allowEdit, expiresIn, onExpiry, escalateAfter } = terms;
+  const { sensitive } = tool.durable;
+  const isRuled = approvers !== undefined || quorum > 1 || notRequester === true;
+  return shownGate(
+    {
+      requestId,
+      kind,
+      hint,
+      ...(isRuled && approval?.trustTemporal !== true ? { attested: true } : {}),
+      ...(quorum === 1 ? {} : { quorum }),
+      ...(allowEdit ? { allowEdit } : {}),
+      ...(allowEdit && Array.isArray(sensitive) && sensitive.length > 0 ? { fixed: sensitive } : {}),
+      ...(kind === 'input' && isResultWithheld({ sensitive }, false) ? { concealed: true } : {}),
+      ...(expiresIn === undefined ? {} : { expiresIn }),
+      ...(onExpiry === undefined ? {} : { onExpiry }),
+      ...(escalateAfter === undefined ? {} : { escalateAfter }),
+      ...(notifiers.length === 0 ? {} : { notifies: true }),
+      ...(notifiers.some(({ ended }) => ended !== undefined) ? { notifiesEnd: true } : {}),
+    },
+    tool,
+  );
+}
+
+function questionOf(
+  tool: BaseTool,
+  asked: Asked,
+): Pick<NewRequest, 'hint' | 'payload' | 'responseSchema' | 'authConfig'> {
+  if (asked.kind === 'credential') {
+    const { authConfig } = asked;
+    return { hint: `The tool ${tool.name} needs the credential ${authConfig.credentialKey}.`, authConfig };
+  }
+  const payload = asked.payload === undefined ? {} : { payload: asked.payload };
+  if (asked.kind === 'confirmation') return { hint: asked.hint || defaultHint(tool.name), ...payload };
+  const { message, responseSchema } = asked;
+  return { hint: message, ...payload, ...(responseSchema === undefined ? {} : { responseSchema }) };
+}
+
+/** Who may approve says nothing of who may answer a question: only how long it waits is theirs, too. */
+function termsFor({ tool, terms = termsOf(tool) }: AskingCall, asked: Asked): ApprovalTerms {
+  if (asked.kind === 'confirmation') return asked.terms ?? terms;
+  const { expiresIn } = terms;
+  return expiresIn === undefined ? {} : { expiresIn };
+}
+
+/** @param run of the run that it acts in: from the turn's root, also through the tools whose agents it is below. */
+function pathOf(agent: BaseAgent, run: readonly string[] = []): string[] {
+  const path: string[] = [];
+  for (let each: BaseAgent | undefined = agent; each !== undefined; each = each.parentAgent) {
+    path.unshift(each.name);
+  }
+  return [...run.slice(0, Math.max(run.lastIndexOf(path[0] ?? ''), 0)), ...path];
+}

@@ -1,0 +1,101 @@
+import { activityInfo } from '@temporalio/activity';
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { requestEvent } from '../../src/flows/request-event.ts';
+import type { Gate } from '../../src/protocol/gate.ts';
+import type { ToolCallInput } from '../../src/protocol/step.ts';
+import { toJsonValue } from '../../src/schema/json-value.ts';
+import type { DraftEvent } from '../../src/store/store.ts';
+import { AttemptReplaced } from '../../src/store/store-errors.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { ContextInit } from '../../src/tools/context-init.ts';
+import { InvocationContext } from '../../src/tools/invocation-context.ts';
+import type { Attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { pluginsOf, settingsOf } from '../deployment.ts';
+import { callLogger } from '../logging.ts';
+import { seenEvent } from '../model/seen-event.ts';
+import { StepTime } from '../model/step-time.ts';
+import type { StartedCall } from '../tool/call-retry.ts';
+import { type AskingRun, PREPARED } from '../tool/open-call.ts';
+import type { ToolCallbacks } from '../tool/tool-callbacks.ts';
+import { describeFailure } from '../tool/tool-failure.ts';
+import { UserCode } from '../user-code.ts';
+import type { CallAnswers } from './call-answers.ts';
+import { knownGate } from './ended-gates.ts';
+import { gateOf, newRequest } from './new-request.ts';
+
+export interface CallToSuspend {
+  input: ToolCallInput;
+  begun: StartedCall;
+  agent: LlmAgent;
+  tool: BaseTool;
+  callbacks: ToolCallbacks;
+  init: ContextInit;
+  answers: Pick<CallAnswers, 'terms'>;
+  current: Attempt;
+  /** Number of the request within the call. */
+  n: number;
+}
+
+/**
+ * Ends an attempt with a question: the request and its event are in the store, and the call waits.
+ *
+ * @throws JsonValueError for arguments that callbacks have made something else of than JSON.
+ */
+export async function suspendCall(
+  dependencies: ActivityDependencies,
+  call: CallToSuspend,
+  { asked, args, prepared, stateDelta }: AskingRun,
+): Promise<Gate> {
+  const { store, deployment } = dependencies;
+  const { input, begun, agent, tool, callbacks, answers, n } = call;
+  const { session, runKey, callKey, callId } = input;
+  const workflowId = activityInfo().workflowExecution?.workflowId ?? '';
+  const json = toJsonValue(args) as Record<string, unknown>;
+  const { terms } = answers;
+  const asking = { callKey, callId, agent, tool, args: json, workflowId, terms, acting: input };
+  const request = newRequest(asking, n, asked);
+  if (prepared && !input.prepared && callbacks.has('beforeToolCallback')) {
+    await store.recordOnce({ session, callKey, key: PREPARED, value: true });
+  }
+  const event = requestEvent([request], { invocationId: begun.invocationId, author: agent.name });
+  Object.assign(event.actions.stateDelta, stateDelta);
+  const isSuspended = await store.suspendCall({
+    session,
+    runKey,
+    callKey,
+    attempt: begun.attempt,
+    request,
+    event: await seen(dependencies, call, event),
+  });
+  // Whoever has gone on without this attempt has its outcome, or another one's question.
+  if (!isSuspended) throw new AttemptReplaced(callKey);
+  const gate: Gate = { ...gateOf(request, tool, settingsOf(deployment, begun.names.app)), inside: true };
+  return begun.attempt === 1 ? gate : await knownGate(store, session, gate);
+}
+
+/** Plugins see it; what fails there doesn't keep a person from being asked. */
+async function seen(
+  dependencies: ActivityDependencies,
+  { input, begun, agent, tool, init, current }: CallToSuspend,
+  event: DraftEvent,
+): Promise<DraftEvent> {
+  const plugins = pluginsOf(dependencies.deployment, begun.names.app);
+  if (!plugins.has('onEventCallback')) return event;
+  const time = new StepTime(current, agent);
+  try {
+    const code = new UserCode(agent, plugins, time);
+    return await seenEvent(code, new InvocationContext(init), event, 'request');
+  } catch (error) {
+    if (time.isOver) throw error;
+    const { callKey } = input;
+    const { app, sessionId } = begun.names;
+    callLogger(dependencies, { app, sessionId, callKey, agent: agent.name, tool: tool.name }).warn(
+      'plugins were not heard about a request',
+      dependencies.conceal ? {} : { problem: describeFailure(error).message },
+    );
+    return event;
+  } finally {
+    time.close();
+  }
+}

@@ -1,0 +1,206 @@
+import { CallbackFailed } from '../../src/agents/callback-failed.ts';
+import { type CustomAgent, isCustomAgent } from '../../src/agents/custom-agent.ts';
+import { MOST_SUB_AGENTS } from '../../src/agents/parallel-agent.ts';
+import { draftOf } from '../../src/flows/draft-event.ts';
+import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
+import type { AgentPlan } from '../../src/protocol/agent-run.ts';
+import { stepKeyOf } from '../../src/protocol/identity.ts';
+import { isRecord, kindOf } from '../../src/schema/kind-of.ts';
+import type { DraftEvent, NewEvent } from '../../src/store/store.ts';
+import { eventOfCallback } from '../model/step-beginning.ts';
+import { failedUserCode } from '../model/step-failures.ts';
+import type { StepParts } from '../model/step-parts.ts';
+import { endOfAgents, failureOf, plannedAgent } from './agents-plan.ts';
+import {
+  CustomAgentDiverged,
+  type RememberedScript,
+  type ScriptedNext,
+  ScriptedRun,
+} from './scripted-run.ts';
+import { type ScriptBeginning, scriptBeginning } from './scripted-view.ts';
+
+/** Under which the ledger row of a step keeps what its agent has said to do next. */
+const NEXT = 'next';
+
+/** JSON bytes of what an agent remembers from one step to the next. */
+const MOST_STATE = 256 * 1024;
+
+/** How many agents that are given together run at a time. */
+const MOST_PARALLEL = 32;
+
+/** What an agent has said to do next, as the ledger keeps it. */
+interface RecordedNext {
+  events: DraftEvent[];
+  /** Names; none: it has come to its end. */
+  run: string[];
+  together?: boolean;
+  /** What it is given again in the next step. */
+  state?: unknown;
+  /** Of a ported agent, in the step that it began in. */
+  beginning?: ScriptBeginning;
+}
+
+/**
+ * The step of an agent that says itself what runs next. What it says counts once for all attempts of the step.
+ *
+ * @param before what the step has said until then.
+ */
+export async function draftFromCustomAgent(step: StepParts, before: NewEvent[]): Promise<StepDraft> {
+  let next: RecordedNext;
+  try {
+    next = await recordedNext(step, before);
+  } catch (error) {
+    return draftFromError(step.asked, await failedUserCode(step, error), { events: before });
+  }
+  for (const { actions } of next.events) step.context.keep(actions);
+  const events = [...before, ...next.events.map((event): NewEvent => ({ kind: 'callback', event }))];
+  if (next.run.length === 0) return endOfAgents(step, events);
+  return { ...draftOfEnd(step.asked, events), agents: planOf(step, next) };
+}
+
+function planOf(step: StepParts, { run, together = false }: RecordedNext): AgentPlan {
+  const agents = run.map((name) => {
+    const subAgent = step.agent.findSubAgent(name);
+    if (subAgent === undefined) throw new Error(`no sub-agent ${name}`);
+    return plannedAgent(step, subAgent, together);
+  });
+  // Whether a failure is the end is for the agent to say.
+  if (together) return { order: 'parallel', agents, maxParallel: MOST_PARALLEL, continueOnError: true };
+  return { order: 'sequence', agents, maxParallel: 1 };
+}
+
+async function recordedNext(step: StepParts, before: readonly NewEvent[]): Promise<RecordedNext> {
+  const { asked, dependencies, opened } = step;
+  const known = opened.once[NEXT] as RecordedNext | undefined;
+  if (known !== undefined) return known;
+  step.time.renew();
+  const { agent } = step;
+  const remembered = await rememberedBy(step);
+  const value = isCustomAgent(agent)
+    ? await askedNext(step, agent, remembered)
+    : await scriptedNext(
+        step,
+        remembered,
+        before.map(({ event }) => event),
+      );
+  const { session } = opened;
+  const callKey = stepKeyOf(asked.runKey, asked.step);
+  return (await dependencies.store.recordOnce({ session, callKey, key: NEXT, value })) as RecordedNext;
+}
+
+/** What it returned in the step before; undefined where it begins. */
+async function rememberedBy({ asked, begins, dependencies, opened }: StepParts): Promise<unknown> {
+  if (begins.enters) return undefined;
+  const callKey = stepKeyOf(asked.runKey, asked.step - 1);
+  const once = await dependencies.store.readOnce({ session: opened.session, callKey });
+  return (once[NEXT] as RecordedNext | undefined)?.state;
+}
+
+async function askedNext(step: StepParts, agent: CustomAgent, state: unknown): Promise<RecordedNext> {
+  const { begins, code, context, input } = step;
+  const ran = begins.enters ? [] : (input.ran ?? []);
+  const own = context.apart();
+  const answer: unknown = await code.callback('next', async () => await agent.next(own, state, ran));
+  const acted = await eventOfCallback(code, 'next', own, undefined);
+  const events = acted === undefined ? [] : [acted];
+  if (isRecord(answer) && Array.isArray(answer.done)) {
+    const done: unknown[] = answer.done;
+    const said = await code.callback('next', async () =>
+      done.map((event) => draftOf(event, context.invocation)),
+    );
+    return { events: [...events, ...said], run: [] };
+  }
+  if (!isRecord(answer) || answer.run === undefined) {
+    throw wrong(agent, `expected { run, state? } or { done }, got ${shapeOf(answer)}`);
+  }
+  const run: unknown[] = Array.isArray(answer.run) ? answer.run : [answer.run];
+  if (run.length === 0) throw wrong(agent, 'run: expected at least one agent; to end, return { done: [] }');
+  if (run.length > MOST_SUB_AGENTS) {
+    throw wrong(agent, `run: expected at most ${MOST_SUB_AGENTS} agents, got ${run.length}`);
+  }
+  const names = run.map((each, index) =>
+    memberName(agent, each, Array.isArray(answer.run) ? `run[${index}]` : 'run'),
+  );
+  // On one branch each would see what the other says.
+  const again = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (again !== -1) throw wrong(agent, `run[${again}]: ${names[again]} is there already`);
+  return {
+    events,
+    run: names,
+    together: Array.isArray(answer.run),
+    ...(answer.state === undefined ? {} : { state: checkedState(agent, answer.state) }),
+  };
+}
+
+function memberName(agent: CustomAgent, given: unknown, field: string): string {
+  const name = isRecord(given) ? given.name : undefined;
+  if (typeof name === 'string' && agent.findSubAgent(name) === given) return name;
+  const known = agent.subAgents.map((subAgent) => subAgent.name).join(', ') || 'none';
+  throw wrong(agent, `${field}: expected one of its sub-agents (${known}), got ${shapeOf(given)}`);
+}
+
+function checkedState(agent: CustomAgent, state: unknown): unknown {
+  const json = JSON.stringify(state);
+  if (json === undefined) throw wrong(agent, `state: expected JSON, got ${kindOf(state)}`);
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= MOST_STATE) return JSON.parse(json);
+  throw wrong(
+    agent,
+    `state: ${bytes} bytes, at most ${MOST_STATE} are kept; put the rest into context.state`,
+  );
+}
+
+function shapeOf(value: unknown): string {
+  return isRecord(value) && typeof value.name === 'string' ? `${kindOf(value)} ${value.name}` : kindOf(value);
+}
+
+function wrong({ name }: CustomAgent, problem: string): CallbackFailed {
+  return new CallbackFailed({ agent: name, callback: 'next', problem, retryable: false });
+}
+
+async function scriptedNext(
+  step: StepParts,
+  given: unknown,
+  ahead: readonly DraftEvent[],
+): Promise<RecordedNext> {
+  const { begins, code, context, input, opened } = step;
+  const remembered = given as RememberedScript | undefined;
+  const beginning = await beginningOf(step, ahead, remembered);
+  const ended = begins.enters ? [] : (input.ran ?? []).map(withFailure);
+  const run = new ScriptedRun(step, beginning, ahead, remembered, ended);
+  const next = await scripted(code, run);
+  const own = context.invocation;
+  const events = await code.callback('runAsyncImpl', async () =>
+    next.events.map((each) => draftOf(each, own)),
+  );
+  if (next.run === undefined) return { events, run: [] };
+  return {
+    ...{ events, run: [next.run.name], state: run.remembered(opened.seq, next) },
+    ...(remembered === undefined ? { beginning } : {}),
+  };
+}
+
+async function beginningOf(
+  { asked, context, dependencies, opened, transcript }: StepParts,
+  ahead: readonly DraftEvent[],
+  remembered: RememberedScript | undefined,
+): Promise<ScriptBeginning> {
+  if (remembered === undefined) return scriptBeginning(context.init, transcript, ahead);
+  const callKey = stepKeyOf(asked.runKey, remembered.began);
+  const once = await dependencies.store.readOnce({ session: opened.session, callKey });
+  const { beginning } = (once[NEXT] ?? {}) as Partial<RecordedNext>;
+  return beginning ?? scriptBeginning(context.init, transcript, ahead);
+}
+
+/** @throws CustomAgentDiverged, CallbackFailed */
+async function scripted(code: StepParts['code'], run: ScriptedRun): Promise<ScriptedNext> {
+  try {
+    return await code.callback('runAsyncImpl', () => run.next());
+  } catch (error) {
+    throw error instanceof CallbackFailed && error.cause instanceof CustomAgentDiverged ? error.cause : error;
+  }
+}
+
+function withFailure(ran: NonNullable<StepParts['input']['ran']>[number]) {
+  return ran.status === 'completed' ? { name: ran.name } : { name: ran.name, failed: failureOf(ran).message };
+}

@@ -1,0 +1,271 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { runOfImpl } from '../../src/agents/base-agent.ts';
+import { createEvent, type Event } from '../../src/events/event.ts';
+import type { DraftEvent, StoredEvent } from '../../src/store/store.ts';
+import type { StepParts } from '../model/step-parts.ts';
+import { type EventPlace, type ScriptBeginning, ScriptedView } from './scripted-view.ts';
+
+/** A run of a sub-agent that has ended, or is about to begin: its events lie behind this seq. */
+interface ScriptedPart {
+  name: string;
+  /** The transcript's last seq when it was asked for. */
+  after: number;
+  /** How many events of its own the script had yielded by then. */
+  own: number;
+  /** The same when the step ended that it was asked for in: they are in the transcript. */
+  said: number;
+  /** `temp:` state that it has changed, which no event keeps. */
+  temp?: Readonly<Record<string, unknown>>;
+  /** Why it is thrown at the script. */
+  failed?: string;
+}
+
+/** What a ported agent remembers from step to step: JSON. */
+export interface RememberedScript {
+  /** The step that it began in. */
+  began: number;
+  /** Those that have run: at the next step, all that it has asked for. */
+  parts: readonly ScriptedPart[];
+}
+
+/** What its script comes to in a step. */
+export interface ScriptedNext {
+  /** Its own, yielded behind those of earlier steps. */
+  events: Event[];
+  /** The sub-agent that it runs next, and how many events of its own it had yielded when it asked for it; undefined at its end. */
+  run?: { name: string; own: number };
+  /** How many events of its own it has yielded by now. */
+  said: number;
+}
+
+/** A ported agent does something else than it did before. */
+export class CustomAgentDiverged extends Error {
+  readonly code = 'HOLDFAST_CUSTOM_AGENT_DIVERGED';
+  override readonly name = 'CustomAgentDiverged';
+  readonly retryable = false;
+
+  private constructor(what: string) {
+    super(
+      `${what}: what it decides by must be the same each time, so take it from the state or from events of its context`,
+    );
+  }
+
+  static running(agent: string, place: number, recorded: string, now: string): CustomAgentDiverged {
+    const what = `runs "${now}" as its sub-agent number ${place}, and has run "${recorded}" there before`;
+    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
+  }
+
+  static ending(agent: string, place: number, recorded: string): CustomAgentDiverged {
+    const what = `ends, and has run "${recorded}" as its sub-agent number ${place} before`;
+    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
+  }
+
+  static saying(agent: string, place: number, recorded: number, now: number): CustomAgentDiverged {
+    const what = `yields ${now} events of its own before its sub-agent number ${place}, and has yielded ${recorded} there before`;
+    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
+  }
+}
+
+/** A sub-agent of a ported agent has failed. */
+class SubAgentFailed extends Error {
+  readonly code = 'HOLDFAST_SUB_AGENT_FAILED';
+  override readonly name = 'SubAgentFailed';
+  readonly retryable = false;
+}
+
+/**
+ * A ported agent in one of its steps: its `runAsyncImpl` runs from its start, with the session as it was then, and is given the
+ * recorded events of the sub-agents that have run, in the order in which it asked for them. Where it asks for one more, that is what
+ * it does next.
+ */
+export class ScriptedRun {
+  readonly #step: StepParts;
+  readonly #began: number;
+  readonly #parts: readonly ScriptedPart[];
+  readonly #view: ScriptedView;
+
+  /**
+   * @param ahead what its callbacks have said before it began; of the step that it begins in.
+   * @param ended how the one that ran last has ended.
+   */
+  constructor(
+    step: StepParts,
+    beginning: ScriptBeginning,
+    ahead: readonly DraftEvent[],
+    remembered: RememberedScript | undefined,
+    ended: readonly { name: string; failed?: string }[],
+  ) {
+    const { began, parts } = remembered ?? { began: step.input.step, parts: [] };
+    const failed = ended.at(-1)?.failed;
+    const last = parts.at(-1);
+    this.#parts =
+      last === undefined
+        ? parts
+        : [
+            ...parts.slice(0, -1),
+            {
+              ...last,
+              temp: temporaryBehind(step.context.init.state, beginning, parts),
+              ...(failed === undefined ? {} : { failed }),
+            },
+          ];
+    this.#began = began;
+    this.#step = step;
+    const events =
+      remembered === undefined ? ahead.map((event) => createEvent(event)) : this.#aheadOf(beginning);
+    const place = this.#ownPlace();
+    this.#view = new ScriptedView(
+      beginning,
+      step.transcript,
+      events.map((event) => ({ ...place, event })),
+    );
+  }
+
+  /** @throws CustomAgentDiverged, and what the script throws. */
+  async next(): Promise<ScriptedNext> {
+    const { agent, context } = this.#step;
+    const asked = Promise.withResolvers<NonNullable<ScriptedNext['run']>>();
+    const recorded = new WeakMap<Event, EventPlace>();
+    const ownPlace = this.#ownPlace();
+    const events: Event[] = [];
+    const stored = this.#ownEvents();
+    const said = this.#parts.at(-1)?.said ?? 0;
+    let count = 0;
+    let own = 0;
+    /** The recorded one that the script was given last. */
+    let given: StoredEvent | undefined;
+    let diverged: CustomAgentDiverged | undefined;
+    const diverges = (how: CustomAgentDiverged) => {
+      diverged ??= how;
+      return diverged;
+    };
+    const runSubAgent = async function* (this: ScriptedRun, subAgent: BaseAgent) {
+      const place = count;
+      count += 1;
+      const part = this.#parts[place];
+      if (part === undefined) {
+        asked.resolve({ name: subAgent.name, own });
+        await new Promise<never>(() => undefined);
+        return;
+      }
+      const { name } = subAgent;
+      if (part.name !== name) {
+        throw diverges(CustomAgentDiverged.running(agent.name, place + 1, part.name, name));
+      }
+      if (part.own !== own) throw diverges(CustomAgentDiverged.saying(agent.name, place + 1, part.own, own));
+      const run = this.#eventsOf(place);
+      try {
+        for (const stored of run) {
+          recorded.set(stored.event, stored);
+          given = stored;
+          yield stored.event;
+          // A script may keep it to itself.
+          this.#view.sees(stored.event, stored);
+        }
+      } finally {
+        // It has run to its end, also for a script that wants to know no more of it.
+        for (const stored of run) this.#view.sees(stored.event, stored);
+        this.#view.keeps(part.temp ?? {});
+      }
+      if (part.failed !== undefined) throw new SubAgentFailed(part.failed);
+    };
+    const script = runOfImpl(
+      agent,
+      this.#view.context({ ...context.init, runSubAgent: runSubAgent.bind(this) }),
+    );
+    for (;;) {
+      const step = await Promise.race([script.next(), asked.promise.then((run) => ({ run }))]);
+      if (diverged !== undefined) throw diverged;
+      if ('run' in step) return { events, said: own, run: step.run };
+      const missed = this.#parts[count];
+      if (step.done && missed !== undefined) {
+        throw CustomAgentDiverged.ending(agent.name, count + 1, missed.name);
+      }
+      if (step.done) return { events, said: own };
+      const place = recorded.get(step.value);
+      if (place !== undefined) {
+        this.#view.sees(step.value, place);
+        continue;
+      }
+      // What it says comes behind what it was told.
+      if (given !== undefined) this.#view.sees(given.event, given);
+      this.#view.sees(stored[own] ?? step.value, ownPlace);
+      own += 1;
+      if (own > said) events.push(step.value);
+    }
+  }
+
+  /** For the next step. */
+  remembered(seq: number, { run, said }: ScriptedNext): RememberedScript {
+    const parts = run === undefined ? this.#parts : [...this.#parts, { ...run, after: seq, said }];
+    return { began: this.#began, parts };
+  }
+
+  #ownPlace(): EventPlace {
+    return { kind: 'callback', runKey: this.#step.input.runKey, step: this.#began };
+  }
+
+  /** What its callbacks have said before it began, as it is stored. */
+  #aheadOf({ seq, ahead }: ScriptBeginning): Event[] {
+    const { input, transcript } = this.#step;
+    return transcript
+      .behind(seq)
+      .filter(
+        ({ runKey, kind, step }) => runKey === input.runKey && kind === 'callback' && step === this.#began,
+      )
+      .slice(0, ahead)
+      .map(({ event }) => event);
+  }
+
+  /** What the script has yielded itself in earlier steps, as it is stored: each step's last ones, behind those of callbacks. */
+  #ownEvents(): (Event | undefined)[] {
+    const { input, transcript } = this.#step;
+    const own = transcript
+      .behind(this.#parts[0]?.after ?? transcript.seq)
+      .filter(({ runKey, kind }) => runKey === input.runKey && kind === 'callback');
+    return this.#parts.flatMap(({ said }, index) => {
+      const count = said - (this.#parts[index - 1]?.said ?? 0);
+      const ofStep = own.filter(({ step }) => step === this.#began + index);
+      return Array.from({ length: count }, (_, nth) => ofStep.at(nth - count)?.event);
+    });
+  }
+
+  /** Of the one that ran at this place, and of all that it has run itself. */
+  #eventsOf(place: number): StoredEvent[] {
+    const { input, transcript } = this.#step;
+    const after = this.#parts[place]?.after ?? 0;
+    const until = this.#parts[place + 1]?.after ?? transcript.seq;
+    const isBelow = (branch: string | undefined) =>
+      input.branch === undefined ||
+      branch === input.branch ||
+      branch?.startsWith(`${input.branch}.`) === true;
+    return transcript
+      .behind(after)
+      .filter(
+        ({ seq, runKey, event }) =>
+          seq <= until &&
+          runKey !== input.runKey &&
+          event.invocationId === input.invocationId &&
+          isBelow(event.branch),
+      )
+      .map((stored) => ({ ...stored, event: { ...stored.event } }));
+  }
+}
+
+/** What is no more as the parts before the last one have left it. */
+function temporaryBehind(
+  state: Readonly<Record<string, unknown>>,
+  beginning: ScriptBeginning,
+  parts: readonly ScriptedPart[],
+): Record<string, unknown> {
+  const before: Record<string, unknown> = Object.assign(
+    {},
+    beginning.state,
+    ...parts.map(({ temp }) => temp),
+  );
+  const changed = Object.entries(state).filter(
+    ([key, value]) => key.startsWith('temp:') && !isDeepStrictEqual(value, before[key]),
+  );
+  return Object.fromEntries(changed);
+}

@@ -1,0 +1,210 @@
+import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
+import { jobIdOf } from '../../src/protocol/identity.ts';
+import type { JobEnded, JobErrand } from '../../src/protocol/job.ts';
+import type { ToolCallInput } from '../../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { formatDuration } from '../../src/schema/duration.ts';
+import type { EndJob, JobRow } from '../../src/store/store.ts';
+import { Unstorable } from '../../src/store/store-errors.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { JobOptions } from '../../src/tools/job-options.ts';
+import { type Attempt, retryLater } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { NotDeployedHere } from '../not-deployed-here.ts';
+import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
+import { jobAddress } from './job-address.ts';
+import { askHook, loggerOfJob, outcomeOfHook, outcomeOfTimeout, outOfTime, warnOfHook } from './job-hooks.ts';
+import { JobScene, ownToolOfJob } from './job-scene.ts';
+
+/** Polls that throw, in a row: more have no prospect. */
+const MOST_FAILED_POLLS = 10;
+/** Milliseconds until a worker that has the tool may be there. */
+const ELSEWHERE_DELAY = 30_000;
+/** Back-off of looks that nobody answers, milliseconds: as the workflow schedules them. */
+const FIRST_BACKOFF = 1_000;
+const LONGEST_BACKOFF = 300_000;
+
+/** There is no such job any more: its session was deleted. */
+export class JobLost extends Error {
+  readonly code = 'HOLDFAST_JOB_LOST';
+  readonly retryable = false;
+  override readonly name = 'JobLost';
+}
+
+/**
+ * The activity's input can name any job. The outcome of another call's job would settle this call.
+ *
+ * @throws JobLost
+ */
+export function assertOwnJob(
+  { session, callKey }: Pick<ToolCallInput, 'session' | 'callKey'>,
+  jobId: string,
+): void {
+  if (jobId !== jobIdOf(session, callKey)) throw new JobLost(`job ${jobId} is one of another call`);
+}
+
+/**
+ * A job has a row before its tool runs, and whoever schedules the activity can say that it is waited for: its hooks are asked, and its
+ * outcome settles the call, only once its tool has run and left it.
+ *
+ * @throws JobLost
+ */
+export function assertLeft({ jobId, mode }: JobRow): void {
+  if (mode === 'started') throw new JobLost(`job ${jobId} is not waited for: its tool has not left it`);
+}
+
+/**
+ * One look at a job. Until it has ended there is nothing to return: the attempt fails without harm where there is something to look
+ * at later, and is left to whoever ends the job where there is not.
+ *
+ * @throws JobLost, CompleteAsyncError
+ */
+export async function awaitJob(
+  dependencies: ActivityDependencies,
+  input: ToolCallInput,
+  { jobId }: Extract<JobErrand, { do: 'wait' }>,
+  current: Attempt,
+): Promise<JobEnded> {
+  const { session } = input;
+  const row = await dependencies.store.awaitJob({ session, jobId, address: jobAddress() });
+  if (row === undefined) throw new JobLost(`job ${jobId} is not in the store: its session was deleted`);
+  assertLeft(row);
+  if (row.status === 'running') await new Look(dependencies, input, row, current).wait();
+  return { v: PROTOCOL_VERSION, ended: jobId };
+}
+
+/** A time at which a job is over that has given no sign of life. */
+interface Check {
+  at: number;
+  text: string;
+}
+
+class Look {
+  readonly #dependencies: ActivityDependencies;
+  readonly #input: ToolCallInput;
+  readonly #row: JobRow;
+  readonly #current: Attempt;
+
+  constructor(dependencies: ActivityDependencies, input: ToolCallInput, row: JobRow, current: Attempt) {
+    this.#dependencies = dependencies;
+    this.#input = input;
+    this.#row = row;
+    this.#current = current;
+  }
+
+  /** Returns once the job has ended. */
+  async wait(): Promise<void> {
+    let scene: JobScene | undefined;
+    let tool: BaseTool | undefined;
+    try {
+      tool = ownToolOfJob(this.#dependencies, this.#input, this.#row);
+      if (tool === undefined || tool.job.poll !== undefined) scene = await this.#scene();
+    } catch (error) {
+      if (!(error instanceof NotDeployedHere)) throw error;
+      loggerOfJob(this.#dependencies, this.#row).warn(error.message);
+      // Whoever ends it is heard all the same.
+      throw pending(ELSEWHERE_DELAY);
+    }
+    tool ??= scene?.tool as BaseTool;
+    const { poll } = tool.job;
+    if (poll !== undefined && scene !== undefined) await this.#poll(scene, poll);
+    else await this.#look(tool);
+  }
+
+  async #look(tool: BaseTool): Promise<void> {
+    const now = await this.#dependencies.store.now();
+    const check = checkOf(tool, this.#row);
+    if (check !== undefined && check.at <= now) return await this.#timedOut(check.text);
+    // Nobody would be heard behind one that comes after the deadline: the server gives such a look up at once.
+    const isDue = check !== undefined && check.at <= this.#row.until && check.at - now < nextLook();
+    if (isDue) throw pending(check.at - now);
+    throw new CompleteAsyncError();
+  }
+
+  async #poll(scene: JobScene, poll: NonNullable<JobOptions['poll']>): Promise<void> {
+    const { store } = this.#dependencies;
+    const { session, jobId } = this.#row;
+    let row: JobRow;
+    try {
+      const answer = await askHook(scene, 'poll', poll, this.#current);
+      if (answer.value !== undefined && answer.value !== null) {
+        const outcome = await outcomeOfHook(this.#dependencies, scene, answer);
+        return await this.#end({ status: 'completed', outcome, by: 'poll' });
+      }
+      row = await store.recordPoll({ session, jobId });
+    } catch (error) {
+      if (this.#current.signal.aborted) throw this.#current.aborted();
+      const storeError = storeErrorIn(error);
+      if (storeError instanceof Unstorable) return await this.#unstorable();
+      if (storeError !== undefined) throw storeError;
+      row = await this.#failed(scene, error);
+    }
+    if (row.status !== 'running') return;
+    const now = await store.now();
+    const check = checkOf(scene.tool, row);
+    if (check !== undefined && check.at <= now) return await this.#timedOut(check.text, scene);
+    if (row.until <= now) return await this.#timedOut(outOfTime(row), scene);
+    const next = Math.min(now + scene.tool.job.pollInterval, row.until, check?.at ?? row.until);
+    throw pending(Math.max(next - now, 1));
+  }
+
+  async #failed(scene: JobScene, thrown: unknown): Promise<JobRow> {
+    const { session, jobId, tool: name } = this.#row;
+    const { sensitive } = scene.tool.durable;
+    warnOfHook(this.#dependencies, scene, 'poll', thrown);
+    // Operators read it in lists of jobs.
+    const error = sensitive === false ? describeFailure(thrown).message : `Error in tool '${name}'`;
+    const row = await this.#dependencies.store.recordPoll({ session, jobId, error });
+    if (row.status !== 'running' || row.polls.failedInARow < MOST_FAILED_POLLS) return row;
+    const text = `its job was polled in vain, ${row.polls.failedInARow} times in a row: ${error}`;
+    const outcome = { response: { error: `Error in tool '${name}': ${text}` }, failed: true };
+    await this.#end({ status: 'failed', outcome, by: 'poll' });
+    return { ...row, status: 'failed' };
+  }
+
+  async #unstorable(): Promise<void> {
+    const error = `Error in tool '${this.#row.tool}': the outcome of its job can't be stored`;
+    await this.#end({ status: 'failed', outcome: { response: { error }, failed: true }, by: 'poll' });
+  }
+
+  async #timedOut(text: string, known?: JobScene): Promise<void> {
+    const scene = known ?? (await this.#scene());
+    const outcome = await outcomeOfTimeout(this.#dependencies, scene, text, this.#current);
+    await this.#end({ status: 'timed_out', outcome, by: 'timeout', reason: text });
+  }
+
+  async #end(end: Omit<EndJob, 'jobId'>): Promise<void> {
+    await this.#dependencies.store.endJob({ jobId: this.#row.jobId, ...end });
+  }
+
+  #scene(): Promise<JobScene> {
+    return JobScene.open(this.#dependencies, this.#input, this.#row, this.#current);
+  }
+}
+
+/** The job goes on: nothing has failed. */
+function pending(delay: number): Error {
+  return retryLater('HOLDFAST_JOB_PENDING', 'the job goes on', { delay, benign: true });
+}
+
+/** Undefined where the tool doesn't ask for signs of life. */
+function checkOf({ job }: BaseTool, row: JobRow): Check | undefined {
+  const { startTimeout, silenceTimeout, pollInterval } = job;
+  const { notYet, failedInARow, lastAt = 0 } = row.polls;
+  // The last that answered; those behind it have failed.
+  const answeredAt = notYet === 0 ? 0 : lastAt - failedInARow * pollInterval;
+  const heardAt = Math.max(row.heardAt ?? 0, answeredAt);
+  if (heardAt === 0 && startTimeout !== undefined) {
+    const text = `its job gave no sign of life within ${formatDuration(startTimeout)} (its startTimeout)`;
+    return { at: row.since + startTimeout, text };
+  }
+  if (silenceTimeout === undefined) return undefined;
+  const text = `its job gave no sign of life for ${formatDuration(silenceTimeout)} (its silenceTimeout)`;
+  return { at: Math.max(heardAt, row.since) + silenceTimeout, text };
+}
+
+/** Milliseconds until the server looks again where nobody completes this attempt. */
+function nextLook(): number {
+  const { startToCloseTimeoutMs, attempt } = activityInfo();
+  return startToCloseTimeoutMs + Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), LONGEST_BACKOFF);
+}

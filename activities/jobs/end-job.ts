@@ -1,0 +1,178 @@
+import type { EndedDetachedJob, JobErrand } from '../../src/protocol/job.ts';
+import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import type { CallActions, EndJob, JobOutcome, JobRow } from '../../src/store/store.ts';
+import { type Attempt, retryLater } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { isHadByNobody } from '../not-deployed-here.ts';
+import { callResult } from '../tool/call-result.ts';
+import type { CallOutcome } from '../tool/failed-call.ts';
+import { settleCall } from '../tool/settle-call.ts';
+import { assertLeft, JobLost } from './await-job.ts';
+import { hookTime, loggerOfJob, outcomeOfTimeout, outOfTime, timeoutError } from './job-hooks.ts';
+import { outcomeNotesIn } from './job-notes.ts';
+import { heardOutcome } from './job-outcome.ts';
+import { JobScene } from './job-scene.ts';
+import { tellCancelled } from './tell-cancelled.ts';
+
+type EndErrand = Extract<JobErrand, { do: 'end' }>;
+
+/**
+ * The wait for a job is over: the job ends by why that is, unless it has ended before; its tool is told of an end that is not its own;
+ * a call that waits is settled. Each of it is done once, whoever does it.
+ */
+export async function endJob(
+  dependencies: ActivityDependencies,
+  input: ToolCallInput,
+  errand: EndErrand,
+  current: Attempt,
+): Promise<ToolCallResult | EndedDetachedJob> {
+  const row = await dependencies.store.findJob(errand.jobId);
+  if (row === undefined) return await withoutRow(dependencies, input, errand);
+  assertLeft(row);
+  let scene: JobScene | undefined;
+  try {
+    scene = await JobScene.open(dependencies, input, row, current);
+  } catch (error) {
+    if (!isHadByNobody(error)) throw error;
+    loggerOfJob(dependencies, row).warn(`a job ends without its tool: ${error.message}`);
+  }
+  return await new Ending(dependencies, input, errand, row, scene, current).run();
+}
+
+class Ending {
+  readonly #dependencies: ActivityDependencies;
+  readonly #input: ToolCallInput;
+  readonly #errand: EndErrand;
+  readonly #row: JobRow;
+  /** Absent where nobody has its tool any more. */
+  readonly #scene: JobScene | undefined;
+  readonly #current: Attempt;
+
+  constructor(
+    dependencies: ActivityDependencies,
+    input: ToolCallInput,
+    errand: EndErrand,
+    row: JobRow,
+    scene: JobScene | undefined,
+    current: Attempt,
+  ) {
+    this.#dependencies = dependencies;
+    this.#input = input;
+    this.#errand = errand;
+    this.#row = row;
+    this.#scene = scene;
+    this.#current = current;
+  }
+
+  async run(): Promise<ToolCallResult | EndedDetachedJob> {
+    const row = this.#row.outcome === undefined ? await this.#ended() : this.#row;
+    const outcome = row.outcome as JobOutcome;
+    if (row.status === 'cancelled' || row.status === 'timed_out') await this.#tell();
+    if (this.#errand.detached) return detachedResult(row, this.#scene);
+    return await this.#settle(outcome);
+  }
+
+  async #ended(): Promise<JobRow> {
+    const { jobId } = this.#row;
+    const end = await this.#end();
+    return (await this.#dependencies.store.endJob({ jobId, ...end })).job;
+  }
+
+  async #end(): Promise<Omit<EndJob, 'jobId'>> {
+    const { why, text } = this.#errand;
+    if (why === 'cancelled') {
+      const outcome = { response: { error: text ?? 'cancelled' }, failed: true };
+      return {
+        status: 'cancelled',
+        outcome,
+        by: 'operator',
+        ...(text === undefined ? {} : { reason: text }),
+      };
+    }
+    if (why === 'timeout') {
+      const reason = outOfTime(this.#row);
+      const outcome =
+        this.#scene === undefined
+          ? timeoutError(this.#row, reason)
+          : await outcomeOfTimeout(this.#dependencies, this.#scene, reason, this.#current);
+      return { status: 'timed_out', outcome, by: 'timeout', reason };
+    }
+    const reason = 'nothing waits for its job any more, and no outcome of it is known';
+    return { status: 'failed', outcome: timeoutError(this.#row, reason), by: 'turn', reason };
+  }
+
+  /** Who does the job, that its outcome is not wanted any more. */
+  async #tell(): Promise<void> {
+    const scene = this.#scene;
+    if (scene === undefined) return;
+    const delay = await tellCancelled(this.#dependencies, scene, this.#current);
+    if (delay === undefined) return;
+    throw retryLater('HOLDFAST_JOB_HOOK_FAILED', `cancel of tool '${scene.tool.name}' failed`, { delay });
+  }
+
+  async #settle(outcome: JobOutcome): Promise<ToolCallResult> {
+    const { session, callKey, agent } = this.#input;
+    const scene = this.#scene;
+    const heard = scene === undefined ? { ...outcome, actions: {} } : await this.#heard(scene, outcome);
+    const { telemetry, store } = this.#dependencies;
+    const { app, tool } = this.#row;
+    const settled = await settleCall(store, { session, callKey, tool }, heard, {});
+    if (settled.first) telemetry.metrics.callSettled({ app, agent, tool }, settled.failed);
+    return callResult(callKey, scene?.tool, settled, heard.answersError === true);
+  }
+
+  async #heard(scene: JobScene, outcome: JobOutcome): Promise<CallOutcome> {
+    const { tool, callbacks, args, notes, once } = scene;
+    const { parts, actions } = outcomeNotesIn(once, outcome.response);
+    await scene.openCredentials();
+    const context = scene.context(this.#current.signal, merged(notes.actions, actions));
+    const heard = await heardOutcome({
+      ...{ callbacks, outcome, call: { tool, args: structuredClone(args), context } },
+      time: hookTime(tool),
+      current: this.#current,
+    });
+    return parts === undefined || heard.failed ? heard : { ...heard, parts };
+  }
+}
+
+/** Its session was deleted: nobody is left to be told. Or it never had one. */
+async function withoutRow(
+  { store }: ActivityDependencies,
+  { session, callKey }: ToolCallInput,
+  { detached, jobId }: EndErrand,
+): Promise<ToolCallResult | EndedDetachedJob> {
+  const gist = `job ${jobId} is not in the store: its session was deleted`;
+  if (detached) return { v: PROTOCOL_VERSION, status: 'cancelled', gist };
+  // The activity's input is a claim: a call that waits for people, or has not begun, has had no job.
+  const [{ requests }, known, planned] = await Promise.all([
+    store.findEvidence(session, callKey),
+    store.findCall({ session, callKey }),
+    store.findPlannedCall({ session, callKey }),
+  ]);
+  const hasBegun = known !== undefined && (known.settled || known.attempts > 0);
+  if (requests.some(({ status }) => status === 'pending') || (planned !== undefined && !hasBegun))
+    throw new JobLost('the call has not begun, or waits for people, and has no job');
+  const settled = await store.settleCall({
+    ...{ session, callKey, response: { error: gist }, failed: true },
+    actions: {},
+  });
+  return callResult(callKey, undefined, settled, false);
+}
+
+function detachedResult(row: JobRow, scene: JobScene | undefined): EndedDetachedJob {
+  const { status, outcome, tool } = row;
+  const isOpen = scene?.tool.durable.sensitive === false;
+  const carried = isOpen
+    ? JSON.stringify(outcome?.response ?? {})
+        .slice(0, 60)
+        .toWellFormed()
+    : '(sensitive)';
+  return { v: PROTOCOL_VERSION, status: status as EndedDetachedJob['status'], gist: `${tool}: ${carried}` };
+}
+
+/** What the run has done, then what the hook that gave the outcome has. */
+function merged(run: CallActions | undefined, hook: CallActions | undefined): CallActions {
+  const stateDelta = { ...run?.stateDelta, ...hook?.stateDelta };
+  return { ...run, ...hook, ...(Object.keys(stateDelta).length === 0 ? {} : { stateDelta }) };
+}

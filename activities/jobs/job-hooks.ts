@@ -1,0 +1,148 @@
+import { formatDuration } from '../../src/schema/duration.ts';
+import type { CallActions, JobOutcome, JobRow } from '../../src/store/store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { Context } from '../../src/tools/context.ts';
+import { toFunctionResponse } from '../../src/tools/function-response.ts';
+import type { JobView } from '../../src/tools/job-options.ts';
+import { mediaOf } from '../../src/tools/media.ts';
+import { afterTime } from '../after-time.ts';
+import type { Attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { callLogger, type HoldfastLogger } from '../logging.ts';
+import { whicheverComesFirst } from '../race.ts';
+import { effectsOf } from '../tool/call-context.ts';
+import { hidesTexts } from '../tool/call-retry.ts';
+import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
+import { type OutcomeNotes, recordOutcomeNotes } from './job-notes.ts';
+import type { JobScene } from './job-scene.ts';
+
+/** A job in process may run for days; nothing that only asks about one should. Milliseconds. */
+const LONGEST_HOOK = 300_000;
+
+type HookName = 'poll' | 'cancel' | 'onTimeout';
+type Hook = (job: JobView, toolContext: Context) => unknown;
+
+/** What a hook has returned, and the context that it had. */
+export interface HookAnswer {
+  value: unknown;
+  context: Context;
+}
+
+/** A hook took longer than its tool's runs may. */
+class HookTooLate extends Error {
+  readonly code = 'HOLDFAST_JOB_HOOK_TIMEOUT';
+  override readonly name = 'HookTooLate';
+}
+
+export function hookTime({ durable }: BaseTool): number {
+  return Math.min(durable.timeout, LONGEST_HOOK);
+}
+
+/**
+ * Asks a hook of a job's tool.
+ *
+ * @throws what the hook throws, and what has the attempt end where that is aborted.
+ */
+export async function askHook(
+  scene: JobScene,
+  name: HookName,
+  hook: Hook,
+  current: Attempt,
+): Promise<HookAnswer> {
+  const time = hookTime(scene.tool);
+  const late = afterTime(time);
+  const ask = async (): Promise<HookAnswer> => {
+    await scene.openCredentials();
+    const view = await scene.view();
+    const context = scene.context(AbortSignal.any([current.signal, late.signal]));
+    return { value: await hook(view, context), context };
+  };
+  try {
+    return await whicheverComesFirst(ask(), [
+      [current.signal, current.aborted],
+      [
+        late.signal,
+        () =>
+          new HookTooLate(`Error in tool '${scene.tool.name}': ${name} has not answered within ${time} ms`),
+      ],
+    ]);
+  } catch (error) {
+    if (current.signal.aborted) throw current.aborted();
+    throw error;
+  } finally {
+    late.clear();
+  }
+}
+
+/** A hook's value as the outcome of its job, as if the tool had returned it. What the hook did beside is kept for it. */
+export async function outcomeOfHook(
+  { store }: Pick<ActivityDependencies, 'store'>,
+  { tool, row: { session, callKey } }: JobScene,
+  { value, context }: HookAnswer,
+): Promise<JobOutcome> {
+  const checked = await tool.readResult(value);
+  const media = mediaOf(checked);
+  const response = media?.response ?? toFunctionResponse(checked);
+  const actions = effectsOf(context);
+  const notes: OutcomeNotes = {
+    ...(isEmpty(actions) ? {} : { actions }),
+    ...(media === undefined ? {} : { parts: media.parts }),
+  };
+  await recordOutcomeNotes(store, { session, callKey }, response, notes);
+  return { response, failed: false };
+}
+
+/** What a job ends with that is out of time: what its tool's hook says, else an error. */
+export async function outcomeOfTimeout(
+  dependencies: ActivityDependencies,
+  scene: JobScene,
+  text: string,
+  current: Attempt,
+): Promise<JobOutcome> {
+  const unanswered = timeoutError(scene.row, text);
+  const { onTimeout } = scene.tool.job;
+  if (onTimeout === undefined) return unanswered;
+  try {
+    const answer = await askHook(scene, 'onTimeout', onTimeout, current);
+    if (answer.value === undefined || answer.value === null) return unanswered;
+    return await outcomeOfHook(dependencies, scene, answer);
+  } catch (error) {
+    if (current.signal.aborted) throw current.aborted();
+    const storeError = storeErrorIn(error);
+    if (storeError !== undefined) throw storeError;
+    warnOfHook(dependencies, scene, 'onTimeout', error);
+    return unanswered;
+  }
+}
+
+export function timeoutError({ tool }: Pick<JobRow, 'tool'>, text: string): JobOutcome {
+  return { response: { error: `Error in tool '${tool}': ${text}` }, failed: true };
+}
+
+/** Of a job without an outcome. */
+export function outOfTime({ since, until }: Pick<JobRow, 'since' | 'until'>): string {
+  return `its job had no outcome within ${formatDuration(Math.max(until - since, 0))} (its deadline)`;
+}
+
+export function warnOfHook(
+  dependencies: ActivityDependencies,
+  { row, tool }: Pick<JobScene, 'row' | 'tool'>,
+  name: HookName,
+  thrown: unknown,
+): void {
+  const isHidden = hidesTexts(dependencies, tool.durable);
+  const { message, stack } = describeFailure(thrown);
+  loggerOfJob(dependencies, row).warn(`${name} of tool ${tool.name} failed`, {
+    ...(isHidden ? {} : { problem: message }),
+    ...(isHidden || stack === undefined ? {} : { stack }),
+  });
+}
+
+export function loggerOfJob(dependencies: ActivityDependencies, row: JobRow): HoldfastLogger {
+  const { app, sessionId, invocationId, callKey, agent, tool } = row;
+  return callLogger(dependencies, { app, sessionId, invocationId, callKey, agent, tool });
+}
+
+function isEmpty(actions: CallActions): boolean {
+  return Object.keys(actions).length === 0;
+}

@@ -1,0 +1,65 @@
+import type { Part } from '../../src/events/content.ts';
+import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { isRecord } from '../../src/schema/kind-of.ts';
+import type { CallActions, Store } from '../../src/store/store.ts';
+
+/** What a run leaves to those who look after its job, where that isn't what was planned. */
+export interface JobNotes {
+  /** The run's. */
+  args?: Record<string, unknown>;
+  /** What the run has done beside; kept where its call waits. */
+  actions?: CallActions;
+  /** References of what people have given the call, by the key of the credential. */
+  credentials?: [credentialKey: string, credentialRef: string][];
+}
+
+/** What a hook has done beside the outcome that it has given. */
+export interface OutcomeNotes {
+  actions?: CallActions;
+  /** Behind the response, of a result that is media. */
+  parts?: Part[];
+}
+
+const NOTES = 'holdfast:job';
+
+interface CallOfJob {
+  session: string;
+  callKey: string;
+}
+
+export async function recordNotes(
+  store: Pick<Store, 'recordOnce'>,
+  call: CallOfJob,
+  notes: JobNotes,
+): Promise<void> {
+  if (Object.keys(notes).length > 0) await store.recordOnce({ ...call, key: NOTES, value: notes });
+}
+
+export function notesIn(once: Readonly<Record<string, unknown>>): JobNotes {
+  const notes = Object.hasOwn(once, NOTES) ? once[NOTES] : undefined;
+  return isRecord(notes) ? (notes as JobNotes) : {};
+}
+
+/** Recorded before the outcome that it belongs to, which may turn out not to be the one that counts. */
+export async function recordOutcomeNotes(
+  store: Pick<Store, 'recordOnce'>,
+  call: CallOfJob,
+  response: Record<string, unknown>,
+  notes: OutcomeNotes,
+): Promise<void> {
+  if (Object.keys(notes).length === 0) return;
+  await store.recordOnce({ ...call, key: outcomeKey(response), value: notes });
+}
+
+export function outcomeNotesIn(
+  once: Readonly<Record<string, unknown>>,
+  response: Record<string, unknown>,
+): OutcomeNotes {
+  const key = outcomeKey(response);
+  const notes = Object.hasOwn(once, key) ? once[key] : undefined;
+  return isRecord(notes) ? (notes as OutcomeNotes) : {};
+}
+
+function outcomeKey(response: Record<string, unknown>): string {
+  return `${NOTES}:${digestOf(response)}`;
+}

@@ -1,0 +1,244 @@
+import { activityInfo } from '@temporalio/activity';
+import { awaitedJob } from '../../src/flows/awaited-job.ts';
+import { canonicalJson } from '../../src/protocol/canonical-json.ts';
+import { jobIdOf } from '../../src/protocol/identity.ts';
+import type { AwaitedJob } from '../../src/protocol/job.ts';
+import type { ToolCallInput } from '../../src/protocol/step.ts';
+import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
+import type { JobOutcome, JobRow } from '../../src/store/store.ts';
+import { AttemptReplaced, UnknownJob, Unstorable } from '../../src/store/store-errors.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { JobInit } from '../../src/tools/context-init.ts';
+import type { CallAnswers } from '../approvals/call-answers.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import type { StartedCall } from '../tool/call-retry.ts';
+import { plannedArguments } from '../tool/planned-arguments.ts';
+import { jobAddress } from './job-address.ts';
+import { jobInit } from './job-init.ts';
+import { type JobNotes, recordNotes } from './job-notes.ts';
+
+/** What becomes of a run that has returned: nothing but its result, or its job decides. */
+export type LeftJob =
+  | { kind: 'result' }
+  /** The turn waits for the job's outcome. */
+  | { kind: 'parked'; parks: AwaitedJob }
+  /** The model is told what the tool has returned. */
+  | { kind: 'detached'; detached: AwaitedJob }
+  | ({ kind: 'ended' } & EndedOtherwise);
+
+/** The job has ended before its call has. */
+export interface EndedOtherwise {
+  outcome: JobOutcome;
+  /** Nobody wants the outcome any more: whoever does the job is to be told. */
+  unwanted?: true;
+}
+
+/** What of a call its job goes by. */
+export interface CallWithJob {
+  input: ToolCallInput;
+  begun: StartedCall;
+  tool: BaseTool;
+  answers: Pick<CallAnswers, 'credentialRefs'>;
+}
+
+/** The job that a running call has, or may come to have while its tool runs. */
+export class JobOfCall {
+  /** As the tool sees it, in this attempt. */
+  readonly init: JobInit;
+  readonly #dependencies: ActivityDependencies;
+  readonly #call: CallWithJob;
+  #row: JobRow | undefined;
+  /** Somebody may have its token: it is told of an end, too, where no row was written. */
+  #isGiven = false;
+  #id: string | undefined;
+  /** The store's time when this process began to count on. */
+  readonly #began: { now: number; at: number };
+
+  /** @param now by the store's clock. */
+  constructor(dependencies: ActivityDependencies, call: CallWithJob, now: number) {
+    const { tool } = call;
+    this.#dependencies = dependencies;
+    this.#call = call;
+    this.#began = { now, at: performance.now() };
+    const { inProcess, deadline } = tool.job;
+    this.init = jobInit(dependencies, {
+      claims: () => this.#claims,
+      until: now + deadline,
+      longRunning: tool.isLongRunning,
+      details: inProcess ? activityInfo().heartbeatDetails : undefined,
+      given: () => {
+        this.#isGiven = true;
+      },
+      opened: () => this.opened(),
+    });
+  }
+
+  get id(): string {
+    const { session, callKey } = this.#call.input;
+    this.#id ??= jobIdOf(session, callKey);
+    return this.#id;
+  }
+
+  /** Milliseconds that the tool's run may take: in process no longer than the job. */
+  get timeLeft(): number {
+    const { job, durable } = this.#call.tool;
+    if (!job.inProcess) return durable.timeout;
+    return Math.max(Math.min(durable.timeout, this.init.until - this.#now), 1);
+  }
+
+  /** What an earlier attempt of the call has left, which needs no other run. */
+  async left(): Promise<Exclude<LeftJob, { kind: 'result' }> | undefined> {
+    if (this.#call.begun.attempt === 1) return undefined;
+    const row = await this.#dependencies.store.findJob(this.id);
+    if (row === undefined) return undefined;
+    this.#row = row;
+    if (row.mode === 'detached') return { kind: 'detached', detached: this.#awaited(row) };
+    if (row.outcome !== undefined) return { kind: 'ended', ...endedBy(row, row.outcome) };
+    return row.mode === 'parked' ? { kind: 'parked', parks: this.#awaited(row) } : undefined;
+  }
+
+  /** What of a run with these arguments those who look after its job can't know by themselves. */
+  notesOf(args: Record<string, unknown>): JobNotes {
+    const { answers } = this.#call;
+    const credentials = [...answers.credentialRefs];
+    const json = jsonIn(args);
+    const planned = plannedArguments(this.#call.input, this.#call.begun);
+    const isPlanned = json === undefined || canonicalJson(json) === canonicalJson(planned);
+    return { ...(isPlanned ? {} : { args: json }), ...(credentials.length === 0 ? {} : { credentials }) };
+  }
+
+  /** What was told to the model by an earlier attempt. */
+  get intermediate(): Record<string, unknown> {
+    return this.#row?.intermediate ?? {};
+  }
+
+  /** Before its tool runs, where that is declared as long-running. */
+  async begun(): Promise<EndedOtherwise | undefined> {
+    if (!this.#call.tool.isLongRunning) return undefined;
+    const row = await this.opened();
+    return row.outcome && endedBy(row, row.outcome);
+  }
+
+  /** Its row, written where it isn't there. */
+  async opened(): Promise<JobRow> {
+    if (this.#row?.address !== undefined && this.#row.address.activityId === activityInfo().activityId)
+      return this.#row;
+    const { until: _until, ...job } = this.#claims;
+    const { deadline } = this.#call.tool.job;
+    this.#row = await this.#dependencies.store.openJob({ ...job, address: jobAddress(), deadline });
+    this.init.until = this.#row.until;
+    return this.#row;
+  }
+
+  /**
+   * The tool has returned, and the job may go on.
+   *
+   * @param response what the tool has returned; undefined where that is nothing.
+   * @throws Unstorable, and what has the attempt replaced.
+   */
+  async returned(response: Record<string, unknown> | undefined, notes: () => JobNotes): Promise<LeftJob> {
+    const { pauseOnReturn, inProcess } = this.#call.tool.job;
+    if (!this.init.longRunning || inProcess) {
+      const ended = await this.end({ response: response ?? {}, failed: false });
+      return ended === undefined ? { kind: 'result' } : { kind: 'ended', ...ended };
+    }
+    const { store } = this.#dependencies;
+    const { session, callKey } = this.#call.input;
+    const before = await this.opened();
+    if (before.outcome !== undefined) return { kind: 'ended', ...endedBy(before, before.outcome) };
+    await recordNotes(store, { session, callKey }, notes());
+    const place = { session, jobId: this.id };
+    const parks = response === undefined || pauseOnReturn;
+    let row: JobRow | undefined;
+    try {
+      row = parks
+        ? await store.parkJob({
+            ...place,
+            attempt: this.#call.begun.attempt,
+            ...(response === undefined ? {} : { intermediate: response }),
+          })
+        : await store.detachJob({ ...place, intermediate: response });
+    } catch (error) {
+      if (!(error instanceof Unstorable)) throw error;
+      return { kind: 'ended', ...(await this.#unstorable()) };
+    }
+    if (row === undefined) throw new AttemptReplaced(callKey);
+    if (row.outcome !== undefined) return { kind: 'ended', ...endedBy(row, row.outcome) };
+    return parks
+      ? { kind: 'parked', parks: this.#awaited(row) }
+      : { kind: 'detached', detached: this.#awaited(row) };
+  }
+
+  /**
+   * Ends the job, where there is one, with what the call has come to.
+   *
+   * @returns what counts, where it is another outcome.
+   */
+  async end(
+    outcome: JobOutcome,
+    status: 'completed' | 'failed' | 'timed_out' = outcome.failed ? 'failed' : 'completed',
+  ): Promise<EndedOtherwise | undefined> {
+    if (this.#row === undefined && !this.#isGiven) return undefined;
+    const by = status === 'timed_out' ? 'timeout' : 'tool';
+    try {
+      const { first, job } = await this.#dependencies.store.endJob({
+        jobId: this.id,
+        status,
+        outcome,
+        by,
+        claims: this.#claims,
+      });
+      return first || job.outcome === undefined ? undefined : endedBy(job, job.outcome);
+    } catch (error) {
+      // The session was deleted meanwhile: whatever writes next says so.
+      if (error instanceof UnknownJob) return undefined;
+      if (error instanceof Unstorable && !outcome.failed) return await this.#unstorable();
+      throw error;
+    }
+  }
+
+  async #unstorable(): Promise<EndedOtherwise> {
+    const error = `Error in tool '${this.#call.tool.name}': its result can't be stored; it has run`;
+    const outcome = { response: { error }, failed: true };
+    return (await this.end(outcome)) ?? { outcome };
+  }
+
+  #awaited(row: JobRow): AwaitedJob {
+    return awaitedJob(this.#call.tool, this.id, Math.max(row.until - this.#now, 1));
+  }
+
+  /** By the store's clock. */
+  get #now(): number {
+    return Math.floor(this.#began.now + performance.now() - this.#began.at);
+  }
+
+  get #claims() {
+    const { session, runKey, callKey, callId, agent } = this.#call.input;
+    const { id: jobId } = this;
+    return {
+      jobId,
+      session,
+      runKey,
+      callKey,
+      callId,
+      tool: this.#call.tool.name,
+      agent,
+      until: this.init.until,
+    };
+  }
+}
+
+function endedBy({ status }: JobRow, outcome: JobOutcome): EndedOtherwise {
+  const isUnwanted = status === 'cancelled' || status === 'timed_out';
+  return { outcome, ...(isUnwanted ? { unwanted: true } : {}) };
+}
+
+/** Undefined where callbacks have made something else of the arguments: the run is over, and that is no reason to fail it. */
+function jsonIn(args: Record<string, unknown>): Record<string, unknown> | undefined {
+  try {
+    return toJsonValue(args) as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof JsonValueError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,183 @@
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { transcriptView } from '../../src/flows/transcript.ts';
+import type { ToolCallInput } from '../../src/protocol/step.ts';
+import { placeOfCall } from '../../src/store/call-place.ts';
+import type { CallActions, JobRow, KnownCall } from '../../src/store/store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import { CallQuestions } from '../../src/tools/call-questions.ts';
+import type { Context } from '../../src/tools/context.ts';
+import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import type { JobView } from '../../src/tools/job-options.ts';
+import { callerOf } from '../acting-agent.ts';
+import { assertOfApp } from '../app-of-agent.ts';
+import type { Attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { pluginsOf } from '../deployment.ts';
+import type { NamedAgent } from '../find-agent.ts';
+import { callContext, contextInitOf } from '../tool/call-context.ts';
+import { CallCredentials } from '../tool/call-credentials.ts';
+import { mayBeElsewhere, notDeployed, ownTool, searchTool } from '../tool/call-tool.ts';
+import { ToolCallbacks } from '../tool/tool-callbacks.ts';
+import { jobInit } from './job-init.ts';
+import { type JobNotes, notesIn } from './job-notes.ts';
+
+/** Milliseconds that finding a tool may take. */
+const SEARCH_TIME = 20_000;
+
+/** A job's tool, where nobody need be asked for it: undefined for one that a toolset may have. */
+export function ownToolOfJob(
+  { deployment }: Pick<ActivityDependencies, 'deployment'>,
+  caller: NamedAgent,
+  { app, tool, callId }: JobRow,
+): BaseTool | undefined {
+  assertOfApp(deployment, app, caller);
+  const agent = callerOf(deployment, caller);
+  const own = ownTool(agent, { name: tool, callId });
+  if (own === undefined && !mayBeElsewhere(deployment, agent, { name: tool, callId })) {
+    throw notDeployed(agent, tool);
+  }
+  return own;
+}
+
+interface SceneParts {
+  dependencies: ActivityDependencies;
+  row: JobRow;
+  agent: LlmAgent;
+  tool: BaseTool;
+  init: ContextInit;
+  known: KnownCall;
+  args: Record<string, unknown>;
+  credentials: CallCredentials;
+}
+
+/** Where the hooks of a job find themselves, long after its call has run. */
+export class JobScene {
+  readonly row: JobRow;
+  readonly agent: LlmAgent;
+  readonly tool: BaseTool;
+  readonly callbacks: ToolCallbacks;
+  /** Those that the call ran with. */
+  readonly args: Record<string, unknown>;
+  readonly notes: JobNotes;
+  readonly once: Readonly<Record<string, unknown>>;
+  readonly #parts: SceneParts;
+
+  private constructor(parts: SceneParts) {
+    const { dependencies, row, agent, tool, known, args } = parts;
+    this.row = row;
+    this.agent = agent;
+    this.tool = tool;
+    this.callbacks = new ToolCallbacks(agent, pluginsOf(dependencies.deployment, row.app));
+    this.args = args;
+    this.once = known.once;
+    this.notes = notesIn(known.once);
+    this.#parts = parts;
+  }
+
+  /** @throws NotDeployedHere, ToolsetFailed, ToolFactoryFailed */
+  static async open(
+    dependencies: ActivityDependencies,
+    input: ToolCallInput,
+    row: JobRow,
+    current: Attempt,
+  ): Promise<JobScene> {
+    const { deployment, store, transcripts, credentials: reader } = dependencies;
+    const { session, runKey, callKey } = input;
+    const { invocationId } = row;
+    const own = ownToolOfJob(dependencies, input, row);
+    const agent = callerOf(deployment, input);
+    const { step } = placeOfCall(callKey);
+    const [peeked, found, planned] = await Promise.all([
+      store.peekStep({ session, invocationId, runKey, step }),
+      store.findCall({ session, callKey }),
+      // Not those of the activity, of which whoever schedules it could say anything.
+      store.callArguments({ session, callKey }),
+    ]);
+    const known = found ?? { settled: false, attempts: 1, once: {} };
+    const { names, userContent, state } = peeked;
+    const { toolEdits: edits } = peeked.remembered;
+    const scene = { names, invocationId, userContent, agent, state, abortSignal: current.signal };
+    let tool = own;
+    if (tool === undefined || edits.length > 0) {
+      const init = contextInitOf(scene);
+      const search = { deployment, agent, init, edits, current, time: SEARCH_TIME };
+      tool = await searchTool(search, row.tool, own);
+    }
+    const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, row.app));
+    const wantsTranscript = !callbacks.isEmpty || tool.durable.needsTranscript;
+    const transcript = wantsTranscript
+      ? await transcripts.current(session, names, (after) =>
+          store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+        )
+      : undefined;
+    const init = contextInitOf({
+      ...scene,
+      ...(transcript === undefined ? {} : { transcript: transcriptView(transcript, invocationId) }),
+    });
+    const notes = notesIn(known.once);
+    const credentials = new CallCredentials(reader, names, new Map(notes.credentials));
+    const args = notes.args ?? planned ?? {};
+    return new JobScene({ dependencies, row, agent, tool, init, known, args, credentials });
+  }
+
+  /** What a hook is told of the job. */
+  async view(): Promise<JobView> {
+    const { jobId: id, intermediate, progress, since, until } = this.row;
+    const args = (await this.tool.readArguments(structuredClone(this.args))) as Record<string, unknown>;
+    return {
+      id,
+      args,
+      since,
+      until,
+      ...(intermediate === undefined ? {} : { intermediate }),
+      ...(progress === undefined ? {} : { progress }),
+    };
+  }
+
+  /** As the run of the call had them. */
+  async openCredentials(): Promise<void> {
+    const { credentials, tool } = this.#parts;
+    await credentials.openGiven();
+    const key = tool.gate?.authConfig?.credentialKey;
+    if (key !== undefined) await credentials.open(key);
+  }
+
+  /** @param before what was done before, with which the effects of this context begin. */
+  context(signal: AbortSignal, before?: CallActions): Context {
+    return callContext({ ...this.#parts.init }, this.#callInit(), signal, before);
+  }
+
+  #callInit(): CallInit {
+    const { dependencies, row, tool, known, credentials } = this.#parts;
+    const { session, callKey, callId, runKey, jobId, agent, until } = row;
+    const once = new Map(Object.entries(known.once));
+    const credential = credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
+    return {
+      callId,
+      callKey,
+      attempt: Math.max(known.attempts, 1),
+      once: {
+        get: async (key) => once.get(key) ?? (await dependencies.store.askOnce({ session, callKey, key })),
+        put: async (key, value) => {
+          const first = await dependencies.store.recordOnce({ session, callKey, key, value });
+          once.set(key, first);
+          return first;
+        },
+      },
+      heartbeat: () => undefined,
+      questions: new CallQuestions({
+        inputs: [],
+        ...(credential === undefined ? {} : { credential }),
+        credentialOf: (key) => credentials.get(key),
+        passed: tool.gate,
+        terms: undefined,
+      }),
+      job: jobInit(dependencies, {
+        claims: () => ({ jobId, session, runKey, callKey, callId, tool: row.tool, agent, until }),
+        until,
+        longRunning: true,
+        opened: async () => row,
+      }),
+    };
+  }
+}

@@ -1,0 +1,102 @@
+import { activityInfo, Context } from '@temporalio/activity';
+import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { InvalidTurn, MessageRejected, MessageTooLarge } from '../../src/client/client-errors.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
+import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { AwaitTurnInput } from '../../src/protocol/own-workflow.ts';
+import type { TurnResult } from '../../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { afterTime } from '../after-time.ts';
+import { type Attempt, attempt, retryLater } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { reportUnexpected } from '../logging.ts';
+
+/** How long one attempt waits: turns that wait for people take no place of a worker's activities meanwhile. Milliseconds. */
+const LOOK = 10_000;
+/** Until the next one, at most. Milliseconds. */
+const LONGEST_PAUSE = 30_000;
+
+/**
+ * `holdfast.awaitTurn`: gives a message to a session that answers another one, as a client does, and waits for its turn's end. A turn
+ * that takes long is looked at by one attempt after another, which adds nothing to a history. Whoever cancels it ends the turn.
+ */
+export function awaitTurn(
+  dependencies: ActivityDependencies,
+): (input: AwaitTurnInput) => Promise<TurnResult> {
+  return (input) => {
+    const { app, sessionId } = input.turn;
+    return attempt(
+      (current) => awaited(dependencies, input, current),
+      reportUnexpected(dependencies, { app, sessionId }),
+    );
+  };
+}
+
+async function awaited(
+  dependencies: ActivityDependencies,
+  input: AwaitTurnInput,
+  current: Attempt,
+): Promise<TurnResult> {
+  const turn = await sent(dependencies, input);
+  const time = afterTime(LOOK);
+  try {
+    return await resultOf(turn, AbortSignal.any([current.signal, time.signal]));
+  } catch (error) {
+    if (current.signal.aborted) throw current.aborted();
+    if (!time.signal.aborted) throw refusalIn(error);
+    const delay = Math.min(1_000 * activityInfo().attempt, LONGEST_PAUSE);
+    throw retryLater('HOLDFAST_TURN_PENDING', 'the turn goes on', { delay, benign: true });
+  } finally {
+    time.clear();
+  }
+}
+
+/** A message that an earlier attempt has sent is not sent again: it would be one event more in its run's history. */
+async function sent(
+  dependencies: ActivityDependencies,
+  { turn, policy }: AwaitTurnInput,
+): Promise<TurnHandle> {
+  const client = clientHere(dependencies);
+  const { app, userId, sessionId, messageId, v: _v, ...message } = turn;
+  const names = { app, userId, sessionId, messageId };
+  try {
+    const known = activityInfo().attempt === 1 ? undefined : await client.turn(names);
+    if (known !== undefined) return known;
+    const outgoing = { ...names, ...message, ...(policy === undefined ? {} : { policy }) };
+    return await client.sendMessage(outgoing as OutgoingMessage);
+  } catch (error) {
+    throw refusalIn(error);
+  }
+}
+
+async function resultOf(turn: TurnHandle, signal: AbortSignal): Promise<TurnResult> {
+  try {
+    return await turn.result({ signal });
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError) || error.cause instanceof ApplicationFailure) throw error;
+    const code = error.cause instanceof CancelledFailure ? 'CANCELLED' : 'TERMINATED';
+    return {
+      v: PROTOCOL_VERSION,
+      invocationId: turn.invocationId,
+      status: 'interrupted',
+      error: { code, message: 'the run of the turn was ended from outside' },
+      events: { from: 0, to: 0 },
+      usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+    };
+  }
+}
+
+/** Its turns run where this activity does. */
+function clientHere({ store, searchAttributes }: ActivityDependencies): HoldfastClient {
+  const { client: temporal } = Context.current();
+  return new HoldfastClient({ temporal, store, searchAttributes, taskQueue: activityInfo().taskQueue });
+}
+
+/** What would be refused again is not tried again. */
+function refusalIn(error: unknown): unknown {
+  const isRefusal =
+    error instanceof MessageRejected || error instanceof InvalidTurn || error instanceof MessageTooLarge;
+  return isRefusal ? ApplicationFailure.nonRetryable(error.message, error.code) : error;
+}

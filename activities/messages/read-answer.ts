@@ -1,0 +1,70 @@
+import type { Content } from '../../src/events/content.ts';
+import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
+import type { ReadAnswer, ReadAnswerInput } from '../../src/protocol/own-workflow.ts';
+import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { reportUnexpected } from '../logging.ts';
+import { shownContent } from './shown-content.ts';
+
+/** Events that are looked at from the turn's end: its last ones may say nothing. */
+const LATEST = 100;
+
+/** `holdfast.readAnswer`: what the result of a turn only refers to, as far as it may travel. */
+export function readAnswer(
+  dependencies: ActivityDependencies,
+): (input: ReadAnswerInput) => Promise<ReadAnswer> {
+  return (input) => {
+    const { app, sessionId, invocationId } = input;
+    return attempt(
+      () => read(dependencies, input),
+      reportUnexpected(dependencies, { app, sessionId, invocationId }),
+    );
+  };
+}
+
+/** Of the turn as the store has it, whatever the input says of it: whoever can write to Temporal may ask. */
+async function read(
+  { store, deployment }: ActivityDependencies,
+  { app, userId, sessionId, invocationId, key, content: withContent }: ReadAnswerInput,
+): Promise<ReadAnswer> {
+  const names = { app, userId, sessionId };
+  const recorded = await store.findInvocation(names, invocationId);
+  let left = PAYLOAD_LIMIT;
+  const whatFits = <T>(value: T | undefined): T | undefined => {
+    const bytes = Buffer.byteLength(JSON.stringify(value) ?? '');
+    if (bytes > left) return undefined;
+    left -= bytes;
+    return value;
+  };
+  const value = key === undefined ? undefined : whatFits(await referredTo(key));
+  const content = withContent ? whatFits(await lastContent()) : undefined;
+  return {
+    v: PROTOCOL_VERSION,
+    ...(value === undefined ? {} : { value }),
+    ...(content === undefined ? {} : { content }),
+  };
+
+  async function referredTo(wanted: string): Promise<unknown> {
+    const { text, output } = recorded?.outcome ?? {};
+    if (typeof text === 'object' && text.key === wanted) return await store.readReference(names, wanted);
+    // A workflow has said what its call came to. Nobody knows the digest of what a tool keeps to itself.
+    const reference = output !== undefined && 'ref' in output ? output.ref : undefined;
+    if (reference?.key !== wanted || runKeyOfCallKey(wanted) !== recorded?.invocationId) return undefined;
+    const found = await store.readReference(names, wanted);
+    return found !== undefined && digestOf(found) === reference.digest ? found : undefined;
+  }
+
+  async function lastContent(): Promise<Content | undefined> {
+    if (recorded?.outcome === undefined) return undefined;
+    const { from, to } = recorded;
+    const after = Math.max(from - 1, to - LATEST, 0);
+    const rows = await store.readEvents({ ...names, after, limit: LATEST });
+    const own = rows.filter(({ seq, event }) => seq <= to && event.invocationId === recorded.invocationId);
+    const last = own.findLast(({ event }) => event.author !== 'user' && event.content !== undefined)?.event;
+    if (last?.content === undefined) return undefined;
+    return shownContent(deployment, { app, agent: last.author ?? '' }, last.content);
+  }
+}

@@ -1,0 +1,178 @@
+import { CallbackFailed } from '../../src/agents/callback-failed.ts';
+import { type BuiltRequest, buildRequest, type RequestSite } from '../../src/flows/build-request.ts';
+import { withoutDeepArguments } from '../../src/flows/left-out-arguments.ts';
+import type { LlmRequest } from '../../src/models/llm-request.ts';
+import type { LlmResponse } from '../../src/models/llm-response.ts';
+import { ModelError } from '../../src/models/model-errors.ts';
+import type { OwnCall } from '../../src/protocol/turn.ts';
+import type { DraftEvent } from '../../src/store/store.ts';
+import type { ModelCallbacks } from './model-callbacks.ts';
+import type { StepTime } from './step-time.ts';
+
+export interface ModelQuestion {
+  site: RequestSite;
+  callbacks: ModelCallbacks;
+  time: StepTime;
+  stream: boolean;
+  /** Told of partial responses as they come, as callbacks have left them; never after the attempt has ended. */
+  onPartial?: ((response: LlmResponse) => void) | undefined;
+  /** In the place of the model, and of whoever would see the request. */
+  ownCall?: OwnCall | undefined;
+  /** Runs what asks the model, unless it must not be asked now. */
+  asking: (request: LlmRequest, ask: () => Promise<LlmResponse>) => Promise<LlmResponse>;
+}
+
+/** What a question has come to. */
+export interface ModelAnswer {
+  /** Absent where user code has ended the invocation before the model was asked. */
+  response?: LlmResponse;
+  /** Of processors, in order. */
+  events: DraftEvent[];
+  built: BuiltRequest;
+}
+
+/** User code has failed behind a model's answer, which is paid: it must not be asked for again. */
+export class AnswerLost extends Error {
+  override readonly name = 'AnswerLost';
+  readonly code: string;
+  /** The latest of the model. */
+  readonly response: LlmResponse;
+
+  constructor(cause: Error & { code?: unknown }, response: LlmResponse) {
+    super(cause.message, { cause });
+    this.code = typeof cause.code === 'string' ? cause.code : 'HOLDFAST_CALLBACK_FAILED';
+    this.response = response;
+  }
+}
+
+/** One attempt to ask a model: its request, the callbacks around it, its answer. */
+export class ModelExchange {
+  readonly #question: ModelQuestion;
+  #built: BuiltRequest | undefined;
+  #asked = false;
+  /** A partial response that callbacks look at. */
+  #looked: LlmResponse | undefined;
+
+  constructor(question: ModelQuestion) {
+    this.#question = question;
+  }
+
+  /** Whether the model itself was asked, so that a failure from then on is its own. */
+  get asked(): boolean {
+    return this.#asked;
+  }
+
+  /** As it was asked, or would have been; undefined until it is built. */
+  get request(): LlmRequest | undefined {
+    return this.#built?.request;
+  }
+
+  /** @throws AnswerLost, OutOfTime, and what building the request, callbacks and the model throw. */
+  async answer(): Promise<ModelAnswer> {
+    const { site, callbacks, ownCall, time } = this.#question;
+    time.renew();
+    const built = await time.race(buildRequest(site), (problem) => unbuilt(site.agent.name, problem));
+    this.#built = built;
+    const { events, request } = built;
+    const { invocation } = site.init;
+    if (invocation?.endInvocation) return { events, built };
+    if (ownCall !== undefined) return { response: responseOf(ownCall), events, built };
+    const short = await callbacks.before(request);
+    if (invocation?.endInvocation && short === undefined) return { events, built };
+    if (callbacks.seeRequests && short === undefined) built.settle();
+    if (short !== undefined) return answerOf(built, await callbacks.process(short));
+    return await this.#ask(built);
+  }
+
+  /**
+   * What error callbacks answer in the place of a model that has failed for good.
+   *
+   * @throws AnswerLost, and what the callbacks throw.
+   */
+  async recovered(error: Error): Promise<ModelAnswer | undefined> {
+    const { callbacks, time } = this.#question;
+    const built = this.#built;
+    if (built === undefined || !callbacks.seeErrors) return undefined;
+    time.renew();
+    const response = await callbacks.onError(built.request, error);
+    return response && (await this.#seen(built, response));
+  }
+
+  async #ask(built: BuiltRequest): Promise<ModelAnswer> {
+    const { asking, callbacks, time } = this.#question;
+    const response = await asking(built.request, () => {
+      this.#asked = true;
+      return time.race(this.#lastResponse(built), (problem) => this.#late(problem));
+    });
+    if (!callbacks.seeResponses) return { response, events: built.events, built };
+    return await this.#seen(built, response);
+  }
+
+  async #lastResponse({ request }: BuiltRequest): Promise<LlmResponse> {
+    const { site, stream, time, callbacks, onPartial } = this.#question;
+    const { signal } = time;
+    let last: LlmResponse | undefined;
+    for await (const response of site.agent.canonicalModel.generateContentAsync(request, stream, signal)) {
+      // Nobody waits any more for a model that doesn't heed its signal.
+      signal.throwIfAborted();
+      if (!response.partial) last = response;
+      else if (callbacks.seeResponses) await this.#partial(response);
+      else onPartial?.(response);
+    }
+    if (last !== undefined) return withoutDeepArguments(last);
+    const empty = `the model ${request.model} ended its stream without a response`;
+    throw new ModelError({ kind: 'network', message: empty });
+  }
+
+  async #partial(response: LlmResponse): Promise<void> {
+    const { callbacks, onPartial } = this.#question;
+    this.#looked = response;
+    const seen = await this.#guarded(response, () => callbacks.after(response));
+    this.#looked = undefined;
+    onPartial?.({ ...seen.response, partial: true });
+  }
+
+  async #seen(built: BuiltRequest, response: LlmResponse): Promise<ModelAnswer> {
+    // An answer that came late is paid as well.
+    this.#question.time.renew();
+    return answerOf(built, await this.#guarded(response, () => this.#question.callbacks.after(response)));
+  }
+
+  #late(problem: string): Error {
+    const looked = this.#looked;
+    if (looked === undefined) return timeout(problem);
+    const { name: agent } = this.#question.site.agent;
+    const callback = 'afterModelCallback';
+    return new AnswerLost(new CallbackFailed({ agent, callback, problem, retryable: false }), looked);
+  }
+
+  async #guarded<T>(response: LlmResponse, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (this.#question.time.isOver || !(error instanceof Error)) throw error;
+      throw new AnswerLost(error, response);
+    }
+  }
+}
+
+function responseOf({ tool: name, args }: OwnCall): LlmResponse {
+  return { content: { role: 'model', parts: [{ functionCall: { name, args } }] } };
+}
+
+function answerOf(
+  built: BuiltRequest,
+  { response, events }: { response: LlmResponse; events: DraftEvent[] },
+): ModelAnswer {
+  return { response, events: [...built.events, ...events], built };
+}
+
+/** No model was asked yet: what hangs is user code. */
+function unbuilt(agent: string, problem: string): CallbackFailed {
+  const callback = 'an instruction, a toolset or a request processor';
+  return new CallbackFailed({ agent, callback, problem, retryable: true });
+}
+
+function timeout(message: string): ModelError {
+  return new ModelError({ kind: 'timeout', message });
+}

@@ -1,0 +1,381 @@
+import { activityInfo } from '@temporalio/activity';
+import type { AppSettings } from '../../src/agents/app-settings.ts';
+import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { timeLeft } from '../../src/flows/budgets.ts';
+import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../../src/flows/step-draft.ts';
+import { NO_USAGE } from '../../src/flows/step-usage.ts';
+import type { KnownTranscript } from '../../src/flows/transcript-cache.ts';
+import { tellWaiting } from '../../src/jobs/tell-waiting.ts';
+import type { AgentRef } from '../../src/protocol/agent-run.ts';
+import type {
+  CallModelInput,
+  ChainFence,
+  FirstStep,
+  StepBehind,
+  StepOutcome,
+} from '../../src/protocol/step.ts';
+import type { InvocationOutcome } from '../../src/protocol/turn.ts';
+import type { CommittedStep, JobOfMessage, OpenedStep } from '../../src/store/store.ts';
+import { MessageConflict, NotARootSession, Unstorable } from '../../src/store/store-errors.ts';
+import { thrownMessage } from '../../src/tools/thrown-message.ts';
+import { type Actors, actorsOf, agentNamed } from '../acting-agent.ts';
+import { withEndedGates } from '../approvals/ended-gates.ts';
+import { type Attempt, attempt, isLastRefusal } from '../attempt.ts';
+import { messageOfCall, parentOf } from '../children/agent-call.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { rootAgentOf, settingsOf, termsOfApp } from '../deployment.ts';
+import { withLastingStore } from '../lasting-store.ts';
+import { type CallPlace, callLogger, reportUnexpected } from '../logging.ts';
+import { requesterOf } from '../messages/requester.ts';
+import { NotDeployedHere } from '../not-deployed-here.ts';
+import { StepReport } from '../telemetry/step-report.ts';
+import { LiveText } from './live-text.ts';
+import { messageOf } from './message-event.ts';
+import { checkPlace, MisplacedStep } from './misplaced-step.ts';
+import { restsUnopened, toldToRest } from './model-rest.ts';
+import { responseOf } from './model-step.ts';
+import { type OpenedUnder, openStep } from './open-step.ts';
+import { RestingModels } from './resting-models.ts';
+import { stepInput } from './step-input.ts';
+import { type OpenStep, timeLeftOfRun } from './step-parts.ts';
+import { awaitTurnSlot, freeTurnSlot } from './turn-quota.ts';
+import { boundedly } from './unexpected-step.ts';
+
+interface StepAttempt {
+  input: CallModelInput;
+  current: Attempt;
+  place: CallPlace;
+  resting: RestingModels;
+}
+
+type BegunStep = OpenedUnder & { opened: Exclude<OpenedStep, { kind: 'behind' }> };
+
+/** `holdfast.callModel`: one model step, from the transcript to its recorded outcome. */
+export function callModel(
+  dependencies: ActivityDependencies,
+): (input: CallModelInput) => Promise<StepOutcome | StepBehind> {
+  const resting = new RestingModels();
+  return (input) => {
+    const { identity, invocationId, step, agent } = input;
+    const place: CallPlace = {
+      app: identity?.app,
+      sessionId: identity?.sessionId,
+      invocationId,
+      step,
+      agent,
+    };
+    return attempt(
+      (current) =>
+        new CallModel(withLastingStore(dependencies, current, place), {
+          input,
+          current,
+          place,
+          resting,
+        }).run(),
+      reportUnexpected(dependencies, place),
+    );
+  };
+}
+
+class CallModel {
+  readonly #dependencies: ActivityDependencies;
+  readonly #input: CallModelInput;
+  readonly #current: Attempt;
+  /** Where log lines say that they come from; filled in by what is found out. */
+  readonly #place: CallPlace;
+  readonly #report: StepReport;
+
+  readonly #resting: RestingModels;
+
+  constructor(dependencies: ActivityDependencies, { input, current, place, resting }: StepAttempt) {
+    this.#dependencies = dependencies;
+    this.#resting = resting;
+    this.#input = input;
+    this.#current = current;
+    this.#place = place;
+    this.#report = new StepReport(dependencies.telemetry, input);
+  }
+
+  async run(): Promise<StepOutcome | StepBehind> {
+    const { store, transcripts } = this.#dependencies;
+    const { message: _message, stateDelta: _delta, runConfig, ...position } = this.#input;
+    checkPlace(this.#input);
+    this.#checkRest();
+    if (this.#input.call === undefined) await awaitTurnSlot(this.#dependencies, this.#input, this.#place);
+    const known = transcripts.known(position);
+    let opening: OpenedUnder;
+    try {
+      const { behind, isOther, ...given } = await this.#given(known);
+      if (behind !== undefined) return this.#behind(behind);
+      const requester = isOther ? undefined : await this.#requester(given.messageDigest);
+      opening = await openStep(store, {
+        ...position,
+        ...known.ask,
+        ...given,
+        ...(requester === undefined ? {} : { requester }),
+        ...parentOf(this.#input),
+        asked: {
+          ...(position.agent === undefined ? {} : { agent: position.agent }),
+          ...(position.rootAgent === undefined ? {} : { rootAgent: position.rootAgent }),
+          ...(runConfig === undefined ? {} : { runConfig }),
+        },
+      });
+    } catch (error) {
+      const isRefused =
+        error instanceof MessageConflict || error instanceof NotARootSession || error instanceof Unstorable;
+      // The turn ends with this, and those that wait behind it go on.
+      if (isRefused && this.#input.identity !== undefined) {
+        await freeTurnSlot(this.#dependencies, this.#input);
+        return this.#refused(error);
+      }
+      throw error;
+    }
+    const { opened, fence } = opening;
+    if (opened.kind === 'behind') return this.#behind(opened);
+    if (opened.kind === 'open') {
+      if (this.#input.ownCall !== undefined) await this.#checkNobodyAsked(opened);
+      this.#place.app = opened.names.app;
+      this.#place.sessionId = opened.names.sessionId;
+      this.#report.opened(opened);
+      this.#resting.learn(opened.limits);
+      await this.#tellJobs(opened.jobs ?? []);
+    }
+    const told = this.#told({ opened, fence });
+    if (opened.kind === 'finished') {
+      const { inbox: _inbox, ...finished } = opened;
+      return { ...finished, v: position.v, agent: opened.agent ?? position.agent ?? '', ...told };
+    }
+    if (opened.kind === 'recorded') {
+      return { ...(await withEndedGates(store, opened.outcome)), ...told };
+    }
+
+    const { runKey, step } = position;
+    const live = new LiveText(store, { session: opened.session, runKey, step, attempt: opened.attempt });
+    try {
+      const committed = await this.#commit(await this.#answer(opened, known, live), opened, fence, live);
+      return { ...committed.outcome, ...told };
+    } catch (error) {
+      live.drop();
+      throw error;
+    }
+  }
+
+  /** Input of the step, which plugins have seen; that of an agent's tool is what its call asks it. */
+  async #given(known: KnownTranscript): ReturnType<typeof stepInput> {
+    const { call, invocationId } = this.#input;
+    if (call === undefined) {
+      return await stepInput({
+        dependencies: this.#dependencies,
+        input: this.#input,
+        known,
+        current: this.#current,
+      });
+    }
+    const { agent: name = '' } = this.#input;
+    const agent = agentNamed(this.#dependencies.deployment, { ...this.#input, agent: name });
+    return messageOf({
+      invocationId,
+      message: await messageOfCall(this.#dependencies, agent, this.#input, call),
+    });
+  }
+
+  /** Where nothing but a model that rests could answer, not even the store is asked. */
+  #checkRest(): void {
+    // A first step brings its message into the store, and what an earlier attempt has recorded must not wait.
+    if (this.#input.identity !== undefined || activityInfo().attempt > 1) return;
+    const rests = restsUnopened(this.#resting, this.#dependencies.deployment, this.#input);
+    if (rests !== undefined) throw toldToRest(this.#dependencies, this.#place, rests);
+  }
+
+  /** Whoever waits for jobs that the message has ended. They look by themselves, too, only later. */
+  async #tellJobs(jobs: readonly JobOfMessage[]): Promise<void> {
+    const ended = jobs.filter((job) => job.ended);
+    for (const job of ended) {
+      try {
+        await tellWaiting(this.#dependencies.temporal(), job);
+      } catch (error) {
+        callLogger(this.#dependencies, this.#place).warn('nobody was told of the end of a job', {
+          jobId: job.jobId,
+          ...(this.#dependencies.conceal ? {} : { problem: thrownMessage(error) }),
+        });
+      }
+    }
+  }
+
+  /** Who has sent the message; that of a queued one is in the store. */
+  async #requester(messageDigest: string | undefined): Promise<string | undefined> {
+    const { identity, invocationId, attestation, ownCall } = this.#input;
+    if (identity === undefined || messageDigest === undefined) return undefined;
+    const message = { ...identity, messageDigest, invocationId, attestation, ownCall };
+    return await requesterOf(this.#dependencies, message);
+  }
+
+  /** The turn of a message that somebody has signed is none of a workflow's calls. */
+  async #checkNobodyAsked({ names }: OpenStep): Promise<void> {
+    const run = await this.#dependencies.store.findInvocation(names, this.#input.invocationId);
+    if (run?.requester === undefined) return;
+    throw new MisplacedStep('a call of a workflow is no step of a turn that a person has asked for');
+  }
+
+  async #commit(
+    answer: StepResponse,
+    opened: OpenStep,
+    fence: ChainFence,
+    live: LiveText,
+  ): Promise<CommittedStep> {
+    const commit = (response: StepResponse) => {
+      // Before the commit, so that who follows the turn has all text before its event.
+      if (response.events.some(({ kind }) => kind === 'model')) live.end();
+      else live.drop();
+      const { invocationId, runKey, step } = this.#input;
+      return this.#dependencies.store.commitStep({
+        invocationId,
+        runKey,
+        step,
+        fence,
+        session: opened.session,
+        ...response,
+      });
+    };
+    let recorded = this.#concealed(answer);
+    let committed: CommittedStep;
+    try {
+      committed = await commit(recorded);
+    } catch (error) {
+      if (!(error instanceof Unstorable)) throw error;
+      const { root } = recorded.outcome;
+      const ref = { name: recorded.agent, ...(root === undefined ? {} : { root }) };
+      const asked = this.#asked(opened, ref, recorded.outcome.model);
+      recorded = this.#concealed(recordOf(draftFromError(asked, error, { usage: recorded.usage })));
+      committed = await commit(recorded);
+    }
+    if (committed.kind === 'committed') this.#report.recorded(opened, recorded);
+    return committed;
+  }
+
+  /** What the first step tells the workflow beside its outcome. */
+  #told({ opened, fence }: BegunStep): FirstStep {
+    const { identity, step, fence: own } = this.#input;
+    if (step !== 1 || identity === undefined) return {};
+    const { searchAttributes, deployment, transcriptUrl } = this.#dependencies;
+    const left =
+      opened.kind === 'finished'
+        ? undefined
+        : timeLeft(settingsOf(deployment, identity.app, this.#input.appTerms), {
+            age: opened.age,
+            sessionTime: opened.sessionUsage.time,
+            ...(opened.kind === 'open' ? { run: timeLeftOfRun(this.#input, opened) } : {}),
+          });
+    return {
+      ...(searchAttributes ? { searchAttributes: true } : {}),
+      ...(opened.inbox.length > 0 ? { inbox: opened.inbox } : {}),
+      ...(left === undefined ? {} : { timeLeft: left }),
+      ...(fence.startedAt === own.startedAt ? {} : { startedAt: fence.startedAt }),
+      ...(transcriptUrl === undefined ? {} : { transcript: transcriptUrl(identity) }),
+    };
+  }
+
+  /** It is asked for again when the messages before it are answered. */
+  #behind({ kind, session, inbox }: Extract<OpenedStep, { kind: 'behind' }>): StepBehind {
+    return { v: this.#input.v, kind, session, inbox };
+  }
+
+  /** A message that can't be stored, or has another one's id: nothing of it is in the store. */
+  #refused({ code, message }: MessageConflict | NotARootSession | Unstorable): StepOutcome {
+    const outcome: InvocationOutcome = { status: 'failed', error: { code, message }, usage: NO_USAGE };
+    this.#report.refused(outcome);
+    return {
+      v: this.#input.v,
+      kind: 'failed',
+      session: '',
+      seq: 0,
+      from: 0,
+      agent: this.#input.agent ?? '',
+      outcome,
+    };
+  }
+
+  #asked(opened: OpenStep, { name: agent, root }: AgentRef, model = ''): AskedStep {
+    const { invocationId, runKey, step, branch, within } = this.#input;
+    const { session, usage, names } = opened;
+    const { budget, above, appTerms } = this.#input;
+    const timeLeft = timeLeftOfRun(this.#input, opened);
+    const settings = this.#settings(opened);
+    const { prices } = settings;
+    return {
+      ...{ app: names.app, session, invocationId, runKey, step, agent, model, usage, prices },
+      terms: {
+        ...(budget === undefined ? {} : { budget }),
+        ...(above === undefined ? {} : { above }),
+        ...(appTerms === undefined ? {} : { appTerms }),
+        ...(timeLeft === undefined ? {} : { timeLeft }),
+      },
+      appTerms: termsOfApp(settings),
+      ...(root === undefined ? {} : { root }),
+      ...(within === undefined ? {} : { within }),
+      ...(branch === undefined ? {} : { branch }),
+    };
+  }
+
+  #settings({ names }: OpenStep): AppSettings {
+    return settingsOf(this.#dependencies.deployment, names.app, this.#input.appTerms);
+  }
+
+  async #answer(opened: OpenStep, known: KnownTranscript, live: LiveText): Promise<StepResponse> {
+    const { deployment, store, transcripts } = this.#dependencies;
+    const transcript = await transcripts.read(known, opened, () =>
+      store.readEvents({ ...opened.names, limit: Number.MAX_SAFE_INTEGER }),
+    );
+    let actors: Actors;
+    try {
+      actors = actorsOf(deployment, this.#input, opened, transcript);
+    } catch (error) {
+      if (!(error instanceof NotDeployedHere)) throw error;
+      // Those that waited for other turns opened nothing.
+      if (error.retryable && !isLastRefusal(Math.min(activityInfo().attempt, opened.attempt))) {
+        // No model was asked.
+        await this.#refusedHere(opened, error.message);
+        throw error;
+      }
+      const name = this.#input.agent ?? opened.asked.agent ?? rootAgentOf(deployment, opened.names.app);
+      return recordOf(draftFromError(this.#asked(opened, { name }), error));
+    }
+    const { agent, root, handedOnBy } = actors;
+    const model = isLlmAgent(agent) ? agent.canonicalModel.model : '';
+    const asked = this.#asked(opened, { name: agent.name, root }, model);
+    const usedAbove = this.#input.above === undefined ? [] : await store.usageOfRuns(this.#input.above);
+    return await boundedly(this.#dependencies, this.#input, { asked, opened }, () =>
+      responseOf({
+        dependencies: this.#dependencies,
+        input: this.#input,
+        current: this.#current,
+        place: this.#place,
+        report: this.#report,
+        opened,
+        usedAbove,
+        agent,
+        settings: this.#settings(opened),
+        handedOnBy,
+        asked,
+        transcript,
+        live,
+        resting: this.#resting,
+      }),
+    );
+  }
+
+  async #refusedHere({ session, attempt: number }: OpenStep, error: string): Promise<void> {
+    const { runKey, step } = this.#input;
+    const { store } = this.#dependencies;
+    await store.recordStepFailure({ session, runKey, step, error, counts: false, attempt: number });
+  }
+
+  /** The end of a turn is told in a failure's message, which a codec doesn't encode. */
+  #concealed(step: StepResponse): StepResponse {
+    const { ending, outcome } = step;
+    if (!this.#dependencies.conceal || ending?.error === undefined) return step;
+    if (outcome.kind === 'calls' || outcome.kind === 'agents') return step;
+    const concealed = { ...ending, error: { ...ending.error, concealed: true as const } };
+    return { ...step, ending: concealed, outcome: { ...outcome, outcome: concealed } };
+  }
+}

@@ -1,0 +1,220 @@
+import { CallbackFailed, callbackThrew } from '../../src/agents/callback-failed.ts';
+import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-executor.ts';
+import { hasFailedTooOften } from '../../src/code-executors/code-parts.ts';
+import type { EventActions } from '../../src/events/event-actions.ts';
+import { eventActionsOf } from '../../src/flows/event-actions-of.ts';
+import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
+import { draftFromResponse, type GivenResponse } from '../../src/flows/step-response.ts';
+import { NO_USAGE, ONE_CALL, usageOf } from '../../src/flows/step-usage.ts';
+import { limitKeyOf } from '../../src/models/limit-key.ts';
+import type { LlmResponse } from '../../src/models/llm-response.ts';
+import { canonicalJson } from '../../src/protocol/canonical-json.ts';
+import { CONFIRM_TOOL } from '../../src/protocol/names.ts';
+import { isRecord, kindOf } from '../../src/schema/kind-of.ts';
+import type { DraftEvent, NewEvent, StepUsage } from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/store-errors.ts';
+import { thrownMessage } from '../../src/tools/thrown-message.ts';
+import { InvalidResultError } from '../../src/tools/tool-error.ts';
+import type { ToolEdit } from '../../src/tools/turn-tools.ts';
+import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
+import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
+import { AnswerLost, type ModelAnswer, ModelExchange } from './ask-model.ts';
+import { ModelCallbacks } from './model-callbacks.ts';
+import { checkRest, hasAnswered, ModelRests, restedStep, sharedLimit } from './model-rest.ts';
+import { failureOf, logFailed, retriedUnlessLast, toldOf } from './step-failures.ts';
+import type { ModelStepParts } from './step-parts.ts';
+import { OutOfTime } from './step-time.ts';
+
+/**
+ * What a model's answer, or its failure, comes to.
+ *
+ * @param before what the step has said until then.
+ * @throws what has the step tried again.
+ */
+export async function draftFromModel(step: ModelStepParts, before: NewEvent[]): Promise<StepDraft> {
+  const callbacks = callbacksOf(step);
+  const exchange = exchangeOf(step, callbacks);
+  try {
+    // Whoever sees requests may answer them in the model's place.
+    if (!callbacks.seeRequests && step.input.ownCall === undefined)
+      checkRest(step.resting, limitKeyOf(step.agent.canonicalModel));
+    return await draftFromAnswer(step, before, await exchange.answer(), { isAsked: exchange.asked });
+  } catch (error) {
+    if (step.current.signal.aborted) throw step.current.aborted();
+    return await draftFromFailure(step, before, error, exchange);
+  }
+}
+
+function callbacksOf({ code, context }: ModelStepParts): ModelCallbacks {
+  return new ModelCallbacks(code, () => context.shared());
+}
+
+function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExchange {
+  const { agent, context, live, opened, plugins, report, resting, settings, time, toolEdits } = step;
+  const stream = step.runConfig.streamingMode === 'sse';
+  const followed = stream && !agent.durable.sensitive;
+  return new ModelExchange({
+    site: { agent, init: context.init, plugins, toolFactories: settings.toolFactories, toolEdits },
+    callbacks,
+    time,
+    stream,
+    ownCall: step.input.ownCall,
+    onPartial: followed ? (response) => live.add(agent.name, response) : undefined,
+    async asking(request, ask) {
+      const key = limitKeyOf(agent.canonicalModel, request.model);
+      checkRest(resting, key);
+      const response = await report.asking(agent, opened, step.transcript, ask);
+      hasAnswered(step, key);
+      return response;
+    },
+  });
+}
+
+/** @param how `isAsked`: a model has answered, or has failed, for which the turn pays. */
+async function draftFromAnswer(
+  step: ModelStepParts,
+  before: NewEvent[],
+  { response, events, built }: ModelAnswer,
+  { isAsked }: { isAsked: boolean },
+): Promise<StepDraft> {
+  const { asked, agent, context, opened, report, runConfig, time, transcript } = step;
+  const own = [...before, ...events.map(callbackEvent)];
+  if (response === undefined) return { ...draftOfEnd(asked, own), cut: 'agent' };
+  const usage = isAsked ? usageIn(step, response, built.request.model) : NO_USAGE;
+  const tools = new Map(Object.entries(built.request.toolsDict));
+  if (isConfirmAgent(agent.name)) tools.set(CONFIRM_TOOL, askingTool(step.input.ownCall?.question));
+  try {
+    const draft = draftFromResponse(
+      asked,
+      agent,
+      {
+        response,
+        usage,
+        events: own,
+        actions: () => (context.hasActed ? eventActionsOf(context.actions) : undefined),
+        tools,
+        codeExecutor: codeExecutorOf(step),
+        toolEdits: changedEdits(step.toolEdits, built.toolEdits()),
+        pauses: runConfig.pauseOnToolCalls === true,
+        prepare: mayWait(tools) ? (calls) => prepareCalls(step, tools, calls) : undefined,
+        planned: plannerOf(step),
+      },
+      transcript.callIds,
+    );
+    // A schema may have checks of its own that never come to an end.
+    if (agent.outputSchema === undefined) return await draft;
+    return await time.race(draft, (problem) => new Error(`outputSchema: ${problem}`));
+  } catch (error) {
+    if (time.isOver || error instanceof StoreError) throw error;
+    // Asking again would be paid again, for an answer of the same kind.
+    const failure = unusable(step, error);
+    report.failed(opened, asked, failure.code);
+    return draftFromError(asked, failure, { usage, events: own });
+  }
+}
+
+function unusable({ agent }: ModelStepParts, error: unknown): { code: string; message: string } {
+  if (error instanceof CallbackFailed) return error;
+  if (error instanceof InvalidResultError) return callbackThrew(agent.name, 'a callback', error);
+  return {
+    code: 'HOLDFAST_MODEL_RESPONSE',
+    message: `the model's response can't be used: ${thrownMessage(error)}`,
+  };
+}
+
+function plannerOf({ agent, context }: ModelStepParts): GivenResponse['planned'] {
+  const { planner } = agent;
+  if (planner === undefined) return undefined;
+  return (parts) => {
+    try {
+      const planned: unknown = planner.processPlanningResponse(context.shared(), parts);
+      if (planned === undefined || planned === null) return undefined;
+      if (Array.isArray(planned) && planned.every(isRecord)) return planned;
+      const got = planned instanceof Promise ? 'a promise' : kindOf(planned);
+      throw new TypeError(
+        `processPlanningResponse must return a list of parts or undefined, returned ${got}`,
+      );
+    } catch (error) {
+      throw callbackThrew(agent.name, 'planner', error);
+    }
+  };
+}
+
+/** The last failure that counts ends the turn, its events kept, unless an error callback has an answer. */
+async function draftFromFailure(
+  step: ModelStepParts,
+  before: NewEvent[],
+  error: unknown,
+  exchange: ModelExchange,
+): Promise<StepDraft> {
+  const { asked, opened, report } = step;
+  if (error instanceof AnswerLost) return lost(step, before, error);
+  // An outage is nobody's failure.
+  if (error instanceof StoreError) throw error;
+  if (error instanceof ModelRests) throw await restedStep(step, error);
+  if (error instanceof OutOfTime) {
+    return draftFromError(asked, error, { usage: exchange.asked ? ONE_CALL : NO_USAGE, events: before });
+  }
+  const failure = failureOf(error, exchange.asked);
+  const usage = { ...ONE_CALL, modelCalls: failure.modelCalls };
+  report.failed(opened, asked, failure.code);
+  const key = limitKeyOf(step.agent.canonicalModel, exchange.request?.model);
+  await retriedUnlessLast(step, await sharedLimit(step, key, failure));
+  if (failure.error !== undefined) {
+    // What the model has begun to say is no part of another one's answer.
+    step.live.drop();
+    try {
+      const answer = await exchange.recovered(failure.error);
+      if (answer !== undefined) return await draftFromAnswer(step, before, answer, { isAsked: true });
+    } catch (thrown) {
+      if (step.time.isOver) throw thrown;
+      if (thrown instanceof AnswerLost) return lost(step, before, thrown);
+      const told = toldOf(thrown);
+      const message = `${told.message} (asked about: ${failure.message})`;
+      return draftFromError(asked, { ...told, message }, { usage, events: before, ...actedBy(step) });
+    }
+  }
+  return draftFromError(asked, failure, { usage, events: before, ...actedBy(step) });
+}
+
+/** User code has failed behind an answer, which counts as used. */
+function lost(step: ModelStepParts, before: NewEvent[], error: AnswerLost): StepDraft {
+  const { asked, opened, report } = step;
+  report.failed(opened, asked, error.code);
+  logFailed(step, error);
+  const usage = usageIn(step, error.response, asked.model);
+  return draftFromError(asked, error, { usage, events: before, ...actedBy(step) });
+}
+
+/** What callbacks have written into the model's event, for the error's. */
+function actedBy(step: ModelStepParts): { actions?: EventActions } {
+  const { context } = step;
+  if (!context.hasActed) return {};
+  try {
+    return { actions: eventActionsOf(context.actions) };
+  } catch (error) {
+    logFailed(step, error);
+    return {};
+  }
+}
+
+function usageIn({ asked }: ModelStepParts, response: LlmResponse, model = asked.model): StepUsage {
+  return usageOf(response, { prices: asked.prices, model });
+}
+
+function codeExecutorOf({ agent, input, transcript }: ModelStepParts) {
+  const { codeExecutor } = agent;
+  if (codeExecutor === undefined || isBuiltInCodeExecutor(codeExecutor)) return undefined;
+  const calls = transcript.toolCalls(input.invocationId);
+  return hasFailedTooOften(codeExecutor, calls) ? undefined : codeExecutor;
+}
+
+/** Undefined where the step has changed nothing: what is kept is kept on. */
+function changedEdits(known: readonly ToolEdit[], now: readonly ToolEdit[]): readonly ToolEdit[] | undefined {
+  if (now.length === 0 && known.length === 0) return undefined;
+  return canonicalJson(now) === canonicalJson(known) ? undefined : now;
+}
+
+function callbackEvent(event: DraftEvent): NewEvent {
+  return { kind: 'callback', event };
+}

@@ -1,0 +1,183 @@
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
+import { draftFromError, errorEvent, goesOn, type StepDraft, shortened } from '../../src/flows/step-draft.ts';
+import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
+import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
+import type { NewEvent, StoredEvent } from '../../src/store/store.ts';
+import type { InvocationContext } from '../../src/tools/invocation-context.ts';
+import { UserCode } from '../user-code.ts';
+import { seenEvent } from './seen-event.ts';
+import { eventOfCallback } from './step-beginning.ts';
+import type { StepTime } from './step-time.ts';
+
+/** Whose end a run's end is. */
+export interface EndingAgents {
+  /** The one that acts. */
+  agent: BaseAgent;
+  /** Those that have handed the turn on, the first one first: their ends come behind its own, the first one's last. */
+  handedOnBy: readonly BaseAgent[];
+  /** The run is the turn's own, and no child's. */
+  isRoot: boolean;
+}
+
+/** Whether user code is asked about a step's events, or about the end of its run. */
+export function hasEnding(
+  { agent, handedOnBy, isRoot }: EndingAgents,
+  plugins: PluginManager,
+  ends: boolean,
+): boolean {
+  if (plugins.has('onEventCallback')) return true;
+  if (!ends) return false;
+  return (
+    [agent, ...handedOnBy].some(({ canonicalAfterAgentCallbacks: callbacks }) => callbacks.length > 0) ||
+    plugins.has('afterAgentCallback') ||
+    (isRoot && plugins.has('afterRunCallback'))
+  );
+}
+
+export interface StepEndingParts extends Pick<EndingAgents, 'handedOnBy' | 'isRoot'> {
+  plugins: PluginManager;
+  time: StepTime;
+  scene: Omit<StepScene, 'transcript'>;
+  transcript: Transcript | undefined;
+  /** Of the events that the step says. */
+  place: Pick<StoredEvent, 'runKey' | 'step'>;
+  invocation: InvocationContext;
+  failed: (error: unknown) => void;
+}
+
+/**
+ * What user code makes of a step that is about to be recorded: of its events and, where it ends the turn, of the end of the
+ * agent and of its run. Semantics: `Runner.runAsync` and `BaseAgent.runAsync` of `@google/adk` 2.0.0, but a plugin's event is
+ * what is stored.
+ */
+export class StepEnding {
+  readonly #parts: StepEndingParts;
+  readonly #code: UserCode;
+
+  constructor(parts: StepEndingParts) {
+    this.#parts = parts;
+    this.#code = new UserCode(parts.scene.agent, parts.plugins, parts.time);
+  }
+
+  async of(draft: StepDraft): Promise<StepDraft> {
+    this.#parts.time.renew();
+    const seen = await this.#seen(draft);
+    if (goesOn(seen) || seen.cut === 'run') return seen;
+    const ended = seen.cut === undefined ? await this.#afterAgents(seen) : seen;
+    if (this.#parts.isRoot) await this.#afterRun(ended.events);
+    return ended;
+  }
+
+  /** Plugins see each event; one that they can't be asked about is the step's failure, and what the model has used counts. */
+  async #seen(draft: StepDraft): Promise<StepDraft> {
+    const { plugins, invocation } = this.#parts;
+    if (!plugins.has('onEventCallback')) return draft;
+    const events: NewEvent[] = [];
+    for (const { kind, event } of draft.events) {
+      try {
+        events.push({ kind, event: await seenEvent(this.#code, invocation, event, kind) });
+      } catch (error) {
+        this.#failed(error);
+        if (kind === 'error') {
+          events.push({ kind, event });
+          continue;
+        }
+        const failure = this.#failureOf(error);
+        return { ...draftFromError(draft.asked, failure, { usage: draft.usage, events }), ...cutOf(draft) };
+      }
+    }
+    return { ...draft, events };
+  }
+
+  async #afterAgents(given: StepDraft): Promise<StepDraft> {
+    const { plugins, time, handedOnBy } = this.#parts;
+    let draft = await this.#afterAgent(given, this.#code);
+    for (const agent of handedOnBy.toReversed()) {
+      draft = await this.#afterAgent(draft, new UserCode(agent, plugins, time));
+    }
+    return draft;
+  }
+
+  async #afterAgent(draft: StepDraft, code: UserCode): Promise<StepDraft> {
+    const { agent } = code;
+    const { plugins } = this.#parts;
+    const callbacks = agent.canonicalAfterAgentCallbacks;
+    if (callbacks.length === 0 && !plugins.has('afterAgentCallback')) return draft;
+    const { events, asked, usage } = draft;
+    const step = this.#contextBehind(events, agent);
+    try {
+      const context = step.apart();
+      const content = await code.first(
+        'afterAgentCallback',
+        { agent, callbackContext: context },
+        callbacks,
+        context,
+      );
+      const event = await eventOfCallback(code, 'afterAgentCallback', context, content);
+      if (event === undefined) return draft;
+      const seen = await seenEvent(code, step.invocation, event);
+      return { ...draft, events: [...events, { kind: 'callback', event: seen }] };
+    } catch (error) {
+      this.#failed(error);
+      if (draft.error !== undefined) return draft;
+      const failure = shortened(this.#failureOf(error));
+      return { asked, usage, events: [...events, errorEvent(asked, failure)], error: failure };
+    }
+  }
+
+  async #afterRun(events: readonly NewEvent[]): Promise<void> {
+    if (!this.#parts.plugins.has('afterRunCallback')) return;
+    const { invocation } = this.#contextBehind(events);
+    try {
+      await this.#code.plugin('afterRunCallback', { invocationContext: invocation });
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** A context that knows what the step has said. */
+  #contextBehind(events: readonly NewEvent[], agent = this.#code.agent): StepContext {
+    const { scene, transcript, place } = this.#parts;
+    let behind: Transcript | undefined;
+    const view = () => {
+      behind ??= transcript?.followedBy(events.map((each) => storedAs(each, place)));
+      return transcriptView(behind as Transcript, scene.invocationId);
+    };
+    const step = new StepContext({
+      ...scene,
+      agent,
+      state: { ...scene.state },
+      transcript:
+        transcript === undefined
+          ? undefined
+          : {
+              events: () => view().events(),
+              contents: (perspective) => view().contents(perspective),
+              toolCalls: () => view().toolCalls(),
+            },
+    });
+    for (const { event } of events) step.keep(event.actions);
+    return step;
+  }
+
+  /** @throws what ends the attempt, which is nobody's failure. */
+  #failed(error: unknown): void {
+    if (this.#parts.time.isOver) throw error;
+    this.#parts.failed(error);
+  }
+
+  #failureOf(error: unknown): { code: string; message: string } {
+    if (!(error instanceof Error)) throw error;
+    const code = 'code' in error && typeof error.code === 'string' ? error.code : 'HOLDFAST_UNEXPECTED';
+    return { code, message: error.message };
+  }
+}
+
+function cutOf({ cut }: StepDraft): Pick<StepDraft, 'cut'> {
+  return cut === undefined ? {} : { cut };
+}
+
+function storedAs({ kind, event }: NewEvent, place: Pick<StoredEvent, 'runKey' | 'step'>) {
+  return { ...place, kind, event: { ...event, id: '', timestamp: Date.now() } };
+}

@@ -1,0 +1,158 @@
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { toModelError } from '../../src/models/model-errors.ts';
+import type { TurnError } from '../../src/protocol/turn.ts';
+import { StoreError } from '../../src/store/store-errors.ts';
+import { type ResolvedRetryOptions, resolveRetryOptions } from '../../src/tools/retry-options.ts';
+import { thrownMessage } from '../../src/tools/thrown-message.ts';
+import { retryLater } from '../attempt.ts';
+import { callLogger, framesOf } from '../logging.ts';
+import type { StepParts } from './step-parts.ts';
+import { OutOfTime } from './step-time.ts';
+
+const DEEPEST_CAUSE = 8;
+
+/** Of agents that ask no model: their callbacks are tried again as a model is by default. */
+const DEFAULT_RETRY = resolveRetryOptions('BaseAgent', 'modelRetry', undefined);
+
+type Place = Pick<StepParts, 'dependencies' | 'input' | 'opened' | 'place' | 'agent' | 'asked'>;
+
+export interface StepFailure {
+  code: string;
+  message: string;
+  retryable: boolean;
+  /** A failure of the provider's own counts; being told to wait doesn't. */
+  counts: boolean;
+  retryAfterMs?: number | undefined;
+  /** Calls of the model that the failure stands for. */
+  modelCalls: number;
+  /** Of the model, for error callbacks; user code's own failures aren't told. */
+  error?: Error;
+  /** User code's own failure, as it came. */
+  thrown?: unknown;
+}
+
+/** @param asked whether the model was, so that the failure is its own. */
+export function failureOf(error: unknown, asked: boolean): StepFailure {
+  if (!asked && isOwn(error)) {
+    const { code, message } = error;
+    return { code, message, retryable: error.retryable === true, counts: true, modelCalls: 0, thrown: error };
+  }
+  const failure = toModelError(error);
+  const { code, message, retryable, countsAsFailure, retryAfterMs } = failure;
+  return {
+    code,
+    message,
+    retryable,
+    counts: countsAsFailure,
+    retryAfterMs,
+    modelCalls: asked ? 1 : 0,
+    ...(asked ? { error: error instanceof Error ? error : failure } : {}),
+  };
+}
+
+/**
+ * Records that an attempt of a step has failed, and has the step tried again, unless this was the last attempt.
+ *
+ * @throws the failure that Temporal retries.
+ */
+export async function retriedUnlessLast(step: Place, failure: StepFailure): Promise<void> {
+  const { dependencies, opened, agent, asked, place, input } = step;
+  const { code, message, retryable, counts, retryAfterMs, thrown } = failure;
+  if (!retryable) return;
+  const { conceal, store } = dependencies;
+  const failures = await store.recordStepFailure({
+    session: opened.session,
+    runKey: input.runKey,
+    step: input.step,
+    error: message,
+    counts,
+    attempt: opened.attempt,
+  });
+  const text = conceal ? `model step failed: ${code}` : `model step failed: ${message}`;
+  callLogger(dependencies, { ...place, agent: agent.name }).warn(text, {
+    model: asked.model,
+    failures,
+    ...whereItFailed(thrown, conceal),
+  });
+  if (counts && failures >= retryOf(agent).maximumAttempts) return;
+  throw retryLater(code, conceal ? text : message, {
+    delay: retryAfterMs ?? delayOf(agent, opened.attempt),
+    benign: !counts,
+  });
+}
+
+/**
+ * What user code has thrown before any model was asked: the last failure that counts ends the turn.
+ *
+ * @throws what has the step tried again.
+ */
+export async function failedUserCode(step: StepParts, error: unknown): Promise<TurnError> {
+  const { asked, current, opened, report } = step;
+  if (current.signal.aborted) throw current.aborted();
+  // An outage is nobody's failure.
+  if (error instanceof StoreError) throw error;
+  if (error instanceof OutOfTime) return error;
+  const failure = failureOf(error, false);
+  report.failed(opened, asked, failure.code);
+  await retriedUnlessLast(step, failure);
+  return failure;
+}
+
+/** Tells the operator of user code whose failure changes nothing of the turn. */
+export function logFailed(
+  { dependencies, place, agent }: Pick<Place, 'dependencies' | 'place' | 'agent'>,
+  error: unknown,
+): void {
+  const { code, message } = toldOf(error);
+  const { conceal } = dependencies;
+  const text = conceal ? `user code failed: ${code}` : message;
+  callLogger(dependencies, { ...place, agent: agent.name }).warn(text, {
+    code,
+    ...whereItFailed(error, conceal),
+  });
+}
+
+/** The stack of what user code threw: nobody but the operator gets it. */
+function whereItFailed(error: unknown, conceal: boolean): { stack?: string } {
+  try {
+    let thrown = error;
+    for (let depth = 0; depth < DEEPEST_CAUSE && isOwn(thrown) && thrown.cause !== undefined; depth++) {
+      thrown = thrown.cause;
+    }
+    if (thrown === error || !(thrown instanceof Error) || typeof thrown.stack !== 'string') return {};
+    return { stack: conceal ? framesOf(thrown) : thrown.stack };
+  } catch {
+    // Anything may have been thrown, and a proxy or a getter that throws tells nothing.
+    return {};
+  }
+}
+
+/** What a turn's error says of a failure. */
+export function toldOf(error: unknown): { code: string; message: string } {
+  const isCoded = error instanceof Error && 'code' in error && typeof error.code === 'string';
+  return {
+    code: isCoded ? (error.code as string) : 'HOLDFAST_CALLBACK_FAILED',
+    message: thrownMessage(error),
+  };
+}
+
+/** An error with a stable code: of a callback, a plugin, a toolset, an instruction. */
+function isOwn(error: unknown): error is Error & { code: string; retryable?: unknown } {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    error.code.startsWith('HOLDFAST_')
+  );
+}
+
+/** Milliseconds until the next attempt, by the agent's own retry options. */
+function delayOf(agent: BaseAgent, attempt: number): number {
+  const { initialInterval, backoffCoefficient, maximumInterval } = retryOf(agent);
+  return Math.min(initialInterval * backoffCoefficient ** (attempt - 1), maximumInterval);
+}
+
+function retryOf(agent: BaseAgent): ResolvedRetryOptions {
+  return isLlmAgent(agent) ? agent.durable.modelRetry : DEFAULT_RETRY;
+}

@@ -1,0 +1,114 @@
+import { type AppSettings, runConfigOf } from '../../src/agents/app-settings.ts';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { timeLeft } from '../../src/flows/budgets.ts';
+import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
+import type { AskedStep } from '../../src/flows/step-draft.ts';
+import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
+import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
+import type { RunTerms } from '../../src/protocol/agent-run.ts';
+import type { CallModelInput } from '../../src/protocol/step.ts';
+import type { TurnRunConfig } from '../../src/protocol/turn.ts';
+import type { OpenedStep, StepUsage } from '../../src/store/store.ts';
+import type { ToolEdit } from '../../src/tools/turn-tools.ts';
+import type { Attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { pluginsOf } from '../deployment.ts';
+import type { CallPlace } from '../logging.ts';
+import type { StepReport } from '../telemetry/step-report.ts';
+import { UserCode } from '../user-code.ts';
+import type { LiveText } from './live-text.ts';
+import type { RestingModels } from './resting-models.ts';
+import type { StepStart } from './step-beginning.ts';
+import { StepTime } from './step-time.ts';
+
+export type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
+
+/** An opened model step whose agent and transcript are there. */
+export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
+  dependencies: ActivityDependencies;
+  input: CallModelInput;
+  current: Attempt;
+  /** Where log lines say that they come from. */
+  place: CallPlace;
+  report: StepReport;
+  opened: OpenStep;
+  /** What the runs have used that this one is part of, in the order of `input.above`. */
+  usedAbove: readonly StepUsage[];
+  agent: Agent;
+  settings: AppSettings;
+  /** Those that have handed the turn on, the first one first. */
+  handedOnBy: readonly BaseAgent[];
+  asked: AskedStep;
+  transcript: Transcript;
+  live: LiveText;
+  resting: RestingModels;
+}
+
+/** What the parts of a step work with. */
+export interface StepParts<Agent extends BaseAgent = BaseAgent> extends GivenStep<Agent> {
+  plugins: PluginManager;
+  runConfig: TurnRunConfig;
+  scene: StepScene;
+  context: StepContext;
+  /** Those of earlier steps. */
+  toolEdits: readonly ToolEdit[];
+  /** An earlier step has ended the invocation. */
+  hasEnded: boolean;
+  time: StepTime;
+  code: UserCode<Agent>;
+  begins: StepStart;
+}
+
+/** Of a step whose agent asks a model. */
+export type ModelStepParts = StepParts<LlmAgent>;
+
+export function isModelStep(step: StepParts): step is ModelStepParts {
+  return isLlmAgent(step.agent);
+}
+
+/** Milliseconds that the run of a called agent has left; undefined where nothing limits it. */
+export function timeLeftOfRun({ budget }: RunTerms, { age, ownAge = age }: OpenStep): number | undefined {
+  return budget?.time === undefined ? undefined : Math.max(0, budget.time - ownAge);
+}
+
+export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): StepParts<Agent> {
+  const { dependencies, input, current, opened, agent, settings, transcript } = given;
+  const { age, names, sessionUsage, state, remembered } = opened;
+  const { invocationId, branch } = input;
+  const plugins = pluginsOf(dependencies.deployment, names.app);
+  const runConfig = runConfigOf(settings, input.runConfig ?? opened.asked.runConfig);
+  const scene: StepScene = {
+    names,
+    agent,
+    ...(branch === undefined ? {} : { branch }),
+    state,
+    invocationId,
+    userContent: transcript.message,
+    runConfig,
+    abortSignal: current.signal,
+    transcript: transcriptView(transcript, invocationId),
+  };
+  const time = new StepTime(
+    current,
+    agent,
+    timeLeft(settings, { age, sessionTime: sessionUsage.time, run: timeLeftOfRun(input, opened) }),
+  );
+  return {
+    ...given,
+    plugins,
+    runConfig,
+    scene,
+    context: new StepContext(scene),
+    toolEdits: remembered.toolEdits,
+    hasEnded: remembered.ends,
+    time,
+    code: new UserCode(agent, plugins, time),
+    begins: {
+      isFirst: input.step === 1,
+      isRoot: input.path === undefined,
+      enters: input.step === 1 || input.enters === true,
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { activityInfo } from '@temporalio/activity';
+import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
+import type { Notifier } from '../../src/approvals/notifier.ts';
+import { startNotice } from '../../src/approvals/start-notice.ts';
+import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
+import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
+import { isRecord } from '../../src/schema/kind-of.ts';
+import { type Attempt, attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { settingsOf } from '../deployment.ts';
+import { callLogger, reportUnexpected } from '../logging.ts';
+import { buryNotice, problemOf } from './bury-notice.ts';
+import { checkNotice, firstToldAt } from './checked-notice.ts';
+import { DEFAULT_RETRY_TIME, delayOf } from './notice-retries.ts';
+import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
+
+/** People were not told of a request by one of the ways to tell them, and nobody goes on trying. Another attempt follows. */
+export class NotifierFailed extends Error {
+  readonly code = 'HOLDFAST_NOTIFIER_FAILED';
+  override readonly name = 'NotifierFailed';
+  readonly retryable = true;
+}
+
+/**
+ * `holdfast.notify`: tells people of requests by each of the app's notifiers. What one of them can't be told goes on being told by a
+ * workflow of its own, beside the turn. Another attempt asks only those whose notices nobody has taken over: which those are is in
+ * the heartbeat's details, which Temporal hands on. Only where the worker dies in between may one be asked again.
+ */
+export function notify(dependencies: ActivityDependencies): (input: NotifyInput) => Promise<void> {
+  return (input) => {
+    const { app, sessionId } = input;
+    return attempt(
+      (current) => tell(dependencies, input, current),
+      reportUnexpected(dependencies, { app, sessionId }),
+    );
+  };
+}
+
+async function tell(dependencies: ActivityDependencies, input: NotifyInput, current: Attempt): Promise<void> {
+  checkNotice(input);
+  const { app, why } = input;
+  const done = toldBefore();
+  const isLeft = ({ name, ended }: Notifier) => !done.has(name) && (why !== 'ended' || ended !== undefined);
+  const left = settingsOf(dependencies.deployment, app).notifiers.filter(isLeft);
+  const rows = await rowsOf(dependencies, input);
+  if (rows.length === 0) return;
+  const notice = { input, rows, since: firstToldAt(input.since, activityInfo().scheduledTimestampMs) };
+  // Each beat replaces what the one before has told, those of earlier attempts among them.
+  if (done.size > 0) current.heartbeat({ told: [...done] });
+  const failed: string[] = [];
+  await Promise.all(
+    left.map(async (notifier) => {
+      try {
+        await tellOrHandOver(dependencies, notifier, notice, current);
+        done.add(notifier.name);
+        current.heartbeat({ told: [...done] });
+      } catch {
+        if (current.signal.aborted) throw current.aborted();
+        failed.push(notifier.name);
+      }
+    }),
+  );
+  if (failed.length === 0) return;
+  throw new NotifierFailed(
+    `notifiers failed: ${failed.join(', ')}; their turn waits for an answer all the same`,
+  );
+}
+
+/** @throws where it is neither told, nor goes on being told. */
+async function tellOrHandOver(
+  dependencies: ActivityDependencies,
+  notifier: Notifier,
+  notice: NoticeToTell,
+  current: Attempt,
+): Promise<void> {
+  try {
+    await tellNotifier(dependencies, notifier, notice, current);
+  } catch (error) {
+    if (current.signal.aborted) throw error;
+    warn(dependencies, notice.input, notifier, error);
+    await handOver(dependencies, notifier, notice, error);
+  }
+}
+
+/** Each request by itself: one of them may end while another one waits, and what is in vain for one of them is so for it alone. */
+async function handOver(
+  dependencies: ActivityDependencies,
+  notifier: Notifier,
+  { input, rows, since }: NoticeToTell,
+  error: unknown,
+): Promise<void> {
+  const { taskQueue } = activityInfo();
+  const retryFor = Math.min(notifier.retryFor ?? DEFAULT_RETRY_TIME, LONGEST_NOTICE_TIME);
+  const wanted = rows.filter(({ status }) => input.why === 'ended' || status === 'pending');
+  const isInVain = error instanceof NoticeFailed && error.final && wanted.length === 1;
+  const delay = Math.min(delayOf(1, error), retryFor);
+  try {
+    await Promise.all(
+      wanted.map(async ({ requestId }) => {
+        const start: DeliverNotice = {
+          ...input,
+          requestIds: [requestId],
+          notifier: notifier.name,
+          since,
+          failedAt: activityInfo().currentAttemptScheduledTimestampMs,
+          retryFor,
+        };
+        if (isInVain) await buryNotice(dependencies, start, { error, attempts: 1 });
+        else await startNotice(dependencies.temporal(), start, { taskQueue, delay });
+      }),
+    );
+  } catch (problem) {
+    warn(dependencies, input, notifier, problem);
+    throw problem;
+  }
+}
+
+/** Names of the notifiers that earlier attempts have finished with. */
+function toldBefore(): Set<string> {
+  const { heartbeatDetails } = activityInfo();
+  const names: unknown = isRecord(heartbeatDetails) ? heartbeatDetails.told : undefined;
+  return new Set(Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []);
+}
+
+function warn(
+  dependencies: ActivityDependencies,
+  { app, sessionId, requestIds }: NotifyInput,
+  { name }: Notifier,
+  error: unknown,
+): void {
+  callLogger(dependencies, { app, sessionId }).warn(`the notifier ${name} failed`, {
+    requests: requestIds,
+    problem: problemOf(dependencies, error),
+  });
+}

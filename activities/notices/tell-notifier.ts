@@ -1,0 +1,170 @@
+import { setTimeout } from 'node:timers/promises';
+import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
+import type { NotifyInput } from '../../src/protocol/gate.ts';
+import type { ApprovalRow } from '../../src/store/store.ts';
+import { afterTime } from '../after-time.ts';
+import type { Attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { callLogger } from '../logging.ts';
+import { whicheverComesFirst } from '../race.ts';
+import { problemOf } from './bury-notice.ts';
+import { endedRequest } from './ended-request.ts';
+import { noticeContext } from './notice-context.ts';
+import { notifiedRequest } from './notified-request.ts';
+
+/** Milliseconds that one notifier may take. */
+const NOTIFIER_TIME = 60_000;
+
+/** Milliseconds between two looks whether an end is recorded: twice as long after each. */
+const FIRST_LOOK = 50;
+const LAST_LOOK = 2_000;
+
+/** A notifier is just being told of a request whose end it is to be told of: another attempt follows. */
+export class StillTelling extends Error {
+  readonly code = 'HOLDFAST_NOTIFIER_BUSY';
+  override readonly name = 'StillTelling';
+}
+
+/** The store has yet to hear what people are to be told: another attempt follows. */
+export class NotRecorded extends Error {
+  readonly code = 'HOLDFAST_NOTICE_NOT_RECORDED';
+  override readonly name = 'NotRecorded';
+}
+
+export interface NoticeToTell {
+  input: NotifyInput;
+  /** Those of its requests that the store has. */
+  rows: readonly ApprovalRow[];
+  /** When it was to be told first, milliseconds since the epoch. */
+  since: number;
+  /** Called just before the notifier is, when the store has done its part. */
+  asking?: () => Promise<void>;
+}
+
+/**
+ * Rows of the requests that a notice is about, without those whose session was deleted, and those of other apps and users: a workflow
+ * that somebody has started by hand could name any, and have the notifiers of its app told of them.
+ */
+export async function rowsOf(
+  { store }: Pick<ActivityDependencies, 'store'>,
+  { session, requestIds, app, userId, sessionId }: NotifyInput,
+): Promise<ApprovalRow[]> {
+  const ids = [...new Set(requestIds)];
+  const rows = await Promise.all(ids.map((requestId) => store.findRequest(session, requestId)));
+  const known = rows.filter((row) => row !== undefined);
+  return known.filter((row) => row.app === app && row.userId === userId && row.sessionId === sessionId);
+}
+
+/**
+ * Has one notifier tell people, once; of what it isn't to tell any more it hears nothing.
+ *
+ * @throws whatever it throws; also where it takes too long.
+ */
+export async function tellNotifier(
+  dependencies: ActivityDependencies,
+  notifier: Notifier,
+  notice: NoticeToTell,
+  current: Attempt,
+): Promise<void> {
+  const begunAt = await dependencies.store.now();
+  const late = afterTime(NOTIFIER_TIME);
+  const { session } = notice.input;
+  const signal = AbortSignal.any([current.signal, late.signal]);
+  const { since } = notice;
+  const context = noticeContext(dependencies, { notifier: notifier.name, session, since, signal, begunAt });
+  try {
+    const work =
+      notice.input.why === 'ended'
+        ? tellEnd(dependencies, notifier, notice, context)
+        : tellOpen(dependencies, notifier, notice, context);
+    await whicheverComesFirst(work, [
+      [current.signal, current.aborted],
+      [late.signal, () => new Error(`no answer within ${NOTIFIER_TIME} ms`)],
+    ]);
+  } finally {
+    late.clear();
+  }
+}
+
+async function tellOpen(
+  dependencies: ActivityDependencies,
+  notifier: Notifier,
+  { input, rows, asking }: NoticeToTell,
+  context: NoticeContext,
+): Promise<void> {
+  const { session, why } = input;
+  if (why === 'ended') return;
+  const { store, transcriptUrl } = dependencies;
+  const known = why === 'escalated' ? await recordedRows(dependencies, input, rows, context.signal) : rows;
+  const pending = known.filter(({ status }) => status === 'pending');
+  const isTold = async ({ requestId }: ApprovalRow) =>
+    notifier.ended === undefined ||
+    (await store.beginTelling({ notifier: notifier.name, requestId, session, time: NOTIFIER_TIME }));
+  const begun = await Promise.all(pending.map(isTold));
+  const told = pending
+    .filter((_row, index) => begun[index])
+    .map((row) => notifiedRequest(row, transcriptUrl));
+  try {
+    // A copy for each: what one of them changes is nobody else's.
+    if (told.length > 0) {
+      await asking?.();
+      await notifier.notify(structuredClone(told), why, context);
+    }
+  } finally {
+    if (notifier.ended !== undefined) {
+      const names = told.map(({ requestId }) => ({ notifier: notifier.name, requestId }));
+      // What keeps the store from knowing is no failure of the notifier: by and by it takes it to be over.
+      const ended = await Promise.allSettled(names.map((name) => store.endTelling(name)));
+      const failure = ended.find((each) => each.status === 'rejected');
+      if (failure !== undefined) {
+        const { app, sessionId, requestIds: requests } = input;
+        const problem = problemOf(dependencies, failure.reason);
+        callLogger(dependencies, { app, sessionId }).warn('that people were told is not recorded', {
+          requests,
+          problem,
+        });
+      }
+    }
+  }
+}
+
+async function tellEnd(
+  dependencies: ActivityDependencies,
+  notifier: Notifier,
+  { input, rows, asking }: NoticeToTell,
+  context: NoticeContext,
+): Promise<void> {
+  if (notifier.ended === undefined || rows.length === 0) return;
+  const { store, transcriptUrl } = dependencies;
+  const recorded = await recordedRows(dependencies, input, rows, context.signal);
+  const ended = recorded.flatMap((row) => endedRequest(row, transcriptUrl) ?? []);
+  const { session } = input;
+  const free = await Promise.all(
+    ended.map(({ requestId }) => store.beginTellingEnd({ notifier: notifier.name, requestId, session })),
+  );
+  if (free.includes(false)) throw new StillTelling(`the notifier ${notifier.name} is being told of it`);
+  if (ended.length === 0) return;
+  await asking?.();
+  await notifier.ended(structuredClone(ended), context);
+}
+
+/** The end is recorded with what comes of it: the start of the tool, the end of the turn. Only the store is believed. */
+async function recordedRows(
+  dependencies: ActivityDependencies,
+  input: NotifyInput,
+  rows: readonly ApprovalRow[],
+  signal: AbortSignal,
+): Promise<readonly ApprovalRow[]> {
+  let known = rows;
+  for (let wait = FIRST_LOOK; !known.every((row) => isRecorded(row, input.why)); wait *= 2) {
+    if (wait > LAST_LOOK) throw new NotRecorded(`the store has not heard yet: ${input.why}`);
+    await setTimeout(wait, undefined, { signal });
+    known = await rowsOf(dependencies, input);
+  }
+  return known;
+}
+
+function isRecorded({ status, history }: ApprovalRow, why: NotifyInput['why']): boolean {
+  if (status !== 'pending' || why === 'opened') return true;
+  return why === 'escalated' && history.some(({ kind }) => kind === 'escalated');
+}

@@ -1,0 +1,84 @@
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { MOST_TRANSFERS } from '../../src/agents/transfer-targets.ts';
+import { createEventActions } from '../../src/events/event-actions.ts';
+import { callActionsOf } from '../../src/flows/call-actions.ts';
+import type { BegunCall, CallActions } from '../../src/store/store.ts';
+import { Context } from '../../src/tools/context.ts';
+import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';
+import { InvalidResultError } from '../../src/tools/tool-error.ts';
+
+type StartedCall = Extract<BegunCall, { kind: 'started' }>;
+
+/** Where user code of a call finds itself. */
+export interface CallScene extends Pick<StartedCall, 'names' | 'invocationId' | 'userContent'> {
+  agent: LlmAgent;
+  /** What user code sees of it. */
+  state: Record<string, unknown>;
+  abortSignal: AbortSignal;
+  /** Left out where nobody has asked for it. */
+  transcript?: TranscriptView | undefined;
+  /** How often the turn was handed on by now. */
+  handedOn?: number | undefined;
+}
+
+/** Tools that hand on by the model's word look at the rules; user code knows what it does, as in `@google/adk` 2.0.0. */
+function assertTransfers({ transferToAgent: name }: CallActions, context: InvocationContext): void {
+  if (name === undefined) return;
+  const { agent, handedOn = 0 } = InvocationContext.initOf(context);
+  const problem =
+    handedOn < MOST_TRANSFERS
+      ? agent?.rootAgent.findAgent(name) === undefined &&
+        `unknown agent ${JSON.stringify(name.slice(0, 128))}`
+      : `the turn was handed on ${handedOn} times, and at most ${MOST_TRANSFERS} times it is`;
+  if (problem) throw new InvalidResultError(`context.actions.transferToAgent: ${problem}`);
+}
+
+/** What all contexts of a call are made of, and those of the toolsets that have its tool. */
+export function contextInitOf(scene: CallScene): ContextInit {
+  const { names, invocationId, agent, userContent, state, abortSignal, transcript, handedOn } = scene;
+  return {
+    appName: names.app,
+    userId: names.userId,
+    sessionId: names.sessionId,
+    invocationId,
+    agentName: agent.name,
+    agent,
+    state,
+    abortSignal,
+    ...(userContent === undefined ? {} : { userContent }),
+    ...(transcript === undefined ? {} : { transcript }),
+    ...(handedOn === undefined ? {} : { handedOn }),
+  };
+}
+
+/**
+ * A context of a run of a call.
+ *
+ * @param before what callbacks did for it when the call was planned: the run's effects begin with that.
+ */
+export function callContext(
+  init: ContextInit,
+  call: CallInit,
+  abortSignal: AbortSignal,
+  before?: CallActions,
+): Context {
+  return new Context({
+    ...init,
+    abortSignal,
+    call,
+    eventActions: createEventActions(structuredClone(before)),
+  });
+}
+
+/**
+ * What user code has done by a call's context, beside its result.
+ *
+ * @throws InvalidResultError naming the action that can't be kept.
+ */
+export function effectsOf({ actions, invocationContext }: Context): CallActions {
+  const effects = callActionsOf(actions);
+  assertTransfers(effects, invocationContext);
+  // The invocation ends with this step: nobody is asked for a summary.
+  return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;
+}

@@ -1,0 +1,83 @@
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-executor.ts';
+import { codeTool } from '../../src/code-executors/code-tool.ts';
+import { findTool, ToolsetFailed, transferToolOf } from '../../src/flows/resolve-tools.ts';
+import { type BaseTool, isBaseTool } from '../../src/tools/base-tool.ts';
+import { isBaseToolset } from '../../src/tools/base-toolset.ts';
+import type { ContextInit } from '../../src/tools/context-init.ts';
+import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
+import type { ToolEdit } from '../../src/tools/turn-tools.ts';
+import { afterTime } from '../after-time.ts';
+import type { Attempt } from '../attempt.ts';
+import { type Deployment, settingsOf } from '../deployment.ts';
+import { NotDeployedHere } from '../not-deployed-here.ts';
+import { whicheverComesFirst } from '../race.ts';
+
+/** What a call names: a tool, or the code executor where it has no id on the wire. */
+export interface CalledName {
+  name: string;
+  callId: string;
+}
+
+export interface ToolSearch {
+  deployment: Deployment;
+  agent: LlmAgent;
+  /** Of the call. */
+  init: ContextInit;
+  edits: readonly ToolEdit[];
+  current?: Pick<Attempt, 'signal' | 'aborted'>;
+  /** Milliseconds. */
+  time: number;
+}
+
+/** The tool that stands in the agent's own list, which nobody need be asked for. */
+export function ownTool(agent: LlmAgent, { name, callId }: CalledName): BaseTool | undefined {
+  if (callId !== '') {
+    const listed = agent.tools.find((tool): tool is BaseTool => isBaseTool(tool) && tool.name === name);
+    return listed ?? transferToolOf(agent, name);
+  }
+  const { codeExecutor } = agent;
+  const isMeant = codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor);
+  return isMeant ? codeTool(codeExecutor) : undefined;
+}
+
+/** Whether toolsets, or the factories of any app, may have a tool that isn't the agent's own. */
+export function mayBeElsewhere({ apps }: Deployment, { tools }: LlmAgent, { callId }: CalledName): boolean {
+  if (callId === '') return false;
+  return (
+    tools.some(isBaseToolset) || [...apps.values()].some(({ durable }) => durable.toolFactories.size > 0)
+  );
+}
+
+/**
+ * A tool that the invocation has added, or that a toolset has.
+ *
+ * @param own runs where there is no other: the call was planned before the invocation had it taken out.
+ * @throws ToolsetFailed, ToolFactoryFailed
+ * @throws NotDeployedHere where nobody has it.
+ */
+export async function searchTool(search: ToolSearch, name: string, own?: BaseTool): Promise<BaseTool> {
+  const { deployment, agent, init, edits, current, time } = search;
+  const { toolFactories } = settingsOf(deployment, init.appName);
+  const site = { agent, context: new ReadonlyContext(init), toolFactories, toolEdits: edits };
+  const late = afterTime(time);
+  const tool = await whicheverComesFirst(findTool(site, name), [
+    ...(current === undefined ? [] : [[current.signal, current.aborted] as const]),
+    [late.signal, () => tooLate(agent, name, time)],
+  ]).finally(late.clear);
+  const found = tool ?? own;
+  if (found === undefined) throw notDeployed(agent, name);
+  return found;
+}
+
+export function notDeployed({ tools }: LlmAgent, name: string): NotDeployedHere {
+  return new NotDeployedHere(
+    'tool',
+    name,
+    tools.map((tool) => (isBaseTool(tool) ? tool.name : `those of ${tool.name}`)),
+  );
+}
+
+function tooLate({ name: agent }: LlmAgent, name: string, time: number): ToolsetFailed {
+  return new ToolsetFailed(`the toolsets of agent "${agent}" didn't say within ${time} ms who has ${name}`);
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { ToolConfirmation } from '../../src/events/event-actions.ts';
+import { transcriptView } from '../../src/flows/transcript.ts';
+import type { CloseCallInput, ToolCallResult } from '../../src/protocol/step.ts';
+import type { BegunAnsweredCall } from '../../src/store/store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { CallInit } from '../../src/tools/context-init.ts';
+import { knownCaller } from '../acting-agent.ts';
+import { afterTime } from '../after-time.ts';
+import { isOfApp } from '../app-of-agent.ts';
+import { beginAnswered } from '../approvals/begin-answered.ts';
+import { CallAnswers } from '../approvals/call-answers.ts';
+import { type Attempt, attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { pluginsOf } from '../deployment.ts';
+import { withLastingStore } from '../lasting-store.ts';
+import { callLogger, reportUnexpected } from '../logging.ts';
+import { whicheverComesFirst } from '../race.ts';
+import { callContext, contextInitOf, effectsOf } from './call-context.ts';
+import { callResult } from './call-result.ts';
+import { ownTool, searchTool } from './call-tool.ts';
+import { type CallOutcome, callbackTooLate } from './failed-call.ts';
+import { digestOfCarried, plannedArguments } from './planned-arguments.ts';
+import { rejection } from './rejection.ts';
+import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
+import { describeFailure, storeErrorIn } from './tool-failure.ts';
+
+/** Milliseconds that finding the tool, and its callbacks, may take. */
+const CALLBACK_TIME = 20_000;
+
+const EXPIRED = 'nobody has decided in time';
+
+/** `holdfast.closeCall`: settles a call that people have not let run. Its tool is not run; callbacks hear of it as of a response. */
+export function closeCall(
+  dependencies: ActivityDependencies,
+): (input: CloseCallInput) => Promise<ToolCallResult> {
+  return (input) => {
+    const { callKey, agent, tool } = input;
+    return attempt(
+      (current) =>
+        new ClosedCall(
+          withLastingStore(dependencies, current, { callKey, agent, tool }),
+          input,
+          current,
+        ).run(),
+      reportUnexpected(dependencies, { callKey, agent, tool }),
+    );
+  };
+}
+
+type Begun = Extract<BegunAnsweredCall, { kind: 'started' }>;
+
+class ClosedCall {
+  readonly #dependencies: ActivityDependencies;
+  readonly #input: CloseCallInput;
+  readonly #current: Attempt;
+
+  constructor(dependencies: ActivityDependencies, input: CloseCallInput, current: Attempt) {
+    this.#dependencies = dependencies;
+    this.#input = input;
+    this.#current = current;
+  }
+
+  async run(): Promise<ToolCallResult> {
+    const { store, deployment, telemetry } = this.#dependencies;
+    const { session, runKey, callKey, callId, tool: name, args, answered, agent: agentName } = this.#input;
+    const beginning = {
+      ...{ session, runKey, callKey, callId, tool: name },
+      argsDigest: digestOfCarried(args),
+      wantArgs: 'ref' in args,
+      closes: true,
+    };
+    const begun = await beginAnswered(this.#dependencies, beginning, answered);
+    const agent = knownCaller(deployment, this.#input);
+    const own = agent && ownTool(agent, { name, callId });
+    if (begun.kind === 'settled') return callResult(callKey, own, begun);
+    const { app } = begun.kind === 'closed' ? begun.request : begun.names;
+    const { tool = own, ...outcome } =
+      begun.kind === 'closed' || agent === undefined || !isOfApp(deployment, app, this.#input)
+        ? { ...this.#rejection, actions: {} }
+        : await this.#heard(begun, agent, own);
+    const settled = await store.settleCall({ session, callKey, ...outcome, token: randomUUID() });
+    if (settled.first) {
+      telemetry.metrics.callSettled({ app, agent: agentName, tool: name }, settled.failed);
+      telemetry.metrics.requestsEnded(begun.kind === 'closed' ? [begun.request] : begun.requests);
+    }
+    return callResult(callKey, tool, settled, false);
+  }
+
+  get #rejection(): Pick<CallOutcome, 'response' | 'failed'> {
+    const { why, reason } = this.#input;
+    return rejection(reason ?? (why === 'expired' ? EXPIRED : undefined));
+  }
+
+  /** As after-callbacks have it. */
+  async #heard(
+    begun: Begun,
+    agent: LlmAgent,
+    own: BaseTool | undefined,
+  ): Promise<Omit<CallOutcome, 'answersError'> & { tool?: BaseTool }> {
+    const unheard = { ...this.#rejection, actions: begun.prepared ?? {} };
+    const callbacks = new ToolCallbacks(agent, pluginsOf(this.#dependencies.deployment, begun.names.app));
+    if (!callbacks.has('afterToolCallback')) return unheard;
+    const late = afterTime(CALLBACK_TIME);
+    try {
+      const call = await this.#called(begun, agent, own, late.signal);
+      const { response } = await whicheverComesFirst(callbacks.after(call, unheard.response), [
+        [this.#current.signal, this.#current.aborted],
+        [late.signal, () => callbackTooLate(call, 'afterToolCallback', CALLBACK_TIME)],
+      ]);
+      const failed = Object.hasOwn(response, 'error');
+      return { response, failed, actions: effectsOf(call.context), tool: call.tool };
+    } catch (error) {
+      if (this.#current.signal.aborted) throw this.#current.aborted();
+      if (storeErrorIn(error) !== undefined) throw error;
+      this.#warn(begun, error);
+      return unheard;
+    } finally {
+      late.clear();
+    }
+  }
+
+  async #called(
+    begun: Begun,
+    agent: LlmAgent,
+    own: BaseTool | undefined,
+    abortSignal: AbortSignal,
+  ): Promise<CalledTool> {
+    const { store, transcripts, deployment } = this.#dependencies;
+    const { session, tool: name, callKey, prepared = false } = this.#input;
+    const { names, invocationId, userContent, state } = begun;
+    const { toolEdits: edits } = begun.remembered;
+    const transcript = await transcripts.current(session, names, (after) =>
+      store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+    );
+    const init = contextInitOf({
+      ...{ names, invocationId, userContent, agent, state, abortSignal },
+      transcript: transcriptView(transcript, invocationId),
+    });
+    const current = this.#current;
+    const tool =
+      own !== undefined && edits.length === 0
+        ? own
+        : await searchTool({ deployment, agent, init, edits, current, time: CALLBACK_TIME }, name, own);
+    const answers = new CallAnswers({
+      ...{ callKey, prepared, requests: begun.requests },
+      args: plannedArguments(this.#input, begun),
+    });
+    const { hint = '' } = answers.latest ?? {};
+    const toolConfirmation = new ToolConfirmation({ hint, confirmed: false });
+    const context = callContext(
+      { ...init, toolConfirmation },
+      this.#callInit(begun),
+      abortSignal,
+      begun.prepared,
+    );
+    return { tool, args: structuredClone(answers.args), context };
+  }
+
+  #callInit(begun: Begun): CallInit {
+    const { session, callKey, callId } = this.#input;
+    const { store } = this.#dependencies;
+    return {
+      callId,
+      callKey,
+      attempt: begun.attempt,
+      once: {
+        get: async (key) =>
+          Object.hasOwn(begun.once, key)
+            ? begun.once[key]
+            : await store.askOnce({ session, callKey, key, attempt: begun.attempt }),
+        put: (key, value) => store.recordOnce({ session, callKey, key, value }),
+      },
+      heartbeat: () => undefined,
+    };
+  }
+
+  #warn({ names: { app, sessionId }, invocationId }: Begun, error: unknown): void {
+    const { callKey, agent, tool } = this.#input;
+    const place = { app, sessionId, invocationId, callKey, agent, tool };
+    callLogger(this.#dependencies, place).warn(
+      'callbacks were not heard about a call that was not let run',
+      this.#dependencies.conceal ? {} : { problem: describeFailure(error).message },
+    );
+  }
+}

@@ -1,0 +1,137 @@
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { Event } from '../../src/events/event.ts';
+import { transcriptView } from '../../src/flows/transcript.ts';
+import type { SettleStepInput, UnsettledCall } from '../../src/protocol/step.ts';
+import type { KnownCall, SettleStep } from '../../src/store/store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import type { ToolEdit } from '../../src/tools/turn-tools.ts';
+import { knownCaller } from '../acting-agent.ts';
+import { isOfApp } from '../app-of-agent.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { NO_PLUGINS, pluginsOf } from '../deployment.ts';
+import { callLogger } from '../logging.ts';
+import { callContext, contextInitOf } from './call-context.ts';
+import { ownTool, searchTool } from './call-tool.ts';
+import { outcomeOfFailure } from './failed-call.ts';
+import { ToolCallbacks } from './tool-callbacks.ts';
+import { describeFailure, storeErrorIn, UnsettledError } from './tool-failure.ts';
+
+/** Milliseconds that the callbacks of one call may take; those of a step's calls run side by side. */
+const CALLBACK_TIME = 20_000;
+
+type SettledWith = SettleStep['unsettled'][number];
+
+/**
+ * What calls are settled with that no attempt lived to settle, such as those that were cancelled: as callbacks have it. Nothing
+ * is asked or read where nobody hears of failed calls, nor for calls that an interruption of their turn has cut off.
+ */
+export async function settleUnsettled(
+  dependencies: ActivityDependencies,
+  input: SettleStepInput,
+): Promise<SettleStep['unsettled']> {
+  const { unsettled, session, ending, invocationId, runKey, step } = input;
+  const { deployment, store, transcripts } = dependencies;
+  const agent = knownCaller(deployment, input);
+  if (unsettled.length === 0 || session === undefined || agent === undefined) return unsettled;
+  // Which app it is, is yet to be read.
+  const managers = [NO_PLUGINS, ...deployment.plugins.values()];
+  const isHeard = managers.some((plugins) => new ToolCallbacks(agent, plugins).hearFailures);
+  if (ending?.status === 'interrupted' || !isHeard) return unsettled;
+  const peeked = await store.peekStep({ session, invocationId, runKey, step });
+  const { names, state, userContent } = peeked;
+  const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, names.app));
+  if (!callbacks.hearFailures || !isOfApp(deployment, names.app, input)) return unsettled;
+  const transcript = await transcripts.current(session, names, (after) =>
+    store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+  );
+  const { toolEdits: edits } = peeked.remembered;
+  const init = contextInitOf({
+    ...{ names, invocationId, userContent, agent, state },
+    abortSignal: AbortSignal.timeout(CALLBACK_TIME),
+    transcript: transcriptView(transcript, invocationId),
+  });
+  const calls = { dependencies, session, agent, callbacks, init, edits, events: transcript.events() };
+  return await Promise.all(unsettled.map((call) => settledWith(calls, call)));
+}
+
+interface UnsettledCalls {
+  dependencies: ActivityDependencies;
+  session: string;
+  agent: LlmAgent;
+  callbacks: ToolCallbacks;
+  init: ContextInit;
+  edits: readonly ToolEdit[];
+  events: readonly Event[];
+}
+
+async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<SettledWith> {
+  // Code that the model wrote is no tool's call.
+  if (call.callId === '') return call;
+  const { dependencies, session, callbacks, init, events } = calls;
+  const { callKey } = call;
+  const known = await dependencies.store.findCall({ session, callKey });
+  // What was settled after all counts, and callbacks have heard of it.
+  if (known?.settled) return call;
+  const tool = await toolOf(calls, call);
+  if (tool === undefined) return call;
+  const signal = init.abortSignal as AbortSignal;
+  const context = callContext(init, callInit(calls, call, known), signal, known?.prepared);
+  const planned = await dependencies.store.callArguments({ session, callKey });
+  const args = structuredClone(planned ?? argumentsIn(events, call.callId));
+  const { response, failed, actions } = await outcomeOfFailure(callbacks, {
+    call: { tool, args, context },
+    thrown: new UnsettledError(call.error),
+    time: CALLBACK_TIME,
+  });
+  return { ...call, response, failed, actions };
+}
+
+/** Undefined where nobody here has it: the call keeps its error. */
+async function toolOf(
+  { dependencies, agent, init, edits }: UnsettledCalls,
+  { tool: name, callId, callKey }: UnsettledCall,
+): Promise<BaseTool | undefined> {
+  const own = ownTool(agent, { name, callId });
+  if (own !== undefined && edits.length === 0) return own;
+  const { deployment, conceal } = dependencies;
+  try {
+    return await searchTool({ deployment, agent, init, edits, time: CALLBACK_TIME }, name, own);
+  } catch (error) {
+    if (storeErrorIn(error) !== undefined) throw error;
+    const { message } = describeFailure(error);
+    callLogger(dependencies, { app: init.appName, callKey, agent: agent.name, tool: name }).warn(
+      'no callbacks were asked about a failed call: its tool was not found',
+      conceal ? {} : { problem: message },
+    );
+    return undefined;
+  }
+}
+
+function callInit(
+  { dependencies: { store }, session }: UnsettledCalls,
+  { callKey, callId }: UnsettledCall,
+  known: KnownCall | undefined,
+): CallInit {
+  return {
+    callKey,
+    callId,
+    attempt: Math.max(known?.attempts ?? 0, 1),
+    once: {
+      get: async (key) => known && (known.once[key] ?? (await store.askOnce({ session, callKey, key }))),
+      // Of a call that was never begun there is no row to keep it in, and this is its only chance to run.
+      put: async (key, value) =>
+        known === undefined ? value : await store.recordOnce({ session, callKey, key, value }),
+    },
+    heartbeat: () => undefined,
+  };
+}
+
+/** The model's, where the store knows nothing of the call. */
+export function argumentsIn(events: readonly Event[], callId: string): Record<string, unknown> {
+  for (const { content } of events.toReversed()) {
+    const called = content?.parts?.find(({ functionCall }) => functionCall?.id === callId);
+    if (called?.functionCall !== undefined) return called.functionCall.args ?? {};
+  }
+  return {};
+}

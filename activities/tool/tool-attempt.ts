@@ -1,0 +1,203 @@
+import { canonicalJson } from '../../src/protocol/canonical-json.ts';
+import type { CallActions } from '../../src/store/store.ts';
+import type { RunAsyncToolRequest, ToolChunk } from '../../src/tools/base-tool.ts';
+import type { Asked } from '../../src/tools/call-questions.ts';
+import { askedOf } from '../../src/tools/context.ts';
+import { toFunctionResponse } from '../../src/tools/function-response.ts';
+import { mediaOf } from '../../src/tools/media.ts';
+import { keptFromRunning } from '../../src/tools/unpassed-gate.ts';
+import type { Attempt } from '../attempt.ts';
+import type { JobNotes } from '../jobs/job-notes.ts';
+import type { EndedOtherwise, JobOfCall, LeftJob } from '../jobs/job-of-call.ts';
+import { type Ending, whicheverComesFirst } from '../race.ts';
+import type { CallReport } from '../telemetry/call-report.ts';
+import { effectsOf } from './call-context.ts';
+import { type CallOutcome, callbackTooLate, errorOutcome, LEAST_CALLBACK_TIME } from './failed-call.ts';
+import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
+import type { ToolCancellation } from './tool-cancellation.ts';
+import { ToolChanged, ToolTimeout } from './tool-failure.ts';
+
+/** One attempt of a call. */
+export interface ToolAttempt {
+  call: CalledTool;
+  callbacks: ToolCallbacks;
+  /** Callbacks have been asked before, and aren't asked again. */
+  prepared: boolean;
+  /** What callbacks must leave the arguments as: a person has approved these. */
+  approvedArgs: Record<string, unknown> | undefined;
+  /** The call was asked about when it was planned, where its tool has a gate. */
+  hasPassed: boolean;
+  current: Attempt;
+  /** Fires when the tool has used up its time. */
+  timeout: AbortSignal;
+  cancellation: ToolCancellation;
+  onChunk: ((chunk: ToolChunk) => void) | undefined;
+  /** Undefined for a call that can have none. */
+  job: JobOfCall | undefined;
+  report: Pick<CallReport, 'running'>;
+  /** Opens the job of a tool that is declared as long-running. */
+  opensJob(): Promise<EndedOtherwise | undefined>;
+}
+
+/** A run that came to no result: a person is to be asked first. */
+export interface AskedPerson {
+  asked: Asked;
+  /** Before-callbacks have had their say, and not asked: the next run goes on from there. */
+  prepared: boolean;
+  /** Theirs; what the tool has written is written again by its next run. */
+  stateDelta: Record<string, unknown>;
+}
+
+/** The tool has returned, and its job decides what the call comes to. */
+export interface RunOfJob {
+  left: Exclude<LeftJob, { kind: 'result' | 'detached' }>;
+  /** What the run has done beside. */
+  actions: CallActions;
+}
+
+/**
+ * Runs the tool, or what its callbacks have in its place, and what they make of its response.
+ *
+ * @throws what a callback or the tool throws while the tool may run again; once it has run, a failing callback is the outcome.
+ */
+export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | AskedPerson | RunOfJob> {
+  const { call, callbacks, prepared, job } = attempt;
+  const { context } = call;
+  const nothing = { prepared: false, stateDelta: {} };
+  const before = await unlessAsked(attempt, nothing, async () =>
+    !prepared && callbacks.has('beforeToolCallback')
+      ? await untilLate(attempt, 'beforeToolCallback', callbacks.before(call))
+      : undefined,
+  );
+  if ('asked' in before) return before;
+  let { value: answer }: { value: Record<string, unknown> | undefined } = before;
+  const stateDelta = prepared ? {} : structuredClone(context.actions.stateDelta);
+  const so = { prepared: true, stateDelta };
+  if (answer === undefined) {
+    assertApproved(attempt);
+    const kept = await unlessAsked(attempt, so, () => keptByGate(attempt));
+    if ('asked' in kept) return kept;
+    answer = kept.value;
+  }
+  let result: Pick<CallOutcome, 'response' | 'parts' | 'detached'>;
+  if (answer === undefined) {
+    const ended = await attempt.opensJob();
+    if (ended !== undefined) return { left: { kind: 'ended', ...ended }, actions: effectsOf(context) };
+    const ran = await unlessAsked(attempt, so, () => runTool(attempt));
+    if ('asked' in ran) return ran;
+    result = resultOf(ran.value);
+    const isNothing = ran.value === undefined || ran.value === null;
+    const left = await job?.returned(isNothing ? undefined : result.response, () => notesOf(attempt));
+    if (left?.kind === 'detached') result.detached = left.detached;
+    else if (left !== undefined && left.kind !== 'result') return { left, actions: effectsOf(context) };
+  } else {
+    result = { response: answer };
+    const ended = await job?.end({ response: answer, failed: false });
+    if (ended !== undefined) return { left: { kind: 'ended', ...ended }, actions: effectsOf(context) };
+  }
+  const actions = effectsOf(context);
+  if (!callbacks.has('afterToolCallback')) return { ...result, failed: false, actions };
+  const detached = result.detached === undefined ? {} : { detached: result.detached };
+  const wasCancelled = attempt.current.signal.aborted;
+  try {
+    const after = callbacks.after(call, result.response);
+    const { response, replaced } = await untilLate(attempt, 'afterToolCallback', after);
+    const sent = replaced ? { response } : { ...result, response };
+    return { ...sent, ...detached, failed: false, actions: effectsOf(context) };
+  } catch (error) {
+    const isAborted = attempt.current.signal.aborted && !wasCancelled;
+    if (answer !== undefined || isAborted) throw error;
+    return { ...errorOutcome(error), ...detached };
+  }
+}
+
+/** Whoever has asked a person has nothing else to say, whatever came back or was thrown. */
+async function unlessAsked<T>(
+  { call, current, timeout }: ToolAttempt,
+  so: Omit<AskedPerson, 'asked'>,
+  run: () => Promise<T>,
+): Promise<{ value: T } | AskedPerson> {
+  let ran: { value: T } | undefined;
+  try {
+    ran = { value: await run() };
+  } catch (error) {
+    if (askedOf(call.context) === undefined || current.signal.aborted || timeout.aborted) throw error;
+  }
+  const asked = askedOf(call.context);
+  if (asked !== undefined && current.signal.aborted) throw current.aborted();
+  return asked === undefined ? (ran as { value: T }) : { asked, ...so };
+}
+
+function assertApproved({ call: { args }, approvedArgs }: ToolAttempt): void {
+  if (approvedArgs === undefined || canonicalJson(args) === canonicalJson(approvedArgs)) return;
+  throw new ToolChanged('callbacks would run it with other arguments than those approved');
+}
+
+function runTool({
+  call: { tool, args, context },
+  current,
+  timeout,
+  cancellation,
+  onChunk,
+  report,
+}: ToolAttempt): Promise<unknown> {
+  return report.running(args, async () => {
+    const left = new AbortController();
+    const request: RunAsyncToolRequest = {
+      args,
+      toolContext: context,
+      leftSignal: left.signal,
+      ...(onChunk === undefined ? {} : { onChunk }),
+    };
+    const work = tool.runAsync(request);
+    try {
+      return await whicheverComesFirst(work, [
+        [current.signal, current.aborted],
+        [timeout, () => new ToolTimeout(tool)],
+      ]);
+    } catch (error) {
+      const last = isCancelled(current) ? await cancellation.lastWord(work) : undefined;
+      if (last === undefined) throw error;
+      return last.value;
+    } finally {
+      left.abort();
+    }
+  });
+}
+
+/** Of a call that was planned when its tool had no gate, or by a worker that didn't know of it. */
+async function keptByGate(attempt: ToolAttempt): Promise<{ error: string } | undefined> {
+  const { call, hasPassed } = attempt;
+  const { tool, args, context } = call;
+  if (hasPassed || tool.gate?.confirmation === undefined) return undefined;
+  const kept = keptFromRunning(tool, { args, toolContext: context });
+  return await untilLate(attempt, 'requireConfirmation', kept);
+}
+
+/** @throws CallbackFailed where the call's time is used up before there is an answer. */
+function untilLate<T>(attempt: ToolAttempt, callback: string, work: Promise<T>): Promise<T> {
+  const { call, current, timeout } = attempt;
+  const late = (time: number) => () => callbackTooLate(call, callback, time);
+  // A cancelled tool has ended by its own means, and nothing else will fire.
+  const endings: Ending[] = isCancelled(current)
+    ? [[AbortSignal.timeout(LEAST_CALLBACK_TIME), late(LEAST_CALLBACK_TIME)]]
+    : [
+        [current.signal, current.aborted],
+        [timeout, late(call.tool.durable.timeout)],
+      ];
+  return whicheverComesFirst(work, endings);
+}
+
+function isCancelled({ signal, movesOn }: Attempt): boolean {
+  return signal.aborted && !movesOn();
+}
+
+function resultOf(value: unknown): Pick<CallOutcome, 'response' | 'parts'> {
+  return mediaOf(value) ?? { response: toFunctionResponse(value) };
+}
+
+/** What those who look after the job can't know by themselves. */
+function notesOf({ call: { args, context }, job }: ToolAttempt): JobNotes {
+  const actions = effectsOf(context);
+  return { ...job?.notesOf(args), ...(Object.keys(actions).length === 0 ? {} : { actions }) };
+}
