@@ -1,6 +1,6 @@
 import type { ActingAgent, CallOfAgent, ToolOfAgent } from '../src/protocol/agent-run.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
-import { asStored } from '../src/store/json-text.ts';
+import { asStored } from '../src/store/engine/json-text.ts';
 import type { Store } from '../src/store/store.ts';
 
 /** What inputs of activities say of an agent's place, and of the session that shows whether it is so. */

@@ -257,7 +257,7 @@ export type {
   Session as StoredSession,
   SessionStore,
   SessionSummary,
-} from './store/session-store.ts';
+} from './store/sessions/session-store.ts';
 export type {
   ApprovalRow,
   ApprovalTerms,

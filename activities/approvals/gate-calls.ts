@@ -6,7 +6,7 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { callKeyOf, stepKeyOf } from '../../src/protocol/identity.ts';
 import { toJsonValue } from '../../src/schema/json-value.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
-import { asStored } from '../../src/store/json-text.ts';
+import { asStored } from '../../src/store/engine/json-text.ts';
 import type { CallActions, NewRequest } from '../../src/store/store.ts';
 import { agentOfTool } from '../../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';

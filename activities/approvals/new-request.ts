@@ -5,7 +5,7 @@ import { discretionOf, isResultWithheld, shownArguments } from '../../src/plugin
 import type { ActingAgent } from '../../src/protocol/agent-run.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
-import { asStored } from '../../src/store/json-text.ts';
+import { asStored } from '../../src/store/engine/json-text.ts';
 import type { ApprovalTerms, NewRequest } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';

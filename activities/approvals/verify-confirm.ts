@@ -5,7 +5,7 @@ import { endOf, hasEscalated, refusalOfVoter, standingOf } from '../../src/appro
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../../src/protocol/gate.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
-import { asStored } from '../../src/store/json-text.ts';
+import { asStored } from '../../src/store/engine/json-text.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';

@@ -3,7 +3,7 @@ import type { AgentToolPlan, CallOfAgent } from '../../src/protocol/agent-run.ts
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
-import { asStored, storableText } from '../../src/store/json-text.ts';
+import { asStored, storableText } from '../../src/store/engine/json-text.ts';
 import type { CallOfAgentFound, OpenStep } from '../../src/store/store.ts';
 import { requestText } from '../../src/tools/agent-tool.ts';
 import { ApprovalNotProven } from '../approvals/approval-not-proven.ts';

@@ -1,8 +1,8 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import { placeOfCall } from '../../src/store/call-place.ts';
 import type { CallActions, JobRow, KnownCall } from '../../src/store/store.ts';
+import { placeOfCall } from '../../src/store/turns/call-place.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import type { Context } from '../../src/tools/context.ts';

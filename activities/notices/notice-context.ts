@@ -2,7 +2,7 @@ import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts'
 import { NoteRefused } from '../../src/approvals/notice-failed.ts';
 import type { NoticeContext } from '../../src/approvals/notifier.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
-import { jsonText } from '../../src/store/json-text.ts';
+import { jsonText } from '../../src/store/engine/json-text.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 
 const MOST_NOTE_BYTES = 16 * 1024;

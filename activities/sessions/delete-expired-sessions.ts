@@ -4,7 +4,7 @@ import { isOpen, latestRun } from '../../src/client/open-run.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { ExpiredSessions, RetainSessions } from '../../src/protocol/retention.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import type { DeleteSession } from '../../src/store/session-store.ts';
+import type { DeleteSession } from '../../src/store/sessions/session-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { SessionHasForks } from '../../src/store/store-errors.ts';
 import { attempt } from '../attempt.ts';

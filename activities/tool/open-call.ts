@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import { asStored } from '../../src/store/json-text.ts';
+import { asStored } from '../../src/store/engine/json-text.ts';
 import type { CallActions } from '../../src/store/store.ts';
 import { AttemptReplaced } from '../../src/store/store-errors.ts';
 import { agentOfTool } from '../../src/tools/agent-of-tool.ts';

@@ -1,6 +1,6 @@
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import { asStored } from '../../src/store/json-text.ts';
+import { asStored } from '../../src/store/engine/json-text.ts';
 import type { StartedCall } from './call-retry.ts';
 
 /** The model's, or what callbacks have made of them when the call was planned. */

@@ -1,6 +1,6 @@
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
-import type { AuditedRequest, StoredSignature } from '../store/approval-store.ts';
-import type { AuditRow } from '../store/session-store.ts';
+import type { AuditedRequest, StoredSignature } from '../store/approvals/approval-store.ts';
+import type { AuditRow } from '../store/sessions/session-store.ts';
 import { type ReadAttestation, readAttestation } from './attestation.ts';
 import { GATEWAY_ISSUER, gatewayIssuer } from './gateway-issuer.ts';
 

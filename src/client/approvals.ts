@@ -5,7 +5,7 @@ import type {
   ProvideInput,
   RequestName,
 } from '../protocol/gate.ts';
-import type { AuditRow } from '../store/session-store.ts';
+import type { AuditRow } from '../store/sessions/session-store.ts';
 import type { ApprovalRow, AuditedRequest, ListApprovals, SessionNames } from '../store/store.ts';
 import type { AnswerOptions, Confirmed } from './steering.ts';
 

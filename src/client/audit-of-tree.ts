@@ -1,7 +1,7 @@
 import { auditedSignatures } from '../approvals/audited-signatures.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
-import type { AuditedRequest, AuditProblem } from '../store/approval-store.ts';
-import type { AuditRow } from '../store/session-store.ts';
+import type { AuditedRequest, AuditProblem } from '../store/approvals/approval-store.ts';
+import type { AuditRow } from '../store/sessions/session-store.ts';
 import type { Store } from '../store/store.ts';
 import type { WhichAudit } from './approvals.ts';
 

@@ -1,6 +1,6 @@
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../protocol/names.ts';
-import type { AuditRow } from '../store/session-store.ts';
+import type { AuditRow } from '../store/sessions/session-store.ts';
 import type { ApprovalRow, AuditedRequest, ListApprovals, Store } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 import type {

@@ -10,7 +10,7 @@ import type {
   RetryTurn,
   RewindSession,
   Session,
-} from '../store/session-store.ts';
+} from '../store/sessions/session-store.ts';
 import type { Store, StoredEvent } from '../store/store.ts';
 import { activeTrace } from './active-trace.ts';
 import { type ClientContext, storeOf } from './client-context.ts';

@@ -1,8 +1,8 @@
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { jobWorkflowIdOf } from '../protocol/identity.ts';
-import type { SessionNames } from '../store/session-names.ts';
-import type { DeletedSession, DeleteSession, IdleSession } from '../store/session-store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
+import type { DeletedSession, DeleteSession, IdleSession } from '../store/sessions/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { SessionHasForks } from '../store/store-errors.ts';
 import { isOutOfTime } from './ask-workflow.ts';

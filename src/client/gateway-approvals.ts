@@ -1,5 +1,5 @@
 import type { DecisionReceipt } from '../protocol/gate.ts';
-import type { AuditRow } from '../store/session-store.ts';
+import type { AuditRow } from '../store/sessions/session-store.ts';
 import type { ApprovalRow, AuditedRequest, ListApprovals, SessionNames } from '../store/store.ts';
 import type {
   Approvals,

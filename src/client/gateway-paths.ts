@@ -1,4 +1,4 @@
-import type { SessionNames } from '../store/session-names.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import { checkJobId } from './check-job.ts';
 import { InvalidTurn } from './client-errors.ts';
 import { checkText, turnNamesOf } from './turn-names.ts';

@@ -8,7 +8,7 @@ import type {
   RewindSession,
   Session,
   SessionSummary,
-} from '../store/session-store.ts';
+} from '../store/sessions/session-store.ts';
 import type { StoredEvent } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 import type { DeletedSessions, DeleteSessionOptions } from './delete-session.ts';

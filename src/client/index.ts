@@ -26,7 +26,7 @@ export type {
   TurnStatus,
   TurnUsage,
 } from '../protocol/turn.ts';
-export type { AuditRow } from '../store/session-store.ts';
+export type { AuditRow } from '../store/sessions/session-store.ts';
 export type {
   ApprovalRow,
   AuditedRequest,

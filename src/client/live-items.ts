@@ -1,4 +1,4 @@
-import { contentBytes } from '../store/notice-payload.ts';
+import { contentBytes } from '../store/live/notice-payload.ts';
 import type { SessionNames, Store, StoreNotice } from '../store/store.ts';
 import { FollowerTooSlow } from './client-errors.ts';
 import type { LiveItem } from './stream-item.ts';

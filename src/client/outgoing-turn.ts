@@ -6,7 +6,7 @@ import { depthProblem, functionResponseProblem, runConfigProblem } from '../prot
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import type { AgentTurnStart, TurnRunConfig } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { SessionNames } from '../store/session-names.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Store } from '../store/store.ts';
 import { activeTrace } from './active-trace.ts';
 import type { ClientContext } from './client-context.ts';

@@ -1,4 +1,4 @@
-import type { AuditRow } from '../store/session-store.ts';
+import type { AuditRow } from '../store/sessions/session-store.ts';
 import type { ApprovalRow, Store } from '../store/store.ts';
 
 const MASK = '(sensitive)';

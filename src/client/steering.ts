@@ -6,7 +6,7 @@ import { LONGEST_NAME } from '../protocol/message-limits.ts';
 import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../protocol/names.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { SessionNames } from '../store/session-names.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from './ask-workflow.ts';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, NoAnswer, UnknownCall } from './client-errors.ts';

@@ -1,5 +1,5 @@
-import type { ChildSession } from '../store/child-store.ts';
 import type { StoredEvent } from '../store/store.ts';
+import type { ChildSession } from '../store/turns/child-store.ts';
 import { OpenSteps } from './open-steps.ts';
 import type { StreamItem } from './stream-item.ts';
 

@@ -1,7 +1,7 @@
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { ChildSession, FoundChildren } from '../store/child-store.ts';
 import type { SessionNames, Store } from '../store/store.ts';
 import { isStoreAway } from '../store/store-errors.ts';
+import type { ChildSession, FoundChildren } from '../store/turns/child-store.ts';
 import { FollowerTooSlow } from './client-errors.ts';
 import { openStepsAt, stepOfCall } from './open-steps.ts';
 import { sharedRead } from './shared-reads.ts';

@@ -1,7 +1,7 @@
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
 import { nameProblem } from '../protocol/message-limits.ts';
 import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
-import type { SessionNames } from '../store/session-names.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import { InvalidTurn } from './client-errors.ts';
 
 /** What a turn is called in Temporal and in the store. */

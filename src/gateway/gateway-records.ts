@@ -1,7 +1,7 @@
-import type { PageStore } from '../store/page-store.ts';
-import type { SlackStore } from '../store/slack-store.ts';
+import type { PageStore } from '../store/keys/page-store.ts';
+import type { SlackStore } from '../store/messages/slack-store.ts';
+import type { WebhookStore } from '../store/messages/webhook-store.ts';
 import type { Store } from '../store/store.ts';
-import type { WebhookStore } from '../store/webhook-store.ts';
 
 /** Of those that people give. */
 type CredentialWays =

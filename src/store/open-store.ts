@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { OptionReader } from '../schema/option-reader.ts';
-import { joinEmbedded, openEmbedded } from './open-embedded.ts';
-import { APPLICATION_NAME, openPool, type PoolTimeouts } from './open-pool.ts';
+import { joinEmbedded, openEmbedded } from './engine/open-embedded.ts';
+import { APPLICATION_NAME, openPool, type PoolTimeouts } from './engine/open-pool.ts';
+import { checkedUrl } from './engine/store-url.ts';
 import type { PostgresStore } from './postgres-store.ts';
-import { checkedUrl } from './store-url.ts';
 
 const DEFAULT_FOLDER = '.holdfast';
 const DEFAULT_POOL_SIZE = 10;

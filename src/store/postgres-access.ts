@@ -1,3 +1,5 @@
+import type { Database } from './engine/database.ts';
+import { CountedClock, type StoreClock } from './engine/store-clock.ts';
 import {
   createApiKey,
   findApiKeys,
@@ -5,15 +7,13 @@ import {
   revokeApiKey,
   rotateApiKey,
   touchApiKey,
-} from './api-key-rows.ts';
-import type { ApiKeyRow, ApiKeyStore, KnownApiKey, NewApiKey } from './api-key-store.ts';
-import { findClientCalls } from './client-calls.ts';
-import type { Database } from './database.ts';
-import { listDenials, noteDenials } from './denial-rows.ts';
-import type { Denial, DenialStore } from './denial-store.ts';
-import type { SessionNames } from './session-names.ts';
-import type { SessionStore } from './session-store.ts';
-import { CountedClock, type StoreClock } from './store-clock.ts';
+} from './keys/api-key-rows.ts';
+import type { ApiKeyRow, ApiKeyStore, KnownApiKey, NewApiKey } from './keys/api-key-store.ts';
+import { listDenials, noteDenials } from './keys/denial-rows.ts';
+import type { Denial, DenialStore } from './keys/denial-store.ts';
+import type { SessionNames } from './sessions/session-names.ts';
+import type { SessionStore } from './sessions/session-store.ts';
+import { findClientCalls } from './turns/client-calls.ts';
 
 /** What the store knows of who may use the gateway, and what for. */
 export class PostgresAccess

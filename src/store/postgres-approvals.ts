@@ -1,4 +1,4 @@
-import { beginAnsweredCall } from './answered-calls.ts';
+import { beginAnsweredCall } from './approvals/answered-calls.ts';
 import type {
   ApprovalRow,
   ApprovalStore,
@@ -12,22 +12,22 @@ import type {
   StoredCredential,
   StoredSignature,
   SuspendCall,
-} from './approval-store.ts';
-import { findApproval, findRequest, listApprovals } from './approvals-read.ts';
-import { recordEntries, suspendCall } from './approvals-write.ts';
-import { verifyAudit } from './audit-verify.ts';
+} from './approvals/approval-store.ts';
+import { findApproval, findRequest, listApprovals } from './approvals/approvals-read.ts';
+import { recordEntries, suspendCall } from './approvals/approvals-write.ts';
+import { verifyAudit } from './approvals/audit-verify.ts';
+import { findResponse, keepResponse } from './approvals/kept-responses.ts';
+import { findEvidence, hastenRequest, listSignatures, recordSigned } from './approvals/signatures.ts';
 import {
   findCredential,
   listCredentials,
   putCredential,
   removeCredential,
   swapCredential,
-} from './credential-rows.ts';
-import type { Database } from './database.ts';
-import { findResponse, keepResponse } from './kept-responses.ts';
-import type { Notices } from './notices.ts';
+} from './credentials/credential-rows.ts';
+import type { Database } from './engine/database.ts';
+import type { Notices } from './live/notices.ts';
 import { PostgresSlack } from './postgres-slack.ts';
-import { findEvidence, hastenRequest, listSignatures, recordSigned } from './signatures.ts';
 
 /** What the store knows of requests to people. */
 export class PostgresApprovals extends PostgresSlack implements ApprovalStore {

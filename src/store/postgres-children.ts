@@ -1,4 +1,9 @@
-import type { CallAsPlanned } from './call-store.ts';
+import type { Database } from './engine/database.ts';
+import type { Notices } from './live/notices.ts';
+import { PostgresJobs } from './postgres-jobs.ts';
+import type { SessionNames } from './sessions/session-names.ts';
+import type { StepUsage, StoredEvent } from './store.ts';
+import type { CallAsPlanned } from './turns/call-store.ts';
 import type {
   CallOfAgentFound,
   ChildOutcome,
@@ -6,7 +11,7 @@ import type {
   ChildStore,
   FoundChildren,
   WhichChildren,
-} from './child-store.ts';
+} from './turns/child-store.ts';
 import {
   endChild,
   findCallOfAgent,
@@ -14,14 +19,9 @@ import {
   listChildren,
   readLatestSteps,
   usageOfRuns,
-} from './children.ts';
-import type { Database } from './database.ts';
-import type { Notices } from './notices.ts';
-import { PostgresJobs } from './postgres-jobs.ts';
-import { findPlanningCall } from './reads.ts';
-import type { SessionNames } from './session-names.ts';
-import type { OpenStep } from './step-opening.ts';
-import type { StepUsage, StoredEvent } from './store.ts';
+} from './turns/children.ts';
+import { findPlanningCall } from './turns/reads.ts';
+import type { OpenStep } from './turns/step-opening.ts';
 
 /** What the store knows of agents that calls have run. */
 export class PostgresChildren extends PostgresJobs implements ChildStore {

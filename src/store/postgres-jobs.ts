@@ -1,8 +1,8 @@
 import type { JobMessage } from '../protocol/job.ts';
-import type { Database } from './database.ts';
-import type { JobNews } from './job-row.ts';
-import type { EndedJob, EndJob, JobRow, JobStore, ListJobs, NewJob } from './job-store.ts';
-import { findJob, findJobAnswer, jobDelivery, listJobs } from './jobs-read.ts';
+import type { Database } from './engine/database.ts';
+import type { JobNews } from './jobs/job-row.ts';
+import type { EndedJob, EndJob, JobRow, JobStore, ListJobs, NewJob } from './jobs/job-store.ts';
+import { findJob, findJobAnswer, jobDelivery, listJobs } from './jobs/jobs-read.ts';
 import {
   awaitJob,
   detachJob,
@@ -13,10 +13,10 @@ import {
   progressJob,
   recordPoll,
   type WrittenJob,
-} from './jobs-write.ts';
-import type { Notices } from './notices.ts';
+} from './jobs/jobs-write.ts';
+import type { Notices } from './live/notices.ts';
 import { PostgresApprovals } from './postgres-approvals.ts';
-import type { SessionNames } from './session-names.ts';
+import type { SessionNames } from './sessions/session-names.ts';
 
 /** What the store knows of jobs. */
 export class PostgresJobs extends PostgresApprovals implements JobStore {

@@ -1,5 +1,7 @@
-import type { Database } from './database.ts';
-import type { DeadNotice, KeptNoticeStore } from './kept-notice-store.ts';
+import type { Database } from './engine/database.ts';
+import { answerDelivery, giveDeliveryBack, takeDelivery } from './messages/webhook-rows.ts';
+import type { WebhookStore } from './messages/webhook-store.ts';
+import type { DeadNotice, KeptNoticeStore } from './notices/kept-notice-store.ts';
 import {
   beginTelling,
   beginTellingEnd,
@@ -12,10 +14,8 @@ import {
   keepNote,
   listDeadNotices,
   noteOf,
-} from './kept-notices.ts';
+} from './notices/kept-notices.ts';
 import { PostgresAccess } from './postgres-access.ts';
-import { answerDelivery, giveDeliveryBack, takeDelivery } from './webhook-rows.ts';
-import type { WebhookStore } from './webhook-store.ts';
 
 /** What the store knows of notices that go out, and of webhooks that come in. */
 export class PostgresKeptNotices extends PostgresAccess implements KeptNoticeStore, WebhookStore {

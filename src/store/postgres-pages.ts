@@ -1,6 +1,5 @@
-import type { Database } from './database.ts';
-import type { Notices } from './notices.ts';
-import type { PageStore, SignIn, UsedLink } from './page-store.ts';
+import type { Database } from './engine/database.ts';
+import type { PageStore, SignIn, UsedLink } from './keys/page-store.ts';
 import {
   endSignIn,
   findSignIns,
@@ -9,7 +8,8 @@ import {
   openSignIn,
   takeLink,
   useLink,
-} from './pages.ts';
+} from './keys/pages.ts';
+import type { Notices } from './live/notices.ts';
 import { PostgresChildren } from './postgres-children.ts';
 
 /** What the store knows of pages for people. */

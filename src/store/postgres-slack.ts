@@ -1,8 +1,8 @@
-import type { Database } from './database.ts';
+import type { Database } from './engine/database.ts';
+import { findThread, hearSlack, keepThread } from './messages/slack-rows.ts';
+import type { SlackStore, StoredThread } from './messages/slack-store.ts';
 import { PostgresKeptNotices } from './postgres-kept-notices.ts';
-import type { SessionNames } from './session-names.ts';
-import { findThread, hearSlack, keepThread } from './slack-rows.ts';
-import type { SlackStore, StoredThread } from './slack-store.ts';
+import type { SessionNames } from './sessions/session-names.ts';
 
 /** What the store knows of Slack. */
 export class PostgresSlack extends PostgresKeptNotices implements SlackStore {

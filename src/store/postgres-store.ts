@@ -2,27 +2,13 @@ import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { ChainFence, KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
-import { CallLedger } from './call-ledger.ts';
-import { Database, type DatabaseOptions } from './database.ts';
-import { findWaiting, forgetUpload, keepMessages, readInbox, uploadMessage } from './inbox.ts';
-import { askOnce, recordFailure, recordOnce } from './ledger-notes.ts';
-import type { LimitStore } from './limit-store.ts';
-import { migrate } from './migrate.ts';
-import { limitModel, modelAnswered } from './model-limits.ts';
-import { Notices } from './notices.ts';
-import { PostgresExchange, type PostgresExchangeOptions } from './postgres-exchange.ts';
+import { Database, type DatabaseOptions } from './engine/database.ts';
+import { migrate } from './engine/migrate.ts';
+import type { Tables } from './engine/tables.ts';
+import { Notices } from './live/notices.ts';
+import { PostgresExchange, type PostgresExchangeOptions } from './live/postgres-exchange.ts';
+import { findWaiting, forgetUpload, keepMessages, readInbox, uploadMessage } from './messages/inbox.ts';
 import { PostgresPages } from './postgres-pages.ts';
-import {
-  callArguments,
-  findCall,
-  findInvocation,
-  findPlannedCall,
-  findSession,
-  newestFence,
-  readEvents,
-  readOnce,
-  readReference,
-} from './reads.ts';
 import type {
   AppendEvent,
   AuditRow,
@@ -39,17 +25,14 @@ import type {
   RewindSession,
   Session,
   SessionPlace,
-} from './session-store.ts';
-import { appendEvent } from './sessions-append.ts';
-import { readAudit } from './sessions-audit.ts';
-import { deleteSession, forksOf } from './sessions-delete.ts';
-import { forkSession } from './sessions-fork.ts';
-import { createSession, getSession, listSessions, sessionsIdleSince } from './sessions-read.ts';
-import { prepareRetry } from './sessions-retry.ts';
-import { rewindSession } from './sessions-rewind.ts';
-import { peekStep } from './step-peek.ts';
-import { settleStep } from './step-settling.ts';
-import { commitStep, openStep } from './step-writes.ts';
+} from './sessions/session-store.ts';
+import { appendEvent } from './sessions/sessions-append.ts';
+import { readAudit } from './sessions/sessions-audit.ts';
+import { deleteSession, forksOf } from './sessions/sessions-delete.ts';
+import { forkSession } from './sessions/sessions-fork.ts';
+import { createSession, getSession, listSessions, sessionsIdleSince } from './sessions/sessions-read.ts';
+import { prepareRetry } from './sessions/sessions-retry.ts';
+import { rewindSession } from './sessions/sessions-rewind.ts';
 import type {
   BeginCall,
   BegunCall,
@@ -76,8 +59,25 @@ import type {
   TurnSlot,
   UploadMessage,
 } from './store.ts';
-import type { Tables } from './tables.ts';
-import { freeTurnSlot, takeTurnSlot } from './turn-slots.ts';
+import { CallLedger } from './turns/call-ledger.ts';
+import { askOnce, recordFailure, recordOnce } from './turns/ledger-notes.ts';
+import type { LimitStore } from './turns/limit-store.ts';
+import { limitModel, modelAnswered } from './turns/model-limits.ts';
+import {
+  callArguments,
+  findCall,
+  findInvocation,
+  findPlannedCall,
+  findSession,
+  newestFence,
+  readEvents,
+  readOnce,
+  readReference,
+} from './turns/reads.ts';
+import { peekStep } from './turns/step-peek.ts';
+import { settleStep } from './turns/step-settling.ts';
+import { commitStep, openStep } from './turns/step-writes.ts';
+import { freeTurnSlot, takeTurnSlot } from './turns/turn-slots.ts';
 
 export interface PostgresStoreOptions extends DatabaseOptions {
   onProgress?: (line: string) => void;

@@ -10,8 +10,19 @@ import type {
   UnsettledCall,
 } from '../protocol/step.ts';
 import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
-import type { ApiKeyStore } from './api-key-store.ts';
-import type { ApprovalStore, NewRequest } from './approval-store.ts';
+import type { ApprovalStore, NewRequest } from './approvals/approval-store.ts';
+import type { StoreClock } from './engine/store-clock.ts';
+import type { JobStore } from './jobs/job-store.ts';
+import type { ApiKeyStore } from './keys/api-key-store.ts';
+import type { DenialStore } from './keys/denial-store.ts';
+import type { PageStore } from './keys/page-store.ts';
+import type { LiveNotice, StoreNotice } from './live/store-notice.ts';
+import type { InboxRow, UploadMessage } from './messages/inbox-row.ts';
+import type { SlackStore } from './messages/slack-store.ts';
+import type { WebhookStore } from './messages/webhook-store.ts';
+import type { KeptNoticeStore } from './notices/kept-notice-store.ts';
+import type { SessionNames } from './sessions/session-names.ts';
+import type { SessionStore } from './sessions/session-store.ts';
 import type {
   BeginCall,
   BegunCall,
@@ -20,31 +31,12 @@ import type {
   KnownCall,
   SettleCall,
   SettledCall,
-} from './call-store.ts';
-import type { ChildStore } from './child-store.ts';
-import type { DenialStore } from './denial-store.ts';
-import type { InboxRow, UploadMessage } from './inbox-row.ts';
-import type { JobStore } from './job-store.ts';
-import type { KeptNoticeStore } from './kept-notice-store.ts';
-import type { LimitStore } from './limit-store.ts';
-import type { PageStore } from './page-store.ts';
-import type { Remembered } from './remembered.ts';
-import type { SessionNames } from './session-names.ts';
-import type { SessionStore } from './session-store.ts';
-import type { SlackStore } from './slack-store.ts';
-import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
-import type { StoreClock } from './store-clock.ts';
-import type { LiveNotice, StoreNotice } from './store-notice.ts';
-import type { WebhookStore } from './webhook-store.ts';
+} from './turns/call-store.ts';
+import type { ChildStore } from './turns/child-store.ts';
+import type { LimitStore } from './turns/limit-store.ts';
+import type { Remembered } from './turns/remembered.ts';
+import type { OpenedStep, OpenStep, PeekedStep, StepToPeek } from './turns/step-opening.ts';
 
-export type {
-  ApiKeyRow,
-  ApiKeyStore,
-  Grant,
-  GrantRole,
-  KnownApiKey,
-  NewApiKey,
-} from './api-key-store.ts';
 export type {
   ApprovalRow,
   ApprovalStore,
@@ -60,19 +52,7 @@ export type {
   StoredCredential,
   StoredSignature,
   SuspendCall,
-} from './approval-store.ts';
-export type {
-  BeginCall,
-  BegunCall,
-  CallActions,
-  CallAsPlanned,
-  KnownCall,
-  SettleCall,
-  SettledCall,
-} from './call-store.ts';
-export type { CallOfAgentFound, ChildOutcome, ChildStore } from './child-store.ts';
-export type { Denial, DenialStore, DeniedKind } from './denial-store.ts';
-export type { InboxRow, UploadMessage } from './inbox-row.ts';
+} from './approvals/approval-store.ts';
 export type {
   EndedJob,
   EndJob,
@@ -84,18 +64,38 @@ export type {
   JobStore,
   ListJobs,
   NewJob,
-} from './job-store.ts';
-export type { DeadNotice, DeadNoticePlace, KeptNoticeStore } from './kept-notice-store.ts';
-export type { LimitStore, TurnSlot } from './limit-store.ts';
-export type { SessionNames } from './session-names.ts';
-export type { StoredThread } from './slack-store.ts';
-export type { AskedTurn, OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-opening.ts';
+} from './jobs/job-store.ts';
+export type {
+  ApiKeyRow,
+  ApiKeyStore,
+  Grant,
+  GrantRole,
+  KnownApiKey,
+  NewApiKey,
+} from './keys/api-key-store.ts';
+export type { Denial, DenialStore, DeniedKind } from './keys/denial-store.ts';
 export type {
   LiveNotice,
   PartialText,
   StoreNotice,
   ToolChunk,
-} from './store-notice.ts';
+} from './live/store-notice.ts';
+export type { InboxRow, UploadMessage } from './messages/inbox-row.ts';
+export type { StoredThread } from './messages/slack-store.ts';
+export type { DeadNotice, DeadNoticePlace, KeptNoticeStore } from './notices/kept-notice-store.ts';
+export type { SessionNames } from './sessions/session-names.ts';
+export type {
+  BeginCall,
+  BegunCall,
+  CallActions,
+  CallAsPlanned,
+  KnownCall,
+  SettleCall,
+  SettledCall,
+} from './turns/call-store.ts';
+export type { CallOfAgentFound, ChildOutcome, ChildStore } from './turns/child-store.ts';
+export type { LimitStore, TurnSlot } from './turns/limit-store.ts';
+export type { AskedTurn, OpenedStep, OpenStep, PeekedStep, StepToPeek } from './turns/step-opening.ts';
 
 /**
  * What an event is in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events

@@ -13,8 +13,8 @@ import { KEEP_MESSAGES, NOTIFY, VERIFY_DECISION } from '../../src/protocol/names
 import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/step.ts';
 import type { NewRequest, Store } from '../../src/store/store.ts';
 import { deploy } from '../../worker/deploy.ts';
-import { AskingTurn } from '../store/suite/asking-turn.ts';
-import type { Turn, TurnSettings } from '../store/suite/turn.ts';
+import { AskingTurn } from '../store/suite/approvals/asking-turn.ts';
+import type { Turn, TurnSettings } from '../store/suite/turns/turn.ts';
 
 /** The activities that look at decisions, as a worker runs them, over a real store. */
 export class ActivityScene {

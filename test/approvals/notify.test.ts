@@ -8,7 +8,7 @@ import type { NotifyInput } from '../../src/protocol/gate.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
 import { OwnModel } from '../setup/own-model.ts';
-import { entry } from '../store/suite/asking-turn.ts';
+import { entry } from '../store/suite/approvals/asking-turn.ts';
 import { ActivityScene, type AskedCall } from './activity-scene.ts';
 
 const SECRET = 'S3CRET-4711';

@@ -9,7 +9,7 @@ import { messageDigest } from '../../src/protocol/message.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
 import { OwnModel } from '../setup/own-model.ts';
-import { AskingTurn } from '../store/suite/asking-turn.ts';
+import { AskingTurn } from '../store/suite/approvals/asking-turn.ts';
 import { ActivityScene } from './activity-scene.ts';
 
 let store: OpenedStore;

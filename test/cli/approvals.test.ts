@@ -9,7 +9,7 @@ import { provideCredential } from '../../src/cli/approvals/provide-credential.ts
 import { showApproval } from '../../src/cli/approvals/show-approval.ts';
 import type { CommandOutput } from '../../src/cli/command-output.ts';
 import type { Event } from '../../src/events/event.ts';
-import type { ApprovalRow } from '../../src/store/approval-store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { isDeep } from '../setup/tier.ts';

@@ -16,7 +16,7 @@ import { rewindSession } from '../../src/cli/sessions/rewind-session.ts';
 import { showSession } from '../../src/cli/sessions/show-session.ts';
 import { stopCommand } from '../../src/cli/stop-command.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import type { Session } from '../../src/store/session-store.ts';
+import type { Session } from '../../src/store/sessions/session-store.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';

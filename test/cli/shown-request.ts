@@ -1,4 +1,4 @@
-import type { ApprovalRow } from '../../src/store/approval-store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 
 /** A pending request of a refund, as the store tells it. */
 export function requestRow(given: Partial<ApprovalRow> = {}): ApprovalRow {

@@ -3,7 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { sql } from 'kysely';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { callKeyOf, workflowIdOf } from '../../src/protocol/identity.ts';
-import type { AuditRow } from '../../src/store/session-store.ts';
+import type { AuditRow } from '../../src/store/sessions/session-store.ts';
 import type { ApprovalRow, AuditedRequest, RecordedInvocation, StoredEvent } from '../../src/store/store.ts';
 import type { Dooms } from '../setup/doom.ts';
 import type { GatedEffect } from '../setup/gated-effects.ts';

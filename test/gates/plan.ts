@@ -1,5 +1,5 @@
 import { callKeyOf, invocationIdOf } from '../../src/protocol/identity.ts';
-import type { SessionNames } from '../../src/store/session-names.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { type Dooms, MOMENTS, type Moment } from '../setup/doom.ts';
 import { GATED_APP, GATED_TOOLS, type GatedTool, type Payment } from '../setup/gated-apps.ts';
 import { type SeededRandom, seededRandom } from '../setup/soak-random.ts';

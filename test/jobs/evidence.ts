@@ -5,7 +5,7 @@ import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { jobWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import type { JobStatus, ToolJobStatus } from '../../src/protocol/job.ts';
-import type { SessionNames } from '../../src/store/session-names.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { JobOutcome, JobRow } from '../../src/store/store.ts';
 import type { JobNote } from '../setup/job-service.ts';
 import type { JobStage } from '../setup/job-stage.ts';

@@ -1,5 +1,5 @@
 import { callKeyOf, invocationIdOf } from '../../src/protocol/identity.ts';
-import type { SessionNames } from '../../src/store/session-names.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Dooms } from '../setup/doom.ts';
 import { JOB_APP, JOB_MOMENTS, JOB_TOOLS, type JobMoment, type JobToolName } from '../setup/job-apps.ts';
 import { type SeededRandom, seededRandom } from '../setup/soak-random.ts';

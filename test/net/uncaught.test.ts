@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { guardedFetch } from '../../src/net/guarded-fetch.ts';
 import { outliveErrors } from '../../src/net/outlive-errors.ts';
-import { Notices } from '../../src/store/notices.ts';
+import { Notices } from '../../src/store/live/notices.ts';
 
 const programOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
@@ -26,7 +26,7 @@ function ran(command: readonly string[]): { status: number | null; lines: string
 
 /** Its pool is heard by `Database`; a method of its own is called `watch`; its lines are read in a try block. */
 const HEARD_ELSEWHERE = [
-  'src/store/open-pool.ts',
+  'src/store/engine/open-pool.ts',
   'src/store/postgres-store.ts',
   'worker/embedded/ending-process.ts',
 ];

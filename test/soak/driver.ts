@@ -10,7 +10,7 @@ import type { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { TurnHandle } from '../../src/client/turn-handle.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import type { SessionNames } from '../../src/store/session-names.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { isOutage } from '../setup/outage-errors.ts';
 import { messageOf, type SoakModel } from './model.ts';
 import { isHooked, type Scenario, type SoakMessage } from './plan.ts';

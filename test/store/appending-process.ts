@@ -1,5 +1,5 @@
 import { openStore } from '../../src/store/open-store.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 
 /** Appends turns until it is killed; each line names what the store has acknowledged. */
 const [folder = '', sessions = '1', template] = process.argv.slice(2);

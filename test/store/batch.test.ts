@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Batch } from '../../src/store/batch.ts';
+import { Batch } from '../../src/store/engine/batch.ts';
 
 interface Item {
   key: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 import { folderWithStore, temporaryFolder } from './temporary-folder.ts';
 
 test('a store is made once, keeps what it has, and is open in one place at a time [store.embedded]', async () => {

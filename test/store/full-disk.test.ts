@@ -7,7 +7,7 @@ import { putStore } from '../setup/made-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
 import { inTier, isDeep } from '../setup/tier.ts';
 import { makeSmallDisk, type SmallDisk } from './small-disk.ts';
-import { newNames, Turn } from './suite/turn.ts';
+import { newNames, Turn } from './suite/turns/turn.ts';
 
 const MOST_TURNS = 2_000;
 

@@ -8,8 +8,8 @@ import { SessionNews } from '../../src/client/session-news.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoreNotice } from '../../src/store/store.ts';
 import { SteadyTurns } from './steady-turns.ts';
-import { partialText } from './suite/notices.ts';
-import { newNames, Turn } from './suite/turn.ts';
+import { partialText } from './suite/live/notices.ts';
+import { newNames, Turn } from './suite/turns/turn.ts';
 import { folderWithStore } from './temporary-folder.ts';
 
 const folder = folderWithStore();

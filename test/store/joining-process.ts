@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { openStore } from '../../src/store/open-store.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 
 /** Joins the store of a socket, writes a turn, and holds a transaction with an app's state in it until it is killed. */
 const [socket = '', key = ''] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 import { folderWithStore } from './temporary-folder.ts';
 
 const folder = folderWithStore();

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeFolder } from '../../src/store/make-folder.ts';
+import { makeFolder } from '../../src/store/engine/make-folder.ts';
 import { acquireFolder } from '../../worker/folder/lock.ts';
 
 describe('a folder', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { NoticeOutbox, type OutgoingNotice } from '../../src/store/notice-outbox.ts';
+import { NoticeOutbox, type OutgoingNotice } from '../../src/store/live/notice-outbox.ts';
 import type { StoreNotice } from '../../src/store/store.ts';
 
 beforeEach(() => {

@@ -6,7 +6,7 @@ import {
   encodeNotice,
   MOST_TEXT_BYTES,
   tellableText,
-} from '../../src/store/notice-payload.ts';
+} from '../../src/store/live/notice-payload.ts';
 import type { StoreNotice, ToolChunk } from '../../src/store/store.ts';
 
 /** PostgreSQL's own limit, exclusive, and that of a channel's name, inclusive. */

@@ -2,8 +2,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
-import { AskingTurn, entry } from './suite/asking-turn.ts';
-import { Turn } from './suite/turn.ts';
+import { AskingTurn, entry } from './suite/approvals/asking-turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 
 const server = await startPostgresServer();
 afterAll(() => server.close());

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { Database } from '../../src/store/engine/database.ts';
+import { migrate } from '../../src/store/engine/migrate.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { STORE_SCHEMA, type StoreSchema, versionOf } from '../../src/store/schema/store-schema.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 import { folderWithStore } from './temporary-folder.ts';
 
 const OPENING = fileURLToPath(new URL('./opening-process.ts', import.meta.url));

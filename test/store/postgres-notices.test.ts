@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { followEvents } from '../../src/client/follow-events.ts';
-import { MOST_TEXT_BYTES, tellableText } from '../../src/store/notice-payload.ts';
+import { MOST_TEXT_BYTES, tellableText } from '../../src/store/live/notice-payload.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoreNotice } from '../../src/store/store.ts';
 import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
-import { partialText } from './suite/notices.ts';
-import { newNames, Turn } from './suite/turn.ts';
+import { partialText } from './suite/live/notices.ts';
+import { newNames, Turn } from './suite/turns/turn.ts';
 
 const server = await startPostgresServer();
 let url: string;

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 
 const server = await startPostgresServer();
 afterAll(() => server.close());

@@ -6,7 +6,7 @@ import { startPostgresServer } from '../setup/postgres-server.ts';
 import { isDeep } from '../setup/tier.ts';
 import { SteadyTurns } from './steady-turns.ts';
 import { storeSuite } from './suite/store-suite.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 
 const program = findPgBouncer();
 

@@ -4,7 +4,7 @@ import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { PostgresStore } from '../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
-import { newNames, Turn } from './suite/turn.ts';
+import { newNames, Turn } from './suite/turns/turn.ts';
 
 const server = await startPostgresServer();
 let store: OpenedStore;

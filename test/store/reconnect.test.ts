@@ -1,10 +1,10 @@
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { servePglite } from '../../src/store/pglite-server.ts';
+import { servePglite } from '../../src/store/engine/pglite-server.ts';
+import { makePrivateSocket } from '../../src/store/engine/private-socket.ts';
 import { PostgresStore } from '../../src/store/postgres-store.ts';
-import { makePrivateSocket } from '../../src/store/private-socket.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 
 const socket = makePrivateSocket();
 const crashes: unknown[] = [];

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { Database } from '../../src/store/engine/database.ts';
+import { migrate } from '../../src/store/engine/migrate.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { NEXT_RELEASE } from './next-release.ts';
 import { SteadyTurns } from './steady-turns.ts';
-import { JobTurn } from './suite/job-turn.ts';
+import { JobTurn } from './suite/jobs/job-turn.ts';
 
 /** A worker of a release, `this` or `next`: turns one after another, and one that stays in its first call until `finish`. */
 const [url = '', release = 'this'] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
-import { Turn } from './suite/turn.ts';
+import { Turn } from './suite/turns/turn.ts';
 import { folderWithStore, temporaryFolder } from './temporary-folder.ts';
 
 const server = await startPostgresServer();

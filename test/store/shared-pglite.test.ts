@@ -3,8 +3,8 @@ import { PGlite } from '@electric-sql/pglite';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { servePglite } from '../../src/store/pglite-server.ts';
-import { makePrivateSocket } from '../../src/store/private-socket.ts';
+import { servePglite } from '../../src/store/engine/pglite-server.ts';
+import { makePrivateSocket } from '../../src/store/engine/private-socket.ts';
 import { inTier } from '../setup/tier.ts';
 
 const socket = makePrivateSocket();

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { SessionNames } from '../../src/store/session-names.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/store-errors.ts';
-import { newNames, Turn } from './suite/turn.ts';
+import { newNames, Turn } from './suite/turns/turn.ts';
 
 /** Turns of two calls, one after another in each of some sessions, that go on until they are told to end. */
 export class SteadyTurns {

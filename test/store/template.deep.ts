@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
-import { newNames, Turn } from './suite/turn.ts';
+import { newNames, Turn } from './suite/turns/turn.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const parent = temporaryFolder();

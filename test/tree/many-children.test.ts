@@ -5,8 +5,8 @@ import { parsePlace } from '../../src/client/stream-place.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { PostgresStore } from '../../src/store/postgres-store.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
-import { CalledTurn } from '../store/suite/called-turn.ts';
-import { Turn } from '../store/suite/turn.ts';
+import { CalledTurn } from '../store/suite/turns/called-turn.ts';
+import { Turn } from '../store/suite/turns/turn.ts';
 
 const STEPS = 12;
 const CALLS = 20;

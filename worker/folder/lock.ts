@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { makeFolder } from '../../src/store/make-folder.ts';
+import { makeFolder } from '../../src/store/engine/make-folder.ts';
 import { type ExclusiveHold, type LockOwner, readLockOwner, tryHoldExclusively } from './exclusive.ts';
 
 /** Another process (or another part of this one) owns the folder. */

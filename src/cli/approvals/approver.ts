@@ -5,7 +5,7 @@ import { signMessage } from '../../approvals/message-attestation.ts';
 import type { OutgoingMessage } from '../../client/outgoing-turn.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { messageDigest } from '../../protocol/message.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CliError } from '../cli-error.ts';
 
 /** Who decides, or sends, and what it is signed with. */

@@ -3,7 +3,7 @@ import type { ConfirmOptions } from '../../client/approvals.ts';
 import type { Confirmed } from '../../client/steering.ts';
 import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';

@@ -1,7 +1,7 @@
 import type { Approvals } from '../../client/approvals.ts';
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CliError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';
 

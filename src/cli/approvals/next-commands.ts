@@ -1,5 +1,5 @@
 import { visibleText } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { shellWord } from '../shell-word.ts';
 
 const DEFAULT_FOLDER = '.holdfast';

@@ -1,7 +1,7 @@
 import type { Confirmed } from '../../client/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { CommandOutput } from '../command-output.ts';
 
 /** Says what has become of an answer. Returns the exit code: 1 where it doesn't count. */

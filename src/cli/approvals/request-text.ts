@@ -1,7 +1,7 @@
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
 import type { GateKind } from '../../protocol/gate.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';
 import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';
 import { spanText } from './span-text.ts';

@@ -1,7 +1,7 @@
 import { readJsonSchema } from '../../schema/json-schema.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import { SchemaError } from '../../schema/schema-error.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CliError } from '../cli-error.ts';
 
 /** What is wrong with a response by the request's schema; undefined where nothing is. */

@@ -1,5 +1,5 @@
 import { REQUEST_PREFIX } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { nextCommands } from '../approvals/next-commands.ts';
 import { tellReceipt } from '../approvals/receipt-text.ts';
 import { requestLines } from '../approvals/request-text.ts';

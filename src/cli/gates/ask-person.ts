@@ -4,7 +4,7 @@ import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { Confirmed } from '../../client/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { isRecord } from '../../schema/kind-of.ts';
-import type { ApprovalRow } from '../../store/approval-store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { attestDecision } from '../approvals/approver.ts';
 import { credentialTypeOf, needsAttestation, nextCommands } from '../approvals/next-commands.ts';
 import { tellReceipt } from '../approvals/receipt-text.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
-import { makeFolder } from '../../store/make-folder.ts';
+import { makeFolder } from '../../store/engine/make-folder.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
 import { shellWord } from '../shell-word.ts';

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../schema/nearest-name.ts';
-import type { SessionNames } from '../../store/session-names.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { CliError } from '../cli-error.ts';
 
 /** Whose sessions a command is about, as options. */

@@ -1,6 +1,6 @@
 import { NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { SessionNames } from '../../store/session-names.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { jsonPrinter, type Printer, terminalPrinter } from '../printer.ts';

@@ -1,5 +1,5 @@
 import { visibleEvents } from '../../flows/visible-events.ts';
-import type { SessionNames } from '../../store/session-names.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { StoredEvent } from '../../store/store.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { PageStore, SignIn } from '../../store/page-store.ts';
+import type { PageStore, SignIn } from '../../store/keys/page-store.ts';
 import { BatchedLookups } from '../access/batched-lookups.ts';
 
 /** How often the store is asked for cookies that nobody has seen, milliseconds: anybody may make them up. */

@@ -3,7 +3,7 @@ import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { type ApprovalLink, verifyApprovalLink } from '../../approvals/approval-link.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../credentials/credential-keys.ts';
-import type { UsedLink } from '../../store/page-store.ts';
+import type { UsedLink } from '../../store/keys/page-store.ts';
 import type { ApprovalRow } from '../../store/store.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { ListedSessions, Session } from '../../store/session-store.ts';
+import type { ListedSessions, Session } from '../../store/sessions/session-store.ts';
 import { expected } from '../request-problems.ts';
 import { STORED_EVENT } from './events.ts';
 import { bodyOf, flag, name, record, text, time, wholeNumber } from './fields.ts';

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
 import { jsonBytes } from '../../protocol/json-bytes.ts';
 import { isRecord } from '../../schema/kind-of.ts';
-import type { WebhookAnswered, WebhookDelivery, WebhookStore } from '../../store/webhook-store.ts';
+import type { WebhookAnswered, WebhookDelivery, WebhookStore } from '../../store/messages/webhook-store.ts';
 import type { GatewayAttester } from '../gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';

@@ -1,0 +1,180 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { Event } from '../../events/event.ts';
+import type { DeliverNotice, NotifyInput } from '../../protocol/gate.ts';
+import type { StepOutcome } from '../../protocol/step.ts';
+import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../../protocol/turn.ts';
+import type { ApprovalColumns } from '../approvals/approval-row.ts';
+import type { SignatureColumns } from '../approvals/signatures.ts';
+import type { JobColumns } from '../jobs/job-row.ts';
+import type { Grant } from '../keys/api-key-store.ts';
+import type { DeniedKind } from '../keys/denial-store.ts';
+import type { AuditRow } from '../sessions/session-store.ts';
+import type { EventKind, InboxRow } from '../store.ts';
+import type { CallActions } from '../turns/call-store.ts';
+
+/** PostgreSQL's bigint arrives as text; every one here is below 2^53. */
+type BigInteger = ColumnType<string, number | undefined, number>;
+
+type ApprovalTimes = 'since' | 'until' | 'escalated_at' | 'decided_at';
+
+type JobTimes = 'since' | 'until' | 'heard_at' | 'ended_at' | 'polled_at';
+
+/** What the typed queries read. The functions of `schema/` do the writing. */
+export interface Tables {
+  'holdfast.sessions': {
+    id: string;
+    name_key: string;
+    app: string;
+    user_id: string;
+    name: string;
+    last_seq: BigInteger;
+    last_agent: string | null;
+    fence_started_at: BigInteger;
+    fence_invocation: number;
+    created_at: Generated<Date>;
+    caller_session: string | null;
+    caller_run: string | null;
+    call_key: string | null;
+    agent_path: JSONColumnType<string[]> | null;
+    root_session: string | null;
+    root_run: string | null;
+  };
+  'holdfast.events': {
+    session_id: string;
+    seq: BigInteger;
+    id: string;
+    run_key: string;
+    step: number;
+    kind: EventKind;
+    body: JSONColumnType<Omit<Event, 'id' | 'timestamp'>>;
+    dedupe_key: string;
+    created_at: Generated<Date>;
+  };
+  'holdfast.runs': {
+    session_id: string;
+    run_key: string;
+    invocation_id: string;
+    message_id: string | null;
+    status: InvocationStatus;
+    outcome: JSONColumnType<InvocationOutcome> | null;
+    first_seq: BigInteger;
+    last_seq: BigInteger;
+  };
+  'holdfast.ledger': {
+    session_id: string;
+    key: string;
+    kind: 'step' | 'call';
+    status: 'planned' | 'started' | 'settled';
+    attempts: number;
+    args: JSONColumnType<Record<string, unknown>> | null;
+    prepared: JSONColumnType<CallActions> | null;
+    once: JSONColumnType<Record<string, unknown>> | null;
+    outcome: JSONColumnType<StepOutcome> | null;
+    response: JSONColumnType<Record<string, unknown>> | null;
+  };
+  'holdfast.audit': {
+    session_id: string;
+    n: number;
+    at: Generated<Date>;
+    kind: AuditRow['kind'];
+    facts: JSONColumnType<AuditRow['facts']>;
+    hash: string;
+    content: JSONColumnType<Record<string, unknown>> | null;
+    salt: string | null;
+  };
+  'holdfast.approvals': Omit<ApprovalColumns, ApprovalTimes> & {
+    app_key: string;
+    user_key: string;
+    since: BigInteger;
+    until: BigInteger | null;
+    escalated_at: BigInteger | null;
+    decided_at: BigInteger | null;
+  };
+  'holdfast.signatures': Omit<SignatureColumns, 'at' | 'came_at'> & { at: BigInteger; came_at: BigInteger };
+  'holdfast.jobs': Omit<JobColumns, JobTimes | 'delivered_seq'> & {
+    app_key: string;
+    user_key: string;
+    since: BigInteger;
+    until: BigInteger;
+    heard_at: BigInteger | null;
+    told_at: BigInteger | null;
+    ended_at: BigInteger | null;
+    polled_at: BigInteger | null;
+    delivered_seq: BigInteger | null;
+  };
+  'holdfast.credentials': {
+    user_key: string;
+    app_key: string;
+    app: string;
+    user_id: string;
+    credential_key: string;
+    credential_ref: string;
+    auth_type: string;
+    label: string | null;
+    key_id: string;
+    sealed: string;
+    created_at: Generated<Date>;
+  };
+  'holdfast.notice_notes': {
+    notifier: string;
+    request_id: string;
+    session_id: string;
+    place: string | null;
+    value: unknown;
+    telling_until: Date | null;
+    ended: Generated<boolean>;
+  };
+  'holdfast.dead_notices': {
+    notice_id: string;
+    notifier: string;
+    app: string;
+    session_id: string;
+    request_id: string;
+    why: NotifyInput['why'];
+    error: string;
+    attempts: number;
+    input: JSONColumnType<{ notice: DeliverNotice; taskQueue: string }>;
+    died_at: Generated<Date>;
+  };
+  'holdfast.api_keys': {
+    key_id: string;
+    name: string;
+    user_id: string | null;
+    grants: JSONColumnType<Grant[]>;
+    digest: Buffer;
+    old_digest: Buffer | null;
+    old_until: Date | null;
+    created_at: Generated<Date>;
+    expires_at: Date | null;
+    rotated_at: Date | null;
+    revoked_at: Date | null;
+    used_at: Date | null;
+  };
+  'holdfast.denials': {
+    minute: Date;
+    kind: Buffer;
+    facts: JSONColumnType<DeniedKind>;
+    count: BigInteger;
+    first_at: Date;
+    last_at: Date;
+  };
+  'holdfast.inbox': {
+    session_id: string;
+    invocation_id: string;
+    message_id: string;
+    status: InboxRow['status'];
+    chain_started_at: BigInteger;
+    place: number;
+    digest: string;
+    bytes: BigInteger;
+    agent: string | null;
+    run_config: JSONColumnType<TurnRunConfig> | null;
+    reason: string | null;
+    created_at: Generated<Date>;
+  };
+  'holdfast.migrations': {
+    version: number;
+    name: string;
+    applied_at: Generated<Date>;
+  };
+}

@@ -1,0 +1,186 @@
+import type { Carried } from '../../protocol/carried.ts';
+import type { DeliveredJob, JobEnder, JobMessage, JobProgress, JobStatus } from '../../protocol/job.ts';
+import type { SessionNames } from '../sessions/session-names.ts';
+
+/** The activity that waits for a job: whoever ends the job completes it. */
+export interface JobAddress {
+  workflowId: string;
+  runId: string;
+  activityId: string;
+}
+
+/** A job as its call knows it. */
+export interface NewJob {
+  jobId: string;
+  session: string;
+  runKey: string;
+  callKey: string;
+  callId: string;
+  tool: string;
+  agent: string;
+  address: JobAddress;
+  /** Milliseconds from the row's first write until its deadline. */
+  deadline: number;
+}
+
+/** What a token of a job proves: enough to write its row where the call has not come to do so. */
+export interface JobClaims
+  extends Pick<NewJob, 'jobId' | 'session' | 'runKey' | 'callKey' | 'callId' | 'tool' | 'agent'> {
+  /** Milliseconds since the epoch. */
+  until: number;
+}
+
+export interface JobOutcome {
+  response: Record<string, unknown>;
+  /** The response is an error. */
+  failed: boolean;
+}
+
+/** A job by now. Times in milliseconds since the epoch. */
+export interface JobRow extends Omit<NewJob, 'address' | 'deadline'>, SessionNames {
+  invocationId: string;
+  /** Of one that is looked for by its id: as the call was planned with, a reference where they are sensitive or large. */
+  args?: Carried<Record<string, unknown>>;
+  /** Absent where a caller came before its call. */
+  address?: JobAddress;
+  status: JobStatus;
+  /**
+   * `started`: its tool runs. `parked`: its call waits for it. `detached`: the model was told something, and the job goes on without
+   * the turn.
+   */
+  mode: 'started' | 'parked' | 'detached';
+  since: number;
+  until: number;
+  /** When it last gave a sign of life: progress, an update. */
+  heardAt?: number;
+  progress?: JobProgress;
+  /** What its tool returned first, or the newest update. Over 4 KiB of JSON only of a job that is looked for by its id. */
+  intermediate?: Record<string, unknown>;
+  /** As `intermediate`: a large one isn't in lists. */
+  outcome?: JobOutcome;
+  endedAt?: number;
+  endedBy?: JobEnder;
+  /** Which operator, where that is known. */
+  endedByPerson?: string;
+  /** What whoever ended it said. */
+  reason?: string;
+  /** Its session was told, by the event of this seq. */
+  deliveredSeq?: number;
+  polls: {
+    /** That said *not yet*, altogether. */
+    notYet: number;
+    /** That threw, altogether and in a row. */
+    failed: number;
+    failedInARow: number;
+    lastError?: string;
+    lastAt?: number;
+  };
+}
+
+export interface ListJobs {
+  app?: string;
+  userId?: string;
+  sessionId?: string;
+  /** Defaults to `['running']`. */
+  status?: readonly JobStatus[];
+  /** Defaults to 100, at most 1,000. */
+  limit?: number;
+  /** Which come first. Defaults to `oldest`. */
+  order?: 'oldest' | 'newest';
+  /** Goes on behind this one, the last of the page before. */
+  after?: { since: number; jobId: string };
+}
+
+export interface EndJob {
+  jobId: string;
+  status: Exclude<JobStatus, 'running'>;
+  outcome: JobOutcome;
+  by: JobEnder;
+  /** Who the operator is. */
+  person?: string;
+  reason?: string;
+  /** Writes the row where there is none. */
+  claims?: JobClaims;
+}
+
+/** `first`: the job has ended by this, or by an equal outcome before, which `repeated` says. */
+export interface EndedJob {
+  first: boolean;
+  repeated: boolean;
+  job: JobRow;
+}
+
+/** A job that a message has ended, or has an update of. */
+export interface JobOfMessage {
+  jobId: string;
+  address?: JobAddress;
+  ended: boolean;
+}
+
+/**
+ * Jobs of long-running calls. The row is where the first outcome wins: whoever ends a job writes it, then tells the workflow that
+ * waits. Every write may be repeated.
+ */
+export interface JobStore {
+  /**
+   * Keeps that a message tells a job's turn of it, so that the message gives that turn's result for ever. Changes nothing where the
+   * store has no such job.
+   */
+  keepJobAnswer(job: { jobId: string }, message: JobMessage): Promise<void>;
+  /**
+   * The newest invocation of the turn that a message told of its jobs: undefined while that turn runs, and where the message has
+   * another content or said more than that.
+   */
+  findJobAnswer(names: SessionNames, message: JobMessage): Promise<string | undefined>;
+  /** Writes a job's row, or its address where the row is there. Gives the row as it is by then, which may have ended. */
+  openJob(job: NewJob): Promise<JobRow>;
+  /**
+   * The tool has returned without an outcome: its attempt ends and is no unknown one. `intermediate` is what it returned. Gives the
+   * row, which may have ended meanwhile.
+   *
+   * @returns undefined where the attempt isn't the call's newest, or the call is settled, or its turn has ended.
+   */
+  parkJob(park: {
+    session: string;
+    jobId: string;
+    attempt: number;
+    intermediate?: Record<string, unknown>;
+  }): Promise<JobRow | undefined>;
+  /** The model is told `intermediate`, and the job goes on without the turn. */
+  detachJob(detach: {
+    session: string;
+    jobId: string;
+    intermediate: Record<string, unknown>;
+  }): Promise<JobRow>;
+  /** Who waits for a job from now on, and how the job stands. Undefined where there is no such job. */
+  awaitJob(wait: { session: string; jobId: string; address: JobAddress }): Promise<JobRow | undefined>;
+  /**
+   * Ends a job; the first outcome counts.
+   *
+   * @throws UnknownJob where there is no such job and no claims of one.
+   */
+  endJob(end: EndJob): Promise<EndedJob>;
+  /**
+   * Records how far a job has got, or an update of its response. `tells`: the workflow that waits hasn't heard for a while, the
+   * longer the older the job is (5 seconds, or a tenth of its age).
+   *
+   * @throws UnknownJob
+   */
+  progressJob(progress: {
+    jobId: string;
+    value?: number;
+    message?: string;
+    intermediate?: Record<string, unknown>;
+    claims?: JobClaims;
+  }): Promise<{ job: JobRow; tells: boolean }>;
+  /** Counts a poll, unless the job has ended. Gives the row. */
+  recordPoll(poll: { session: string; jobId: string; error?: string }): Promise<JobRow>;
+  findJob(jobId: string): Promise<JobRow | undefined>;
+  /** Oldest first. */
+  listJobs(list?: ListJobs): Promise<JobRow[]>;
+  /**
+   * Whether a session is to be told what a detached job came to. `told`: it was, by a message, or by the call where that was cut
+   * off. `open`: the call is yet to be settled, and tells more. `hidden`: a rewind hides the call. `deleted`: the session is gone.
+   */
+  jobDelivery(job: { session: string; jobId: string }): Promise<'due' | NonNullable<DeliveredJob['reason']>>;
+}

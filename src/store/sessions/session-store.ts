@@ -1,0 +1,208 @@
+import type { RequestEntry } from '../../protocol/gate.ts';
+import type { SessionPlace } from '../../protocol/retention.ts';
+import type { JobOfMessage } from '../jobs/job-store.ts';
+import type { DraftEvent, StepUsage, StoredEvent } from '../store.ts';
+import type { SessionNames } from './session-names.ts';
+
+export type { SessionPlace } from '../../protocol/retention.ts';
+
+/** A session without its events. */
+export interface SessionSummary extends SessionNames {
+  /** The store's internal id. */
+  session: string;
+  /** Last seq of its events, those of the session that it was forked from included. */
+  seq: number;
+  lastAgent: string | undefined;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  updatedAt: number;
+  usage: StepUsage;
+  /** Where this session was forked from. */
+  forkedFrom?: { sessionId: string; seq: number };
+}
+
+export interface Session extends SessionSummary {
+  /** Session's, `app:` and `user:` state; keys carry their prefixes. */
+  state: Record<string, unknown>;
+  /** In seq order, those that a rewind hides and the rewinds' own included. */
+  events: StoredEvent[];
+}
+
+export interface CreateSession extends Omit<SessionNames, 'sessionId'> {
+  /** Defaults to a random one. */
+  sessionId?: string;
+  /** Prefixes `app:` and `user:` write the shared state; `temp:` is left out. */
+  state?: Record<string, unknown>;
+}
+
+export interface GetSession extends SessionNames {
+  /** The last so many events; 0 for none. Defaults to all. */
+  numRecentEvents?: number;
+  /** Events after this seq. */
+  after?: number;
+  /** Events at or after this time, milliseconds since the epoch; ADK's option. */
+  afterTimestamp?: number;
+}
+
+export interface ListSessions {
+  app: string;
+  /** Defaults to all users of the app. */
+  userId?: string;
+  /** Defaults to 100. */
+  limit?: number;
+  /** Defaults to 0. */
+  offset?: number;
+  /** By last update. Defaults to `desc`. */
+  order?: 'asc' | 'desc';
+}
+
+export interface ListedSessions {
+  sessions: SessionSummary[];
+  /** Of all pages. */
+  totalItems: number;
+}
+
+export interface DeleteSession extends SessionNames {
+  /** Deletes the sessions that were forked from it, and from those, too. Defaults to false. */
+  withForks?: boolean;
+  /**
+   * Milliseconds since the epoch: nothing is deleted where the session, or a fork that is deleted with it, was written to at
+   * this time or later. It is looked at with the session locked, so that one that came into use again stays.
+   */
+  idleSince?: number;
+}
+
+/** A job that goes on without a turn, in a workflow of its own. */
+export interface DetachedJob {
+  jobId: string;
+  callKey: string;
+}
+
+export interface DeletedSession extends SessionNames {
+  /** Those of which the session was not told yet what they came to; absent where there was none. */
+  jobs?: DetachedJob[];
+}
+
+export interface IdleSession extends SessionNames, SessionPlace {}
+
+export interface ForkSession extends SessionNames {
+  /** Last seq that the fork has. Defaults to the session's last. */
+  at?: number;
+  /** Id of the fork. Defaults to a random one. */
+  to?: string;
+}
+
+export interface RewindSession extends SessionNames {
+  /** What came from this invocation on is hidden, and the session's state is what it was before. */
+  beforeInvocationId: string;
+}
+
+export interface AppendEvent extends SessionNames {
+  /** Appending again under this key changes nothing, and gives the first event. */
+  key: string;
+  /** Without calls and responses, which belong to turns. `temp:` keys of its state delta are left out. */
+  event: DraftEvent;
+}
+
+export interface RetryTurn extends SessionNames {
+  /** Key of the call that runs anew, with all that came after its step. */
+  callKey: string;
+  /**
+   * Ends the session's turns of which the store knows no end, as after a `terminate` in Temporal: only for callers who know
+   * that none runs. Defaults to false: then the retry is refused.
+   */
+  interrupts?: boolean;
+}
+
+/** A retry that waits for its workflow, which the caller starts. */
+export interface PreparedRetry {
+  /** The invocation that is retried: the first of its generations. */
+  retryOf: string;
+  generation: number;
+  invocationId: string;
+  messageId: string;
+  agent: string | undefined;
+  /** Jobs of calls that are made anew: they have ended by this, and the workflows that wait for them are to be told. */
+  jobs?: JobOfMessage[];
+}
+
+/**
+ * Sessions as people and programs handle them. None of these looks whether a turn runs: only Temporal knows, so
+ * `HoldfastClient` asks it first.
+ */
+export interface SessionStore {
+  /** @throws SessionExists, Unstorable */
+  createSession(create: CreateSession): Promise<Session>;
+  getSession(get: GetSession): Promise<Session | undefined>;
+  listSessions(list: ListSessions): Promise<ListedSessions>;
+  /**
+   * Deletes events, ledger, inbox, requests, jobs and state of the session; `app:` and `user:` state stays, and so do credentials.
+   * Keeps audit rows without content. Returns the names of what was deleted, forks included; empty where there was no such session, or one that was
+   * written to after `idleSince`. Who has Temporal ends the workflows of the jobs that went on in them.
+   *
+   * @throws SessionHasForks
+   */
+  deleteSession(remove: DeleteSession): Promise<DeletedSession[]>;
+  /** The sessions that were forked from one, and from those: parents before their forks. */
+  forksOf(names: SessionNames): Promise<SessionNames[]>;
+  /**
+   * A session that begins with the events of another up to a seq, and its state at that point. Nothing is copied.
+   *
+   * @throws SessionNotFound, SessionExists, NoSuchPlace
+   */
+  forkSession(fork: ForkSession): Promise<Session>;
+  /**
+   * Appends ADK's marker event (`actions.rewindBeforeInvocationId`), which also restores the session's state.
+   *
+   * @throws SessionNotFound, NoSuchPlace
+   */
+  rewindSession(rewind: RewindSession): Promise<StoredEvent>;
+  /**
+   * Appends an event of a program's own, and applies its state delta: a `message` where the user says something, else a
+   * `callback`. The store gives its id and its time.
+   *
+   * @throws SessionNotFound, Unstorable
+   */
+  appendEvent(append: AppendEvent): Promise<StoredEvent>;
+  /**
+   * Hides what came after a step's model event and prepares an invocation that goes on from there: settled siblings of the
+   * call keep their outcomes, the call gets a new key. So do siblings that the end of their turn cut off: they run anew
+   * under it, those that had begun too, whatever their tools' `onUnknownOutcome` says, which is about the same key. Jobs of
+   * calls that run anew end as cancelled. Preparing the same retry again before it ran returns the one prepared.
+   *
+   * @throws SessionNotFound, NoSuchPlace
+   */
+  prepareRetry(retry: RetryTurn): Promise<PreparedRetry>;
+  /**
+   * Sessions of an app that nothing was written to since a time, the last made first, so that forks come before what they
+   * were forked from. None with a fork that was written to since then.
+   *
+   * @param before milliseconds since the epoch.
+   * @param after goes on behind this one, the last of the page before, whether it is still there or not.
+   */
+  sessionsIdleSince(app: string, before: number, limit: number, after?: SessionPlace): Promise<IdleSession[]>;
+  readAudit(session: string): Promise<AuditRow[]>;
+  /** Ids of calls in the newest 100 events that no worker runs: the session's client answers them. */
+  findClientCalls(names: SessionNames): Promise<string[]>;
+}
+
+/** What was done to a session, and asked in it; kept after its deletion, then without any content. Rows of a session are chained by their hashes. */
+export interface AuditRow {
+  /** Of the session of an agent that a tool has run, below the one that was asked for: its name. It has a chain of its own. */
+  sessionId?: string;
+  /** From 1, gapless within a session. */
+  n: number;
+  at: number;
+  kind: 'created' | 'forked' | 'rewound' | 'retried' | 'deleted' | 'requested' | RequestEntry['kind'];
+  facts: Record<string, string | number | boolean>;
+  /**
+   * What was shown and given, of a request only; gone once the session is deleted. The facts have its digest:
+   * `contentDigest`, SHA-256, hex, of a salt and this in the text that the store keeps.
+   */
+  content?: Record<string, unknown>;
+  /**
+   * SHA-256, hex, of the canonical JSON (keys sorted, no white space) of `[hash of the row before, or "", internal id of
+   * the session, n, at, kind, facts]`.
+   */
+  hash: string;
+}

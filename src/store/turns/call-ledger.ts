@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Event } from '../../events/event.ts';
+import { stepKeyOf } from '../../protocol/identity.ts';
+import { Batch } from '../engine/batch.ts';
+import type { Database } from '../engine/database.ts';
+import { jsonArray, jsonText, partsText, storableText } from '../engine/json-text.ts';
+import { type StateParts, stateOf } from '../sessions/state-parts.ts';
+import type { BeginCall, BegunCall, CallActions, SessionNames, SettleCall, SettledCall } from '../store.ts';
+import { AttemptReplaced, StoreBehindHistory, StoreUnavailable } from '../store-errors.ts';
+import { placeOfCall } from './call-place.ts';
+import { BEGIN_FIRST, BEGIN_MANY, BEGIN_NEXT, SETTLE_MANY, SETTLE_STARTED } from './call-statements.ts';
+import { type RememberedColumn, rememberedOf } from './remembered.ts';
+
+/** A call begun costs little to send; the limit that counts is that of items. */
+const BYTES_OF_A_BEGIN = 256;
+
+const MOST_CONTENT_BYTES = 16 * 1024 * 1024;
+
+const SIBLINGS = 'select holdfast.settled_delta($1, $2) as delta';
+
+/** What the store answers of a call that begins. */
+export type BegunAnswer =
+  | { settled: true; response: Record<string, unknown>; failed: boolean; actions: CallActions }
+  | { settled?: undefined; late: true }
+  | {
+      settled?: undefined;
+      late?: undefined;
+      attempts: number;
+      failures: number;
+      unknown: boolean;
+      once: Record<string, unknown> | null;
+      args: Record<string, unknown> | null;
+      error: string | null;
+      prepared: CallActions | null;
+    };
+
+/** What the store answers of the call's run. */
+export interface ContextAnswer {
+  names: [app: string, userId: string, sessionId: string];
+  invocationId: string;
+  content: Event['content'] | null;
+  state: StateParts;
+  remembered: RememberedColumn;
+}
+
+/** What calls of a run see that changes from step to step. */
+type Changing = Pick<ContextAnswer, 'state' | 'remembered'>;
+
+interface SettledRow {
+  n: number;
+  first: boolean;
+  tool: string | null;
+  /** Where another outcome was the first. */
+  response?: Record<string, unknown> | null;
+  failed: boolean;
+  actions?: CallActions | null;
+}
+
+/** What the calls of a run share and what never changes: read once per run. */
+interface RunContext {
+  names: SessionNames;
+  invocationId: string;
+  userContent: string | undefined;
+}
+
+interface Beginning {
+  call: BeginCall;
+  token: string;
+}
+
+interface Settling {
+  call: SettleCall;
+  token: string;
+  response: string;
+  actions: string;
+  parts: string | null;
+}
+
+export interface Settlement {
+  settled: SettledCall;
+  runKey: string;
+  tool: string;
+}
+
+/** Rows of calls. Calls that begin, or settle, at the same time share a round trip. */
+export class CallLedger {
+  readonly #database: Database;
+  readonly #contexts = new LRUCache<string, RunContext>({
+    maxSize: MOST_CONTENT_BYTES,
+    sizeCalculation: ({ userContent }) => BYTES_OF_A_BEGIN + (userContent?.length ?? 0),
+  });
+  readonly #beginnings: Batch<Beginning, BegunCall>;
+  readonly #settlings: Batch<Settling, Settlement>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    const separable = (error: unknown) => !(error instanceof StoreUnavailable);
+    this.#beginnings = new Batch({
+      key: ({ call }) => `${call.session}/${call.callKey}`,
+      bytes: () => BYTES_OF_A_BEGIN,
+      run: async (items) => (only(items) ? [await this.#beginOne(items[0])] : this.#beginMany(items)),
+      separable,
+    });
+    this.#settlings = new Batch({
+      key: ({ call }) => `${call.session}/${call.callKey}`,
+      bytes: ({ response, actions, parts }) => response.length + actions.length + (parts?.length ?? 0),
+      run: async (items) => (only(items) ? [await this.#settleOne(items[0])] : this.#settleMany(items)),
+      separable,
+    });
+  }
+
+  /** The token keeps one beginning one attempt, however often it is sent. */
+  async begin(call: BeginCall): Promise<BegunCall> {
+    const { runKey, step } = placeOfCall(call.callKey);
+    // Before the attempt counts: one that failed here would leave an unknown outcome.
+    const delta = call.seesSiblings ? await this.#settledDelta(call.session, stepKeyOf(runKey, step)) : null;
+    const begun = await this.#beginnings.add({ call, token: call.token ?? randomUUID() });
+    return delta === null || begun.kind === 'settled'
+      ? begun
+      : { ...begun, state: { ...begun.state, ...delta } };
+  }
+
+  settle(call: SettleCall): Promise<Settlement> {
+    placeOfCall(call.callKey);
+    const { response, actions, parts } = call;
+    return this.#settlings.add({
+      call,
+      token: call.token ?? randomUUID(),
+      response: jsonText(response),
+      actions: jsonText(actions),
+      parts: partsText(parts),
+    });
+  }
+
+  async #settledDelta(session: string, stepKey: string): Promise<Record<string, unknown> | null> {
+    const [row] = await this.#database.query<{ delta: Record<string, unknown> | null }>(SIBLINGS, [
+      session,
+      stepKey,
+    ]);
+    return row?.delta ?? null;
+  }
+
+  async #beginOne(beginning: Beginning): Promise<BegunCall | Error> {
+    const { call, token } = beginning;
+    const { step, index } = placeOfCall(call.callKey);
+    const known = this.#contexts.get(contextKey(call));
+    const values = [
+      call.session,
+      call.callKey,
+      call.runKey,
+      step,
+      index,
+      storableText(call.callId),
+      storableText(call.tool),
+      call.argsDigest,
+      token,
+      call.wantArgs,
+      call.scheduledAt ?? null,
+    ];
+    if (known !== undefined) {
+      const [row] = await this.#database.query<{ call: BegunAnswer; context: Changing | null }>(BEGIN_NEXT, [
+        ...values,
+        known.invocationId,
+      ]);
+      return begunCall(call, row?.call, known, row?.context ?? undefined);
+    }
+    const [row] = await this.#database.query<{ call: BegunAnswer; context: ContextAnswer | null }>(
+      BEGIN_FIRST,
+      values,
+    );
+    const context = row?.context ? this.#kept(call, row.context) : undefined;
+    return begunCall(call, row?.call, context, row?.context ?? undefined);
+  }
+
+  async #beginMany(items: readonly Beginning[]): Promise<(BegunCall | Error)[]> {
+    const runs = new Map(items.map(({ call }) => [contextKey(call), call]));
+    const shared = [...runs.values()];
+    const contexts = new Map([...runs.keys()].map((key) => [key, this.#contexts.get(key)]));
+    const column = <T>(read: (call: BeginCall) => T) => items.map(({ call }) => read(call));
+    const [answer] = await this.#database.query<{
+      calls: [n: number, call: BegunAnswer][] | null;
+      contexts: [n: number, context: ContextAnswer][] | null;
+    }>(BEGIN_MANY, [
+      column(({ session }) => session),
+      column(({ callKey }) => callKey),
+      column(({ runKey }) => runKey),
+      column(({ callKey }) => placeOfCall(callKey).step),
+      column(({ callKey }) => placeOfCall(callKey).index),
+      column(({ callId }) => storableText(callId)),
+      column(({ tool }) => storableText(tool)),
+      column(({ argsDigest }) => argsDigest),
+      items.map(({ token }) => token),
+      column(({ wantArgs }) => wantArgs),
+      shared.map(({ session }) => session),
+      shared.map(({ runKey }) => runKey),
+      shared.map((call) => contexts.get(contextKey(call)) === undefined),
+      column(({ scheduledAt }) => scheduledAt ?? null),
+    ]);
+    const changing = new Map<string, Changing>();
+    for (const [n, context] of answer?.contexts ?? []) {
+      const call = shared[n - 1] as BeginCall;
+      const key = contextKey(call);
+      changing.set(key, context);
+      if (contexts.get(key) === undefined) contexts.set(key, this.#kept(call, context));
+    }
+    const begun = new Map(answer?.calls);
+    return items.map(({ call }, index) => {
+      const key = contextKey(call);
+      // Each call may change the state that it is given.
+      return begunCall(call, begun.get(index + 1), contexts.get(key), structuredClone(changing.get(key)));
+    });
+  }
+
+  #kept(call: BeginCall, found: ContextAnswer): RunContext {
+    const { invocationId, content } = found;
+    const userContent = content === null ? undefined : JSON.stringify(content);
+    const context = { names: namesOfContext(found.names), invocationId, userContent };
+    this.#contexts.set(contextKey(call), context);
+    return context;
+  }
+
+  async #settleOne(settling: Settling): Promise<Settlement | Error> {
+    const { call, token, response, actions, parts } = settling;
+    const [row] = await this.#database.query<{ tool: string | null }>(SETTLE_STARTED, [
+      call.session,
+      call.callKey,
+      response,
+      call.failed,
+      actions,
+      call.stack === undefined ? null : storableText(call.stack),
+      token,
+      parts,
+      call.willContinue ?? null,
+    ]);
+    if (row === undefined) return (await this.#settleMany([settling]))[0] as Settlement | Error;
+    return settlement(settling, { first: true, failed: call.failed, tool: row.tool });
+  }
+
+  async #settleMany(items: readonly Settling[]): Promise<(Settlement | Error)[]> {
+    const column = <T>(read: (call: SettleCall) => T) => items.map(({ call }) => read(call));
+    const rows = await this.#database.query<SettledRow>(SETTLE_MANY, [
+      column(({ session }) => session),
+      column(({ callKey }) => callKey),
+      column(({ callKey }) => placeOfCall(callKey).runKey),
+      column(({ callKey }) => placeOfCall(callKey).step),
+      column(({ callKey }) => placeOfCall(callKey).index),
+      jsonArray(items.map(({ response }) => response)),
+      column(({ failed }) => failed),
+      jsonArray(items.map(({ actions }) => actions)),
+      column(({ stack }) => (stack === undefined ? null : storableText(stack))),
+      items.map(({ token }) => token),
+      items.some(({ parts }) => parts !== null) ? jsonArray(items.map(({ parts }) => parts)) : null,
+      column(({ willContinue }) => willContinue ?? null),
+    ]);
+    const settled = new Map(rows.map((row) => [row.n, row]));
+    return items.map((settling, index) => {
+      const row = settled.get(index + 1);
+      if (row) return settlement(settling, row);
+      const { callKey } = settling.call;
+      return new StoreBehindHistory(
+        `run ${placeOfCall(callKey).runKey} of call ${callKey} is not in the store`,
+      );
+    });
+  }
+}
+
+function only<Item>(items: readonly Item[]): items is readonly [Item] {
+  return items.length === 1;
+}
+
+function contextKey({ session, runKey }: BeginCall): string {
+  return `${session}/${runKey}`;
+}
+
+export function namesOfContext([app, userId, sessionId]: ContextAnswer['names']): SessionNames {
+  return { app, userId, sessionId };
+}
+
+export function begunCall(
+  call: BeginCall,
+  begun: BegunAnswer | undefined,
+  context: RunContext | undefined,
+  changing: Changing | undefined,
+): BegunCall | Error {
+  if (begun?.settled) {
+    const { response, failed, actions } = begun;
+    return { kind: 'settled', response, failed, actions };
+  }
+  if (begun?.late) return new AttemptReplaced(call.callKey);
+  if (begun === undefined || context === undefined || changing === undefined) {
+    const problem = `run ${call.runKey} of call ${call.callKey} is not in the store, or people were asked about it before`;
+    return new StoreBehindHistory(problem);
+  }
+  if (call.wantArgs && begun.args === null) {
+    return new StoreBehindHistory(`the arguments of call ${call.callKey} are not in the store`);
+  }
+  return {
+    kind: 'started',
+    names: context.names,
+    invocationId: context.invocationId,
+    userContent: context.userContent === undefined ? undefined : JSON.parse(context.userContent),
+    state: stateOf(changing.state),
+    remembered: rememberedOf(changing.remembered),
+    ...(begun.args === null ? {} : { args: begun.args }),
+    attempt: begun.attempts,
+    failures: begun.failures,
+    ...(begun.error === null ? {} : { lastError: begun.error }),
+    unknown: begun.unknown,
+    once: begun.once ?? {},
+    ...(begun.prepared === null ? {} : { prepared: begun.prepared }),
+  };
+}
+
+function settlement({ call, response, actions }: Settling, row: Omit<SettledRow, 'n'>): Settlement {
+  const { first, failed, tool } = row;
+  return {
+    runKey: placeOfCall(call.callKey).runKey,
+    tool: tool ?? '',
+    settled: {
+      first,
+      failed,
+      response: row.response ?? JSON.parse(response),
+      actions: row.actions ?? JSON.parse(actions),
+    },
+  };
+}
