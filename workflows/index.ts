@@ -1,4 +1,4 @@
-export { agentTurn } from './agent-turn.ts';
-export { deliverNotice } from './deliver-notice.ts';
+export { toolJob } from './jobs/tool-job.ts';
+export { deliverNotice } from './notices/deliver-notice.ts';
 export { retainSessions } from './retain-sessions.ts';
-export { toolJob } from './tool-job.ts';
+export { agentTurn } from './turn/agent-turn.ts';

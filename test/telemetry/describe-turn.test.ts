@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { transcriptUrl } from '../../worker/transcript-url.ts';
-import { describeTurn } from '../../workflows/describe-turn.ts';
-import { beginInvocation, type ChainState } from '../../workflows/turn-state.ts';
+import { describeTurn } from '../../workflows/turn/describe-turn.ts';
+import { beginInvocation, type ChainState } from '../../workflows/turn/turn-state.ts';
 
 const NO_MAIL = { queue: [], ended: {}, notes: [], places: 0 };
 

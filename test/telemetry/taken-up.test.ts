@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Mailbox } from '../../workflows/mailbox.ts';
+import { Mailbox } from '../../workflows/messages/mailbox.ts';
 
 test('a message that an earlier chain had and that is sent again keeps who sends it now, and when [traces.genai]', () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

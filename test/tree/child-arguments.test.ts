@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callKeyOf } from '../../src/protocol/identity.ts';
-import { checkedChild, isChild } from '../../workflows/child-arguments.ts';
+import { checkedChild, isChild } from '../../workflows/children/child-arguments.ts';
 import { GateEnvironment } from '../setup/gate-environment.ts';
 
 const RUN_KEY = `e-${'a'.repeat(22)}`;

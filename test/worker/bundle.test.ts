@@ -77,7 +77,7 @@ test('the bundle holds its source map, without which replay fails, and no schema
   expect(code).toMatch(/sourceMappingURL=data:application\/json/);
   const encoded = /sourceMappingURL=data:application\/json[^,]*,(\S+)/.exec(code)?.[1] ?? '';
   const { sources } = JSON.parse(Buffer.from(encoded, 'base64').toString());
-  expect(sources).toEqual(expect.arrayContaining([expect.stringContaining('workflows/agent-turn.ts')]));
+  expect(sources).toEqual(expect.arrayContaining([expect.stringContaining('workflows/turn/agent-turn.ts')]));
   const foreign = sources.filter((source: string) => /\/(zod|ajv|pg|kysely|@google)\//.test(source));
   expect(foreign).toEqual([]);
 });

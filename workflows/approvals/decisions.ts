@@ -1,0 +1,362 @@
+import { CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import { RESULTS } from '../../src/protocol/activity-results.ts';
+import { versionOf } from '../../src/protocol/decision-version.ts';
+import {
+  callKeyOfRequest,
+  type DecisionReceipt,
+  type RequestEntry,
+  type VerifiedDecision,
+  type VerifyDecisionInput,
+  type Voter,
+} from '../../src/protocol/gate.ts';
+import { VERIFY_DECISION } from '../../src/protocol/names.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { verifyDecisionOptions } from '../activity-options.ts';
+import { turnPriority, type User } from '../turn-priority.ts';
+import { usable } from '../usable-result.ts';
+import { answerOf, type Decision, rawArgument, rawResponse, wordsOf } from './decision-arguments.ts';
+import {
+  type ClosedRequest,
+  decisionFailure,
+  type PendingRequest,
+  type RequestEnding,
+} from './request-book.ts';
+
+type Verified = Extract<VerifiedDecision, { counts: true }>;
+
+/** What ends a request. */
+export interface Answer
+  extends Pick<
+    RequestEntry,
+    'by' | 'reason' | 'args' | 'payload' | 'response' | 'responseRef' | 'credentialRef'
+  > {
+  status: RequestEnding['status'];
+  /** Of those that are to run. */
+  carriedArgs?: RequestEnding['args'];
+  /** Names for the summary of what comes of it. */
+  people?: string[];
+  /** Digest by which the same answer is known again. */
+  answer?: string;
+}
+
+/** Decisions of one request that are looked at one after another, in the order in which they came. */
+interface Line {
+  last: Promise<unknown>;
+  /** By their words, for those who ask what became of what they have signalled. */
+  inWork: Map<string, Promise<DecisionReceipt>>;
+  refused: Map<string, DecisionReceipt>;
+}
+
+const MOST_IN_LINE = 64;
+const VOTED_OTHERWISE = 'this person has voted otherwise: withdraw that vote first';
+const UNVERIFIED: Voter = { principal: 'unverified', verified: false };
+
+const ASKED_FOR = {
+  confirmation: 'a confirmation: send confirm',
+  input: 'input: send provideInput',
+  credential: 'a credential: send provideCredential',
+} as const;
+
+export interface DecisionWatch {
+  /** Ends a request. */
+  close(request: PendingRequest, answer: Answer): void;
+  /** What a request has of votes has changed. */
+  voted(): void;
+}
+
+/** Decides requests: at once where anybody may, else as an activity finds. */
+export class Decisions {
+  readonly #user: User;
+  readonly #close: (request: PendingRequest, answer: Answer) => void;
+  readonly #voted: () => void;
+  readonly #lines = new Map<PendingRequest, Line>();
+
+  constructor(user: User, { close, voted }: DecisionWatch) {
+    this.#user = user;
+    this.#close = close;
+    this.#voted = voted;
+  }
+
+  /** No decision is being looked at. */
+  get settled(): boolean {
+    return [...this.#lines.values()].every(({ inWork }) => inWork.size === 0);
+  }
+
+  /** Resolves when all that came before has been looked at. */
+  async lookedAt(request: PendingRequest): Promise<void> {
+    await this.#lines.get(request)?.last;
+  }
+
+  /** Others may decide from now on, or a vote is free again: what was refused may count. */
+  changed(request: PendingRequest): void {
+    this.#lines.get(request)?.refused.clear();
+  }
+
+  forget(request: PendingRequest): void {
+    if (this.#lines.get(request)?.inWork.size === 0) this.#lines.delete(request);
+  }
+
+  /** @throws ApplicationFailure where it fits no request of this kind. */
+  check({ call, gate, expiring }: PendingRequest, { kind, session, confirm, input }: Decision): void {
+    const { requestId } = gate;
+    if (session !== undefined && session !== call.session) {
+      const problem = `${requestId} is of another session than the one that was shown: look at it again`;
+      throw decisionFailure('OtherRequest', problem, { field: 'session', requestId });
+    }
+    if (expiring) throw expired(requestId);
+    if (kind !== gate.kind) {
+      const problem = `${requestId} asks for ${ASKED_FOR[gate.kind]}`;
+      throw decisionFailure('InvalidDecision', problem, { field: 'requestId', requestId });
+    }
+    if (confirm?.args !== undefined && gate.allowEdit !== true) {
+      const problem = `args: ${requestId} takes no changed arguments: approve or reject what was shown`;
+      throw decisionFailure('InvalidDecision', problem, { field: 'args', requestId });
+    }
+    const fixed = gate.fixed?.find((name) => Object.hasOwn(confirm?.args ?? {}, name));
+    if (fixed !== undefined) throw rawArgument(fixed);
+    if (gate.concealed === true && input?.response !== undefined) throw rawResponse();
+  }
+
+  /** @throws ApplicationFailure as {@link check}; also where too many wait. */
+  take(request: PendingRequest, decision: Decision): DecisionReceipt | Promise<DecisionReceipt> {
+    this.check(request, decision);
+    const words = wordsOf(decision);
+    if (request.votes.hasGiven(words)) return receiptOf(request, 'duplicate');
+    const line = this.#lines.get(request);
+    const known = line?.inWork.get(words) ?? line?.refused.get(words);
+    if (known !== undefined) {
+      line?.refused.delete(words);
+      return known;
+    }
+    if (line === undefined || line.inWork.size === 0) {
+      if (!needsCheck(request, decision)) return this.#decide(request, decision);
+    } else if (line.inWork.size >= MOST_IN_LINE) {
+      const problem = `${MOST_IN_LINE} decisions are being checked: send it again later`;
+      throw decisionFailure('InvalidDecision', problem, { requestId: request.gate.requestId });
+    }
+    return this.#lineUp(request, decision, words);
+  }
+
+  #lineUp(request: PendingRequest, decision: Decision, words: string): Promise<DecisionReceipt> {
+    const line: Line = this.#lines.get(request) ?? {
+      last: Promise.resolve(),
+      inWork: new Map(),
+      refused: new Map(),
+    };
+    this.#lines.set(request, line);
+    // Also while the turn is being ended: who decides is told what became of it.
+    const receipt = CancellationScope.nonCancellable(async () => {
+      await line.last;
+      return await this.#lookAt(request, decision);
+    });
+    line.inWork.set(words, receipt);
+    line.last = receipt.then(
+      (given) => {
+        line.inWork.delete(words);
+        if (given.status === 'refused') line.refused.set(words, given);
+        if (request.ending !== undefined) this.forget(request);
+      },
+      () => {
+        line.inWork.delete(words);
+        if (request.ending !== undefined) this.forget(request);
+      },
+    );
+    return receipt;
+  }
+
+  async #lookAt(request: PendingRequest, decision: Decision): Promise<DecisionReceipt> {
+    if (request.closed !== undefined) {
+      return answeredBefore(request.gate.requestId, request.closed, decision);
+    }
+    if (!needsCheck(request, decision)) return this.#decide(request, decision);
+    const verdict = countedAgain(request, decision, await verify(this.#user, request, decision));
+    if (!verdict.counts) {
+      const isSame = verdict.duplicate === true && !hasApprovedOther(request, decision, verdict.by);
+      if (isSame) return receiptOf(request, 'duplicate', verdict.reason);
+      return receiptOf(request, 'refused', verdict.duplicate ? VOTED_OTHERWISE : verdict.reason);
+    }
+    const ended = request.closed as ClosedRequest | undefined;
+    if (ended !== undefined)
+      return receiptOf(request, 'refused', `the request was ${ended.status} meanwhile`);
+    return this.#count(request, decision, verdict);
+  }
+
+  #decide(request: PendingRequest, decision: Decision): DecisionReceipt {
+    const { confirmed = false, reason, payload } = decision.confirm ?? {};
+    const status = confirmed ? 'approved' : 'rejected';
+    this.#close(request, {
+      status,
+      by: UNVERIFIED,
+      answer: answerOf(decision),
+      ...(reason === undefined ? {} : { reason }),
+      ...(payload === undefined ? {} : { payload }),
+    });
+    return receiptOf(request, status);
+  }
+
+  #count(request: PendingRequest, decision: Decision, verdict: Verified): DecisionReceipt {
+    const { confirm, input, credential } = decision;
+    const { by } = verdict;
+    const people = namesOf([by]);
+    if (input !== undefined) {
+      const { responseRef } = input;
+      const response = verdict.response === undefined ? input.response : verdict.response;
+      const given = responseRef === undefined ? { response } : { responseRef };
+      this.#close(request, { status: 'answered', by, people, answer: answerOf(decision), ...given });
+      return receiptOf(request, 'answered');
+    }
+    if (credential !== undefined) {
+      const { credentialRef } = credential;
+      this.#close(request, { status: 'answered', by, people, answer: answerOf(decision), credentialRef });
+      return receiptOf(request, 'answered');
+    }
+    if (confirm === undefined) throw new Error('a decision is of one kind');
+    if (confirm.withdraw) {
+      if (!request.votes.withdraw(by)) return receiptOf(request, 'refused', 'no vote of this person counts');
+      this.changed(request);
+      this.#voted();
+      return receiptOf(request, 'withdrawn');
+    }
+    const { reason, args, payload } = confirm;
+    const of = versionOf(confirm);
+    const before = request.votes.voteOf(by);
+    if (before !== undefined) {
+      if (confirm.confirmed && before.of === of) return receiptOf(request, 'duplicate');
+      return receiptOf(request, 'refused', VOTED_OTHERWISE);
+    }
+    const given = {
+      by,
+      ...(reason === undefined ? {} : { reason }),
+      ...(payload === undefined ? {} : { payload }),
+    };
+    if (!confirm.confirmed) {
+      this.#close(request, { ...given, status: 'rejected', people, answer: answerOf(decision) });
+      return receiptOf(request, 'rejected');
+    }
+    request.votes.add({ by, of, given: wordsOf(decision) });
+    if (request.votes.of(of).length < request.votes.quorum) {
+      this.changed(request);
+      this.#voted();
+      return { ...receiptOf(request, 'counted'), approvals: request.votes.of(of).length };
+    }
+    this.#close(request, {
+      ...given,
+      status: 'approved',
+      people: namesOf(request.votes.of(of).map((vote) => vote.by)),
+      answer: answerOf(decision),
+      ...(args === undefined ? {} : { args, carriedArgs: verdict.args ?? { value: args } }),
+    });
+    return receiptOf(request, 'approved');
+  }
+}
+
+/** What those are told who answer a request that has ended. */
+export function answeredBefore(
+  requestId: string,
+  closed: ClosedRequest,
+  decision: Decision,
+): DecisionReceipt {
+  const { status, answer } = closed;
+  if (answer !== undefined && answer === answerOf(decision) && decision.confirm?.withdraw === undefined) {
+    return { ...bareReceipt(requestId), status: 'duplicate', reason: `it was ${status} before` };
+  }
+  if (status === 'expired') throw expired(requestId);
+  const details = { field: 'requestId', requestId, status };
+  if (status === 'cancelled') {
+    throw decisionFailure('NotPending', `${requestId} was cancelled: its call has ended`, details);
+  }
+  const other = decision.confirm?.confirmed === (status === 'approved') ? ', otherwise' : '';
+  throw decisionFailure('AlreadyAnswered', `${requestId} was ${status} before${other}`, details);
+}
+
+export function bareReceipt(requestId: string): Pick<DecisionReceipt, 'v' | 'requestId' | 'callKey'> {
+  return { v: PROTOCOL_VERSION, requestId, callKey: callKeyOfRequest(requestId) ?? '' };
+}
+
+function expired(requestId: string) {
+  const problem = `${requestId} has expired: nobody answered in time`;
+  return decisionFailure('RequestExpired', problem, { field: 'requestId', requestId, status: 'expired' });
+}
+
+/** Of those who have proved who they are. */
+export function namesOf(voters: readonly Voter[]): string[] {
+  return voters.filter(({ verified }) => verified).map(({ principal }) => principal);
+}
+
+/** Anything but a plain yes or no to a request that anybody may decide. */
+function needsCheck({ gate, votes }: PendingRequest, { kind, confirm }: Decision): boolean {
+  if (kind !== 'confirmation' || gate.attested === true || votes.quorum > 1) return true;
+  return confirm?.attestation !== undefined || confirm?.args !== undefined || confirm?.withdraw !== undefined;
+}
+
+/** An approval, too, but of other arguments or with another payload: this one doesn't count. */
+function hasApprovedOther({ votes }: PendingRequest, { confirm }: Decision, by: Voter | undefined): boolean {
+  const vote = by === undefined ? undefined : votes.voteOf(by);
+  return confirm !== undefined && vote !== undefined && vote.of !== versionOf(confirm);
+}
+
+/**
+ * A vote that the store has, and this run doesn't: it was reset, or never heard what the check came to. Only for the arguments that
+ * were shown: nobody has looked at others.
+ */
+function countedAgain(
+  { votes }: PendingRequest,
+  { confirm }: Decision,
+  verdict: VerifiedDecision,
+): VerifiedDecision {
+  if (verdict.counts || verdict.duplicate !== true || verdict.by === undefined) return verdict;
+  const { v, by } = verdict;
+  if (confirm?.args !== undefined || votes.voteOf(by) !== undefined) return verdict;
+  return { v, counts: true, by };
+}
+
+async function verify(user: User, request: PendingRequest, decision: Decision): Promise<VerifiedDecision> {
+  const { call, gate, escalated } = request;
+  const { session, agent, invocationId, callKey, callId, tool } = call;
+  const { requestId } = gate;
+  const { kind, confirm, input, credential, isText } = decision;
+  request.entries += 1;
+  const given: VerifyDecisionInput = {
+    v: PROTOCOL_VERSION,
+    session,
+    agent,
+    invocationId,
+    callKey,
+    callId,
+    tool,
+    requestId,
+    kind,
+    entryId: `${requestId}/${request.entries}`,
+    at: Date.now(),
+    escalated,
+    ...(confirm === undefined ? {} : { confirm }),
+    ...(input === undefined ? {} : { input }),
+    ...(credential === undefined ? {} : { credential }),
+    ...(isText === undefined ? {} : { isText }),
+  };
+  try {
+    const options = verifyDecisionOptions(`${tool} · decision on ${requestId}`, turnPriority(user));
+    const verdict = await scheduleActivity<VerifiedDecision>(VERIFY_DECISION, [given], options);
+    return usable(VERIFY_DECISION, RESULTS.verifiedDecision, verdict);
+  } catch {
+    // The activity says what went wrong; it is not tried again where trying can't help.
+    const reason = 'it could not be checked; see the failed activity';
+    return { v: PROTOCOL_VERSION, counts: false, reason };
+  }
+}
+
+function receiptOf(
+  request: PendingRequest,
+  status: DecisionReceipt['status'],
+  reason?: string,
+): DecisionReceipt {
+  const { gate, call, votes } = request;
+  return {
+    v: PROTOCOL_VERSION,
+    requestId: gate.requestId,
+    callKey: call.callKey,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    ...(votes.quorum > 1 ? { approvals: votes.approvals, quorum: votes.quorum } : {}),
+  };
+}

@@ -1,0 +1,65 @@
+import { callKeyOfRequest, REQUEST_PREFIX } from '../../src/protocol/gate.ts';
+import { stepKeyOf } from '../../src/protocol/identity.ts';
+import type { Decision } from './decision-arguments.ts';
+
+const MOST_KEPT = 256;
+
+/**
+ * Answers that are faster than the outcome of the activity that has asked: a request is told to people as soon as the store has
+ * it, which is before the workflow hears of it.
+ */
+export class EarlyReplies {
+  /** What ids of requests begin with that the step under way may make. */
+  #step: string | undefined;
+  /** Calls that may ask while they run. */
+  #calls = new Set<string>();
+  #kept: { requestId: string; decision: Decision }[] = [];
+
+  /** A step is asked for. */
+  asking(runKey: string, step: number): void {
+    this.#step = `${REQUEST_PREFIX}${stepKeyOf(runKey, step)}.`;
+  }
+
+  /**
+   * The step's calls are known.
+   *
+   * @returns ids of requests that were answered and don't exist.
+   */
+  planned(callKeys: readonly string[]): string[] {
+    this.#step = undefined;
+    this.#calls = new Set(callKeys);
+    return this.#drop((callKey) => !this.#calls.has(callKey));
+  }
+
+  /** As {@link planned}, for a call that asks no more. */
+  ended(ended: string): string[] {
+    this.#calls.delete(ended);
+    return this.#drop((callKey) => callKey === ended);
+  }
+
+  expects(requestId: string): boolean {
+    const callKey = callKeyOfRequest(requestId);
+    if (callKey === undefined) return false;
+    return this.#calls.has(callKey) || (this.#step !== undefined && requestId.startsWith(this.#step));
+  }
+
+  /** Whether there was room. */
+  keep(requestId: string, decision: Decision): boolean {
+    if (this.#kept.length >= MOST_KEPT) return false;
+    this.#kept.push({ requestId, decision });
+    return true;
+  }
+
+  /** In the order in which they came. */
+  take(requestId: string): Decision[] {
+    const taken = this.#kept.filter((reply) => reply.requestId === requestId);
+    if (taken.length > 0) this.#kept = this.#kept.filter((reply) => reply.requestId !== requestId);
+    return taken.map(({ decision }) => decision);
+  }
+
+  #drop(isGone: (callKey: string) => boolean): string[] {
+    const gone = this.#kept.filter(({ requestId }) => isGone(callKeyOfRequest(requestId) ?? ''));
+    if (gone.length > 0) this.#kept = this.#kept.filter((reply) => !gone.includes(reply));
+    return gone.map(({ requestId }) => requestId);
+  }
+}

@@ -1,0 +1,347 @@
+import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
+import { AS_SHOWN } from '../../src/protocol/decision-version.ts';
+import {
+  type DecisionReceipt,
+  type Gate,
+  type GateKind,
+  type NotifyInput,
+  REQUEST_PREFIX,
+  type RequestEntry,
+  type RequestName,
+} from '../../src/protocol/gate.ts';
+import type { PlannedCall } from '../../src/protocol/step.ts';
+import { RequestNotices } from '../notices/request-notices.ts';
+import { type Decision, RAW_SECRET } from './decision-arguments.ts';
+import { type Answer, answeredBefore, bareReceipt, Decisions, namesOf } from './decisions.ts';
+import { EarlyReplies } from './early-replies.ts';
+import { EntryRecorder } from './entry-recorder.ts';
+import {
+  type AskingCall,
+  type ClosedRequests,
+  decisionFailure,
+  type PendingRequest,
+  RequestBook,
+  type RequestEnding,
+} from './request-book.ts';
+import { watchTime } from './request-timers.ts';
+import { VoteTally } from './vote-tally.ts';
+
+/** The turn that asks. */
+export interface Asker extends Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'> {
+  /** The store's id of the session, once it is known. */
+  session(): string | undefined;
+  /** Something that people see has changed. */
+  changed(): void;
+  /** For an operator to read. */
+  note(text: string): void;
+}
+
+const NOT_IN_TIME = 'nobody answered in time';
+
+/** What a turn asks people, and what they say: a request ends once, and its call waits for that. */
+export class Requests {
+  readonly #asker: Asker;
+  readonly #book: RequestBook;
+  readonly #recorder: EntryRecorder;
+  readonly #notices: RequestNotices;
+  readonly #early = new EarlyReplies();
+  readonly #decisions: Decisions;
+
+  /** @param closed requests of earlier runs; kept up to date. */
+  constructor(closed: ClosedRequests, asker: Asker) {
+    this.#book = new RequestBook(closed);
+    this.#asker = asker;
+    this.#recorder = new EntryRecorder(asker);
+    this.#decisions = new Decisions(asker, {
+      close: (request, answer) => this.#end(request, answer),
+      voted: () => asker.changed(),
+    });
+    const { app, userId, sessionId, workflowId } = asker;
+    this.#notices = new RequestNotices({ app, userId, sessionId, workflowId });
+  }
+
+  get pending(): PendingRequest[] {
+    return this.#book.pending;
+  }
+
+  /** Nothing of what was said is on its way. */
+  get settled(): boolean {
+    return this.#recorder.settled && this.#decisions.settled;
+  }
+
+  /** Whether people are being told of requests that have ended. */
+  get tellsEnds(): boolean {
+    return this.#notices.tellsEnds;
+  }
+
+  /** As {@link RequestNotices.endsTold}. */
+  endsTold(isBusy: () => boolean = () => false): Promise<void> {
+    return this.#notices.endsTold(isBusy);
+  }
+
+  /** A step is asked for, which may ask people before it answers. */
+  asking(runKey: string, step: number): void {
+    this.#early.asking(runKey, step);
+  }
+
+  /** The calls of the step are known; none where it has failed or ended the turn. */
+  planned(calls: readonly Pick<PlannedCall, 'callKey'>[]): void {
+    this.#noteInVain(this.#early.planned(calls.map(({ callKey }) => callKey)));
+  }
+
+  /** A call has ended, and asks no more. */
+  ended({ callKey }: Pick<PlannedCall, 'callKey'>): void {
+    this.#noteInVain(this.#early.ended(callKey));
+  }
+
+  /** Asks, and waits for the answer. What the call's scope is cancelled with cancels the request. */
+  async ask(call: AskingCall, gate: Gate): Promise<RequestEnding> {
+    const since = Date.now();
+    const request: PendingRequest = {
+      call,
+      gate,
+      since,
+      ...(gate.expiresIn === undefined ? {} : { until: since + gate.expiresIn }),
+      escalated: false,
+      expiring: false,
+      votes: new VoteTally(gate.quorum, gate.votes),
+      entries: 0,
+    };
+    this.#book.add(request);
+    if (gate.ended !== undefined) this.#end(request, { status: gate.ended });
+    else if (!this.#endBy(request)) this.#notices.opened(request);
+    for (const decision of this.#early.take(gate.requestId)) this.signalled(decision);
+    // Decided by what was said before it was there, or before this workflow was.
+    if (request.ending !== undefined) return request.ending;
+    this.#asker.changed();
+    const timers = watchTime(request, {
+      escalate: () => this.#escalate(request),
+      expire: () => this.#expire(request),
+    });
+    try {
+      await condition(() => request.ending !== undefined);
+      if (request.ending === undefined) throw new Error('a request that is waited for ends');
+      return request.ending;
+    } finally {
+      timers.cancel();
+      if (request.ending === undefined) this.#end(request, { status: 'cancelled' });
+    }
+  }
+
+  /** The call alone was cancelled, with the request that it waited for; what ends with a turn is recorded with its end. */
+  cancelled(callKey: string, reason: string): void {
+    const known = this.#known({ callKey });
+    if (known === undefined || this.#book.closed(known.requestId)?.status !== 'cancelled') return;
+    this.#record(known.requestId, known.counter, 'cancelled', reason);
+  }
+
+  /** What should have recorded the answer has ended without an outcome, and may never have begun. */
+  unheard({ answered }: RequestEnding): void {
+    const session = this.#asker.session();
+    if (session === undefined) return;
+    for (const entry of answered.entries) this.#recorder.record(session, entry);
+  }
+
+  /** What is asked by the pending request; undefined where there is no single one. */
+  kindOf(name: RequestName): GateKind | undefined {
+    try {
+      const found = this.#book.find(name);
+      return found.kind === 'pending' ? found.request.gate.kind : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** What this turn knows of the request that is meant. */
+  knowledgeOf(name: RequestName): 'pending' | 'closed' | 'nothing' {
+    if (this.#isEarly(name)) return 'pending';
+    try {
+      return this.#book.find(name).kind;
+    } catch (error) {
+      if (!(error instanceof ApplicationFailure)) throw error;
+      return error.type === 'AmbiguousRequest' ? 'pending' : 'nothing';
+    }
+  }
+
+  /** Whether an answer by this id is one to a request, and not one to a call. */
+  knows(id: string): boolean {
+    if (id.startsWith(REQUEST_PREFIX) && (this.#book.has(id) || this.#early.expects(id))) return true;
+    return this.#book.hasCall(id);
+  }
+
+  /** @throws ApplicationFailure where {@link decide} would. */
+  check(decision: Decision): void {
+    if (this.#isEarly(decision.name)) return;
+    const found = this.#book.find(decision.name);
+    if (found.kind === 'pending') this.#decisions.check(found.request, decision);
+    else answeredBefore(found.requestId, found.closed, decision);
+  }
+
+  /** @throws ApplicationFailure that says why it changes nothing. */
+  decide(decision: Decision): DecisionReceipt | Promise<DecisionReceipt> {
+    const { requestId } = decision.name;
+    if (requestId !== undefined && this.#isEarly(decision.name)) {
+      if (this.#early.keep(requestId, decision)) return { ...bareReceipt(requestId), status: 'kept' };
+      const problem = 'too many answers to requests that are not there yet: send it again later';
+      throw decisionFailure('NotPending', problem, { field: 'requestId', requestId });
+    }
+    const found = this.#book.find(decision.name);
+    if (found.kind === 'closed') return answeredBefore(found.requestId, found.closed, decision);
+    return this.#decisions.take(found.request, decision);
+  }
+
+  /** Nobody reads what becomes of a signal: why it changes nothing is noted. */
+  signalled(decision: Decision): void {
+    try {
+      const receipt = this.decide(decision);
+      if (!(receipt instanceof Promise)) return;
+      void receipt.then(
+        ({ status, requestId, reason = '' }) => {
+          if (status === 'refused') this.#asker.note(`decision on ${requestId} refused: ${reason}`);
+        },
+        (error) => this.refused(decision.name, error),
+      );
+    } catch (error) {
+      this.refused(decision.name, error);
+    }
+  }
+
+  /** What was signalled is no decision, or changes nothing: an operator and, where the request is known, its audit are told. */
+  refused(name: RequestName, error: unknown): void {
+    const reason = reasonOf(error);
+    this.#asker.note(reason);
+    const known = this.#known(name);
+    if (known !== undefined) this.#record(known.requestId, known.counter, 'refused', reason);
+  }
+
+  /**
+   * What becomes of a pending request when its time is over, now.
+   *
+   * @throws ApplicationFailure of type `NotPending`
+   */
+  async expireNow(name: RequestName): Promise<void> {
+    await this.#expire(this.pendingRequest(name));
+  }
+
+  /** @throws ApplicationFailure of type `NotPending` */
+  pendingRequest(name: RequestName): PendingRequest {
+    const found = this.#book.find(name);
+    if (found.kind === 'pending') return found.request;
+    const { requestId, closed } = found;
+    throw decisionFailure('NotPending', `${requestId} was ${closed.status}`, {
+      requestId,
+      status: closed.status,
+    });
+  }
+
+  #end(request: PendingRequest, answer: Answer): void {
+    const { requestId } = request.gate;
+    const { status, carriedArgs, people = [], answer: digest, ...given } = answer;
+    request.entries += 1;
+    const entry: RequestEntry = {
+      entryId: `${requestId}/${request.entries}`,
+      requestId,
+      kind: status,
+      at: Date.now(),
+      ...given,
+    };
+    const ending: RequestEnding = {
+      status,
+      // What the store has told is recorded.
+      answered: { requestId, entries: status === 'cancelled' || request.gate.ended ? [] : [entry] },
+      people,
+      ...(given.reason === undefined ? {} : { reason: given.reason }),
+      ...(carriedArgs === undefined ? {} : { args: carriedArgs }),
+    };
+    this.#book.close(request, ending, digest);
+    this.#decisions.forget(request);
+    this.#notices.ended(request);
+    this.#asker.changed();
+  }
+
+  /** Enough people had approved when the workflow was cut off that they told. */
+  #endBy(request: PendingRequest): boolean {
+    const votes = request.votes.of(AS_SHOWN);
+    const last = votes.at(-1);
+    if (last === undefined || votes.length < request.votes.quorum) return false;
+    const people = namesOf(votes.map((vote) => vote.by));
+    this.#end(request, { status: 'approved', by: last.by, people, answer: AS_SHOWN });
+    return true;
+  }
+
+  #escalate(request: PendingRequest): void {
+    if (request.escalated || request.ending !== undefined) return;
+    request.escalated = true;
+    this.#decisions.changed(request);
+    this.#record(request.gate.requestId, request, 'escalated');
+    this.#notices.escalated(request);
+    this.#asker.changed();
+  }
+
+  async #expire(request: PendingRequest): Promise<boolean> {
+    const { onExpiry = 'reject', expiresIn = 0, kind } = request.gate;
+    // Nothing that comes from now on is in time; what has come is.
+    request.expiring = true;
+    await this.#decisions.lookedAt(request);
+    if (request.ending !== undefined) return false;
+    if (onExpiry === 'escalate' && !request.extended) {
+      request.extended = true;
+      request.expiring = false;
+      request.until = Date.now() + expiresIn;
+      this.#escalate(request);
+      // The first entry says who may decide, too; by another one the store knows that they have longer.
+      if (request.gate.escalateAfter !== undefined)
+        this.#record(request.gate.requestId, request, 'escalated');
+      this.#asker.changed();
+      return true;
+    }
+    if (onExpiry === 'approve' && kind === 'confirmation') {
+      this.#end(request, { status: 'approved', reason: NOT_IN_TIME, answer: AS_SHOWN });
+    } else {
+      this.#end(request, { status: 'expired', reason: NOT_IN_TIME });
+    }
+    return false;
+  }
+
+  #record(
+    requestId: string,
+    counter: { entries: number },
+    kind: RequestEntry['kind'],
+    reason?: string,
+  ): void {
+    const session = this.#asker.session();
+    if (session === undefined) return;
+    counter.entries += 1;
+    const entryId = `${requestId}/${counter.entries}`;
+    const said = reason === undefined ? {} : { reason };
+    this.#recorder.record(session, { entryId, requestId, kind, at: Date.now(), ...said });
+  }
+
+  #isEarly({ requestId }: RequestName): boolean {
+    return requestId !== undefined && !this.#book.has(requestId) && this.#early.expects(requestId);
+  }
+
+  /** Undefined where no single request is meant. */
+  #known(name: RequestName): { requestId: string; counter: { entries: number } } | undefined {
+    try {
+      const found = this.#book.find(name);
+      if (found.kind === 'closed') return { requestId: found.requestId, counter: found.closed };
+      return { requestId: found.request.gate.requestId, counter: found.request };
+    } catch {
+      return undefined;
+    }
+  }
+
+  #noteInVain(requestIds: readonly string[]): void {
+    for (const requestId of requestIds)
+      this.#asker.note(`decision on ${requestId} refused: there is no such request`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ApplicationFailure && error.type === RAW_SECRET) {
+    const { runId } = workflowInfo();
+    return `a raw secret was sent to run ${runId}, whose history keeps it: replace the secret, and delete the run`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,186 @@
+import {
+  ActivityFailure,
+  CancellationScope,
+  isCancellation,
+  scheduleActivity,
+  sleep,
+} from '@temporalio/workflow';
+import { RESULTS } from '../../src/protocol/activity-results.ts';
+import type { AgentErrand, AgentToolPlan, ChildStart } from '../../src/protocol/agent-run.ts';
+import { runKeyOfCall } from '../../src/protocol/identity.ts';
+import type { PlannedCall, ToolCallInput, ToolCallResult, ToolSchedule } from '../../src/protocol/step.ts';
+import { ranAgentOptions } from '../activity-options.ts';
+import { inputOf, termsOf } from '../calls/call-input.ts';
+import { unsettledText } from '../calls/call-text.ts';
+import { type RanCall, ranOf } from '../calls/ran-call.ts';
+import type { CallSurroundings } from '../calls/run-call.ts';
+import { turnPriority } from '../turn-priority.ts';
+import { usable } from '../usable-result.ts';
+import { type EndedChild, runChild } from './run-child.ts';
+
+/** How long an agent that is out of time may take to end, milliseconds. */
+const PATIENCE = 10_000;
+
+/** The same for one that lives elsewhere and is cancelled, milliseconds: at the root, and by how much less each level below. */
+const PATIENCE_ELSEWHERE = 30_000;
+const LESS_BELOW = 5_000;
+
+/** Runs the agent of a call as a child, as often as it may be, then settles the call by what that has come to. */
+export async function callAgent(
+  call: PlannedCall,
+  schedule: ToolSchedule,
+  runs: AgentToolPlan,
+  surroundings: CallSurroundings,
+): Promise<RanCall> {
+  const { context, turn } = surroundings;
+  const { callKey, tool, summary } = call;
+  const beganAt = Date.now();
+  const errand = { ...(await inTime(runs, surroundings, () => attempts(call, runs, surroundings))), beganAt };
+  const input: ToolCallInput = {
+    ...inputOf(call, context),
+    ...(schedule.exclusive ? { exclusive: true } : {}),
+    ran: errand,
+  };
+  const priority = turnPriority(turn, turn.priority);
+  const told = [...(summary ? [summary] : []), errand.status].join(' · ');
+  const options = ranAgentOptions({ callKey, tool, summary: told }, schedule, priority);
+  try {
+    const result = await scheduleActivity<ToolCallResult>(tool, [input], options);
+    return ranOf(usable(tool, RESULTS.toolCall, result));
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return { error: unsettledText(error, call) };
+  }
+}
+
+interface Attempts {
+  /** Of the one that runs, or ran last. */
+  runKey: string;
+  ended: Promise<EndedChild>;
+}
+
+/** The runs of the agent, one after another until one has an answer. */
+function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurroundings): Attempts {
+  const { runKey: parentRunKey } = surroundings.context;
+  const { attempts: most = 1, name: agent } = runs;
+  const all: Attempts = { runKey: runKeyOfCall(parentRunKey, call.callKey, { agent }), ended: run(1) };
+  return all;
+
+  async function run(attempt: number): Promise<EndedChild> {
+    const runKey = runKeyOfCall(parentRunKey, call.callKey, { agent, attempt });
+    if (attempt > 1) all.runKey = runKey;
+    const ended = await runChild(surroundings.parent, {
+      start: startOf(call, runs, runKey, surroundings),
+      callKey: call.callKey,
+      ...(runs.taskQueue === undefined ? {} : { taskQueue: runs.taskQueue }),
+    });
+    return ended.status === 'completed' || attempt === most ? ended : await run(attempt + 1);
+  }
+}
+
+/** What they come to within the time that the call has. One that doesn't end once it is cancelled, for want of a worker, is left. */
+async function inTime(
+  { timeout, name, taskQueue }: AgentToolPlan,
+  { parent, path }: CallSurroundings,
+  begin: () => Attempts,
+): Promise<AgentErrand> {
+  let begun: Attempts | undefined;
+  const scope = new CancellationScope({ cancellable: true });
+  const timer = new CancellationScope({ cancellable: true });
+  const ends = new Patience();
+  const given = new Promise<'left'>((resolve, reject) => {
+    if (taskQueue !== undefined) {
+      const { cancelRequested } = CancellationScope.current();
+      const patience = Math.max(PATIENCE_ELSEWHERE - LESS_BELOW * (path.length - 1), PATIENCE);
+      cancelRequested.catch((cancelled: unknown) => {
+        ends.begin(patience, name, () => {
+          parent.children.ended(runKey());
+          reject(cancelled);
+        });
+      });
+    }
+    if (timeout === undefined) return;
+    const late = async () => {
+      await sleep(timeout, { summary: `time of ${name}` });
+      isLate = true;
+      scope.cancel();
+      await sleep(PATIENCE, { summary: `${name} ends` });
+      resolve('left');
+    };
+    timer.run(late).catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
+    });
+  });
+  let isLate = false;
+  const working = scope.run(() => {
+    begun = begin();
+    return begun.ended;
+  });
+  const runKey = () => begun?.runKey ?? '';
+  try {
+    const ended = await Promise.race([working, given]);
+    if (ended === 'left') {
+      // It is cancelled, and what it has begun is ended where the call is settled.
+      working.catch(() => undefined);
+      parent.children.ended(runKey());
+      return { runKey: runKey(), status: 'timed out' };
+    }
+    const { status, error } = ended;
+    return { runKey: runKey(), status, ...(error === undefined ? {} : { error }) };
+  } catch (error) {
+    if (!isLate || CancellationScope.current().consideredCancelled || !isCancellation(error)) throw error;
+    return { runKey: runKey(), status: 'timed out' };
+  } finally {
+    timer.cancel();
+    ends.over();
+  }
+}
+
+/** A wait that what is cancelled around it doesn't end. */
+class Patience {
+  #scope: CancellationScope | undefined;
+  #isOver = false;
+
+  /** @param milliseconds until `without` is called, unless it is over before. */
+  begin(milliseconds: number, name: string, without: () => void): void {
+    if (this.#isOver) return;
+    const wait = async () => {
+      await sleep(milliseconds, { summary: `${name} ends` });
+      without();
+    };
+    const waiting = CancellationScope.nonCancellable(() => {
+      this.#scope = new CancellationScope({ cancellable: true });
+      return this.#scope.run(wait);
+    });
+    waiting.catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
+    });
+  }
+
+  over(): void {
+    this.#isOver = true;
+    this.#scope?.cancel();
+  }
+}
+
+function startOf(
+  { callKey, callId, tool, args }: PlannedCall,
+  { name, root, within, branch, ...runs }: AgentToolPlan,
+  runKey: string,
+  { context, rootWorkflowId, path, fence }: CallSurroundings,
+): ChildStart {
+  const { session, runKey: parentRunKey, invocationId, tracedBelow } = context;
+  return {
+    rootWorkflowId,
+    runKey,
+    agent: { name, ...(root === undefined ? {} : { root }), ...(within === undefined ? {} : { within }) },
+    path: [...path, name],
+    ...(branch === undefined ? {} : { branch }),
+    ...termsOf(runs),
+    invocationId,
+    tracedBelow: { root: tracedBelow?.root ?? invocationId, by: callKey, at: Date.now() },
+    fence,
+    seq: 0,
+    call: { session, runKey: parentRunKey, callKey, callId, tool, args },
+  };
+}

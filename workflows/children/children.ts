@@ -1,0 +1,140 @@
+import type { AgentWait, ChildState, RunningChild } from '../../src/protocol/agent-run.ts';
+import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
+import { CHILD_STATE } from '../../src/protocol/names.ts';
+import type { TurnState } from '../../src/protocol/turn.ts';
+import { isObject, refusal, shapeOf } from '../messages/message-arguments.ts';
+import { isUndecodable } from '../undecodable.ts';
+
+/** A child that begins. */
+export interface BegunChild {
+  runKey: string;
+  agent: string;
+  path: readonly string[];
+  /** The call whose agent it is. */
+  callKey?: string;
+}
+
+interface KnownChild extends RunningChild {
+  callKey?: string;
+}
+
+/** Of one child, and of all that are known together: who reads them reads no more. */
+export const MOST_WAITS = 16;
+
+/** The agents that run as children of this workflow: what they do, as far as they have said so. */
+export class Children {
+  readonly #rootWorkflowId: string;
+  readonly #changed: () => void;
+  readonly #running = new Map<string, KnownChild>();
+  /** Asked for with each activation, and long where many run at once. */
+  #shown: RunningChild[] | undefined;
+
+  constructor(rootWorkflowId: string, changed: () => void) {
+    this.#rootWorkflowId = rootWorkflowId;
+    this.#changed = changed;
+  }
+
+  get running(): RunningChild[] {
+    this.#shown ??= [...this.#running.values()].map(({ callKey: _callKey, ...child }) => child);
+    return this.#shown;
+  }
+
+  /** What is known of those that wait below this workflow, at any depth. */
+  get waits(): AgentWait[] {
+    return [...this.#running.values()].flatMap(({ waits = [] }) => waits);
+  }
+
+  /** How many more of them there are. */
+  get more(): number {
+    return [...this.#running.values()].reduce((sum, { more = 0 }) => sum + more, 0);
+  }
+
+  has(runKey: string): boolean {
+    return this.#running.has(runKey);
+  }
+
+  /** Whether the agent of a call does nothing but wait. */
+  waitsFor(callKey: string): boolean {
+    return [...this.#running.values()].some((child) => child.callKey === callKey && isWaiting(child.status));
+  }
+
+  began({ runKey, agent, path, callKey }: BegunChild): void {
+    this.#running.set(runKey, {
+      runKey,
+      agent,
+      path,
+      workflowId: childWorkflowIdOf(this.#rootWorkflowId, runKey),
+      status: 'running',
+      since: Date.now(),
+      ...(callKey === undefined ? {} : { callKey }),
+    });
+    this.#hasChanged();
+  }
+
+  ended(runKey: string): void {
+    this.#running.delete(runKey);
+    this.#hasChanged();
+  }
+
+  /**
+   * What a child says of itself.
+   *
+   * @throws ApplicationFailure where it can't be decoded
+   */
+  told(given: ChildState): void {
+    if (isUndecodable(given)) {
+      throw refusal(CHILD_STATE, 'InvalidState', 'arguments', `expected one object, got ${shapeOf(given)}`);
+    }
+    const child = isObject(given) ? this.#running.get(given.runKey) : undefined;
+    if (child === undefined || !isState(given.status)) return;
+    const { tool: _tool, waits: _waits, more: _more, ...rest } = child;
+    const waits = waitsIn(given.waits);
+    const more = Number.isSafeInteger(given.more) ? Number(given.more) : 0;
+    const own = waits.find(({ runKey }) => runKey === child.runKey);
+    this.#running.set(given.runKey, {
+      ...rest,
+      status: given.status,
+      since: Number(given.since) || Date.now(),
+      ...(own === undefined ? {} : { tool: own.tool }),
+      ...(waits.length === 0 ? {} : { waits }),
+      ...(more > 0 ? { more } : {}),
+    });
+    this.#hasChanged();
+  }
+
+  #hasChanged(): void {
+    this.#shown = undefined;
+    this.#changed();
+  }
+}
+
+const WAITING: readonly TurnState[] = [
+  'waiting_approval',
+  'waiting_credential',
+  'waiting_input',
+  'waiting_job',
+];
+
+export function isWaiting(state: TurnState): state is AgentWait['status'] {
+  return WAITING.includes(state);
+}
+
+function isState(given: unknown): given is TurnState {
+  return given === 'running' || WAITING.some((state) => state === given);
+}
+
+/** Anybody may send a signal: what is shown of it has the shape of what is shown. */
+function waitsIn(given: ChildState['waits']): AgentWait[] {
+  if (!Array.isArray(given)) return [];
+  return given.slice(0, MOST_WAITS).flatMap((wait: Partial<AgentWait> | null) => {
+    if (typeof wait !== 'object' || wait === null) return [];
+    const { runKey, workflowId, path, status, tool, callId, requestId, since } = wait;
+    if (typeof runKey !== 'string' || typeof workflowId !== 'string' || typeof tool !== 'string') return [];
+    if (!Array.isArray(path) || status === undefined || !isWaiting(status)) return [];
+    return {
+      ...{ runKey, workflowId, path: path.map(String), status, tool, since: Number(since) || 0 },
+      ...(typeof callId === 'string' ? { callId } : {}),
+      ...(typeof requestId === 'string' ? { requestId } : {}),
+    };
+  });
+}

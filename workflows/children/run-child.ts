@@ -1,0 +1,141 @@
+import {
+  ApplicationFailure,
+  CancelledFailure,
+  defineSearchAttributeKey,
+  TerminatedFailure,
+  TimeoutFailure,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowFailure,
+  executeChild,
+  isCancellation,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { RESULTS, resultProblem, UNUSABLE } from '../../src/protocol/activity-results.ts';
+import type { ChildStart } from '../../src/protocol/agent-run.ts';
+import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
+import { AGENT_TURN } from '../../src/protocol/names.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
+import type {
+  AgentTurnStart,
+  InvocationOutcome,
+  TurnError,
+  TurnResult,
+  TurnUsage,
+} from '../../src/protocol/turn.ts';
+import { turnPriority } from '../turn-priority.ts';
+import type { Children } from './children.ts';
+
+/** Between two looks whether a run of this child that is still there has gone, milliseconds: its worker may be away for days. */
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 60_000;
+
+/** The turn that a child belongs to. */
+export interface ParentTurn
+  extends Pick<AgentTurnStart, 'app' | 'userId' | 'sessionId' | 'runConfig' | 'traceparent' | 'priority'> {
+  children: Children;
+}
+
+export interface ChildToRun {
+  start: ChildStart;
+  taskQueue?: string;
+  /** The call whose agent it is. */
+  callKey?: string;
+}
+
+/** How a child has ended. `terminated` and `timed out`: without a word in the store. */
+export interface EndedChild {
+  status: InvocationOutcome['status'] | 'terminated' | 'timed out';
+  /** Last seq of its events; 0 where it has said none. */
+  seq: number;
+  escalated?: true;
+  error?: TurnError;
+  /** Of its invocation so far, where it has told. */
+  usage?: TurnUsage;
+}
+
+/**
+ * Runs an agent as a child, to its end. It is cancelled with the scope that this is called in, and waited for.
+ *
+ * @throws CancelledFailure once it has ended, where that scope is cancelled.
+ */
+export async function runChild(
+  { children, ...turn }: ParentTurn,
+  { start, taskQueue, callKey }: ChildToRun,
+): Promise<EndedChild> {
+  const { runKey, agent, path, rootWorkflowId } = start;
+  children.began({ runKey, agent: agent.name, path, ...(callKey === undefined ? {} : { callKey }) });
+  try {
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      try {
+        const result = await executeChild<(given: AgentTurnStart) => Promise<TurnResult>>(AGENT_TURN, {
+          workflowId: childWorkflowIdOf(rootWorkflowId, runKey),
+          args: [{ ...turn, child: start }],
+          parentClosePolicy: 'REQUEST_CANCEL',
+          cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+          staticSummary: path.join(' / ').slice(0, 200),
+          typedSearchAttributes: labels(agent.name),
+          priority: turnPriority(turn, turn.priority),
+          ...(taskQueue === undefined ? {} : { taskQueue }),
+        });
+        return endOf(result);
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        // A turn that was reset finds the one that it had started before, which is on its way out.
+        await sleep(pause, { summary: `an earlier run of ${agent.name} ends` });
+      }
+    }
+  } catch (error) {
+    if (CancellationScope.current().consideredCancelled && isCancellation(error)) throw error;
+    if (error instanceof ChildWorkflowFailure) return endOfFailure(error);
+    throw error;
+  } finally {
+    children.ended(runKey);
+  }
+}
+
+/** Anybody who may write to Temporal may have answered in its place. */
+function endOf(result: TurnResult): EndedChild {
+  const message = resultProblem(`workflow ${AGENT_TURN}`, RESULTS.turn, result);
+  if (message !== undefined) return { status: 'failed', seq: 0, error: { ...UNUSABLE, message } };
+  const { status, error, events, escalated, usage } = result;
+  return {
+    status,
+    seq: events.to,
+    ...(usage === undefined ? {} : { usage }),
+    ...(escalated ? { escalated: true } : {}),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+function endOfFailure({ cause }: ChildWorkflowFailure): EndedChild {
+  if (cause instanceof ApplicationFailure) {
+    const result: unknown = cause.type === 'TurnFailed' ? cause.details?.[0] : undefined;
+    if (isResult(result)) return endOf(result);
+    return { status: 'failed', seq: 0, error: { code: cause.type ?? 'UNKNOWN', message: cause.message } };
+  }
+  if (cause instanceof TerminatedFailure) return { status: 'terminated', seq: 0 };
+  if (cause instanceof TimeoutFailure) return { status: 'timed out', seq: 0 };
+  const message =
+    cause instanceof CancelledFailure ? 'it was cancelled' : (cause?.message ?? 'it has failed');
+  return { status: 'interrupted', seq: 0, error: { code: 'CANCELLED', message } };
+}
+
+function isResult(value: unknown): value is TurnResult {
+  return typeof value === 'object' && value !== null && 'status' in value && 'events' in value;
+}
+
+/** Those that this run has: one that the server doesn't know would keep the child from being started. */
+function labels(agent: string) {
+  const { typedSearchAttributes } = workflowInfo();
+  return SEARCH_ATTRIBUTES.flatMap((name) => {
+    const key = defineSearchAttributeKey(name, 'KEYWORD');
+    const own = typedSearchAttributes.get(key);
+    if (own === undefined) return [];
+    const value = name === 'HoldfastStatus' ? 'running' : name === 'HoldfastAgent' ? agent : own;
+    return [{ key, value }];
+  });
+}

@@ -1,0 +1,50 @@
+import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import type { JobName, JobProgressed } from '../../src/protocol/job.ts';
+import { EXPIRE_JOB, JOB_PROGRESS } from '../../src/protocol/names.ts';
+import { isObject, type Refuse, refusal, shapeOf } from '../messages/message-arguments.ts';
+import { isTestEnvironment } from '../test-environment.ts';
+
+/** What is told of jobs that a workflow waits for. */
+export interface ToldOfJobs {
+  /** @throws ApplicationFailure where it makes no sense. */
+  progressed(given: JobProgressed): void;
+  /** @throws ApplicationFailure of type `NotPending`, or `AmbiguousJob` */
+  check(name: JobName): void;
+  /** @throws as {@link check} */
+  expireNow(name: JobName): void;
+}
+
+/** @param noted carries out what nobody is told the failure of. */
+export function handleJobs(jobs: ToldOfJobs, noted: (handle: () => void) => void): void {
+  setHandler(defineSignal<[JobProgressed]>(JOB_PROGRESS), (given) => noted(() => jobs.progressed(given)), {
+    description: 'how far a job has got: { jobId, progress }',
+  });
+  if (isTestEnvironment()) {
+    setHandler(
+      defineUpdate<void, [JobName | undefined]>(EXPIRE_JOB),
+      (given) => jobs.expireNow(checkedName(given)),
+      {
+        validator: (given) => jobs.check(checkedName(given)),
+        description:
+          'for tests: what becomes of a job when its time is over, now; jobId unless it is the only one',
+      },
+    );
+  }
+}
+
+/** Nothing means the only job, and what is malformed means none. */
+function checkedName(given: JobName | undefined): JobName {
+  const refuse: Refuse = (field, problem) => refusal(EXPIRE_JOB, 'InvalidJob', field, problem);
+  if (given === undefined || given === null) return {};
+  if (!isObject(given)) throw refuse('arguments', `expected one object, got ${shapeOf(given)}`);
+  const name: JobName = {};
+  for (const field of ['jobId', 'callKey', 'callId'] as const) {
+    const value = given[field];
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'string' || value === '') {
+      throw refuse(field, `expected a non-empty string or nothing, got ${shapeOf(value)}`);
+    }
+    name[field] = value;
+  }
+  return name;
+}

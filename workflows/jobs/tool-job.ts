@@ -1,0 +1,124 @@
+import {
+  CancellationScope,
+  CancelledFailure,
+  defineQuery,
+  log,
+  scheduleActivity,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { RESULTS } from '../../src/protocol/activity-results.ts';
+import type {
+  DeliveredJob,
+  DeliverJobInput,
+  EndedDetachedJob,
+  ToolJobStart,
+  ToolJobStatus,
+} from '../../src/protocol/job.ts';
+import { DELIVER_JOB, STATUS_QUERY } from '../../src/protocol/names.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { deliverJobOptions } from '../activity-options.ts';
+import { inputOf, placeInTree } from '../calls/call-input.ts';
+import { turnPriority } from '../turn-priority.ts';
+import { usable } from '../usable-result.ts';
+import { jobLines } from './describe-job.ts';
+import { checkedJobStart } from './job-arguments.ts';
+import { jobFailure } from './job-book.ts';
+import { handleJobs } from './job-handlers.ts';
+import { checkedProgress, newerOf } from './job-progress.ts';
+import { endJob, JobWait } from './job-wait.ts';
+
+const CANCELLED = 'cancelled: its workflow was cancelled';
+
+/**
+ * A job whose turn did not wait for it: waits for its outcome, and tells its session. Cancelling the workflow cancels the job.
+ */
+export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
+  const start = checkedJobStart(given, workflowInfo());
+  const { callKey, callId, tool, job } = start;
+  const waiting = {
+    call: start,
+    schedule: start.schedule,
+    job,
+    detached: true,
+    input: inputOf(start, start),
+    priority: turnPriority(start, start.priority),
+  } as const;
+  const wait = new JobWait(waiting);
+  let isWaiting = true;
+  let told: ToolJobStatus = {
+    v: PROTOCOL_VERSION,
+    ...{ jobId: job.jobId, callKey, callId, tool },
+    since: Date.now(),
+    until: wait.until,
+    status: 'running',
+  };
+  const tell = (news: Partial<ToolJobStatus>) => {
+    told = { ...told, ...news };
+    setCurrentDetails(detailsOf(told));
+  };
+  const check = () => {
+    if (!isWaiting) throw jobFailure('NotPending', `nobody waits for ${job.jobId} any more`);
+  };
+  setHandler(defineQuery<ToolJobStatus>(STATUS_QUERY), () => told, {
+    description: 'how the job stands: progress, deadline, outcome',
+  });
+  handleJobs(
+    {
+      progressed(given) {
+        const { jobId, progress } = checkedProgress(given);
+        if (jobId === job.jobId) tell({ progress: newerOf(told.progress, progress) });
+      },
+      check,
+      expireNow() {
+        check();
+        wait.expire();
+      },
+    },
+    (handle) => {
+      try {
+        handle();
+      } catch (error) {
+        log.warn(error instanceof Error ? error.message : String(error));
+      }
+    },
+  );
+  tell({});
+
+  const why = await wait.over();
+  isWaiting = false;
+  const how = { why, ...(why === 'cancelled' ? { text: CANCELLED } : {}) };
+  const ended = await endJob<EndedDetachedJob>(waiting, how);
+  const { status } = usable(tool, RESULTS.detachedJob, ended);
+  tell({ status });
+  const { delivered, reason } = usable(DELIVER_JOB, RESULTS.deliveredJob, await deliver(start));
+  tell({ delivered });
+  if (reason !== undefined) log.info('the session is not told of the job', { reason });
+  if (why === 'cancelled' && status === 'cancelled') throw new CancelledFailure('the job was cancelled');
+  return told;
+}
+
+/** Also while the run is being cancelled: the session is told that, too. */
+async function deliver(start: ToolJobStart): Promise<DeliveredJob> {
+  const { app, userId, sessionId, session, turnWorkflowId, callKey, tool, job } = start;
+  const input: DeliverJobInput = {
+    v: PROTOCOL_VERSION,
+    ...{ app, userId, sessionId, session, turnWorkflowId, callKey },
+    ...placeInTree(start),
+    jobId: job.jobId,
+  };
+  const options = deliverJobOptions(`${tool} · told to its session`, turnPriority(start, start.priority));
+  return await CancellationScope.nonCancellable(() =>
+    scheduleActivity<DeliveredJob>(DELIVER_JOB, [input], options),
+  );
+}
+
+/** The Markdown of its current details. */
+function detailsOf(told: ToolJobStatus): string {
+  const { status, delivered } = told;
+  const ended = status === 'running' ? [] : [status];
+  const heard =
+    delivered === undefined ? [] : [delivered ? 'its session was told' : 'its session was not told'];
+  return [...jobLines(told), ...ended, ...heard].join('\n\n');
+}

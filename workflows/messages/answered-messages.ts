@@ -1,0 +1,250 @@
+import { ApplicationFailure } from '@temporalio/workflow';
+import type { FunctionResponse } from '../../src/events/content.ts';
+import { type DecisionReceipt, REQUEST_PREFIX } from '../../src/protocol/gate.ts';
+import type { JobMessage, JobReceipt } from '../../src/protocol/job.ts';
+import { type MessageReceipt, messageDigest, type SendMessage } from '../../src/protocol/message.ts';
+import { SEND_MESSAGE } from '../../src/protocol/names.ts';
+import type { AgentTurnStart } from '../../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { bareReceipt } from '../approvals/decisions.ts';
+import type { Requests } from '../approvals/requests.ts';
+import type { Forwarding } from '../children/forwarding.ts';
+import { callKeyOfId } from '../jobs/job-book.ts';
+import type { Jobs } from '../jobs/jobs.ts';
+import { refusal } from './message-arguments.ts';
+import {
+  decisionOf,
+  type MessageOfJobs,
+  type SplitMessage,
+  splitMessage,
+  withoutResponses,
+} from './replies.ts';
+
+/** Takes messages, as far as they answer nothing. */
+export interface MessageBox {
+  signalled(message: SendMessage): void;
+  updated(message: SendMessage): MessageReceipt | Promise<MessageReceipt>;
+}
+
+interface Answered {
+  requests: Requests;
+  jobs: Jobs;
+  mailbox: MessageBox;
+  forwarding: Forwarding;
+  /** For an operator to read. */
+  note(text: string): void;
+}
+
+/** Messages whose parts may answer requests, or calls that wait for jobs: those go there, and what is left to the mailbox. */
+export class AnsweredMessages {
+  readonly #requests: Requests;
+  readonly #jobs: Jobs;
+  readonly #mailbox: MessageBox;
+  readonly #forwarding: Forwarding;
+  readonly #note: (text: string) => void;
+  readonly #invocationId: () => string;
+
+  /** @param invocationId of the turn that waits, or the last one. */
+  constructor({ requests, jobs, mailbox, forwarding, note }: Answered, invocationId: () => string) {
+    this.#requests = requests;
+    this.#jobs = jobs;
+    this.#mailbox = mailbox;
+    this.#forwarding = forwarding;
+    this.#note = note;
+    this.#invocationId = invocationId;
+  }
+
+  /**
+   * For the validator of an update.
+   *
+   * @throws ApplicationFailure of type `RawSecret`: all else is answered part by part.
+   */
+  check(message: SendMessage): void {
+    for (const reply of this.#split(message).replies) {
+      try {
+        const decision = decisionOf(reply, this.#requests);
+        if (this.#forwarding.askedBy(decision.name) === undefined) this.#requests.check(decision);
+      } catch (error) {
+        if (isSecret(error)) throw error;
+      }
+    }
+  }
+
+  /** Whether a part of it answers nothing that waits. For the validator of an update. */
+  isMoreThanAnswers(message: SendMessage): boolean {
+    return message.stored !== undefined || this.#split(message).rest !== undefined;
+  }
+
+  signalled(message: SendMessage): void {
+    const split = this.#split(message);
+    const { replies, responses, rest } = split;
+    for (const response of responses) {
+      const told = jobMessageOf(message, split);
+      if (this.#isCallOfChild(response.id ?? '')) void this.#sendJobOn(message, response, told);
+      else this.#jobs.signalled(response, told);
+    }
+    for (const reply of replies) {
+      try {
+        const decision = decisionOf(reply, this.#requests);
+        const other = this.#forwarding.askedBy(decision.name);
+        if (other === undefined) this.#requests.signalled(decision);
+        else void this.#sendReplyOn(other, message, reply);
+      } catch (error) {
+        this.#requests.refused(nameOf(reply), error);
+      }
+    }
+    if (rest !== undefined || message.stored !== undefined) this.#mailbox.signalled(restOf(message, rest));
+  }
+
+  async updated(message: SendMessage): Promise<MessageReceipt> {
+    const split = this.#split(message);
+    const { replies, responses, rest } = split;
+    if (replies.length + responses.length === 0) return await this.#mailbox.updated(message);
+    const answers = Promise.all(replies.map((reply) => this.#answer(message, reply)));
+    const jobs = Promise.all(
+      responses.map((response) => {
+        const told = jobMessageOf(message, split);
+        return this.#isCallOfChild(response.id ?? '')
+          ? this.#sendJobOn(message, response, told)
+          : this.#jobs.respond(response, told);
+      }),
+    );
+    const receipt =
+      rest === undefined ? this.#taken(message) : await this.#mailbox.updated(restOf(message, rest));
+    return {
+      ...receipt,
+      ...(replies.length === 0 ? {} : { replies: await answers }),
+      ...(responses.length === 0 ? {} : { jobs: await jobs }),
+    };
+  }
+
+  /** All of it was said to what waits. */
+  #taken({ messageId }: SendMessage): MessageReceipt {
+    return { v: PROTOCOL_VERSION, messageId, invocationId: this.#invocationId(), status: 'running' };
+  }
+
+  async #answer(message: SendMessage, reply: FunctionResponse): Promise<DecisionReceipt> {
+    try {
+      const decision = decisionOf(reply, this.#requests);
+      const other = this.#forwarding.askedBy(decision.name);
+      if (other === undefined) return await this.#requests.decide(decision);
+      const part = only(message, reply);
+      return await this.#forwarding.decision(other, SEND_MESSAGE, part, decision.name);
+    } catch (error) {
+      if (!(error instanceof ApplicationFailure)) throw error;
+      const requestId = typeof reply.id === 'string' ? reply.id : '';
+      return { ...bareReceipt(requestId), status: 'refused', reason: error.message };
+    }
+  }
+
+  /** Nobody reads what becomes of a signal: an operator is told who could not be. */
+  async #sendReplyOn(runKey: string, message: SendMessage, reply: FunctionResponse): Promise<void> {
+    try {
+      await this.#forwarding.decision(runKey, SEND_MESSAGE, only(message, reply), nameOf(reply));
+    } catch (error) {
+      this.#requests.refused(nameOf(reply), error);
+    }
+  }
+
+  async #sendJobOn(
+    message: SendMessage,
+    response: FunctionResponse,
+    { messageId: _messageId, ...partOf }: JobMessage,
+  ): Promise<JobReceipt> {
+    const { id: callId = '' } = response;
+    const runKey = this.#forwarding.callOf({ callId }) ?? '';
+    const part = { ...only(message, response), partOf };
+    const workflowId = await this.#forwarding.send(runKey, SEND_MESSAGE, part);
+    const told = {
+      v: PROTOCOL_VERSION,
+      jobId: '',
+      callKey: callKeyOfId(callId) ?? '',
+      job: 'running',
+    } as const;
+    if (workflowId !== undefined) return { ...told, status: 'forwarded', workflowId };
+    const reason = `no agent runs that waits for ${callId}`;
+    this.#note(`response to ${callId} refused: ${reason}`);
+    return { ...told, status: 'refused', reason };
+  }
+
+  /** Two models may have named their calls alike: what waits here comes first. */
+  #isCallOfChild(id: string): boolean {
+    return !this.#jobs.knows(id) && this.#forwarding.isCallOfChild(id);
+  }
+
+  #split({ message }: SendMessage): AnswersOf {
+    const isRequest = (id: string) => this.#requests.knows(id) || this.#forwarding.isRequest(id);
+    const { replies, rest } = splitMessage(message, isRequest);
+    const jobs = withoutResponses(rest, (id) => this.#jobs.knows(id) || this.#isCallOfChild(id));
+    return { replies, said: rest, ...jobs };
+  }
+}
+
+type AnswersOf = SplitMessage &
+  MessageOfJobs & {
+    /** The message without what answers requests. */
+    said: SplitMessage['rest'];
+  };
+
+/** As the message is known again, by the root that it was sent to. */
+function jobMessageOf(
+  { messageId, message, stateDelta, partOf }: SendMessage,
+  { said, rest }: AnswersOf,
+): JobMessage {
+  if (isDigests(partOf)) return { messageId, ...partOf };
+  return {
+    messageId,
+    digest: messageDigest(said ?? message ?? '', stateDelta),
+    ...(rest === undefined ? {} : { rest: messageDigest(rest, stateDelta) }),
+  };
+}
+
+/** A client may send anything. */
+function isDigests(partOf: unknown): partOf is NonNullable<SendMessage['partOf']> {
+  if (typeof partOf !== 'object' || partOf === null || !('digest' in partOf)) return false;
+  const { digest, rest } = partOf as Record<string, unknown>;
+  return typeof digest === 'string' && (rest === undefined || typeof rest === 'string');
+}
+
+/**
+ * A start without what answers requests, of which none is pending.
+ *
+ * @throws ApplicationFailure of type `InvalidStart` where nothing else is said.
+ */
+export function withoutReplies(start: AgentTurnStart): { start: AgentTurnStart; inVain: number } {
+  const { replies, rest } = splitMessage(start.message, () => false);
+  if (replies.length === 0) return { start, inVain: 0 };
+  if (rest === undefined) {
+    throw refusal(
+      'agentTurn',
+      'InvalidStart',
+      'message',
+      'it only answers requests, and no turn of this session waits for any: send it while the turn that has asked runs, by sendMessage, or send something else with it',
+    );
+  }
+  return { start: { ...start, message: rest }, inVain: replies.length };
+}
+
+/** A message of this part alone, as it came. */
+function only({ v, messageId, message }: SendMessage, functionResponse: FunctionResponse): SendMessage {
+  const { role = 'user' } = typeof message === 'object' ? message : {};
+  return {
+    ...(v === undefined ? {} : { v }),
+    messageId,
+    message: { role, parts: [{ functionResponse }] },
+  };
+}
+
+function restOf(message: SendMessage, rest: SplitMessage['rest']): SendMessage {
+  return rest === undefined ? message : { ...message, message: rest };
+}
+
+/** As far as it is one: a client may send anything. */
+function nameOf({ id }: FunctionResponse) {
+  if (typeof id !== 'string') return {};
+  return id.startsWith(REQUEST_PREFIX) ? { requestId: id } : { callId: id };
+}
+
+function isSecret(error: unknown): boolean {
+  return error instanceof ApplicationFailure && error.type === 'RawSecret';
+}

@@ -1,0 +1,161 @@
+import {
+  CancellationScope,
+  condition,
+  isCancellation,
+  log,
+  scheduleActivity,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
+import { DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../../src/protocol/names.ts';
+import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { notifyOptions } from '../activity-options.ts';
+import type { PendingRequest } from '../approvals/request-book.ts';
+import { turnPriority } from '../turn-priority.ts';
+
+/** Milliseconds for which a turn that is over waits until people were told of what has ended. */
+const LONGEST_WAIT = 10_000;
+
+interface Notice {
+  requests: PendingRequest[];
+  scope: CancellationScope;
+}
+
+interface EndNotice {
+  input: NotifyInput;
+  /** Milliseconds since the epoch. */
+  since: number;
+  /** It goes on without this workflow. */
+  handedOn?: Promise<void>;
+}
+
+type Names = Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'>;
+
+/** Tells people of requests, beside the turn: no call waits for it, and its failure changes nothing. */
+export class RequestNotices {
+  readonly #names: Names;
+  /** Of the run: a notice outlives the call that it tells of. */
+  readonly #parent = CancellationScope.current();
+  #opened: PendingRequest[] = [];
+  #notices: Notice[] = [];
+  #ended: PendingRequest[] = [];
+  readonly #ends = new Set<EndNotice>();
+
+  constructor(names: Names) {
+    this.#names = names;
+  }
+
+  /** Those that open together are told of together. */
+  opened(request: PendingRequest): void {
+    if (request.gate.notifies !== true) return;
+    this.#opened.push(request);
+    if (this.#opened.length > 1) return;
+    void Promise.resolve().then(() => this.#tell('opened', this.#opened.splice(0)));
+  }
+
+  escalated(request: PendingRequest): void {
+    if (request.gate.notifies === true) this.#tell('escalated', [request]);
+  }
+
+  /** A request has ended: nobody need be told that it waits, unless another one is told of as well. */
+  ended(request: PendingRequest): void {
+    for (const { requests, scope } of this.#notices) {
+      if (requests.every((each) => each.ending !== undefined)) scope.cancel();
+    }
+    if (request.gate.notifiesEnd !== true) return;
+    this.#ended.push(request);
+    if (this.#ended.length > 1) return;
+    void Promise.resolve().then(() => this.#tellEnds(this.#ended.splice(0)));
+  }
+
+  /** Whether people are being told of what has ended. */
+  get tellsEnds(): boolean {
+    return this.#ended.length > 0 || this.#ends.size > 0;
+  }
+
+  /**
+   * Waits until people were told of what has ended; what takes too long goes on without this workflow.
+   *
+   * @param isBusy there is other work to do, behind which this is asked for again.
+   */
+  async endsTold(isBusy: () => boolean): Promise<void> {
+    const inTime = await condition(() => !this.tellsEnds || isBusy(), LONGEST_WAIT);
+    if (inTime) return;
+    await Promise.all([...this.#ends].map((notice) => this.#endHandedOn(notice)));
+  }
+
+  #tell(why: 'opened' | 'escalated', all: PendingRequest[]): void {
+    const requests = all.filter(({ ending }) => ending === undefined);
+    const [first] = requests;
+    if (first === undefined) return;
+    const scope = new CancellationScope({ cancellable: true, parent: this.#parent });
+    const notice = { requests, scope };
+    const input = this.#inputOf(why, requests);
+    const since = Date.now();
+    this.#notices.push(notice);
+    void scope
+      .run(() => this.#schedule(input))
+      .catch(async (error) => {
+        this.#warn(input, error);
+        const isWanted = !isCancellation(error) && requests.some(({ ending }) => ending === undefined);
+        if (isWanted) await this.#handOn(input, since);
+      })
+      .finally(() => {
+        this.#notices = this.#notices.filter((other) => other !== notice);
+      });
+  }
+
+  /** Also where the turn is cancelled: people see that nobody waits for them any more. */
+  #tellEnds(requests: readonly PendingRequest[]): void {
+    const notice: EndNotice = { input: this.#inputOf('ended', requests), since: Date.now() };
+    this.#ends.add(notice);
+    void CancellationScope.nonCancellable(() => this.#schedule(notice.input))
+      .catch(async (error) => {
+        this.#warn(notice.input, error);
+        await this.#endHandedOn(notice);
+      })
+      .finally(() => this.#ends.delete(notice));
+  }
+
+  /** It would be gone with this workflow. */
+  async #endHandedOn(notice: EndNotice): Promise<void> {
+    notice.handedOn ??= this.#handOn(notice.input, notice.since);
+    await notice.handedOn;
+    this.#ends.delete(notice);
+  }
+
+  /** Another workflow tells it, for as long as its notifiers want it to be tried. */
+  async #handOn(input: NotifyInput, since: number): Promise<void> {
+    const start: DeliverNotice = { ...input, since, retryFor: LONGEST_NOTICE_TIME };
+    const child = {
+      workflowId: `${workflowInfo().workflowId}/notice-${input.why}-${input.requestIds[0] ?? ''}`,
+      args: [start],
+      parentClosePolicy: 'ABANDON',
+      cancellationType: 'ABANDON',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    } as const;
+    try {
+      await CancellationScope.nonCancellable(() => startChild(DELIVER_NOTICE_WORKFLOW, child));
+    } catch (error) {
+      this.#warn(input, error);
+    }
+  }
+
+  #inputOf(why: NotifyInput['why'], requests: readonly PendingRequest[]): NotifyInput {
+    const session = requests[0]?.call.session ?? '';
+    const requestIds = requests.map(({ gate }) => gate.requestId);
+    return { v: PROTOCOL_VERSION, session, ...this.#names, why, requestIds };
+  }
+
+  #schedule(input: NotifyInput): Promise<unknown> {
+    const { why, requestIds } = input;
+    const summary = `${why} · ${requestIds.length === 1 ? requestIds[0] : `${requestIds.length} requests`}`;
+    return scheduleActivity(NOTIFY, [input], notifyOptions(summary, turnPriority(this.#names)));
+  }
+
+  #warn({ requestIds }: NotifyInput, error: unknown): void {
+    if (!isCancellation(error)) log.warn('nobody was told of requests', { requestIds, error });
+  }
+}

@@ -1,0 +1,136 @@
+import { CancellationScope } from '@temporalio/workflow';
+import type { CancelCall } from '../../src/protocol/message.ts';
+import type { StepEnding } from '../../src/protocol/step.ts';
+import { isObject, refusal, shapeOf } from '../messages/message-arguments.ts';
+
+/** How an invocation ends that somebody ended before its time. */
+export type EarlyEnd = Pick<StepEnding, 'status' | 'error' | 'cutOff'>;
+
+interface SteeredCall {
+  callKey: string;
+  callId: string;
+  tool: string;
+  /** Absent until the call begins. */
+  scope?: CancellationScope;
+  /** What the model is told of a call that was cancelled. */
+  cancelled?: string;
+}
+
+const LONGEST_REASON = 500;
+const CANCELLED_TURN = 'cancelled: the turn was cancelled';
+
+/** How people and messages take hold of the invocation that is under way. */
+export class Steering {
+  #work: CancellationScope | undefined;
+  #end: EarlyEnd | undefined;
+  #calls = new Map<string, SteeredCall>();
+
+  /** Set once somebody has ended the work that {@link run} waits for. */
+  get earlyEnd(): EarlyEnd | undefined {
+    return this.#end;
+  }
+
+  /** Runs an invocation's work so that it can be ended; also by an end that came before it began. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const scope = new CancellationScope({ cancellable: true });
+    this.#work = scope;
+    if (this.#end !== undefined) scope.cancel();
+    try {
+      return await scope.run(work);
+    } finally {
+      this.#work = undefined;
+      this.#calls.clear();
+    }
+  }
+
+  /** Forgets how the work was ended, so that it doesn't end the next one. */
+  forget(): void {
+    this.#end = undefined;
+  }
+
+  /** The first one to end the work decides how it ends. Only while there is work, or will be at once. */
+  end(how: EarlyEnd): void {
+    if (this.#end !== undefined) return;
+    this.#end = how;
+    this.#work?.cancel();
+  }
+
+  planned(calls: readonly Pick<SteeredCall, 'callKey' | 'callId' | 'tool'>[]): void {
+    this.#calls = new Map(
+      calls.map(({ callKey, callId, tool }) => [callKey, { callKey, callId, tool }] as const),
+    );
+  }
+
+  /** Runs a call so that it alone can be cancelled; what it was cancelled with is what `cancelled` gets. */
+  async runCall(callKey: string, run: () => Promise<void>, cancelled: (text: string) => void): Promise<void> {
+    const call = this.#calls.get(callKey);
+    if (call === undefined) throw new Error(`call ${callKey} is not planned`);
+    if (call.cancelled !== undefined) {
+      cancelled(call.cancelled);
+    } else {
+      const scope = new CancellationScope({ cancellable: true });
+      call.scope = scope;
+      try {
+        await scope.run(run);
+      } catch (error) {
+        // The work as a whole may have been ended as well: then all that is open ends alike.
+        if (call.cancelled === undefined || CancellationScope.current().consideredCancelled) throw error;
+        cancelled(call.cancelled);
+      }
+    }
+    this.#calls.delete(callKey);
+  }
+
+  /** What the model is told of a call that is ended before its time. */
+  textOf(callKey: string): string {
+    return this.#calls.get(callKey)?.cancelled ?? this.#end?.cutOff ?? CANCELLED_TURN;
+  }
+
+  /** Whether a call of this step is meant that has not ended. */
+  hasCall({ callKey, callId }: { callKey?: unknown; callId?: unknown }): boolean {
+    if (typeof callKey === 'string') return this.#calls.has(callKey);
+    return [...this.#calls.values()].some((call) => call.callId === callId);
+  }
+
+  cancelCall(callKey: string, reason: unknown): void {
+    const call = this.#calls.get(callKey);
+    if (call === undefined || call.cancelled !== undefined) return;
+    call.cancelled = `cancelled${reasonText(reason) || ' by an operator'}`;
+    call.scope?.cancel();
+  }
+
+  /**
+   * The call that is meant.
+   *
+   * @throws ApplicationFailure of type `UnknownCall` where no open call fits, or several do.
+   */
+  callOf(given: CancelCall): string {
+    const refuse = (field: string, problem: string) => refusal('cancelCall', 'UnknownCall', field, problem);
+    if (!isObject(given)) {
+      throw refuse('arguments', `expected { callKey } or { callId }, got ${shapeOf(given)}`);
+    }
+    const open = [...this.#calls.values()];
+    const names = open.map(({ callKey, tool }) => `${callKey} (${tool})`).join(', ') || 'none';
+    const { callKey, callId } = given;
+    if (typeof callKey === 'string') {
+      if (this.#calls.has(callKey)) return callKey;
+      throw refuse('callKey', `no call of this key is open; open calls: ${names}`);
+    }
+    if (typeof callId !== 'string') {
+      throw refuse('callKey', `expected the key of an open call; open calls: ${names}`);
+    }
+    const fitting = open.filter((call) => call.callId === callId);
+    const [call] = fitting;
+    if (call === undefined) throw refuse('callId', `no open call has this id; open calls: ${names}`);
+    if (fitting.length > 1) {
+      throw refuse('callId', `several open calls have this id, name one by its key: ${names}`);
+    }
+    return call.callKey;
+  }
+}
+
+/** Behind what was done; a novel would be told to the model with every later step. */
+export function reasonText(reason: unknown): string {
+  if (typeof reason !== 'string' || reason === '') return '';
+  return `: ${reason.length <= LONGEST_REASON ? reason : `${reason.slice(0, LONGEST_REASON).toWellFormed()}…`}`;
+}

@@ -1,0 +1,242 @@
+import type { WorkflowInfo } from '@temporalio/workflow';
+import type { ActingAgent, AgentPlan, ChildStart, RanAgent } from '../../src/protocol/agent-run.ts';
+import { invocationIdOf, retryIdOf } from '../../src/protocol/identity.ts';
+import { isTraceparent } from '../../src/protocol/traceparent.ts';
+import type {
+  AgentTurnStart,
+  OtherInvocation,
+  TurnResult,
+  TurnRunConfig,
+  TurnUsage,
+} from '../../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import type { ClosedRequests } from '../approvals/request-book.ts';
+import { termsOf } from '../calls/call-input.ts';
+import type { EndedJobs } from '../jobs/job-book.ts';
+import type { MailboxState } from '../messages/mailbox.ts';
+import type { QueuedMessage } from '../messages/queued-message.ts';
+import type { OrderBook } from './orders.ts';
+import type { StatusLabel } from './waiting-status.ts';
+
+/** Where an invocation stands: everything that its next step needs and nothing that the store knows. */
+export interface InvocationState {
+  messageId: string;
+  invocationId: string;
+  /** Start of the chain's first run, milliseconds since the epoch. */
+  chainStartedAt: number;
+  /** Number of the invocation within the chain, from 1. */
+  number: number;
+  session: string | undefined;
+  agent: string | undefined;
+  model: string | undefined;
+  /** Last step that answered; 0 before the first. */
+  step: number;
+  /** Last step that was asked for, and may have been recorded. */
+  asked: number;
+  seq: number;
+  from: number;
+  usage: TurnUsage;
+  /** Of the message, once somebody asked for it. */
+  digest?: string;
+  runConfig?: TurnRunConfig;
+  traceparent?: string;
+  /** When the message came, milliseconds since the epoch; absent in a child. */
+  cameAt?: number;
+  /** When the invocation began, milliseconds since the epoch. */
+  beganAt: number;
+  /** Where people read the transcript. */
+  transcript?: string;
+  /** When its wall time is used up, milliseconds since the epoch. */
+  deadline?: number;
+  /** Of the message: Temporal's priority key of its activities. */
+  priority?: number;
+  /** Root of the tree that answers where the message names no agent. */
+  rootAgent?: string;
+  /** Jobs that its calls have waited for. */
+  jobs?: EndedJobs;
+  /** Of a child; that of a root is its invocation's id. */
+  runKey?: string;
+  /** Where the acting agent is found, and whose child it is. */
+  acting?: ActingAgent;
+  /** Those that have handed the turn on to the acting agent, the first one first. */
+  handedOnBy?: string[];
+  /** The acting agent has not been asked since the turn was handed on to it. */
+  enters?: true;
+  /** One of its events, or of those of its children, has asked a loop to stop. */
+  escalated?: true;
+  /** What the agents of the latest plan came to. */
+  ran?: RanAgent[];
+  /** A plan that was begun: how many of its agents, and rounds, have run. */
+  planned?: PlanProgress;
+}
+
+/** How far a plan has got whose agents run one after another. */
+export interface PlanProgress {
+  plan: AgentPlan;
+  /** From 0. */
+  index: number;
+  /** Of a loop, from 1. */
+  iteration: number;
+  ran: RanAgent[];
+}
+
+/** What a chain of runs carries from run to run. */
+export interface ChainState extends OrderBook, StatusLabel {
+  v: number;
+  startedAt: number;
+  /** Number of the newest invocation. */
+  invocations: number;
+  /** Last seq of the transcript that the chain has seen; absent before an invocation of it has ended. */
+  seq?: number;
+  /** Absent between two invocations. */
+  current?: InvocationState;
+  /** The invocation that the chain began with, where it waits for others to be answered, or did. */
+  gaveWay?: string;
+  /** What the invocation came to that the chain began with. */
+  first?: TurnResult;
+  others: OtherInvocation[];
+  mailbox: MailboxState;
+  /** Invocations of messages that wait, which are to end as soon as they begin, and what their calls would be told. */
+  withdrawn?: Record<string, string>;
+  /** Requests that have ended, by request id; the newest ones. */
+  requests?: ClosedRequests;
+}
+
+/** Enough for everybody who waits: clients find older ones in the store. */
+const MOST_OTHERS = 256;
+
+export function initialChain(start: AgentTurnStart, info: WorkflowInfo): ChainState {
+  const startedAt = info.startTime.getTime();
+  const chain: ChainState = {
+    v: PROTOCOL_VERSION,
+    startedAt,
+    invocations: 0,
+    others: [],
+    mailbox: { queue: [], ended: {}, notes: [], places: 0 },
+  };
+  if (start.message === undefined && start.stored === undefined && start.retryOf === undefined) return chain;
+  // A reset changes the run id; the message must stay the same message.
+  const messageId = start.messageId ?? info.originalExecutionRunId;
+  const { retryOf } = start;
+  beginInvocation(chain, {
+    messageId,
+    invocationId: retryOf
+      ? retryIdOf(retryOf.invocationId, retryOf.generation)
+      : invocationIdOf(start.app, start.userId, start.sessionId, messageId),
+    agent: start.agent,
+    runConfig: start.runConfig,
+    digest: start.stored?.digest,
+    traceparent: start.traceparent,
+    cameAt: startedAt,
+    priority: start.priority,
+    rootAgent: start.rootAgent,
+  });
+  return chain;
+}
+
+/** That of a child, whose only invocation is its parent's, or that of its own session. */
+export function childChain({
+  child,
+  priority,
+  runConfig,
+  traceparent,
+}: AgentTurnStart & { child: ChildStart }): ChainState {
+  const { agent, branch, call, fence, invocationId, path, rootWorkflowId, runKey, seq, session } = child;
+  const startedAt = fence.startedAt;
+  const state: InvocationState = {
+    messageId: runKey,
+    invocationId: call === undefined ? invocationId : runKey,
+    runKey,
+    chainStartedAt: startedAt,
+    number: fence.invocation,
+    session: call === undefined ? session : undefined,
+    agent: agent.name,
+    model: undefined,
+    step: 0,
+    asked: 0,
+    seq,
+    from: 0,
+    usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+    beganAt: Date.now(),
+    acting: {
+      path,
+      rootWorkflowId,
+      ...(agent.root === undefined ? {} : { root: agent.root }),
+      ...(agent.within === undefined ? {} : { within: agent.within }),
+      ...(branch === undefined ? {} : { branch }),
+      ...termsOf(child),
+      ...(child.tracedBelow === undefined ? {} : { tracedBelow: child.tracedBelow }),
+    },
+    ...(runConfig === undefined ? {} : { runConfig }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(priority === undefined ? {} : { priority }),
+  };
+  return {
+    v: PROTOCOL_VERSION,
+    startedAt,
+    invocations: fence.invocation,
+    current: state,
+    others: [],
+    mailbox: { queue: [], ended: {}, notes: [], places: 0 },
+  };
+}
+
+type Beginning = Pick<InvocationState, 'messageId' | 'invocationId'> & {
+  [Field in 'agent' | 'runConfig' | 'digest' | 'traceparent' | 'cameAt' | 'priority' | 'rootAgent']?:
+    | InvocationState[Field]
+    | undefined;
+};
+
+export function beginInvocation(chain: ChainState, beginning: Beginning | QueuedMessage): InvocationState {
+  const { messageId, invocationId, agent, runConfig, digest, traceparent, cameAt, priority, rootAgent } =
+    beginning;
+  chain.invocations += 1;
+  chain.current = {
+    messageId,
+    invocationId,
+    chainStartedAt: chain.startedAt,
+    number: chain.invocations,
+    session: undefined,
+    agent,
+    model: undefined,
+    step: 0,
+    asked: 0,
+    seq: chain.seq ?? 0,
+    from: 0,
+    usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+    ...(runConfig === undefined ? {} : { runConfig }),
+    ...(digest === undefined ? {} : { digest }),
+    // Who sends a malformed one is not traced; the turn is none the worse for it.
+    ...(isTraceparent(traceparent) ? { traceparent } : {}),
+    ...(cameAt === undefined ? {} : { cameAt }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(rootAgent === undefined ? {} : { rootAgent }),
+    beganAt: Date.now(),
+  };
+  return chain.current;
+}
+
+/** Ends no invocation: messages that were accepted before go first. */
+export function giveWay(chain: ChainState): void {
+  if (chain.current !== undefined) chain.gaveWay = chain.current.invocationId;
+  delete chain.current;
+}
+
+export function endInvocation(chain: ChainState, result: TurnResult): void {
+  delete chain.current;
+  chain.seq = Math.max(chain.seq ?? 0, result.events.to);
+  const { gaveWay = result.invocationId } = chain;
+  if (chain.first === undefined && result.invocationId === gaveWay) {
+    chain.first = result;
+    return;
+  }
+  const { invocationId, status, events } = result;
+  chain.others.push({ invocationId, status, events });
+  if (chain.others.length > MOST_OTHERS) chain.others.shift();
+}
+
+/** What the chain's last run gives back. */
+export function resultOfChain({ first, others }: ChainState): TurnResult {
+  if (first === undefined) throw new Error('a chain ends with its first invocation at the earliest');
+  return others.length === 0 ? first : { ...first, others };
+}

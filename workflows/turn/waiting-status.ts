@@ -1,0 +1,51 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { CancellationScope, condition, upsertSearchAttributes } from '@temporalio/workflow';
+import type { AgentWait } from '../../src/protocol/agent-run.ts';
+import type { GateKind } from '../../src/protocol/gate.ts';
+import type { WaitingJob } from '../../src/protocol/job.ts';
+import type { RunningCall, TurnState } from '../../src/protocol/turn.ts';
+import type { PendingRequest } from '../approvals/request-book.ts';
+import { type Children, isWaiting } from '../children/children.ts';
+
+const STATUS = defineSearchAttributeKey('HoldfastStatus', 'KEYWORD');
+
+/** Of several the first one counts. */
+export const WAITS: readonly [GateKind, AgentWait['status']][] = [
+  ['confirmation', 'waiting_approval'],
+  ['credential', 'waiting_credential'],
+  ['input', 'waiting_input'],
+];
+
+/** What a turn under way does: it waits for people only where nothing runs, and for jobs only where it waits for nobody. */
+export function stateOfWork(
+  running: readonly RunningCall[],
+  pending: readonly Pick<PendingRequest, 'gate'>[],
+  jobs: readonly WaitingJob[],
+  children: Pick<Children, 'running' | 'waitsFor'>,
+): TurnState {
+  const states = children.running.map(({ status }) => status);
+  if (running.some(({ callKey }) => !children.waitsFor(callKey))) return 'running';
+  if (states.some((state) => !isWaiting(state))) return 'running';
+  const wait = WAITS.find(
+    ([kind, state]) => pending.some(({ gate }) => gate.kind === kind) || states.includes(state),
+  );
+  return wait?.[1] ?? (jobs.length > 0 || states.includes('waiting_job') ? 'waiting_job' : 'running');
+}
+
+/** Who keeps from run to run how the run is labelled. */
+export interface StatusLabel {
+  /** What the search attribute says; absent where the server has no such attribute. */
+  label?: TurnState;
+}
+
+/** Labels the run with what it does, whenever that has changed once all that came at a time is done. */
+export async function keepLabelled(kept: StatusLabel, state: () => TurnState): Promise<void> {
+  await CancellationScope.nonCancellable(async () => {
+    for (;;) {
+      await condition(() => kept.label !== undefined && kept.label !== state());
+      const value = state();
+      kept.label = value;
+      upsertSearchAttributes([{ key: STATUS, value }]);
+    }
+  });
+}
