@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
@@ -9,10 +10,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 async function digestOfSources(): Promise<string> {
   const hash = createHash('sha256');
-  for (const folder of ['workflows', 'src/protocol']) {
-    for (const file of (await readdir(join(root, folder))).sort()) {
-      hash.update(file).update(await readFile(join(root, folder, file)));
-    }
+  for (const path of globSync('{workflows,src/{contract,events,protocol}}/**/*.ts', { cwd: root }).sort()) {
+    hash.update(path).update(await readFile(join(root, path)));
   }
   hash.update(await readFile(fileURLToPath(import.meta.url)));
   return hash.digest('base64url').slice(0, 22);
