@@ -1,12 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const sources = ['workflows', 'src/protocol', 'src/events'].flatMap((folder) =>
-  readdirSync(join(root, folder)).map((file) => join(folder, file)),
-);
+const sources = globSync('{workflows,src/{protocol,events}}/**/*.ts', { cwd: root });
 
 /** Lines by which a module keeps something beside its functions and constants. */
 function stateIn(text: string): string[] {
