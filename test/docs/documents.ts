@@ -14,14 +14,14 @@ export interface Snippet {
 
 /** Documents that readers get, as paths from the project's root. */
 export function documents(): string[] {
-  const pages = readdirSync(`${root}docs`).filter((name) => name.endsWith('.md'));
-  return [
-    'README.md',
-    'SECURITY.md',
-    'ARCHITECTURE.md',
-    'CHANGELOG.md',
-    ...pages.map((name) => `docs/${name}`),
-  ].filter((path) => existsSync(root + path));
+  const pages = ['docs', 'docs/decisions'].flatMap((folder) =>
+    readdirSync(root + folder)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  );
+  return ['README.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'bench/README.md', ...pages].filter(
+    (path) => existsSync(root + path),
+  );
 }
 
 export function textOf(path: string): string {

@@ -1,6 +1,6 @@
 /** Where a promise comes from. */
 export const SOURCES = {
-  holdfast: "Holdfast's own design: ARCHITECTURE.md",
+  holdfast: "Holdfast's own design: docs/decisions",
   temporal: 'Temporal: its documentation and SDK for TypeScript',
   gemini: 'the Gemini API: ai.google.dev/gemini-api/docs',
   'adk-go': 'the reference of the tool system of google/adk-go, and its threads',
