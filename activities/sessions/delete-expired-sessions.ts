@@ -1,6 +1,6 @@
 import { Context as ActivityContext } from '@temporalio/activity';
-import { deleteHistories } from '../../src/client/delete-histories.ts';
-import { isOpen, latestRun } from '../../src/client/open-run.ts';
+import { deleteHistories } from '../../src/client/sessions/delete-histories.ts';
+import { isOpen, latestRun } from '../../src/client/turns/open-run.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { ExpiredSessions, RetainSessions } from '../../src/protocol/retention.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';

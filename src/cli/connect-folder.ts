@@ -8,7 +8,7 @@ import type { UiTarget } from '../../worker/temporal/ui-link.ts';
 import { GatewayClient } from '../client/gateway-client.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import { HoldfastClient } from '../client/holdfast-client.ts';
-import { latestRun } from '../client/open-run.ts';
+import { latestRun } from '../client/turns/open-run.ts';
 import { workflowIdOf } from '../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { type OpenedStore, openStore } from '../store/open-store.ts';
@@ -16,14 +16,14 @@ import { sessionKeys } from '../store/sessions/session-key.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { SessionStore } from '../store/sessions/session-store.ts';
 import { InvalidStoreUrl } from '../store/store-errors.ts';
+import { storedApprovals } from './approvals/stored-approvals.ts';
 import { CliError, sectionOf } from './cli-error.ts';
 import { openBackend } from './environment/backend.ts';
 import { Closing } from './environment/closing.ts';
 import { ownOrReach } from './environment/folder-access.ts';
 import { needsFolder, storeUrl } from './environment/places.ts';
 import { knownUi } from './environment/ui-target.ts';
-import { storedApprovals } from './stored-approvals.ts';
-import { storedJobs } from './stored-jobs.ts';
+import { storedJobs } from './jobs/stored-jobs.ts';
 
 /** How long a gateway that has gone away is waited for, milliseconds. */
 const GATEWAY_PATIENCE = 2_000;

@@ -1,5 +1,5 @@
-import type { StreamItem } from '../client/stream-item.ts';
-import type { Printer } from './printer.ts';
+import type { StreamItem } from '../client/stream/stream-item.ts';
+import type { Printer } from './run/printer.ts';
 
 export function printItem(printer: Printer, item: StreamItem): void {
   if (item.type === 'event') printer.event(item);

@@ -36,8 +36,8 @@ import {
   UnknownCall,
 } from './client-errors.ts';
 import { GatewayError } from './gateway-errors.ts';
-import { InvalidJob, JobHasEnded, JobNotFound } from './job-errors.ts';
-import type { JobAnswer } from './jobs.ts';
+import { InvalidJob, JobHasEnded, JobNotFound } from './jobs/job-errors.ts';
+import type { JobAnswer } from './jobs/jobs.ts';
 
 /** What the gateway tells of an error. */
 export interface ToldError {

@@ -1,7 +1,7 @@
 import type { SessionNames } from '../store/sessions/session-names.ts';
-import { checkJobId } from './check-job.ts';
 import { InvalidTurn } from './client-errors.ts';
-import { checkText, turnNamesOf } from './turn-names.ts';
+import { checkJobId } from './jobs/check-job.ts';
+import { checkText, turnNamesOf } from './turns/turn-names.ts';
 
 /** Values of a query; those that are undefined are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;

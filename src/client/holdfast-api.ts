@@ -1,15 +1,15 @@
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/store.ts';
-import type { Approvals } from './approvals.ts';
-import type { ClientSessions } from './client-sessions.ts';
-import type { Credentials } from './credentials.ts';
-import type { FollowOptions } from './follow-events.ts';
-import type { Jobs } from './jobs.ts';
-import type { OutgoingMessage } from './outgoing-turn.ts';
-import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './steering.ts';
-import type { FollowedEvent, StreamItem } from './stream-item.ts';
-import type { TurnHandle } from './turn-handle.ts';
+import type { Approvals } from './approvals/approvals.ts';
+import type { Credentials } from './credentials/credentials.ts';
+import type { Jobs } from './jobs/jobs.ts';
+import type { OutgoingMessage } from './messages/outgoing-turn.ts';
+import type { ClientSessions } from './sessions/client-sessions.ts';
+import type { FollowOptions } from './stream/follow-events.ts';
+import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
+import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './turns/steering.ts';
+import type { TurnHandle } from './turns/turn-handle.ts';
 
 /** A message that was sent before, by whomever. */
 export interface SentMessage extends SessionNames {

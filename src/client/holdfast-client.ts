@@ -2,26 +2,28 @@ import { randomUUID } from 'node:crypto';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/store.ts';
-import { ClientApprovals } from './client-approvals.ts';
+import { ClientApprovals } from './approvals/client-approvals.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
-import { ClientCredentials } from './client-credentials.ts';
-import { ClientJobs } from './client-jobs.ts';
-import { ClientSessions } from './client-sessions.ts';
-import { deliverUploaded } from './deliver-uploaded.ts';
-import { findTurn } from './find-turn.ts';
-import type { FollowOptions } from './follow-events.ts';
+import { ClientCredentials } from './credentials/client-credentials.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
-import { type OutgoingMessage, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
-import { isRepliesOnly, isResponsesOnly } from './reply-parts.ts';
-import { sendReplies } from './send-replies.ts';
+import { ClientJobs } from './jobs/client-jobs.ts';
+import { deliverUploaded } from './messages/deliver-uploaded.ts';
+import { type OutgoingMessage, type OutgoingTurn, outgoingTurn } from './messages/outgoing-turn.ts';
+import { isRepliesOnly, isResponsesOnly } from './messages/reply-parts.ts';
+import { sendReplies } from './messages/send-replies.ts';
 import {
   hasState,
   type RespondedTurn,
   recordLargeResponses,
   sendResponses,
   toldTurn,
-} from './send-responses.ts';
-import { followSession, streamSession } from './session-stream.ts';
+} from './messages/send-responses.ts';
+import { ClientSessions } from './sessions/client-sessions.ts';
+import type { FollowOptions } from './stream/follow-events.ts';
+import { followSession, streamSession } from './stream/session-stream.ts';
+import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
+import { placeOf } from './stream/stream-place.ts';
+import { findTurn } from './turns/find-turn.ts';
 import {
   type AnswerOptions,
   type CallToCancel,
@@ -30,11 +32,9 @@ import {
   type InterruptOptions,
   interrupt,
   status,
-} from './steering.ts';
-import type { FollowedEvent, StreamItem } from './stream-item.ts';
-import { placeOf } from './stream-place.ts';
-import { type TurnHandle, turnHandle } from './turn-handle.ts';
-import { sessionNamesOf, turnNamesOf } from './turn-names.ts';
+} from './turns/steering.ts';
+import { type TurnHandle, turnHandle } from './turns/turn-handle.ts';
+import { sessionNamesOf, turnNamesOf } from './turns/turn-names.ts';
 
 /**
  * Sends messages, waits for their turns, follows and steers them, and manages sessions.

@@ -42,7 +42,7 @@ export type {
   ProvideInputOptions,
   WhichAudit,
   WhichRequest,
-} from './approvals.ts';
+} from './approvals/approvals.ts';
 export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';
 export {
   AmbiguousRequest,
@@ -59,16 +59,12 @@ export {
   TurnRunning,
   UnknownCall,
 } from './client-errors.ts';
-export type { ClientSessions } from './client-sessions.ts';
-export type { Credentials, PutCredential } from './credentials.ts';
-export type { DeletedExpired, DeletedSessions, DeleteSessionOptions } from './delete-session.ts';
-export type { Disposition } from './deliver.ts';
-export type { FollowOptions } from './follow-events.ts';
+export type { Credentials, PutCredential } from './credentials/credentials.ts';
 export { GatewayClient, type GatewayClientOptions } from './gateway-client.ts';
 export { GatewayError, GatewayUnreachable } from './gateway-errors.ts';
 export type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 export { HoldfastClient } from './holdfast-client.ts';
-export { InvalidJob, JobNotFound } from './job-errors.ts';
+export { InvalidJob, JobNotFound } from './jobs/job-errors.ts';
 export type {
   CompleteJob,
   FailJob,
@@ -77,9 +73,19 @@ export type {
   Jobs,
   OwnJob,
   ProgressJob,
-} from './jobs.ts';
-export type { Receipt } from './message-receipt.ts';
-export type { OutgoingMessage } from './outgoing-turn.ts';
-export type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions, Unconfirmed } from './steering.ts';
-export type { ChildMark, FollowedEvent, LiveItem, StreamItem } from './stream-item.ts';
-export type { TurnHandle } from './turn-handle.ts';
+} from './jobs/jobs.ts';
+export type { Disposition } from './messages/deliver.ts';
+export type { Receipt } from './messages/message-receipt.ts';
+export type { OutgoingMessage } from './messages/outgoing-turn.ts';
+export type { ClientSessions } from './sessions/client-sessions.ts';
+export type { DeletedExpired, DeletedSessions, DeleteSessionOptions } from './sessions/delete-session.ts';
+export type { FollowOptions } from './stream/follow-events.ts';
+export type { ChildMark, FollowedEvent, LiveItem, StreamItem } from './stream/stream-item.ts';
+export type {
+  AnswerOptions,
+  CallToCancel,
+  Confirmed,
+  InterruptOptions,
+  Unconfirmed,
+} from './turns/steering.ts';
+export type { TurnHandle } from './turns/turn-handle.ts';

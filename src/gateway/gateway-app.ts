@@ -2,14 +2,14 @@ import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { DeniedKind } from '../store/store.ts';
+import type { Principal } from './access/access.ts';
 import type { ApiKeys } from './access/api-keys.ts';
-import type { Principal } from './access.ts';
-import type { CallerLimits } from './caller-limits.ts';
-import type { GatewayAttester } from './gateway-attester.ts';
+import type { CallerLimits } from './access/caller-limits.ts';
+import type { GatewayAttester } from './approvals/gateway-attester.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import type { OpenStreams } from './open-streams.ts';
 import { refuseInvalid } from './request-problems.ts';
 import type { Background } from './slack/background.ts';
+import type { OpenStreams } from './turns/open-streams.ts';
 
 export interface GatewayEnv {
   /** Of Node's server; absent in process. */

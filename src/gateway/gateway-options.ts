@@ -1,11 +1,11 @@
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
 import type { GatewayAbout } from './about.ts';
-import type { Access } from './access.ts';
+import type { Access } from './access/access.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 import type { GatewayRecords } from './gateway-records.ts';
 import type { GatewaySettings } from './gateway-settings.ts';
-import type { Readiness } from './readiness.ts';
+import type { Readiness } from './health/readiness.ts';
 
 /** Options of {@link createGateway}. */
 export interface GatewayOptions {

@@ -1,10 +1,4 @@
 export type { GatewayAbout } from './about.ts';
-export type { AccessSettings } from './access/access-settings.ts';
-export { ApiKeys, type ApiKeysOptions } from './access/api-keys.ts';
-export { IssuerUnreachable } from './access/issuer-unreachable.ts';
-export { jwtCheck } from './access/jwt-check.ts';
-export { type NetworkAccessOptions, networkAccess, type TokenCheck } from './access/network-access.ts';
-export type { GrantsByClaim, TrustedIssuer } from './access/trusted-issuer.ts';
 export type {
   Access,
   AccessRequest,
@@ -13,8 +7,15 @@ export type {
   Principal,
   Refusal,
   Verdict,
-} from './access.ts';
-export { type ConfiguredAccessOptions, configuredAccess } from './configured-access.ts';
+} from './access/access.ts';
+export type { AccessSettings } from './access/access-settings.ts';
+export { ApiKeys, type ApiKeysOptions } from './access/api-keys.ts';
+export { type ConfiguredAccessOptions, configuredAccess } from './access/configured-access.ts';
+export { IssuerUnreachable } from './access/issuer-unreachable.ts';
+export { jwtCheck } from './access/jwt-check.ts';
+export { type LocalAccessOptions, localAccess } from './access/local-access.ts';
+export { type NetworkAccessOptions, networkAccess, type TokenCheck } from './access/network-access.ts';
+export type { GrantsByClaim, TrustedIssuer } from './access/trusted-issuer.ts';
 export { createGateway, type Gateway } from './create-gateway.ts';
 export type { ErrorBody } from './error-answer.ts';
 export { GatewayNotLocal } from './gateway-errors.ts';
@@ -22,12 +23,11 @@ export type { GatewayLogger } from './gateway-logger.ts';
 export type { GatewayOptions } from './gateway-options.ts';
 export type { GatewayRecords } from './gateway-records.ts';
 export { defineGateway, type GatewayDefinition, type GatewaySettings } from './gateway-settings.ts';
-export type { TurnLinks, TurnView } from './links.ts';
-export { type LocalAccessOptions, localAccess } from './local-access.ts';
+export { type Readiness, readiness } from './health/readiness.ts';
+export type { TurnLinks, TurnView } from './pages/links.ts';
 export type { InboxOptions } from './pages/options.ts';
-export type { EventPage } from './read-page.ts';
-export { type Readiness, readiness } from './readiness.ts';
 export { type ServedGateway, type ServeOptions, serveGateway } from './serve-gateway.ts';
+export type { EventPage } from './sessions/read-page.ts';
 export type {
   ByPerson,
   VerifiedWebhook,

@@ -1,6 +1,6 @@
+import { authenticated, type Gate } from './access/screen.ts';
 import type { GatewayContext, GatewayHono } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
-import { authenticated, type Gate } from './screen.ts';
 
 /** Methods of each path that there is, by a pattern of it. */
 type Paths = { pattern: RegExp; methods: Set<string> }[];

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
-import type { JobAnswer } from '../client/jobs.ts';
-import type { TurnHandle } from '../client/turn-handle.ts';
+import type { JobAnswer } from '../client/jobs/jobs.ts';
+import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import { EXPIRE_JOB } from '../protocol/names.ts';
 import type { JobRow, SessionNames } from '../store/store.ts';
 

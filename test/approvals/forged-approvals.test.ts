@@ -8,7 +8,7 @@ import { decisionOf, signDecision } from '../../src/approvals/decision-attestati
 import { GATEWAY_ISSUER, gatewayKey } from '../../src/approvals/gateway-issuer.ts';
 import { type Issuer, type PublicJwk, publicHalf } from '../../src/approvals/issuer.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
-import { verifyAudits } from '../../src/client/audit-of-tree.ts';
+import { verifyAudits } from '../../src/client/approvals/audit-of-tree.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput } from '../../src/protocol/gate.ts';

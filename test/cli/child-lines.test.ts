@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { childLines } from '../../src/cli/child-lines.ts';
+import { childLines } from '../../src/cli/run/child-lines.ts';
 import type { RunningChild } from '../../src/protocol/agent-run.ts';
 
 const writer: RunningChild = {

@@ -1,14 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { JobLines } from '../../src/cli/job-lines.ts';
 import { tellJobAnswer } from '../../src/cli/jobs/end-job.ts';
+import { JobLines } from '../../src/cli/jobs/job-lines.ts';
 import { jobLines } from '../../src/cli/jobs/job-text.ts';
 import { namedJob } from '../../src/cli/jobs/named-job.ts';
 import { nextJobCommands } from '../../src/cli/jobs/next-job-commands.ts';
-import { terminalPrinter } from '../../src/cli/printer.ts';
+import { terminalPrinter } from '../../src/cli/run/printer.ts';
 import { transcriptLines } from '../../src/cli/sessions/transcript.ts';
-import type { JobAnswer } from '../../src/client/jobs.ts';
-import type { StreamItem } from '../../src/client/stream-item.ts';
+import type { JobAnswer } from '../../src/client/jobs/jobs.ts';
+import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { createEvent } from '../../src/events/event.ts';
 import type { JobRow, StoredEvent } from '../../src/store/store.ts';
 import { capturedOutput } from './captured-output.ts';

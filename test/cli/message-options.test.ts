@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CliError } from '../../src/cli/cli-error.ts';
-import { givenMessage, type MessageOptions } from '../../src/cli/message-options.ts';
+import { givenMessage, type MessageOptions } from '../../src/cli/run/message-options.ts';
 
 describe('what the user says, on the command line', () => {
   test('a text, or a Content with whatever parts; a state delta beside it [cli.content]', () => {

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { Screen } from '../../src/cli/dev/screen.ts';
 import { TurnText } from '../../src/cli/dev/turn-text.ts';
 import { printItem } from '../../src/cli/print-item.ts';
-import { jsonPrinter, terminalPrinter } from '../../src/cli/printer.ts';
-import type { StreamItem } from '../../src/client/stream-item.ts';
+import { jsonPrinter, terminalPrinter } from '../../src/cli/run/printer.ts';
+import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import type { Part } from '../../src/events/content.ts';
 import { createEvent } from '../../src/events/event.ts';
 

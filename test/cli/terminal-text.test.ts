@@ -6,7 +6,7 @@ import { processOutput } from '../../src/cli/command-output.ts';
 import { Screen } from '../../src/cli/dev/screen.ts';
 import { TerminalView } from '../../src/cli/dev/terminal-view.ts';
 import { operatorLog } from '../../src/cli/environment/operator-log.ts';
-import { terminalPrinter } from '../../src/cli/printer.ts';
+import { terminalPrinter } from '../../src/cli/run/printer.ts';
 import { transcriptLines, withHidden } from '../../src/cli/sessions/transcript.ts';
 import { createEvent } from '../../src/events/event.ts';
 import { visibleLines } from '../../src/protocol/visible-text.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { Content } from '../../src/events/content.ts';
 import type { SessionNames, Store } from '../../src/store/store.ts';
 import { call, calls, text } from '../../src/testing/gemini-reply.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { InvalidTurn, MessageRejected } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { AgentTurnStart, TurnRunConfig, TurnStatus } from '../../src/protocol/turn.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';

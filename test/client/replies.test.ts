@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { storedApprovals } from '../../src/cli/stored-approvals.ts';
+import { storedApprovals } from '../../src/cli/approvals/stored-approvals.ts';
 import {
   DecisionRefused,
   GatewayClient,

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { FollowerTooSlow, MessageRejected, StoreNeeded } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
-import type { StreamItem } from '../../src/client/stream-item.ts';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import type { StreamItem } from '../../src/client/stream/stream-item.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import {
   call,

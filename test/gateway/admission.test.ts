@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FollowOptions } from '../../src/client/follow-events.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
+import type { FollowOptions } from '../../src/client/stream/follow-events.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { ApiKeys, type GatewayOptions, jwtCheck, networkAccess } from '../../src/gateway/index.ts';
 import type { Grant, KnownApiKey } from '../../src/store/store.ts';

@@ -1,5 +1,5 @@
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import {
   createGateway,
   type Gateway,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { callerAddress, networkOf } from '../../src/gateway/access/caller-address.ts';
+import { DenialLog } from '../../src/gateway/access/denial-log.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { TokenBuckets } from '../../src/gateway/access/token-buckets.ts';
-import { DenialLog } from '../../src/gateway/denial-log.ts';
 import {
   type AccessSettings,
   ApiKeys,

@@ -13,7 +13,7 @@ import {
 } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
-import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
 import {
   NoSuchPlace,
   SessionExists,

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { GatewayUnreachable } from '../../src/client/gateway-errors.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
-import type { StreamItem } from '../../src/client/stream-item.ts';
+import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import {
   type Access,
   createGateway,

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FollowerTooSlow } from '../../src/client/client-errors.ts';
-import type { FollowOptions } from '../../src/client/follow-events.ts';
-import { type ServerSentEvent, serverSentEvents } from '../../src/client/gateway-event-parser.ts';
-import type { StreamItem } from '../../src/client/stream-item.ts';
-import { frameText } from '../../src/gateway/event-stream.ts';
+import type { FollowOptions } from '../../src/client/stream/follow-events.ts';
+import { type ServerSentEvent, serverSentEvents } from '../../src/client/stream/gateway-event-parser.ts';
+import type { StreamItem } from '../../src/client/stream/stream-item.ts';
+import { frameText } from '../../src/gateway/turns/event-stream.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { StoreFailed } from '../../src/store/store-errors.ts';

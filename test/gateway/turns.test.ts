@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { InvalidTurn, MessageRejected, TurnRunning, UnknownCall } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
-import type { StreamItem } from '../../src/client/stream-item.ts';
+import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import {
   createGateway,
   type Gateway,

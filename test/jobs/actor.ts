@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { NoAnswer, UnknownCall } from '../../src/client/client-errors.ts';
-import { JobNotFound } from '../../src/client/job-errors.ts';
-import type { JobAnswer } from '../../src/client/jobs.ts';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import { JobNotFound } from '../../src/client/jobs/job-errors.ts';
+import type { JobAnswer } from '../../src/client/jobs/jobs.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { jobWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
 import type { JobRow } from '../../src/store/store.ts';

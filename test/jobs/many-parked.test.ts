@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { JobRow } from '../../src/store/store.ts';
 import { jobTool, openJobEnvironment, responsesOf } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';

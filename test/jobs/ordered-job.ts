@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
 import type { JobRow } from '../../src/store/store.ts';

@@ -7,7 +7,7 @@ import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts'
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
-import { GatewayAttester } from '../../src/gateway/gateway-attester.ts';
+import { GatewayAttester } from '../../src/gateway/approvals/gateway-attester.ts';
 import {
   type GatewayOptions,
   networkAccess,

@@ -10,7 +10,7 @@ import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporal
 import type { App } from '../../src/agents/app.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { OutgoingMessage } from '../../src/client/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoredEvent } from '../../src/store/store.ts';

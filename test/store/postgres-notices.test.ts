@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { followEvents } from '../../src/client/follow-events.ts';
+import { followEvents } from '../../src/client/stream/follow-events.ts';
 import { MOST_TEXT_BYTES, tellableText } from '../../src/store/live/notice-payload.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoreNotice } from '../../src/store/store.ts';

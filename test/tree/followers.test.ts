@@ -6,7 +6,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
-import type { FollowedEvent, StreamItem } from '../../src/client/stream-item.ts';
+import type { FollowedEvent, StreamItem } from '../../src/client/stream/stream-item.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import type { SessionNames } from '../../src/store/store.ts';
 import { NotARootSession } from '../../src/store/store-errors.ts';

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { StoredEvent } from '../../src/store/store.ts';
 import { type FaultGround, openFaultGround } from '../setup/fault-ground.ts';
 import { SupervisedWorker } from '../setup/supervised-worker.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { followSession } from '../../src/client/session-stream.ts';
-import type { FollowedEvent } from '../../src/client/stream-item.ts';
-import { parsePlace } from '../../src/client/stream-place.ts';
+import { followSession } from '../../src/client/stream/session-stream.ts';
+import type { FollowedEvent } from '../../src/client/stream/stream-item.ts';
+import { parsePlace } from '../../src/client/stream/stream-place.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { PostgresStore } from '../../src/store/postgres-store.ts';
 import { databaseWithStore } from '../setup/own-database.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { WaitingRequest } from '../../src/protocol/gate.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';

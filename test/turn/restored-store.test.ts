@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { TurnHandle } from '../../src/client/turn-handle.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { Gemini } from '../../src/models/gemini.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { hang } from '../../src/testing/gemini-reply.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
-import type { StreamItem } from '../../src/client/stream-item.ts';
+import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { createGateway, localAccess, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import type { Context } from '../../src/tools/context.ts';

@@ -1,4 +1,4 @@
-import type { WhichAudit } from '../../client/approvals.ts';
+import type { WhichAudit } from '../../client/approvals/approvals.ts';
 import { CliError } from '../cli-error.ts';
 import type { ConnectedSessions } from '../connect-folder.ts';
 import { type NamingOptions, namedSession } from '../sessions/named-session.ts';

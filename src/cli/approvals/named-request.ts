@@ -1,4 +1,4 @@
-import type { Approvals } from '../../client/approvals.ts';
+import type { Approvals } from '../../client/approvals/approvals.ts';
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';

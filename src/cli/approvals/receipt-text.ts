@@ -1,4 +1,4 @@
-import type { Confirmed } from '../../client/steering.ts';
+import type { Confirmed } from '../../client/turns/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';

@@ -1,4 +1,4 @@
-import type { RunOptions } from '../running-command.ts';
+import type { RunOptions } from '../run/running-command.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 
 export const run: AddCommand = (holdfast, exit) => {
@@ -24,7 +24,7 @@ export const run: AddCommand = (holdfast, exit) => {
     .option('--stop-server', 'stop the embedded Temporal server at the end (default: it stays up for its UI)')
     .option(...FOLDER_OPTION)
     .action(async (file: string, options: RunOptions) => {
-      const { runCommand } = await import('../run-command.ts');
+      const { runCommand } = await import('../run/run-command.ts');
       exit(await runCommand(file, options));
     });
 };

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { FollowerTooSlow } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { Confirmed } from '../../client/steering.ts';
-import type { StreamItem } from '../../client/stream-item.ts';
-import type { TurnHandle } from '../../client/turn-handle.ts';
+import type { StreamItem } from '../../client/stream/stream-item.ts';
+import type { Confirmed } from '../../client/turns/steering.ts';
+import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { MessagePolicy } from '../../protocol/message.ts';
 import type { SessionNames } from '../../store/store.ts';

@@ -1,4 +1,4 @@
-import type { StreamItem } from '../../client/stream-item.ts';
+import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/store.ts';
 import type { LoadedAgents } from './child-messages.ts';

@@ -1,4 +1,4 @@
-import type { StreamItem } from '../../client/stream-item.ts';
+import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import type { LoadedAgents } from './child-messages.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { StreamItem } from '../../client/stream-item.ts';
-import type { TurnHandle } from '../../client/turn-handle.ts';
+import type { StreamItem } from '../../client/stream/stream-item.ts';
+import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import { jobMessageId } from '../../protocol/job.ts';
 import type { JobRow, SessionNames } from '../../store/store.ts';
 

@@ -1,4 +1,4 @@
-import { drawOver, widthOf } from '../draw-over.ts';
+import { drawOver, widthOf } from '../run/draw-over.ts';
 import { painted, type Style, terminalText } from '../terminal-text.ts';
 
 /** A line that a person is typing, which other output must not run into. */

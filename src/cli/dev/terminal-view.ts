@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import type { StreamItem } from '../../client/stream-item.ts';
+import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnResult, TurnUsage } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { ownVersion } from '../own-version.ts';

@@ -1,12 +1,12 @@
-import type { StreamItem } from '../../client/stream-item.ts';
+import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { Part } from '../../events/content.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
-import { ChunkLines } from '../chunk-lines.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';
-import { JobLines } from '../job-lines.ts';
-import { LiveLine } from '../live-line.ts';
+import { JobLines } from '../jobs/job-lines.ts';
+import { ChunkLines } from '../run/chunk-lines.ts';
+import { LiveLine } from '../run/live-line.ts';
+import { speakerOf, withPath } from '../run/speaker.ts';
 import { codeLines, cutJson, responseLine } from '../sessions/shown-values.ts';
-import { speakerOf, withPath } from '../speaker.ts';
 import type { Screen } from './screen.ts';
 
 type Of<Type> = Extract<StreamItem, { type: Type }>;

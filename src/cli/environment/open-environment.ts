@@ -1,7 +1,7 @@
 import type { FolderOwnership, HoldfastLogger } from '../../../worker/index.ts';
 import { type LocalGateway, openLocalGateway } from '../../../worker/local-gateway.ts';
 import type { HoldfastClient } from '../../client/holdfast-client.ts';
-import type { Readiness } from '../../gateway/readiness.ts';
+import type { Readiness } from '../../gateway/health/readiness.ts';
 import type { AgentsFile } from '../load-agents.ts';
 import { aboutProcess } from './about.ts';
 import { type Backend, openBackend } from './backend.ts';

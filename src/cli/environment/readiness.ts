@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { type Readiness, readiness } from '../../gateway/readiness.ts';
+import { type Readiness, readiness } from '../../gateway/health/readiness.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Names no session: asking for it shows that the store answers. */

@@ -1,7 +1,7 @@
 import type { ApproverKey } from '../../approvals/approver-key.ts';
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { Confirmed } from '../../client/steering.ts';
+import type { Confirmed } from '../../client/turns/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';

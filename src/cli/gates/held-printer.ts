@@ -1,4 +1,4 @@
-import type { Printer } from '../printer.ts';
+import type { Printer } from '../run/printer.ts';
 
 /** A printer that keeps back what comes while somebody types an answer. */
 export interface HeldPrinter {

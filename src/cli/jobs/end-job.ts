@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { JobAnswer, Jobs } from '../../client/jobs.ts';
+import type { JobAnswer, Jobs } from '../../client/jobs/jobs.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';

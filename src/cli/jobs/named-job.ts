@@ -1,4 +1,4 @@
-import type { Jobs } from '../../client/jobs.ts';
+import type { Jobs } from '../../client/jobs/jobs.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
 import type { JobRow, ListJobs } from '../../store/store.ts';

@@ -1,6 +1,6 @@
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
-import { namingOptions } from '../printer.ts';
+import { namingOptions } from '../run/printer.ts';
 import { assertText, type NamingOptions, namedSession } from './named-session.ts';
 
 export interface ForkOptions extends NamingOptions {

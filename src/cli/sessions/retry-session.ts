@@ -3,8 +3,8 @@ import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
-import { jsonPrinter, type Printer, terminalPrinter } from '../printer.ts';
-import { print } from '../run-turn.ts';
+import { jsonPrinter, type Printer, terminalPrinter } from '../run/printer.ts';
+import { print } from '../run/run-turn.ts';
 import { type NamingOptions, namedSession } from './named-session.ts';
 
 export interface RetryOptions extends NamingOptions {

@@ -2,7 +2,7 @@ import type { Event } from '../../events/event.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { EventKind } from '../../store/store.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
-import { whenAtRest } from '../turn-at-rest.ts';
+import { whenAtRest } from '../turns/turn-at-rest.ts';
 
 /** A tool that isn't declared as long-running rarely says so while it runs, milliseconds. */
 const RARE = 500;

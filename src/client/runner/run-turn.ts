@@ -5,10 +5,10 @@ import type { EventKind, PartialText, SessionNames, StoredEvent } from '../../st
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { FollowerTooSlow, InvalidTurn } from '../client-errors.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
-import { replyParts } from '../reply-parts.ts';
-import type { FollowedEvent } from '../stream-item.ts';
-import { whenAtRest } from '../turn-at-rest.ts';
-import type { TurnHandle } from '../turn-handle.ts';
+import { replyParts } from '../messages/reply-parts.ts';
+import type { FollowedEvent } from '../stream/stream-item.ts';
+import { whenAtRest } from '../turns/turn-at-rest.ts';
+import type { TurnHandle } from '../turns/turn-handle.ts';
 import { Rest } from './rest.ts';
 import type { OpenAccess, Served, SessionAccess } from './session-access.ts';
 

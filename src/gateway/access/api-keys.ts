@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyStore, KnownApiKey, Store } from '../../store/store.ts';
-import type { Principal } from '../access.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
+import type { Principal } from './access.ts';
 import { BatchedLookups } from './batched-lookups.ts';
 import { grantedPrincipal } from './granted-principal.ts';
 import { readKeyText } from './key-text.ts';

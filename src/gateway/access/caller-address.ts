@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { AccessRequest } from '../access.ts';
+import type { AccessRequest } from './access.ts';
 
 /**
  * Where a request comes from.

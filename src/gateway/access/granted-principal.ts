@@ -1,5 +1,5 @@
 import type { Grant } from '../../store/store.ts';
-import type { Need, Principal, Reach, Verdict } from '../access.ts';
+import type { Need, Principal, Reach, Verdict } from './access.ts';
 
 /** Who has proved to be somebody, and what was granted to them. */
 export interface Granted {

@@ -1,4 +1,4 @@
-import type { Access, AccessRequest, Principal, Refusal } from '../access.ts';
+import type { Access, AccessRequest, Principal, Refusal } from './access.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { isOwnRequest, loopbackNames, type OwnNames } from './own-requests.ts';
 import { hostOf, PUBLIC_URL_FORM, publicUrlOf } from './public-url.ts';

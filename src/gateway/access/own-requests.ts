@@ -1,4 +1,4 @@
-import type { AccessRequest } from '../access.ts';
+import type { AccessRequest } from './access.ts';
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'] as const;
 

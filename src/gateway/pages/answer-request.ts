@@ -1,10 +1,10 @@
 import { html } from 'hono/html';
-import type { Confirmed } from '../../client/steering.ts';
+import type { Confirmed } from '../../client/turns/steering.ts';
 import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/store.ts';
+import type { Channel, Decider } from '../approvals/gateway-attester.ts';
 import type { RouteSetting } from '../gateway-app.ts';
-import type { Channel, Decider } from '../gateway-attester.ts';
 import { answerForm, editForm, previewForm, type Visitor, withdrawForm } from './answer-forms.ts';
 import { CHANGED, isAsShown } from './as-shown.ts';
 import { credentialKinds, readCredential } from './credential-fields.ts';

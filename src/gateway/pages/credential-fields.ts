@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { PutCredential } from '../../client/credentials.ts';
+import type { PutCredential } from '../../client/credentials/credentials.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { ApprovalRow } from '../../store/store.ts';
 import type { Field, Filled } from './fields.ts';

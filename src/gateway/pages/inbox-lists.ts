@@ -1,9 +1,9 @@
-import type { Approvals } from '../../client/approvals.ts';
-import type { Jobs } from '../../client/jobs.ts';
+import type { Approvals } from '../../client/approvals/approvals.ts';
+import type { Jobs } from '../../client/jobs/jobs.ts';
 import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { JobStatus } from '../../protocol/job.ts';
 import type { ApprovalRow, JobRow } from '../../store/store.ts';
-import type { Permission, Principal, Reach } from '../access.ts';
+import type { Permission, Principal, Reach } from '../access/access.ts';
 
 /** Rows of a page. */
 const PAGE = 25;

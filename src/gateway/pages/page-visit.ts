@@ -1,4 +1,4 @@
-import type { AccessRequest } from '../access.ts';
+import type { AccessRequest } from '../access/access.ts';
 
 /** Paths that people open in a browser. */
 const PAGES = /^\/(a\/|inbox(\/|$))/;

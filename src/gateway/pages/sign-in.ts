@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
+import type { Principal } from '../access/access.ts';
 import type { ApiKeys } from '../access/api-keys.ts';
 import { readKeyText } from '../access/key-text.ts';
-import type { Principal } from '../access.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import { isFormCookie, isSameToken, newFormCookie } from './form-token.ts';

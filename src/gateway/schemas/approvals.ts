@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { Confirmed } from '../../client/steering.ts';
+import type { Confirmed } from '../../client/turns/steering.ts';
 import type { DecisionReceipt, RequestStatus } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/store.ts';
 import { expected } from '../request-problems.ts';

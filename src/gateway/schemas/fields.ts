@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { PLACE_PATTERN } from '../../client/stream-place.ts';
+import { PLACE_PATTERN } from '../../client/stream/stream-place.ts';
 import { expected, unknownFields } from '../request-problems.ts';
 
 /** A number of a query, without sign, point or exponent. */

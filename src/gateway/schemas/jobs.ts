@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { isLongerThan, LONGEST_ERROR, LONGEST_JOB_MESSAGE } from '../../client/check-job.ts';
-import type { JobAnswer, OwnJob } from '../../client/jobs.ts';
+import { isLongerThan, LONGEST_ERROR, LONGEST_JOB_MESSAGE } from '../../client/jobs/check-job.ts';
+import type { JobAnswer, OwnJob } from '../../client/jobs/jobs.ts';
 import type { JobStatus } from '../../protocol/job.ts';
 import type { JobRow } from '../../store/store.ts';
 import { expected } from '../request-problems.ts';

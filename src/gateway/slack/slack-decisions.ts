@@ -1,12 +1,12 @@
 import { linkUrl, signApprovalLink } from '../../approvals/approval-link.ts';
-import type { ConfirmOptions, ShownRequest } from '../../client/approvals.ts';
+import type { ConfirmOptions, ShownRequest } from '../../client/approvals/approvals.ts';
 import {
   DecisionRefused,
   InvalidTurn,
   RequestNotFound,
   RequestNotPending,
 } from '../../client/client-errors.ts';
-import type { Confirmed } from '../../client/steering.ts';
+import type { Confirmed } from '../../client/turns/steering.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import {

@@ -1,5 +1,5 @@
 import { shortDigest } from '../../protocol/identity.ts';
-import type { GatewayAttester } from '../gateway-attester.ts';
+import type { GatewayAttester } from '../approvals/gateway-attester.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { WebhookHoldfast, WebhookSource } from './options.ts';
 

@@ -3,7 +3,7 @@ import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
 import { jsonBytes } from '../../protocol/json-bytes.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { WebhookAnswered, WebhookDelivery, WebhookStore } from '../../store/messages/webhook-store.ts';
-import type { GatewayAttester } from '../gateway-attester.ts';
+import type { GatewayAttester } from '../approvals/gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import { isSourceName } from './check-sources.ts';

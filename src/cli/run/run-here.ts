@@ -1,0 +1,52 @@
+import { DefaultLogger } from '@temporalio/worker';
+import type { FolderOwnership } from '../../../worker/folder/lock.ts';
+import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
+import { offerGemini } from '../../testing/offer-gemini.ts';
+import { lineLogger } from '../environment/line-logger.ts';
+import { type Environment, openEnvironment } from '../environment/open-environment.ts';
+import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
+import { tellJobsGoingOn } from '../jobs/jobs-going-on.ts';
+import { othersWaiting, runTurn } from './run-turn.ts';
+import { messagesText, type RunningCommand, type TurnLeft } from './running-command.ts';
+
+/** Somebody has pressed Ctrl-C and waits: running tools get a moment, and another attempt later. Milliseconds. */
+const SHUTDOWN_GRACE = 1_000;
+
+/** With a worker of this process. Undefined where it was interrupted, what it waits for where it is left waiting. */
+export async function runHere(
+  { file, loaded, turn, options, printer, printed, desk, interrupted }: RunningCommand,
+  ownership: FolderOwnership | undefined,
+): Promise<TurnLeft> {
+  let environment: Environment | undefined;
+  const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, printer.note);
+  const log = ownership && folderLogger(ownership.folder, printer.note);
+  installRuntime(log ?? new DefaultLogger('ERROR'), { handlesSignals: true });
+  try {
+    environment = await openEnvironment({
+      folder: options.folder,
+      ownership,
+      file,
+      loaded,
+      rootAgent: turn.rootAgent,
+      env: process.env,
+      logger: log ?? lineLogger(printer.note),
+      grace: SHUTDOWN_GRACE,
+      onProgress: printer.note,
+    });
+    interrupted.keepsTurn();
+    const { client, temporal, taskQueue, failed } = environment;
+    const linkOf = (workflowId: string, runId: string) =>
+      workflowUrl(temporal, workflowId, runId || undefined);
+    const running = runTurn(client, turn, { taskQueue, linkOf, printer, printed, desk });
+    const outcome = await Promise.race([running, interrupted.happened, desk.left, failed]);
+    if (outcome === undefined || typeof outcome === 'string') return outcome;
+    const others = await othersWaiting(client, turn);
+    if (others > 0)
+      printer.note(`${messagesText(others)} in this session: answered by the next command with this file`);
+    await tellJobsGoingOn(client, turn, printer, 'the next command with this file');
+    return outcome;
+  } finally {
+    await environment?.close({ stopServer: options.stopServer ?? false });
+    await gemini?.close();
+  }
+}

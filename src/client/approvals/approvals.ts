@@ -1,0 +1,124 @@
+import type {
+  Confirm,
+  DecisionReceipt,
+  ProvideCredential,
+  ProvideInput,
+  RequestName,
+} from '../../protocol/gate.ts';
+import type { AuditRow } from '../../store/sessions/session-store.ts';
+import type { ApprovalRow, AuditedRequest, ListApprovals, SessionNames } from '../../store/store.ts';
+import type { AnswerOptions, Confirmed } from '../turns/steering.ts';
+
+/**
+ * Names a request: by its own id, with or without its session; or by its session, with the call where several requests are
+ * pending in it. An id that is another session's is not found.
+ */
+export type WhichRequest =
+  | ({ requestId: string } & Partial<SessionNames>)
+  | (SessionNames & Omit<RequestName, 'requestId'> & { requestId?: undefined });
+
+/** Which request somebody has seen: of which session, and with which arguments. Fields of `ApprovalRow`. */
+export type ShownRequest = Pick<ApprovalRow, 'session' | 'argsDigest'>;
+
+/** Part of the options of every answer to a request. */
+export interface AsShown {
+  /**
+   * The request as it was shown to whoever decides: another one that has its id by now, as in a session that was deleted and made
+   * again, or one with other arguments, is not decided. Defaults to the request as it is. Needs a store.
+   *
+   * @example
+   * await client.approvals.confirm({ requestId: row.requestId }, { confirmed: true, shown: row });
+   */
+  shown?: ShownRequest;
+}
+
+/** What {@link Approvals.confirm} takes. */
+export interface ConfirmOptions
+  extends AnswerOptions,
+    AsShown,
+    Pick<Confirm, 'confirmed' | 'args' | 'payload' | 'reason' | 'attestation'> {
+  /** Takes the voter's earlier decision back, while the request is pending; `confirmed` says which one. */
+  withdraw?: boolean;
+}
+
+/** What {@link Approvals.provideInput} takes. */
+export interface ProvideInputOptions
+  extends AnswerOptions,
+    AsShown,
+    Pick<ProvideInput, 'response' | 'attestation'> {}
+
+/** What {@link Approvals.provideCredential} takes. */
+export interface ProvideCredentialOptions
+  extends AnswerOptions,
+    AsShown,
+    Pick<ProvideCredential, 'credentialRef'> {}
+
+/** Names a session; one that was deleted by the store's id of it only. */
+export type WhichAudit = SessionNames | { session: string };
+
+/** What requests to people are listed, answered and proved by, whichever way they are reached. */
+export interface Approvals {
+  /**
+   * Requests, the oldest first: pending ones unless told otherwise.
+   *
+   * @throws InvalidTurn
+   * @example
+   * for (const { requestId, hint, args } of await client.approvals.list({ app: 'shop' })) console.log(requestId, hint, args);
+   */
+  list(list?: ListApprovals): Promise<ApprovalRow[]>;
+  /**
+   * Undefined where there is none. A call's pending request, or the latest that it made.
+   *
+   * @throws AmbiguousRequest where several pending ones fit; InvalidTurn
+   */
+  get(which: WhichRequest): Promise<ApprovalRow | undefined>;
+  /**
+   * Approves or rejects a call, or counts as one vote of several. With no worker up the decision is kept for the next one, and is
+   * not confirmed.
+   *
+   * @param options `args` run in place of those that were shown, where the request allows it; `withdraw` takes an earlier vote
+   * back; `attestation` proves who decides.
+   * @throws RequestNotFound, AmbiguousRequest, InvalidTurn
+   * @throws RequestNotPending where it was answered otherwise, has expired, or its turn has ended.
+   * @throws DecisionRefused where the decision doesn't count: it is not this person's, or not of these arguments.
+   * @example
+   * await client.approvals.confirm({ requestId }, { confirmed: false, reason: 'the order is older than a year' });
+   */
+  confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>>;
+  /**
+   * Answers a request for input.
+   *
+   * @param options `response`: JSON, checked by the request's schema.
+   * @throws as {@link confirm}
+   * @example
+   * await client.approvals.provideInput({ requestId }, { response: { size: 'L' } });
+   */
+  provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>>;
+  /**
+   * Answers a request for a credential with one that {@link Credentials.put} has stored.
+   *
+   * @throws as {@link confirm}
+   * @example
+   * const { credentialRef } = await client.credentials.put({ app, userId, credentialKey, credential });
+   * await client.approvals.provideCredential({ requestId }, { credentialRef });
+   */
+  provideCredential(
+    which: WhichRequest,
+    options: ProvideCredentialOptions,
+  ): Promise<Confirmed<DecisionReceipt>>;
+  /**
+   * What happened in a session that is to be proved, in order: each request, vote, edit and expiry among it.
+   *
+   * @throws SessionNotFound, InvalidTurn
+   */
+  audit(which: WhichAudit): Promise<AuditRow[]>;
+  /**
+   * Recomputes the hash chain of a session's audit, and checks that whoever its rows name as verified has signed: `problems` says what
+   * doesn't hold. Signatures of a gateway whose credential key is gone are in `unchecked`, and `ok` says nothing of them.
+   *
+   * @throws SessionNotFound, InvalidTurn
+   * @example
+   * const { ok, problems } = await client.approvals.verifyAudit(names);
+   */
+  verifyAudit(which: WhichAudit): Promise<AuditedRequest>;
+}

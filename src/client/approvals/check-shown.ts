@@ -1,0 +1,40 @@
+import type { ApprovalRow } from '../../store/store.ts';
+import { DecisionRefused, InvalidTurn, StoreNeeded } from '../client-errors.ts';
+import type { ShownRequest } from './approvals.ts';
+
+/** @throws InvalidTurn where it is not `{ session, argsDigest }`. */
+export function checkedShown(
+  { shown }: { shown?: ShownRequest | undefined },
+  method: string,
+): { shown?: ShownRequest } {
+  const given: unknown = shown;
+  if (given === undefined) return {};
+  const { session, argsDigest } = (given ?? {}) as Record<string, unknown>;
+  if (typeof session !== 'string' || typeof argsDigest !== 'string') {
+    throw new InvalidTurn(`${method}: shown: expected { session, argsDigest } of the request, or nothing`);
+  }
+  return { shown: { session, argsDigest } };
+}
+
+/**
+ * A session that is deleted and made again repeats the ids of its requests.
+ *
+ * @throws DecisionRefused where the request is not the one that was shown.
+ * @throws StoreNeeded where nothing is known of it.
+ */
+export function checkIsShown(
+  row: ApprovalRow | undefined,
+  shown: ShownRequest | undefined,
+  method: string,
+): void {
+  if (shown === undefined) return;
+  if (row === undefined) {
+    throw new StoreNeeded(
+      `${method}: shown: what is asked now stands in the store: give HoldfastClient the option \`store\``,
+    );
+  }
+  if (row.session === shown.session && row.argsDigest === shown.argsDigest) return;
+  throw new DecisionRefused(
+    `${method}: ${row.requestId}: it is not what was shown: another request has its id, or other arguments; look at it again`,
+  );
+}

@@ -1,0 +1,145 @@
+import type { DecisionReceipt } from '../../protocol/gate.ts';
+import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
+import type { AuditRow } from '../../store/sessions/session-store.ts';
+import type { ApprovalRow, AuditedRequest, ListApprovals, Store } from '../../store/store.ts';
+import { SessionNotFound } from '../../store/store-errors.ts';
+import { type ClientContext, storeOf } from '../client-context.ts';
+import { isSameJson } from '../same-json.ts';
+import type { Confirmed } from '../turns/steering.ts';
+import { checkText, sessionNamesOf } from '../turns/turn-names.ts';
+import type {
+  Approvals,
+  ConfirmOptions,
+  ProvideCredentialOptions,
+  ProvideInputOptions,
+  WhichAudit,
+  WhichRequest,
+} from './approvals.ts';
+import { auditedSessions, readAudits, verifyAudits } from './audit-of-tree.ts';
+import { checkList } from './check-approval-list.ts';
+import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
+import { checkedShown } from './check-shown.ts';
+import { decide } from './decide.ts';
+import { findRequest, namedRequest } from './find-request.ts';
+import { sealedInput, withoutSecrets } from './seal-decision.ts';
+import { shownAudit, shownRequest } from './shown-request.ts';
+
+/** `approvals` of a `HoldfastClient`. */
+export class ClientApprovals implements Approvals {
+  readonly #context: ClientContext;
+
+  constructor(context: ClientContext) {
+    this.#context = context;
+  }
+
+  /** @throws StoreNeeded, InvalidTurn */
+  async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
+    const store = this.#store('approvals.list');
+    checkList(list);
+    return (await store.listApprovals(list)).map(shownRequest);
+  }
+
+  /** @throws StoreNeeded, AmbiguousRequest, InvalidTurn */
+  async get(which: WhichRequest): Promise<ApprovalRow | undefined> {
+    const method = 'approvals.get';
+    const row = await findRequest(this.#store(method), namedRequest(which, method), method);
+    return row && shownRequest(row);
+  }
+
+  /**
+   * Without a store the request is named with its session.
+   *
+   * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn, StoreNeeded
+   */
+  async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>> {
+    const decision = checkedConfirm(options);
+    return await decide(this.#context, which, {
+      method: 'approvals.confirm',
+      order: CONFIRM,
+      decision,
+      ...checkedShown(options, 'approvals.confirm'),
+      sealed: (row) => withoutSecrets(row, decision, 'approvals.confirm'),
+      timeout: options.timeout,
+      isSame: ({ status, editedArgs }) =>
+        decision.withdraw === undefined &&
+        status === (decision.confirmed ? 'approved' : 'rejected') &&
+        isSameJson(decision.args, editedArgs),
+    });
+  }
+
+  /** @throws as {@link confirm} */
+  async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>> {
+    const decision = checkedInput(options);
+    return await decide(this.#context, which, {
+      method: 'approvals.provideInput',
+      order: PROVIDE_INPUT,
+      decision,
+      ...checkedShown(options, 'approvals.provideInput'),
+      sealed: (row) => sealedInput(this.#context, row, { ...decision, isText: false }),
+      timeout: options.timeout,
+      isSame: ({ kind, status, response }) =>
+        kind === 'input' && status === 'answered' && isSameJson(decision.response, response),
+    });
+  }
+
+  /** @throws as {@link confirm} */
+  async provideCredential(
+    which: WhichRequest,
+    options: ProvideCredentialOptions,
+  ): Promise<Confirmed<DecisionReceipt>> {
+    const decision = checkedCredential(options);
+    return await decide(this.#context, which, {
+      method: 'approvals.provideCredential',
+      order: PROVIDE_CREDENTIAL,
+      decision,
+      ...checkedShown(options, 'approvals.provideCredential'),
+      timeout: options.timeout,
+      isSame: ({ credentialRef, status }) =>
+        status === 'answered' && credentialRef === decision.credentialRef,
+    });
+  }
+
+  /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
+  async audit(which: WhichAudit): Promise<AuditRow[]> {
+    const method = 'approvals.audit';
+    const store = this.#store(method);
+    const session = await sessionIdOf(store, which, method);
+    const sessions = await auditedSessions(store, which, session);
+    const rows = await readAudits(sessions, (id) => shownAudit(store, id));
+    if (rows.length === 0) throw noAudit(method, which);
+    return rows;
+  }
+
+  /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
+  async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
+    const method = 'approvals.verifyAudit';
+    const store = this.#store(method);
+    const session = await sessionIdOf(store, which, method);
+    const sessions = await auditedSessions(store, which, session);
+    const audited = await verifyAudits(store, sessions, this.#context.credentialKeys);
+    if (audited.rows === 0 && audited.ok) throw noAudit(method, which);
+    return audited;
+  }
+
+  #store(what: string): Store {
+    return storeOf(this.#context, what);
+  }
+}
+
+/** The store's id of a session, which its audit is kept under for ever. */
+async function sessionIdOf(store: Store, which: WhichAudit, method: string): Promise<string> {
+  if ('session' in which) {
+    checkText({ session: which.session }, method);
+    return which.session;
+  }
+  const found = await store.findSession(sessionNamesOf(which, method));
+  if (found === undefined) throw noAudit(method, which);
+  return found.session;
+}
+
+function noAudit(method: string, which: WhichAudit): SessionNotFound {
+  const what = 'session' in which ? which.session : `${which.app}/${which.userId}/${which.sessionId}`;
+  return new SessionNotFound(
+    `${method}: there is no session ${what}: one that was deleted is named by the store's id of it, { session }`,
+  );
+}

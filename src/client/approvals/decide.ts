@@ -1,0 +1,180 @@
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import type { DecisionReceipt } from '../../protocol/gate.ts';
+import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import type { ApprovalRow } from '../../store/store.ts';
+import { ANSWER_TIMEOUT, type Answer, aboutWorkers, ask } from '../ask-workflow.ts';
+import type { ClientContext } from '../client-context.ts';
+import {
+  AmbiguousRequest,
+  DecisionRefused,
+  InvalidTurn,
+  RequestNotFound,
+  RequestNotPending,
+} from '../client-errors.ts';
+import { openRun } from '../turns/open-run.ts';
+import type { Confirmed } from '../turns/steering.ts';
+import type { ShownRequest, WhichRequest } from './approvals.ts';
+import { checkIsShown } from './check-shown.ts';
+import { type Addressee, addresseeOf } from './find-request.ts';
+
+const MOST_TRIES = 5;
+
+/** What a person has said to a request. */
+export interface Said {
+  method: string;
+  /** Name of update and signal. */
+  order: string;
+  /** What of their payload names no request. */
+  decision: object;
+  /** The same as it may travel to a request that is known. */
+  sealed?: (row: ApprovalRow) => object | Promise<object>;
+  /** Whether a request that has ended was answered by the same. */
+  isSame: (ended: ApprovalRow) => boolean;
+  timeout: number | undefined;
+  /** The request as it was shown. */
+  shown?: ShownRequest;
+}
+
+/** A worker's refusal of an update. */
+type Refusal = { kind: 'refused'; type: string; message: string; requestIds: readonly string[] };
+
+/**
+ * Gives a decision to the workflow that waits for it: asks it by an update, and signals the same where no worker answers. Both may
+ * arrive, and count once.
+ *
+ * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn
+ */
+export async function decide(
+  context: ClientContext,
+  which: WhichRequest,
+  said: Said,
+): Promise<Confirmed<DecisionReceipt>> {
+  const { method, order, timeout = ANSWER_TIMEOUT } = said;
+  const to = await addresseeOf(context, which, method);
+  checkIsShown(to.row, said.shown, method);
+  const decision = (to.row && (await said.sealed?.(to.row))) ?? said.decision;
+  const payload = { v: PROTOCOL_VERSION, ...to.named, ...decision, ...sessionOf(said) };
+  const deadline = Date.now() + timeout;
+  for (let tried = 0; tried < MOST_TRIES; tried++) {
+    const asked = await askDecision<DecisionReceipt>(context, to.workflowId, {
+      update: order,
+      payload,
+      deadline,
+    });
+    if (asked.kind === 'answer') return counted(method, asked.value);
+    if (asked.kind === 'refused') return await afterRefusal(context, to, said, asked);
+    const run = await openRun(context.temporal, to.workflowId);
+    if (run === undefined) return await afterEnd(context, to, said);
+    await checkIsStillShown(context, to, said);
+    // The run before has ended, and this one goes on with what it waited for.
+    if (asked.kind === 'closed') continue;
+    try {
+      // A server that restarts forgets an update which no worker has taken.
+      await context.temporal.workflow.getHandle(to.workflowId).signal(order, payload);
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) continue;
+      throw error;
+    }
+    return { confirmed: false, reason: await aboutWorkers(context, run.taskQueue) };
+  }
+  return await afterEnd(context, to, said);
+}
+
+/** Of a request for a credential workers take nothing but the reference. */
+function sessionOf({ shown, order }: Said): { session?: string } {
+  return shown === undefined || order === PROVIDE_CREDENTIAL ? {} : { session: shown.session };
+}
+
+/** Meanwhile the session may have been deleted, and made again. */
+async function checkIsStillShown({ store }: ClientContext, { row }: Addressee, { shown, method }: Said) {
+  if (row === undefined || shown === undefined) return;
+  const now = await store?.findApproval(row.requestId);
+  if (now === undefined) {
+    throw new RequestNotFound(`${method}: ${row.requestId}: its session was deleted meanwhile`);
+  }
+  checkIsShown(now, shown, method);
+}
+
+/** As {@link ask}; what a worker refuses is an answer, too. */
+export async function askDecision<T>(
+  context: ClientContext,
+  workflowId: string,
+  order: { update: string; payload: object; deadline: number },
+): Promise<Answer<T> | Refusal> {
+  try {
+    return await ask<T>(context, workflowId, order);
+  } catch (error) {
+    const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+    if (!(cause instanceof ApplicationFailure)) throw error;
+    const { type, message, details } = cause;
+    return { kind: 'refused', type: type ?? '', message, requestIds: requestIdsOf(details?.[0]) };
+  }
+}
+
+/** @throws DecisionRefused */
+function counted(method: string, receipt: DecisionReceipt): Confirmed<DecisionReceipt> {
+  const { status, requestId, reason = 'it does not count' } = receipt;
+  if (status !== 'refused') return { ...receipt, confirmed: true };
+  throw new DecisionRefused(`${method}: ${requestId}: ${reason}`, receipt);
+}
+
+/** @throws what the workflow has said of it. */
+export async function afterRefusal(
+  context: ClientContext,
+  to: Addressee,
+  said: Pick<Said, 'method' | 'isSame'>,
+  { type, message, requestIds }: Refusal,
+): Promise<Confirmed<DecisionReceipt>> {
+  const { method } = said;
+  switch (type) {
+    case 'NotPending':
+    case 'AlreadyAnswered':
+    case 'RequestExpired':
+      return await afterEnd(context, to, said, message);
+    case 'AmbiguousRequest':
+      throw new AmbiguousRequest(`${method}: ${message}`, requestIds);
+    case 'InvalidDecision':
+    case 'RawSecret':
+      throw new InvalidTurn(`${method}: ${message}`);
+    default:
+      throw new DecisionRefused(`${method}: ${message}`);
+  }
+}
+
+/** Of a request that nobody waits for any more, what the store has of it. */
+export async function afterEnd(
+  { store }: ClientContext,
+  { workflowId, row: known, named }: Addressee,
+  { method, isSame }: Pick<Said, 'method' | 'isSame'>,
+  told?: string,
+): Promise<Confirmed<DecisionReceipt>> {
+  const now = known && (await store?.findApproval(known.requestId));
+  const row = now?.session === known?.session ? now : known;
+  if (row === undefined || row.status === 'pending') {
+    const requestId = row?.requestId ?? named.requestId ?? 'the request';
+    const why = told ?? `no turn runs in ${workflowId} that waits for it`;
+    throw new RequestNotPending(`${method}: ${requestId} is not pending: ${why}`);
+  }
+  const { requestId, callKey, status, decidedAt: at } = row;
+  if (isSame(row)) return { v: PROTOCOL_VERSION, requestId, callKey, status: 'duplicate', confirmed: true };
+  const when = at === undefined ? '' : ` at ${new Date(at).toISOString()}`;
+  throw new RequestNotPending(`${method}: ${requestId} was ${status}${byWhom(row)}${when}`, {
+    requestId,
+    status,
+    ...(at === undefined ? {} : { at }),
+  });
+}
+
+function byWhom({ status, votes }: ApprovalRow): string {
+  if (status !== 'approved' && status !== 'rejected') return '';
+  const by = votes.filter(({ confirmed }) => confirmed === (status === 'approved'));
+  const names = [...new Set(by.map((vote) => vote.by.principal))];
+  return names.length === 0 ? '' : ` by ${names.join(', ')}`;
+}
+
+function requestIdsOf(details: unknown): readonly string[] {
+  if (typeof details !== 'object' || details === null || !('requestIds' in details)) return [];
+  return Array.isArray(details.requestIds) ? details.requestIds.map(String) : [];
+}

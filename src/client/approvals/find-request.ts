@@ -1,0 +1,144 @@
+import { callKeyOfRequest, REQUEST_PREFIX, type RequestName, requestIdOf } from '../../protocol/gate.ts';
+import type { ApprovalRow, SessionNames, Store } from '../../store/store.ts';
+import type { ClientContext } from '../client-context.ts';
+import { AmbiguousRequest, InvalidTurn, RequestNotFound, StoreNeeded } from '../client-errors.ts';
+import { checkBounded, sessionNamesOf, workflowIdOfSession } from '../turns/turn-names.ts';
+import type { WhichRequest } from './approvals.ts';
+
+/** A request that was named rightly; of its session where that was said, too. */
+export interface NamedRequest {
+  names: SessionNames | undefined;
+  named: RequestName;
+}
+
+/** Where a decision goes. */
+export interface Addressee {
+  workflowId: string;
+  named: RequestName;
+  /** As the store had it; without a store nothing is known. */
+  row: ApprovalRow | undefined;
+}
+
+/** More of one call, or of one session, than anybody could mean by naming it. */
+export const MOST_LOOKED_AT = 1_000;
+
+const ENDED = ['approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
+
+/** @throws InvalidTurn */
+export function namedRequest(which: WhichRequest, method: string): NamedRequest {
+  const given: unknown = which;
+  if (typeof given !== 'object' || given === null) {
+    throw new InvalidTurn(`${method}: expected { requestId }, or the names of a session and a call of it`);
+  }
+  const { app, userId, sessionId } = which;
+  const ofSession = app !== undefined || userId !== undefined || sessionId !== undefined;
+  const names = ofSession ? sessionNamesOf({ app, userId, sessionId } as SessionNames, method) : undefined;
+  const { requestId, callKey, callId } = which as RequestName;
+  const fields = Object.entries({ requestId, callKey, callId }).filter(([, value]) => value !== undefined);
+  if (fields.length > 1) {
+    throw new InvalidTurn(`${method}: expected one of requestId, callKey and callId, got ${fields.length}`);
+  }
+  const named: RequestName = Object.fromEntries(fields);
+  checkBounded({ ...named }, method);
+  if (requestId !== undefined && callKeyOfRequest(requestId) === undefined) {
+    throw new InvalidTurn(
+      `${method}: requestId: expected ${REQUEST_PREFIX}<call key>.<n>, as a request shows it; a call is named by callKey or callId`,
+    );
+  }
+  if (names === undefined && requestId === undefined) {
+    throw new InvalidTurn(`${method}: expected a requestId, or app, userId and sessionId`);
+  }
+  return { names, named };
+}
+
+/**
+ * The request that is meant: of a call, or a session, the only pending one, else the latest.
+ *
+ * @throws AmbiguousRequest
+ */
+export async function findRequest(
+  store: Store,
+  { names, named }: NamedRequest,
+  method: string,
+): Promise<ApprovalRow | undefined> {
+  const { requestId, callKey, callId } = named;
+  const ofSession = (row: ApprovalRow | undefined) =>
+    row !== undefined && (names === undefined || isOf(row, names)) ? row : undefined;
+  if (requestId !== undefined) return ofSession(await store.findApproval(requestId));
+  if (callKey !== undefined) return ofSession(await latestOfCall(store, callKey));
+  const fits = (row: ApprovalRow) => callId === undefined || row.callId === callId;
+  const pending = (await store.listApprovals({ ...names, limit: MOST_LOOKED_AT })).filter(fits);
+  if (pending.length > 1) throw ambiguous(method, pending);
+  if (pending.length === 1 || callId === undefined) return pending[0];
+  return (await store.listApprovals({ ...names, status: ENDED, limit: MOST_LOOKED_AT })).findLast(fits);
+}
+
+/** A call asks again only when it was answered. */
+async function latestOfCall(store: Store, callKey: string): Promise<ApprovalRow | undefined> {
+  let latest: ApprovalRow | undefined;
+  for (let n = 1; ; n += 1) {
+    const row = await store.findApproval(requestIdOf(callKey, n));
+    if (row === undefined) return latest;
+    latest = row;
+  }
+}
+
+/**
+ * The request that a function response of a message answers: by its own id, by its call's, or, without one, the session's only
+ * pending one.
+ */
+export async function answeredRequest(
+  store: Store | undefined,
+  names: SessionNames,
+  id: string | undefined,
+): Promise<ApprovalRow | undefined> {
+  if (store === undefined) return undefined;
+  const row = id === undefined ? undefined : await store.findApproval(id);
+  if (row !== undefined) return isOf(row, names) ? row : undefined;
+  const pending = await store.listApprovals({ ...names, limit: MOST_LOOKED_AT });
+  const fitting = id === undefined ? pending : pending.filter(({ callId }) => callId === id);
+  return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+/**
+ * Whom a decision is for. Without a store it is the session's own workflow.
+ *
+ * @throws InvalidTurn, RequestNotFound, AmbiguousRequest
+ * @throws StoreNeeded for a request id without its session.
+ */
+export async function addresseeOf(
+  { store }: ClientContext,
+  which: WhichRequest,
+  method: string,
+): Promise<Addressee> {
+  const request = namedRequest(which, method);
+  const { names, named } = request;
+  if (store !== undefined) {
+    const row = await findRequest(store, request, method);
+    if (row === undefined) throw requestNotFound(method, request);
+    return { workflowId: row.workflowId, named: { requestId: row.requestId }, row };
+  }
+  if (names !== undefined) return { workflowId: workflowIdOfSession(names, method), named, row: undefined };
+  throw new StoreNeeded(
+    `${method} looks a request up in the store: give HoldfastClient the option \`store\`, or name the session, too`,
+  );
+}
+
+export function requestNotFound(method: string, { names, named }: NamedRequest): RequestNotFound {
+  const [[field, value] = ['a request', '']] = Object.entries(named);
+  const of = names === undefined ? '' : ` in session ${names.app}/${names.userId}/${names.sessionId}`;
+  const what = value === '' ? 'nothing is asked' : `there is no request of ${field} ${value}`;
+  return new RequestNotFound(`${method}: ${what}${of}: approvals.list shows those that are pending`);
+}
+
+function ambiguous(method: string, rows: readonly ApprovalRow[]): AmbiguousRequest {
+  const ids = rows.map(({ requestId }) => requestId);
+  return new AmbiguousRequest(
+    `${method}: ${ids.length} requests are pending: name one of them by its requestId: ${ids.join(', ')}`,
+    ids,
+  );
+}
+
+function isOf(row: ApprovalRow, { app, userId, sessionId }: SessionNames): boolean {
+  return row.app === app && row.userId === userId && row.sessionId === sessionId;
+}

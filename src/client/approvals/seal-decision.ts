@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { secretInEdit } from '../../approvals/edited-arguments.ts';
+import type { Confirm, ProvideInput } from '../../protocol/gate.ts';
+import type { ApprovalRow } from '../../store/store.ts';
+import { type ClientContext, storeOf } from '../client-context.ts';
+import { InvalidTurn } from '../client-errors.ts';
+import { isConcealed } from './shown-request.ts';
+
+/** What a person has answered, and whether it is text that may stand for JSON. */
+export interface GivenInput {
+  response?: unknown;
+  isText: boolean;
+  /** Left out with an answer that is put into the store: it would tell its digest to the history. */
+  attestation?: string;
+}
+
+/** An answer as it travels: one to a sensitive tool is put into the store, and only a reference to it is sent. */
+export async function sealedInput(
+  context: ClientContext,
+  row: ApprovalRow,
+  { response, isText, attestation }: GivenInput,
+): Promise<Pick<ProvideInput, 'response' | 'responseRef' | 'attestation'>> {
+  if (row.kind !== 'input' || !isConcealed(row)) {
+    return { response, ...(attestation === undefined ? {} : { attestation }) };
+  }
+  const responseRef = `ri-${randomBytes(16).toString('base64url')}`;
+  const { session, requestId } = row;
+  await storeOf(context, 'provideInput').keepResponse({ session, requestId, responseRef, response, isText });
+  return { responseRef };
+}
+
+/** @throws InvalidTurn where a decision would change what is sensitive: it travels through the history of Temporal. */
+export function withoutSecrets<Decision extends Pick<Confirm, 'args'>>(
+  row: ApprovalRow,
+  decision: Decision,
+  method: string,
+): Decision {
+  const { args } = decision;
+  const problem = args === undefined ? undefined : secretInEdit(row, args);
+  if (problem !== undefined) throw new InvalidTurn(`${method}: args: ${problem}`);
+  return decision;
+}

@@ -1,0 +1,58 @@
+import { tellWaiting } from '../../jobs/tell-waiting.ts';
+import type { JobProgressed } from '../../protocol/job.ts';
+import { JOB_PROGRESS } from '../../protocol/names.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import type { JobOfMessage, JobRow, Store } from '../../store/store.ts';
+import type { ClientContext } from '../client-context.ts';
+import { getLogger } from '../runner/logger.ts';
+import { deliverDetached } from './deliver-detached.ts';
+
+/** How long whoever speaks of a job waits for Temporal, milliseconds: what it said is in the store by then. */
+const PATIENCE = 1_500;
+
+/** Tells the workflow that waits for a job of its end. Where that can't be done, the workflow finds out by itself. */
+export async function tellOfEnd(context: ClientContext, store: Store, job: JobRow): Promise<void> {
+  // Its session was told.
+  if (job.deliveredSeq !== undefined) return;
+  await patiently(context, `that job ${job.jobId} has ended`, async () => {
+    const isTold = await tellWaiting(context.temporal, job);
+    if (!isTold && job.mode === 'detached') await deliverDetached(context, store, job);
+  });
+}
+
+/** Tells the workflows of jobs that their sessions have given up: each tells its tool, and ends. */
+export async function tellGivenUp(context: ClientContext, jobs: readonly JobOfMessage[]): Promise<void> {
+  await Promise.all(
+    jobs.map((job) =>
+      patiently(context, `that job ${job.jobId} has ended`, async () => {
+        await tellWaiting(context.temporal, job);
+      }),
+    ),
+  );
+}
+
+/** Tells the workflow that waits for a job how far it has got. */
+export async function tellProgress(context: ClientContext, job: JobRow): Promise<void> {
+  const { jobId, progress, address } = job;
+  if (progress === undefined || address === undefined) return;
+  const payload: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };
+  await patiently(context, `how far job ${jobId} has got`, async () => {
+    // Whatever run of the session it is: a chain of them is one turn.
+    await context.temporal.workflow.getHandle(address.workflowId).signal(JOB_PROGRESS, payload);
+  });
+}
+
+async function patiently(
+  { temporal }: ClientContext,
+  what: string,
+  tell: () => Promise<void>,
+): Promise<void> {
+  try {
+    await temporal.withDeadline(Date.now() + PATIENCE, tell);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    getLogger().warn(
+      `the workflow that waits was not told ${what}, and learns of it by its next look: ${reason}`,
+    );
+  }
+}

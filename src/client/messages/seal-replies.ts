@@ -1,0 +1,134 @@
+import type { AuthCredential } from '../../events/auth-credential.ts';
+import type { Content } from '../../events/content.ts';
+import { CREDENTIAL_REF } from '../../protocol/decision-limits.ts';
+import { inputReplyOf } from '../../protocol/input-reply.ts';
+import type { ApprovalRow, SessionNames } from '../../store/store.ts';
+import { answeredRequest } from '../approvals/find-request.ts';
+import { sealedInput } from '../approvals/seal-decision.ts';
+import { isConcealed } from '../approvals/shown-request.ts';
+import type { ClientContext } from '../client-context.ts';
+import { InvalidTurn, RequestNotFound, RequestNotPending } from '../client-errors.ts';
+import { ClientCredentials } from '../credentials/client-credentials.ts';
+import { namedReplies } from './named-replies.ts';
+import {
+  isRecord,
+  isSameReply,
+  type ReplyPart,
+  replyParts,
+  unwrappedResponse,
+  withResponses,
+} from './reply-parts.ts';
+
+const METHOD = 'sendMessage';
+
+/** A message whose answers are by the names of requests, and whose credentials are in the store: what travels refers to them. */
+export async function sealedReplies<Message extends string | Content>(
+  context: ClientContext,
+  session: SessionNames,
+  given: Message,
+): Promise<Message | Content> {
+  if (typeof given === 'string') return given;
+  refuseUnaskedSecrets(given);
+  const message = await namedReplies(context, session, given);
+  const sealed = new Map<number, Record<string, unknown>>();
+  for (const { index, id, kind, response } of replyParts(message)) {
+    const row = await answeredRequest(context.store, session, id);
+    const field = `message.parts[${index}].functionResponse.response`;
+    if (row?.kind === 'input' && isConcealed(row)) {
+      sealed.set(index, await sealedAnswer(context, row, { index, id, kind, response }));
+      continue;
+    }
+    if (kind !== 'credential' && row?.kind !== 'credential' && !hasSecret(response)) continue;
+    sealed.set(index, { credentialRef: await refOf(context, session, { field, id, row, response }) });
+  }
+  return withResponses(message, sealed);
+}
+
+/** What has answered the request before is known again by its reference. */
+async function sealedAnswer(
+  context: ClientContext,
+  row: ApprovalRow,
+  part: ReplyPart,
+): Promise<Record<string, unknown>> {
+  const { requestId, status, responseRef } = row;
+  if (status === 'pending') return { ...(await sealedInput(context, row, inputReplyOf(part.response))) };
+  if (responseRef !== undefined && isSameReply(part, row)) return { responseRef };
+  throw new RequestNotPending(`${METHOD}: ${requestId} was ${status}: the answer is not kept`, {
+    requestId,
+    status,
+  });
+}
+
+interface CredentialReply {
+  field: string;
+  id: string | undefined;
+  row: ApprovalRow | undefined;
+  response: Record<string, unknown>;
+}
+
+async function refOf(
+  context: ClientContext,
+  session: SessionNames,
+  { field, id, row, response }: CredentialReply,
+): Promise<string> {
+  const given = camelCased(unwrappedResponse(response));
+  if (!isRecord(given)) throw invalid(field);
+  const { credentialRef, exchangedAuthCredential, rawAuthCredential } = given;
+  const credential = exchangedAuthCredential ?? rawAuthCredential;
+  if (credential === undefined) {
+    if (typeof credentialRef === 'string' && CREDENTIAL_REF.test(credentialRef)) return credentialRef;
+    throw invalid(field);
+  }
+  if (row !== undefined && row.status !== 'pending') {
+    throw new RequestNotPending(`${METHOD}: ${row.requestId} was ${row.status}: the credential is not kept`, {
+      requestId: row.requestId,
+      status: row.status,
+    });
+  }
+  if (row === undefined && context.store !== undefined) {
+    throw new RequestNotFound(`${METHOD}: ${field}: there is no request ${id ?? 'without an id'}`);
+  }
+  const credentialKey = row?.authConfig?.credentialKey ?? given.credentialKey;
+  const { app, userId } = session;
+  const stored = await new ClientCredentials(context).put({
+    app,
+    userId,
+    credentialKey: credentialKey as string,
+    credential: credential as AuthCredential,
+  });
+  return stored.credentialRef;
+}
+
+/** A response of another name may answer a request by the id of its call; a secret in it has no business in a history either. */
+function refuseUnaskedSecrets(message: Content): void {
+  const replies = new Set(replyParts(message).map(({ index }) => index));
+  for (const [index, { functionResponse }] of (message.parts ?? []).entries()) {
+    if (replies.has(index) || !hasSecret(functionResponse?.response)) continue;
+    throw new InvalidTurn(
+      `${METHOD}: message.parts[${index}].functionResponse: a credential answers a request under the name adk_request_credential`,
+    );
+  }
+}
+
+function hasSecret(response: unknown): boolean {
+  if (!isRecord(response)) return false;
+  const given = camelCased(unwrappedResponse(response));
+  return isRecord(given) && (isRecord(given.exchangedAuthCredential) || isRecord(given.rawAuthCredential));
+}
+
+/** ADK's clients in Python write `exchanged_auth_credential`. */
+function camelCased(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).map(([name, field]) => [
+    name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
+    camelCased(field),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** Never with the value, which may be a secret. */
+function invalid(field: string): InvalidTurn {
+  return new InvalidTurn(
+    `${METHOD}: ${field}: expected an AuthConfig with exchangedAuthCredential or rawAuthCredential, or { credentialRef }`,
+  );
+}

@@ -1,0 +1,155 @@
+import { FollowerTooSlow } from '../client-errors.ts';
+import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
+import { GatewayUnreachable } from '../gateway-errors.ts';
+import { errorOf, toldError } from '../gateway-failure.ts';
+import { withQuery } from '../gateway-paths.ts';
+import type { FollowOptions } from './follow-events.ts';
+import { type ServerSentEvent, serverSentEvents } from './gateway-event-parser.ts';
+import type { FollowedEvent, StreamItem } from './stream-item.ts';
+import { placeOf } from './stream-place.ts';
+
+export interface GatewayStream extends FollowOptions {
+  path: string;
+  /** With what is never stored. */
+  partial: boolean;
+}
+
+const LIVE: ReadonlySet<string> = new Set([
+  'text',
+  'text-dropped',
+  'call',
+  'tool-chunk',
+  'tool-chunks-dropped',
+  'job',
+]);
+const TOO_SLOW = new FollowerTooSlow(0).code;
+
+/** What a connection came to, where it has told no error. */
+type Cut = { kind: 'ended' } | { kind: 'cut'; cause?: unknown; wait?: number };
+
+/**
+ * What a stream of the gateway sends, until its end or the signal. A connection that is cut is made again, behind the last
+ * event that was read: none is missing, none comes twice. What is never stored may be lost.
+ *
+ * @throws what the stream tells, in its class; GatewayUnreachable where the gateway stays away.
+ */
+export async function* gatewayStream(
+  connection: GatewayConnection,
+  options: GatewayStream,
+): AsyncGenerator<StreamItem, void, undefined> {
+  const { signal } = options;
+  const backoff = connection.backoff();
+  let { after } = options;
+  placeOf(after, 'stream');
+  while (!signal?.aborted) {
+    const reading = readOnce(connection, { ...options, after });
+    let cut: Cut | undefined;
+    try {
+      for (let next = await reading.next(); ; next = await reading.next()) {
+        if (next.done) {
+          cut = next.value;
+          break;
+        }
+        backoff.reset();
+        if (next.value.type === 'event') after = next.value.place ?? next.value.seq;
+        yield next.value;
+        if (signal?.aborted) return;
+      }
+    } finally {
+      await reading.return({ kind: 'ended' });
+    }
+    if (cut.kind === 'ended' || signal?.aborted) return;
+    if (backoff.isSpent()) throw unreachable(connection, cut.cause);
+    await backoff.wait(signal, cut.wait).catch(() => undefined);
+  }
+}
+
+/** Of one connection. */
+async function* readOnce(
+  connection: GatewayConnection,
+  { path, partial, children, after, signal }: GatewayStream,
+): AsyncGenerator<StreamItem, Cut, undefined> {
+  const stop = new AbortController();
+  const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const headers = {
+    accept: 'text/event-stream',
+    ...(after === undefined ? {} : { 'last-event-id': String(after) }),
+  };
+  try {
+    let answer: Response;
+    try {
+      answer = await connection.send(
+        withQuery(path, { partial, ...(children === false ? { children } : {}) }),
+        { headers, signal: either },
+      );
+    } catch (cause) {
+      return { kind: 'cut', cause };
+    }
+    if (isPassing(answer)) {
+      return { kind: 'cut', cause: await failureOf(connection, answer), wait: retryAfter(answer) };
+    }
+    if (!answer.ok) {
+      const failure = await failureOf(connection, answer);
+      if (failure instanceof GatewayUnreachable) return { kind: 'cut', cause: failure };
+      throw failure;
+    }
+    const sent = serverSentEvents((answer.body ?? new Blob([]).stream()) as AsyncIterable<Uint8Array>);
+    for (;;) {
+      let next: IteratorResult<ServerSentEvent>;
+      try {
+        next = await sent.next();
+      } catch (cause) {
+        return { kind: 'cut', cause };
+      }
+      if (next.done) return { kind: 'cut' };
+      const { id, event, data } = next.value;
+      if (event === 'end') return { kind: 'ended' };
+      const content = contentOf(connection, data);
+      if (event === 'error') throw toldIn(content, after ?? 0);
+      const item = itemOf(event, content, id);
+      if (item?.type === 'event') after = item.place ?? item.seq;
+      if (item !== undefined) yield item;
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+async function failureOf(connection: GatewayConnection, answer: Response): Promise<unknown> {
+  try {
+    await connection.read(answer);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+/** @throws GatewayUnreachable for what no gateway sends. */
+function contentOf(connection: GatewayConnection, data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (error) {
+    throw connection.unreachable(error, 'has sent an event that is no JSON');
+  }
+}
+
+function toldIn(content: unknown, after: number | string): Error {
+  const told = toldError(content) ?? { code: 'HOLDFAST_GATEWAY_ERROR', message: 'the stream has failed' };
+  return told.code === TOO_SLOW ? new FollowerTooSlow(after) : errorOf(told, 0);
+}
+
+/** Undefined for what only a later gateway knows of. */
+function itemOf(event: string, content: unknown, id: string): StreamItem | undefined {
+  if (event === 'event') {
+    const stored = content as FollowedEvent;
+    return { type: 'event', ...stored, ...(id === '' || id === String(stored.seq) ? {} : { place: id }) };
+  }
+  return LIVE.has(event) ? (content as StreamItem) : undefined;
+}
+
+function unreachable(connection: GatewayConnection, cause: unknown): unknown {
+  if (cause instanceof GatewayUnreachable) return cause;
+  if (cause === undefined)
+    return connection.unreachable(undefined, 'ends each stream as soon as it has begun');
+  return connection.unreachable(cause);
+}

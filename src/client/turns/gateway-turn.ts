@@ -1,0 +1,94 @@
+import type { TurnResult } from '../../protocol/turn.ts';
+import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
+import { GatewayUnreachable } from '../gateway-errors.ts';
+import { withQuery } from '../gateway-paths.ts';
+import type { Receipt } from '../messages/message-receipt.ts';
+import type { FollowOptions } from '../stream/follow-events.ts';
+import { type GatewayStream, gatewayStream } from '../stream/gateway-stream.ts';
+import type { FollowedEvent } from '../stream/stream-item.ts';
+import type { AnswerOptions } from './steering.ts';
+import type { TurnHandle } from './turn-handle.ts';
+
+/** What the gateway says of a turn; it says more, and may say more yet. */
+export type ToldTurn = Pick<
+  TurnHandle,
+  'workflowId' | 'runId' | 'invocationId' | 'messageId' | 'taskQueue' | 'attached' | 'disposition'
+> & {
+  /** Of a message that answers requests: what became of it. */
+  receipt?: Receipt;
+};
+
+/** How long one poll waits, seconds. */
+const WAIT = 30;
+
+/** A poll that comes back sooner without a result was ended by its gateway, milliseconds. */
+const SOON = 1_000;
+
+/** How long the gateway lets a worker be waited for at most, milliseconds. */
+const LONGEST_TIMEOUT = 60_000;
+
+/** @param path of the turn. */
+export function gatewayTurn(connection: GatewayConnection, path: string, told: ToldTurn): TurnHandle {
+  const { workflowId, runId, invocationId, messageId, taskQueue, attached, disposition } = told;
+  const events = (partial: boolean, options: FollowOptions = {}): GatewayStream => ({
+    ...options,
+    path: `${path}/events`,
+    partial,
+  });
+  return {
+    ...{ workflowId, runId, invocationId, messageId, taskQueue, attached, disposition },
+    receipt: async (options) =>
+      told.receipt ?? (await connection.ask<Receipt>(withQuery(`${path}/receipt`, answerQuery(options)))),
+    result: (options) => awaitTurn(connection, path, options?.signal),
+    events: (options) => storedEvents(connection, events(false, options)),
+    stream: (options) => gatewayStream(connection, events(true, options)),
+  };
+}
+
+export async function* storedEvents(
+  connection: GatewayConnection,
+  options: GatewayStream,
+): AsyncGenerator<FollowedEvent, void, undefined> {
+  for await (const item of gatewayStream(connection, options)) {
+    if (item.type !== 'event') continue;
+    const { type: _type, ...stored } = item;
+    yield stored;
+  }
+}
+
+/** A timeout in the bounds of the gateway. */
+export function answerQuery({ timeout }: AnswerOptions = {}): { timeout: number | undefined } {
+  const bounded =
+    timeout === undefined ? undefined : Math.round(Math.min(LONGEST_TIMEOUT, Math.max(0, timeout)));
+  return { timeout: bounded };
+}
+
+/** Polls, however often, until the turn has ended. */
+async function awaitTurn(
+  connection: GatewayConnection,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<TurnResult> {
+  const backoff = connection.backoff();
+  for (;;) {
+    signal?.throwIfAborted();
+    const began = Date.now();
+    let wait = 0;
+    try {
+      const answer = await connection.send(withQuery(path, { wait: WAIT }), { signal });
+      wait = retryAfter(answer);
+      if (!isPassing(answer) || backoff.isSpent()) {
+        const body = (await connection.read(answer, signal)) as { result?: TurnResult };
+        backoff.reset();
+        if (body.result !== undefined) return body.result;
+        if (Date.now() - began > SOON) continue;
+      } else {
+        await answer.body?.cancel();
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof GatewayUnreachable) || backoff.isSpent()) throw error;
+    }
+    await backoff.wait(signal, wait);
+  }
+}

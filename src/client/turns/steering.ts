@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { isGrpcServiceError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../../protocol/message.ts';
+import { LONGEST_NAME } from '../../protocol/message-limits.ts';
+import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../../protocol/names.ts';
+import type { TurnStatus } from '../../protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../../protocol/version.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from '../ask-workflow.ts';
+import type { ClientContext } from '../client-context.ts';
+import { InvalidTurn, NoAnswer, UnknownCall } from '../client-errors.ts';
+import { openRun } from './open-run.ts';
+import { checkBounded, workflowIdOfSession } from './turn-names.ts';
+
+/** How long a worker is waited for. */
+export interface AnswerOptions {
+  /** Milliseconds. Defaults to 5,000. */
+  timeout?: number;
+}
+
+/** What {@link HoldfastClient.cancelCall} takes: the one or the other names the call. */
+export interface CallToCancel extends AnswerOptions, Pick<CancelCall, 'callKey' | 'callId' | 'reason'> {}
+
+/** What {@link HoldfastClient.interrupt} takes. */
+export interface InterruptOptions extends AnswerOptions, Pick<Interrupt, 'reason' | 'invocationId'> {}
+
+/** An order that no worker has answered: it is in the run's history, and counts as soon as a worker takes the run up. */
+export interface Unconfirmed {
+  confirmed: false;
+  /** Says whether a worker polls the task queue. */
+  reason: string;
+}
+
+/** What became of an order. */
+export type Confirmed<Receipt> = (Receipt & { confirmed: true }) | Unconfirmed;
+
+/** gRPC's FAILED_PRECONDITION: the server knows of no worker that could answer a query. */
+const NO_POLLER = 9;
+
+export async function cancelCall(
+  context: ClientContext,
+  names: SessionNames,
+  { callKey, callId, reason, timeout }: CallToCancel,
+): Promise<Confirmed<CancelReceipt>> {
+  const workflowId = workflowIdOfSession(names, 'cancelCall');
+  if ((callKey === undefined) === (callId === undefined)) {
+    throw new InvalidTurn('cancelCall: expected either a callKey or a callId');
+  }
+  const named = callKey === undefined ? { callId } : { callKey };
+  checkBounded(named, 'cancelCall');
+  const payload: CancelCall = { ...newOrder(), ...named, ...reasonOf(reason) };
+  const steered = await steer<CancelReceipt>(context, workflowId, CANCEL_CALL, payload, timeout);
+  if (steered !== undefined) return steered;
+  throw new UnknownCall(`cancelCall: no turn runs in session ${workflowId}`);
+}
+
+export async function interrupt(
+  context: ClientContext,
+  names: SessionNames,
+  { reason, invocationId, timeout }: InterruptOptions,
+): Promise<Confirmed<InterruptReceipt>> {
+  const workflowId = workflowIdOfSession(names, 'interrupt');
+  if (invocationId !== undefined) checkBounded({ invocationId }, 'interrupt');
+  const payload: Interrupt = {
+    ...newOrder(),
+    ...reasonOf(reason),
+    ...(invocationId === undefined ? {} : { invocationId }),
+  };
+  const steered = await steer<InterruptReceipt>(context, workflowId, INTERRUPT, payload, timeout);
+  return steered ?? { v: PROTOCOL_VERSION, confirmed: true };
+}
+
+/** An order is sent a second way where nobody answers, and both may arrive. */
+function newOrder(): { v: number; orderId: string } {
+  return { v: PROTOCOL_VERSION, orderId: randomUUID() };
+}
+
+/** The beginning, which is more than the model is told: Temporal ends a run that is sent too much. */
+function reasonOf(reason: string | undefined): { reason?: string } {
+  return typeof reason === 'string' ? { reason: reason.slice(0, LONGEST_NAME).toWellFormed() } : {};
+}
+
+/** Undefined where no run is open. */
+async function steer<Receipt extends object>(
+  context: ClientContext,
+  workflowId: string,
+  name: string,
+  payload: object,
+  timeout = ANSWER_TIMEOUT,
+): Promise<Confirmed<Receipt> | undefined> {
+  const deadline = Date.now() + timeout;
+  const asked = await ask<Receipt>(context, workflowId, { update: name, payload, deadline });
+  if (asked.kind === 'answer') return { ...asked.value, confirmed: true };
+  if (asked.kind === 'closed') return undefined;
+  const run = await openRun(context.temporal, workflowId);
+  if (run === undefined) return undefined;
+  try {
+    // A server that restarts forgets an update which no worker has taken.
+    await context.temporal.workflow.getHandle(workflowId).signal(name, payload);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+  return { confirmed: false, reason: await aboutWorkers(context, run.taskQueue) };
+}
+
+export async function status(
+  context: ClientContext,
+  names: SessionNames,
+  { timeout = ANSWER_TIMEOUT }: AnswerOptions,
+): Promise<TurnStatus | undefined> {
+  const run = await openRun(context.temporal, workflowIdOfSession(names, 'status'));
+  return run && (await queryStatus(context, run, timeout));
+}
+
+/** @throws NoAnswer */
+export async function queryStatus(
+  context: ClientContext,
+  { workflowId, runId, taskQueue }: { workflowId: string; runId: string; taskQueue: string },
+  timeout: number,
+): Promise<TurnStatus | undefined> {
+  const { temporal } = context;
+  try {
+    const handle = temporal.workflow.getHandle(workflowId, runId);
+    return await temporal.withDeadline(Date.now() + timeout, () => handle.query<TurnStatus>(STATUS_QUERY));
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    if (!isOutOfTime(error) && !hasNoPoller(error)) throw error;
+    const workers = await aboutWorkers(context, taskQueue);
+    throw new NoAnswer(`the turn of session ${workflowId} has not said how it stands: ${workers}`, {
+      cause: error,
+    });
+  }
+}
+
+function hasNoPoller(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isGrpcServiceError(cause) && Number(cause.code) === NO_POLLER;
+}

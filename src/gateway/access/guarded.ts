@@ -1,0 +1,34 @@
+import type { RouteSetting } from '../gateway-app.ts';
+import { takeBody } from '../take-body.ts';
+import type { Permission } from './access.ts';
+import { permitted, type SubjectOf } from './screen.ts';
+
+/** Of messages and sessions, which hold files and long texts. */
+export const LONG_BODY = Number.POSITIVE_INFINITY;
+
+const BODY_LIMIT = 16 * 1024 * 1024;
+/** Bytes of what is no message and no session: decisions and other words of people. */
+const SHORT_BODY = 4 * 1024 * 1024;
+
+/**
+ * What each route has that isn't open to everybody: a permission, and a bounded JSON body.
+ *
+ * @param permission or several, one of which is enough.
+ * @param find whose affairs a request is about, where its path doesn't name them.
+ * @param most bytes of its body, where the gateway itself takes as many.
+ */
+export function guarded(
+  { options, limits }: RouteSetting,
+  permission: Permission | readonly Permission[],
+  find?: SubjectOf,
+  most: number = SHORT_BODY,
+) {
+  return {
+    middleware: [
+      permitted({ access: options.access, limits }, permission, find),
+      takeBody(Math.min(most, options.bodyLimit ?? BODY_LIMIT)),
+    ],
+    security: [{ token: [] }],
+    'x-holdfast-permission': [permission].flat().join(' or '),
+  };
+}

@@ -1,0 +1,124 @@
+import type { GatewayContext, GatewayMiddleware } from '../gateway-app.ts';
+import { RequestRefused } from '../gateway-errors.ts';
+import { visitOf } from '../pages/page-visit.ts';
+import type { Access, Need, Permission, Principal } from './access.ts';
+import { accessRequestOf } from './access-request.ts';
+import { READMIT_AFTER } from './admission-watch.ts';
+import type { CallerLimits } from './caller-limits.ts';
+
+/** Keeps out what no route should see. */
+export function screen(access: Access): GatewayMiddleware {
+  return async (context, next) => {
+    const request = accessRequestOf(context);
+    if (access.screen(visitOf(request)) !== undefined) throw new RequestRefused('forbidden');
+    checkTarget(request.url, context.req.path);
+    await next();
+  };
+}
+
+/** What every caller passes. */
+export interface Gate {
+  access: Access;
+  limits: CallerLimits;
+}
+
+/** Whose affairs a request is about. */
+export interface Subject {
+  names: Pick<Need, 'app' | 'userId'>;
+  /** What those are told whom it is hidden from. */
+  missing: () => Error;
+  /** What those are told who may see a part of it only. */
+  narrower?: string;
+}
+
+/** Finds out what a request is about; asked only for callers who are known. */
+export type SubjectOf = (context: GatewayContext) => Subject | Promise<Subject>;
+
+/**
+ * Lets a request through whose principal may do this to what it is about: what its path names, unless the route says more.
+ *
+ * @param permission or several, one of which is enough.
+ */
+export function permitted(
+  gate: Gate,
+  permission: Permission | readonly Permission[],
+  find: SubjectOf = subjectOfPath,
+): GatewayMiddleware {
+  return async (context, next) => {
+    const began = performance.now();
+    await authenticated(gate, context);
+    const subject = await find(context);
+    demand(context, permission, subject);
+    const readmit = async () => {
+      context.set('principal', await principalOf(gate.access, context));
+      demand(context, permission, subject);
+    };
+    context.set('readmit', readmit);
+    await next();
+    // Who has waited long for an answer may have it no longer. What was done, was done.
+    if (context.req.method === 'GET' && performance.now() - began > READMIT_AFTER) await readmit();
+  };
+}
+
+/** @throws RequestRefused, or what `missing` gives, where the principal may do none of these. */
+export function demand(
+  context: GatewayContext,
+  permission: Permission | readonly Permission[],
+  { names, missing, narrower }: Subject,
+): void {
+  const principal = context.get('principal');
+  const verdicts = [permission].flat().map((each) => principal.may({ permission: each, ...names }));
+  if (verdicts.includes('allowed')) return;
+  const isForbidden = verdicts.includes('forbidden');
+  const { app } = names;
+  const needed = { permission: [permission].flat().join(' or '), ...(app === undefined ? {} : { app }) };
+  context.set('denied', { reason: isForbidden ? 'forbidden' : 'hidden', ...needed });
+  if (isForbidden) {
+    throw new RequestRefused('forbidden', narrower && `forbidden: ${narrower}`);
+  }
+  throw missing();
+}
+
+export function subjectOf({ app, userId }: { [name in 'app' | 'userId']?: string | undefined }): Subject {
+  const names = { ...(app === undefined ? {} : { app }), ...(userId === undefined ? {} : { userId }) };
+  return { names, missing: () => new RequestRefused('no such session') };
+}
+
+/** Finds out who asks, and has them ask no more often than they may. @throws RequestRefused */
+export async function authenticated({ access, limits }: Gate, context: GatewayContext) {
+  const principal = await principalOf(access, context);
+  context.set('principal', principal);
+  limits.spend(principal);
+  return principal;
+}
+
+async function principalOf(access: Access, context: GatewayContext): Promise<Principal> {
+  const principal = await access.authenticate(accessRequestOf(context));
+  if (typeof principal !== 'string') return principal;
+  const challenge = principal === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : undefined;
+  throw new RequestRefused(principal, undefined, challenge);
+}
+
+/** Of a list that its query narrows. */
+export function subjectOfQuery({ req }: GatewayContext): Subject {
+  const [app, userId] = [req.query('app'), req.query('user')];
+  if (app !== undefined && userId !== undefined) return subjectOf({ app, userId });
+  const narrower =
+    'who may not see all apps names one by the parameter app, and who may see one user’s sessions that one by user';
+  return { ...subjectOf({ app, userId }), narrower };
+}
+
+function subjectOfPath({ req }: GatewayContext): Subject {
+  return subjectOf({ app: req.param('app'), userId: req.param('user') });
+}
+
+function checkTarget({ username, password }: URL, path: string): void {
+  if (username !== '' || password !== '') {
+    throw new RequestRefused('bad request', 'target: expected a URL without a user and a password');
+  }
+  try {
+    decodeURIComponent(path);
+  } catch {
+    throw new RequestRefused('bad request', 'path: expected URI-encoded UTF-8, as encodeURIComponent gives');
+  }
+}

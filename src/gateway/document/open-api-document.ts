@@ -1,0 +1,40 @@
+import type { GatewayHono } from '../gateway-app.ts';
+
+export type OpenApiDocument = ReturnType<GatewayHono['getOpenAPI31Document']>;
+
+const DESCRIPTION = `Turns of agents, over HTTP. A message to a session starts a turn, or waits for the one that runs; its result
+is polled for, and its events are followed as server-sent events, which go on after the last one seen.
+
+Bodies are JSON. Parts of paths are URI-encoded. Each error is \`{ error: { code, message } }\`, with a code that stays the same
+from release to release. Each answer has the header \`X-Request-Id\`, which stands in the gateway's log.`;
+
+const TAGS = [
+  { name: 'Gateway', description: 'The gateway itself.' },
+  { name: 'Sessions', description: 'Conversations of a user in an app.' },
+  { name: 'Turns', description: 'A turn goes from a message to its final answer.' },
+  { name: 'Events', description: 'What was said and done in a session.' },
+  { name: 'Approvals', description: 'What waits for a person, and the record of it.' },
+  { name: 'Jobs', description: 'Jobs of long-running calls, which end after the call has returned.' },
+  { name: 'Credentials', description: 'Secrets of users, for tools.' },
+  { name: 'Steering', description: 'What is done to a session, and to the turn that runs.' },
+];
+
+export function openApiDocument(app: GatewayHono, version: string): OpenApiDocument {
+  const { definitions } = app.openAPIRegistry;
+  const isNamed = definitions.some((each) => each.type === 'component' && each.name === 'token');
+  if (!isNamed) {
+    app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
+    app.openAPIRegistry.registerComponent('securitySchemes', 'jobToken', {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: 'The token of one job, good for that job only.',
+    });
+  }
+  return app.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: { title: 'Holdfast gateway', version, description: DESCRIPTION, license: { name: 'Apache-2.0' } },
+    tags: TAGS,
+    security: [{ token: [] }],
+  });
+}

@@ -1,0 +1,50 @@
+import { MOST_LOOKED_AT } from '../../client/approvals/find-request.ts';
+import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
+import { replyParts } from '../../client/messages/reply-parts.ts';
+import { ownCallId } from '../../protocol/identity.ts';
+import type { SessionNames } from '../../store/store.ts';
+import type { Permission } from '../access/access.ts';
+import { demand, subjectOf } from '../access/screen.ts';
+import type { GatewayContext, RouteSetting } from '../gateway-app.ts';
+
+const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
+
+/**
+ * Who may send may not decide requests, nor end jobs, by the function responses of a message. What they may answer are calls that no
+ * worker runs, which nothing will ever wait for. Any other id may begin to wait between this look and the message's arrival, as
+ * a request or as a job, so that it takes the right to answer either.
+ *
+ * @throws RequestRefused where the message may answer what its sender may not.
+ */
+export async function demandAnswers(
+  context: GatewayContext,
+  { options: { client, records } }: Pick<RouteSetting, 'options'>,
+  names: SessionNames,
+  message: OutgoingMessage['message'],
+): Promise<void> {
+  if (typeof message === 'string') return;
+  const { parts = [] } = message;
+  if (!parts.some(({ functionResponse }) => functionResponse !== undefined)) return;
+  const subject = subjectOf(names);
+  const may = (permission: Permission) =>
+    context.get('principal').may({ permission, ...subject.names }) === 'allowed';
+  if (may('approve') && may('operate')) return;
+  const replies = replyParts(message);
+  if (replies.length > 0) demand(context, 'approve', subject);
+  const open = new Set(parts.flatMap(({ functionResponse }) => functionResponse?.id ?? []));
+  const forget = (known: readonly (string | undefined)[]) => {
+    const found = known.filter((id) => id !== undefined && open.delete(id));
+    return found.length > 0;
+  };
+  forget(replies.map(({ id }) => id));
+  const jobs = await client.jobs.list({ ...names, status: STATUSES, order: 'newest', limit: MOST_LOOKED_AT });
+  if (forget(jobs.flatMap(({ callId, callKey }) => [callId, ownCallId(callKey)]))) {
+    demand(context, 'operate', subject);
+  }
+  const pending = await client.approvals.list({ ...names, limit: MOST_LOOKED_AT });
+  if (forget(pending.map(({ callId }) => callId))) demand(context, 'approve', subject);
+  forget((await records?.findClientCalls(names)) ?? []);
+  if (open.size === 0) return;
+  demand(context, 'approve', subject);
+  demand(context, 'operate', subject);
+}

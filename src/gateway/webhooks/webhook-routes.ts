@@ -1,0 +1,55 @@
+import { z } from '@hono/zod-openapi';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import { bodyProblems, json } from '../schemas/answers.ts';
+import { checkGivenSecrets } from './check-sources.ts';
+import { readWebhook } from './read-request.ts';
+import { WebhookIntake } from './webhook-intake.ts';
+
+const PATH = z.object({ source: z.string() });
+const ANSWER = z.unknown().openapi({ description: 'What the source’s handler answers; null for nothing.' });
+/** Seconds until a delivery that is being handled may come again. */
+const RETRY_AFTER = '10';
+
+/** What services tell the gateway: each proves by a signature who it is. */
+export function webhookRoutes(app: GatewayHono, setting: RouteSetting): void {
+  const { options, attester } = setting;
+  const { records, logger, settings: { webhooks = {} } = {} } = options;
+  if (Object.keys(webhooks).length === 0) return;
+  if (records === undefined) {
+    const names = Object.keys(webhooks);
+    logger.warn('webhooks are off: this gateway has no store, by which each is handled once', {
+      sources: names,
+    });
+    return;
+  }
+  checkGivenSecrets('defineGateway', webhooks);
+  const sources = new Map(Object.entries(webhooks));
+  const intake = new WebhookIntake(options, attester, records);
+  app.openAPIRegistry.registerPath({
+    method: 'post',
+    path: '/v1/webhooks/{source}',
+    tags: ['Webhooks'],
+    operationId: 'receiveWebhook',
+    summary: 'Tell what has happened elsewhere',
+    description:
+      'Signed by the source, by Standard Webhooks unless its configuration says otherwise. The same delivery again gets the first answer.',
+    security: [],
+    request: { params: PATH },
+    responses: { 200: json(ANSWER, 'It was handled, now or before.'), ...bodyProblems() },
+  });
+  app.post('/v1/webhooks/:source', async (context) => {
+    const name = context.req.param('source');
+    const requestId = context.get('requestId');
+    const taken = await intake.take(name, sources.get(name), await readWebhook(context), requestId);
+    if (taken.kind === 'busy') return context.json({ error: BUSY }, 503, { 'retry-after': RETRY_AFTER });
+    const { status, body } = taken.answer;
+    if (status === 204 || status === 205) return context.body(null, status);
+    return context.json(body ?? null, status as ContentfulStatusCode);
+  });
+}
+
+const BUSY = {
+  code: 'HOLDFAST_WEBHOOK_BUSY',
+  message: 'this delivery is being handled: send it again later',
+};
