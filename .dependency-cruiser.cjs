@@ -1,7 +1,7 @@
 const rooms = (...names) => `^(${names.join('|')})/`;
 
 /** Loads what a runner's own environment is made of, by dynamic imports, when it is started. */
-const EMBEDDED_PARTS = '^src/client/runner/embedded-parts\\.ts$';
+const EMBEDDED_PARTS = '^src/runner/embedded-parts\\.ts$';
 
 /** Which room may import which: DESIGN of the layout, checked. */
 module.exports = {

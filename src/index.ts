@@ -54,24 +54,6 @@ export type {
 } from './approvals/notifier.ts';
 export { type TerminalNotifierOptions, terminalNotifier } from './approvals/terminal-notifier.ts';
 export {
-  type AppendEventRequest,
-  BaseSessionService,
-  type CreateSessionRequest,
-  type DeleteSessionRequest,
-  type GetSessionConfig,
-  type GetSessionRequest,
-  type ListSessionsRequest,
-  type ListSessionsResponse,
-} from './client/runner/base-session-service.ts';
-export { HoldfastSessionService } from './client/runner/holdfast-session-service.ts';
-export { InMemoryRunner } from './client/runner/in-memory-runner.ts';
-export { InMemorySessionService } from './client/runner/in-memory-session-service.ts';
-export { getLogger, type Logger, LogLevel, setLogger, setLogLevel } from './client/runner/logger.ts';
-export { type RunConfig, StreamingMode } from './client/runner/run-config.ts';
-export { isRunner, type RunEphemeralParams, Runner, type RunParams } from './client/runner/runner.ts';
-export { createResumabilityConfig, type RunnerConfig } from './client/runner/runner-config.ts';
-export { type CompositeSessionKey, createSession, type Session } from './client/runner/session.ts';
-export {
   BaseCodeExecutor,
   type CodeExecutionInput,
   CodeExecutionLanguage,
@@ -185,6 +167,7 @@ export {
 } from './flows/processors/tool-filter-processor.ts';
 export { ToolsetFailed } from './flows/resolve-tools.ts';
 export { ToolFactoryFailed } from './flows/tool-edits.ts';
+export { getLogger, type Logger, LogLevel, setLogger, setLogLevel } from './logger.ts';
 export { BaseLlm, isBaseLlm } from './models/base-llm.ts';
 export type { BaseLlmConnection } from './models/base-llm-connection.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
@@ -240,6 +223,23 @@ export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from '
 export type { JobEnder, JobProgress, JobReceipt, JobStatus, WaitingJob } from './protocol/job.ts';
 export { messageDigest } from './protocol/message.ts';
 export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage } from './protocol/turn.ts';
+export {
+  type AppendEventRequest,
+  BaseSessionService,
+  type CreateSessionRequest,
+  type DeleteSessionRequest,
+  type GetSessionConfig,
+  type GetSessionRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+} from './runner/base-session-service.ts';
+export { HoldfastSessionService } from './runner/holdfast-session-service.ts';
+export { InMemoryRunner } from './runner/in-memory-runner.ts';
+export { InMemorySessionService } from './runner/in-memory-session-service.ts';
+export { type RunConfig, StreamingMode } from './runner/run-config.ts';
+export { isRunner, type RunEphemeralParams, Runner, type RunParams } from './runner/runner.ts';
+export { createResumabilityConfig, type RunnerConfig } from './runner/runner-config.ts';
+export { type CompositeSessionKey, createSession, type Session } from './runner/session.ts';
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';

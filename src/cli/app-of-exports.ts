@@ -1,7 +1,7 @@
 import { App, isApp } from '../agents/app.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
-import { type RunConfig, turnRunConfig } from '../client/runner/run-config.ts';
 import { checkedPlugins } from '../plugins/plugin-list.ts';
+import { type RunConfig, turnRunConfig } from '../runner/run-config.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import { CliError } from './cli-error.ts';

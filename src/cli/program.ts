@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { ownVersion } from '../own-version.ts';
 import { COMMANDS } from './commands/all.ts';
-import { ownVersion } from './own-version.ts';
 
 /** The `holdfast` command with all that it can do. */
 export function holdfastProgram(exit: (code: number) => void = () => undefined): Command {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { GatewayAbout } from '../gateway/about.ts';
+import type { GatewayAbout } from '../contract/about.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import { depthProblem } from '../protocol/message-limits.ts';
 import type { TurnStatus } from '../protocol/turn.ts';

@@ -1,6 +1,6 @@
 import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { GatewayAbout } from '../contract/about.ts';
 import type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
-import type { GatewayAbout } from './about.ts';
 import type { Access } from './access/access.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 import type { GatewayRecords } from './gateway-records.ts';

@@ -1,4 +1,4 @@
-export type { GatewayAbout } from './about.ts';
+export type { GatewayAbout } from '../contract/about.ts';
 export type {
   Access,
   AccessRequest,

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { getLogger } from '../client/runner/logger.ts';
+import { getLogger } from '../logger.ts';
 import { visibleText } from '../protocol/visible-text.ts';
 
 type Write = (message: string, attributes?: Record<string, unknown>) => void;

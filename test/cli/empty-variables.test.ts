@@ -89,7 +89,7 @@ describe('an empty variable counts as not set [cli.empty]', () => {
         'src/code-executors/run-program.ts',
         'src/environment.ts',
         // These hand it on to what reads by `variable`, or write to it.
-        'src/client/runner/embedded-services.ts',
+        'src/runner/embedded-services.ts',
         'src/models/gemini-connection.ts',
         'src/models/gemini-variables.ts',
         'src/testing/process-variables.ts',

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { initCommand } from '../../src/cli/init/init-command.ts';
 import { ownSource } from '../../src/cli/init/own-source.ts';
-import { ownVersion } from '../../src/cli/own-version.ts';
+import { ownVersion } from '../../src/own-version.ts';
 import { capturedOutput } from './captured-output.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -82,8 +82,8 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     content: "import { Worker } from '@temporalio/worker';\nexport const planted = Worker;\n",
   },
   'runners-load-their-environment-when-it-starts': {
-    path: 'src/client/runner/embedded-parts.ts',
-    content: "import { deploy } from '../../../worker/deploy.ts';\nexport const planted = deploy;\n",
+    path: 'src/runner/embedded-parts.ts',
+    content: "import { deploy } from '../../worker/deploy.ts';\nexport const planted = deploy;\n",
   },
   'gateway-speaks-through-the-client': {
     path: 'src/gateway/planted.ts',

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { getLogger, setLogger } from '../../src/client/runner/logger.ts';
 import { createEvent } from '../../src/events/event.ts';
+import { getLogger, setLogger } from '../../src/logger.ts';
 import { LoggingPlugin } from '../../src/plugins/logging-plugin.ts';
 import { ReflectAndRetryToolPlugin } from '../../src/plugins/reflect-and-retry-tool-plugin.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';

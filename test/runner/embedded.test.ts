@@ -77,7 +77,7 @@ describe.concurrent('a program with an InMemoryRunner', () => {
     const { stdout, stderr } = await program.finished();
     expect(stderr).toBe('');
     const loaded: string[] = JSON.parse(stdout);
-    expect(loaded.filter((url) => url.endsWith('/src/client/runner/runner.ts'))).toHaveLength(1);
+    expect(loaded.filter((url) => url.endsWith('/src/runner/runner.ts'))).toHaveLength(1);
     expect(
       loaded.filter((url) =>
         /@temporalio\/(?!common\/)|\/worker\/|\/activities\/|\/src\/testing\//.test(url),

@@ -1,7 +1,6 @@
 import * as adk from '@google/adk';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { StoreSessionService } from '../../src/client/runner/store-session-service.ts';
 import {
   type CreateEventParams,
   createEvent,
@@ -17,6 +16,7 @@ import {
   stringifyContent,
   tool,
 } from '../../src/index.ts';
+import { StoreSessionService } from '../../src/runner/store-session-service.ts';
 import { call, error, type GeminiScript, hang, startGeminiStandIn, text } from '../../src/testing/index.ts';
 
 const gemini = await startGeminiStandIn({ script: [] });

@@ -1,7 +1,6 @@
 import * as adk from '@google/adk';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pageNumbers } from '../../src/client/runner/session-page.ts';
 import {
   createEvent,
   HoldfastSessionService,
@@ -9,6 +8,7 @@ import {
   type ListSessionsRequest,
   SessionExists,
 } from '../../src/index.ts';
+import { pageNumbers } from '../../src/runner/session-page.ts';
 
 const ours = new InMemorySessionService();
 const theirs = new adk.InMemorySessionService();

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { currentStamp, workflowBundle } from '../../../worker/bundle.ts';
-import { ownVersion } from '../own-version.ts';
+import { ownVersion } from '../../own-version.ts';
 import { type Finding, fail, failed, ok, type RuntimeFacts, warn } from './finding.ts';
 
 const OLDEST_NODE = [22, 18] as const;

@@ -1,6 +1,6 @@
 import type { TemporalTarget } from '../../../worker/index.ts';
-import type { GatewayAbout } from '../../gateway/about.ts';
-import { ownVersion } from '../own-version.ts';
+import type { GatewayAbout } from '../../contract/about.ts';
+import { ownVersion } from '../../own-version.ts';
 import { storeUrl } from './places.ts';
 
 /** What the gateway of this process says of itself. */

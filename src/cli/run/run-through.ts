@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
-import type { GatewayAbout } from '../../gateway/about.ts';
+import type { GatewayAbout } from '../../contract/about.ts';
 import { CliError } from '../cli-error.ts';
 import type { ReachedOwner } from '../environment/folder-access.ts';
 import { taskQueueFor } from '../environment/places.ts';

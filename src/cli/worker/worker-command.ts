@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { HoldfastLogger } from '../../../worker/index.ts';
 import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { ownVersion } from '../../own-version.ts';
 import { lacksGeminiKey, offerGemini } from '../../testing/offer-gemini.ts';
 import { CliError, describeError } from '../cli-error.ts';
 import { openBackend } from '../environment/backend.ts';
@@ -13,7 +14,6 @@ import { waitForBackend } from '../environment/wait-for-backend.ts';
 import { installRuntime, temporalLog } from '../environment/worker-logs.ts';
 import { listening, metricsListening } from '../listening.ts';
 import { type AgentsFile, loadAgents } from '../load-agents.ts';
-import { ownVersion } from '../own-version.ts';
 import { serveHealth } from './health-server.ts';
 
 export interface WorkerCommandOptions extends LogOptions {

@@ -1,10 +1,10 @@
 import { tellWaiting } from '../../jobs/tell-waiting.ts';
+import { getLogger } from '../../logger.ts';
 import type { JobProgressed } from '../../protocol/job.ts';
 import { JOB_PROGRESS } from '../../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { JobOfMessage, JobRow, Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';
-import { getLogger } from '../runner/logger.ts';
 import { deliverDetached } from './deliver-detached.ts';
 
 /** How long whoever speaks of a job waits for Temporal, milliseconds: what it said is in the store by then. */

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import type { GatewayAbout } from '../about.ts';
+import type { GatewayAbout } from '../../contract/about.ts';
 import { guarded } from '../access/guarded.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { json, problems } from '../schemas/answers.ts';

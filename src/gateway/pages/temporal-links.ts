@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
+import type { GatewayAbout } from '../../contract/about.ts';
 import type { ApprovalRow, JobRow } from '../../store/store.ts';
-import type { GatewayAbout } from '../about.ts';
 import type { Html } from './shown-text.ts';
 
 /**

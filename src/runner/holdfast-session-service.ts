@@ -1,4 +1,4 @@
-import type { HoldfastApi } from '../holdfast-api.ts';
+import type { HoldfastApi } from '../client/holdfast-api.ts';
 import { StoreSessionService } from './store-session-service.ts';
 
 /**

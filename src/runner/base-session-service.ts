@@ -1,4 +1,4 @@
-import type { Event } from '../../events/event.ts';
+import type { Event } from '../events/event.ts';
 import type { CompositeSessionKey, Session } from './session.ts';
 
 /** What is read of a session. Fields: `GetSessionConfig` of `@google/adk` 2.0.0. */

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { StoreUnavailable } from '../../store/store-errors.ts';
+import { getLogger } from '../logger.ts';
+import { StoreUnavailable } from '../store/store-errors.ts';
 import { type EmbeddedParts, loadEmbeddedParts } from './embedded-parts.ts';
 import { EmbeddedServices, type TaskQueues } from './embedded-services.ts';
-import { getLogger } from './logger.ts';
 import { note } from './note.ts';
 import { programGoesOn } from './process-use.ts';
 import type { OpenAccess, Served, SessionAccess } from './session-access.ts';

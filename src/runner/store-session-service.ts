@@ -1,7 +1,7 @@
-import type { Event } from '../../events/event.ts';
-import { InvalidTurn } from '../client-errors.ts';
-import type { HoldfastApi } from '../holdfast-api.ts';
-import type { ClientSessions } from '../sessions/client-sessions.ts';
+import { InvalidTurn } from '../client/client-errors.ts';
+import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { ClientSessions } from '../client/sessions/client-sessions.ts';
+import type { Event } from '../events/event.ts';
 import {
   type AppendEventRequest,
   BaseSessionService,

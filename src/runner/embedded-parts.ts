@@ -1,7 +1,7 @@
-import type { Ground as OpenedGround } from '../../../worker/embedded/open-ground.ts';
+import type { Ground as OpenedGround } from '../../worker/embedded/open-ground.ts';
 
 export type Ground = OpenedGround;
-export type { JobGateway } from '../../../worker/embedded/job-gateway.ts';
+export type { JobGateway } from '../../worker/embedded/job-gateway.ts';
 
 /**
  * What an embedded environment is made of, loaded with its first start: a program that imports `holdfast` loads neither worker
@@ -24,20 +24,20 @@ export async function loadEmbeddedParts() {
     gateway,
     version,
   ] = await Promise.all([
-    import('../../../worker/index.ts'),
-    import('../../../worker/embedded/open-ground.ts'),
-    import('../../../worker/embedded/ends.ts'),
-    import('../../../worker/embedded/end-with-process.ts'),
-    import('../../../worker/embedded/slow-progress.ts'),
-    import('../../../worker/embedded/quiet-runtime.ts'),
-    import('../../../worker/embedded/warning-logger.ts'),
-    import('../../../worker/temporal/client-config.ts'),
-    import('../../../worker/temporal/embedded.ts'),
-    import('../../testing/offer-gemini.ts'),
-    import('../holdfast-client.ts'),
+    import('../../worker/index.ts'),
+    import('../../worker/embedded/open-ground.ts'),
+    import('../../worker/embedded/ends.ts'),
+    import('../../worker/embedded/end-with-process.ts'),
+    import('../../worker/embedded/slow-progress.ts'),
+    import('../../worker/embedded/quiet-runtime.ts'),
+    import('../../worker/embedded/warning-logger.ts'),
+    import('../../worker/temporal/client-config.ts'),
+    import('../../worker/temporal/embedded.ts'),
+    import('../testing/offer-gemini.ts'),
+    import('../client/holdfast-client.ts'),
     import('@temporalio/client'),
-    import('../../../worker/embedded/job-gateway.ts'),
-    import('../../cli/own-version.ts'),
+    import('../../worker/embedded/job-gateway.ts'),
+    import('../own-version.ts'),
   ]);
   return {
     acquireFolder: worker.acquireFolder,

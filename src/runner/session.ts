@@ -1,5 +1,5 @@
-import type { Event } from '../../events/event.ts';
-import type { Session as StoredSession } from '../../store/sessions/session-store.ts';
+import type { Event } from '../events/event.ts';
+import type { Session as StoredSession } from '../store/sessions/session-store.ts';
 
 /** What a session is called. Fields: `CompositeSessionKey` of `@google/adk` 2.0.0. */
 export interface CompositeSessionKey {

@@ -1,11 +1,11 @@
-import { App, isApp, noRootAgent, type ResumabilityConfig } from '../../agents/app.ts';
-import type { BaseAgent } from '../../agents/base-agent.ts';
-import { assertModels } from '../../agents/given-model.ts';
-import type { BasePlugin } from '../../plugins/base-plugin.ts';
-import { DefinitionError } from '../../schema/definition-error.ts';
-import { kindOf } from '../../schema/kind-of.ts';
-import { assertKnownFields } from '../../schema/known-fields.ts';
-import type { HoldfastApi } from '../holdfast-api.ts';
+import { App, isApp, noRootAgent, type ResumabilityConfig } from '../agents/app.ts';
+import type { BaseAgent } from '../agents/base-agent.ts';
+import { assertModels } from '../agents/given-model.ts';
+import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { BasePlugin } from '../plugins/base-plugin.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import { assertKnownFields } from '../schema/known-fields.ts';
 import type { BaseSessionService } from './base-session-service.ts';
 import type { Served } from './session-access.ts';
 

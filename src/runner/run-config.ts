@@ -6,10 +6,10 @@ import type {
   RealtimeInputConfig,
   SpeechConfig,
 } from '@google/genai';
-import type { TurnRunConfig } from '../../protocol/turn.ts';
-import { DefinitionError } from '../../schema/definition-error.ts';
-import { isRecord, kindOf } from '../../schema/kind-of.ts';
-import { getLogger } from './logger.ts';
+import { getLogger } from '../logger.ts';
+import type { TurnRunConfig } from '../protocol/turn.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
 
 /** How answers come. Values: `StreamingMode` of `@google/adk` 2.0.0. */
 export const StreamingMode = {

@@ -1,4 +1,4 @@
-import { variable } from '../../environment.ts';
+import { variable } from '../environment.ts';
 
 /** Tells the person at the terminal, unless HOLDFAST_QUIET says not to. */
 export function note(line: string): void {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ResumabilityConfig } from '../../agents/app.ts';
-import type { BaseAgent } from '../../agents/base-agent.ts';
-import type { Content } from '../../events/content.ts';
-import type { Event } from '../../events/event.ts';
-import { PluginManager } from '../../plugins/plugin-manager.ts';
-import { DefinitionError } from '../../schema/definition-error.ts';
-import { InvalidTurn } from '../client-errors.ts';
+import type { ResumabilityConfig } from '../agents/app.ts';
+import type { BaseAgent } from '../agents/base-agent.ts';
+import { InvalidTurn } from '../client/client-errors.ts';
+import type { Content } from '../events/content.ts';
+import type { Event } from '../events/event.ts';
+import { PluginManager } from '../plugins/plugin-manager.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
 import type { BaseSessionService } from './base-session-service.ts';
 import { HoldfastSessionService } from './holdfast-session-service.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';

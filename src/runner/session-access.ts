@@ -1,6 +1,6 @@
-import type { App } from '../../agents/app.ts';
-import type { BaseAgent } from '../../agents/base-agent.ts';
-import type { HoldfastApi } from '../holdfast-api.ts';
+import type { App } from '../agents/app.ts';
+import type { BaseAgent } from '../agents/base-agent.ts';
+import type { HoldfastApi } from '../client/holdfast-api.ts';
 
 /** What a worker answers the turns of: an agent, in every app, and the settings and plugins of its own app. */
 export interface Served {

@@ -1,14 +1,14 @@
-import type { Content } from '../../events/content.ts';
-import { createEvent, type Event } from '../../events/event.ts';
-import type { TurnError, TurnRunConfig, TurnStatus } from '../../protocol/turn.ts';
-import type { EventKind, PartialText, SessionNames, StoredEvent } from '../../store/store.ts';
-import { SessionNotFound } from '../../store/store-errors.ts';
-import { FollowerTooSlow, InvalidTurn } from '../client-errors.ts';
-import type { HoldfastApi } from '../holdfast-api.ts';
-import { replyParts } from '../messages/reply-parts.ts';
-import type { FollowedEvent } from '../stream/stream-item.ts';
-import { whenAtRest } from '../turns/turn-at-rest.ts';
-import type { TurnHandle } from '../turns/turn-handle.ts';
+import { FollowerTooSlow, InvalidTurn } from '../client/client-errors.ts';
+import type { HoldfastApi } from '../client/holdfast-api.ts';
+import { replyParts } from '../client/messages/reply-parts.ts';
+import type { FollowedEvent } from '../client/stream/stream-item.ts';
+import { whenAtRest } from '../client/turns/turn-at-rest.ts';
+import type { TurnHandle } from '../client/turns/turn-handle.ts';
+import type { Content } from '../events/content.ts';
+import { createEvent, type Event } from '../events/event.ts';
+import type { TurnError, TurnRunConfig, TurnStatus } from '../protocol/turn.ts';
+import type { EventKind, PartialText, SessionNames, StoredEvent } from '../store/store.ts';
+import { SessionNotFound } from '../store/store-errors.ts';
 import { Rest } from './rest.ts';
 import type { OpenAccess, Served, SessionAccess } from './session-access.ts';
 

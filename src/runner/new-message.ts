@@ -1,10 +1,10 @@
-import type { Content } from '../../events/content.ts';
+import { InvalidTurn } from '../client/client-errors.ts';
+import type { Content } from '../events/content.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
-} from '../../events/reserved-calls.ts';
-import { InvalidTurn } from '../client-errors.ts';
+} from '../events/reserved-calls.ts';
 
 const RESERVED: readonly unknown[] = [
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
