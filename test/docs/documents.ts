@@ -19,9 +19,15 @@ export function documents(): string[] {
       .filter((name) => name.endsWith('.md'))
       .map((name) => `${folder}/${name}`),
   );
-  return ['README.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'bench/README.md', ...pages].filter(
-    (path) => existsSync(root + path),
-  );
+  return [
+    'README.md',
+    'SECURITY.md',
+    'ARCHITECTURE.md',
+    'AGENTS.md',
+    'CHANGELOG.md',
+    'bench/README.md',
+    ...pages,
+  ].filter((path) => existsSync(root + path));
 }
 
 export function textOf(path: string): string {
