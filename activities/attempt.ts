@@ -7,7 +7,7 @@ import {
 } from '@temporalio/activity';
 import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { thrownMessage } from '../src/tools/thrown-message.ts';
-import { LONGEST_TIMER } from './after-time.ts';
+import { LONGEST_TIMER } from './deadline.ts';
 
 /** Heartbeats this much more often than Temporal expects them, so that one late beat is no death. */
 const BEATS_PER_TIMEOUT = 3;

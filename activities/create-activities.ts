@@ -53,22 +53,20 @@ import type {
   ToolCallResult,
 } from '../src/protocol/step.ts';
 import type { TurnResult } from '../src/protocol/turn.ts';
-import { readDecision } from './approvals/read-decision.ts';
-import { recordEntries } from './approvals/record-entries.ts';
+import { NotDeployedHere, reachAgents } from './agents.ts';
+import { recordEntries } from './approvals/claimed-entries.ts';
+import { readDecision } from './approvals/confirm-agent.ts';
 import { verifyDecision } from './approvals/verify-decision.ts';
 import { attempt } from './attempt.ts';
 import { believedPlace, type ClaimedPlace } from './believed-place.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Deployment } from './deployment.ts';
-import { reachAgents } from './find-agent.ts';
-import { deliverJob } from './jobs/deliver-job.ts';
-import { recordJob } from './jobs/record-job.ts';
+import { deliverJob, recordJob } from './jobs/job-messages.ts';
 import { awaitTurn } from './messages/await-turn.ts';
-import { keepMessages } from './messages/keep-messages.ts';
+import { keepMessages } from './messages/incoming-messages.ts';
 import { readAnswer } from './messages/read-answer.ts';
 import { callModel } from './model/call-model.ts';
 import { settleStep } from './model/settle-step.ts';
-import { NotDeployedHere } from './not-deployed-here.ts';
 import { deliverNotice } from './notices/deliver-notice.ts';
 import { notify } from './notices/notify.ts';
 import { deleteExpiredSessions } from './sessions/delete-expired-sessions.ts';

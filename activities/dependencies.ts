@@ -6,7 +6,7 @@ import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import type { SessionNames, Store } from '../src/store/store.ts';
 import type { Deployment } from './deployment.ts';
 import type { Logging } from './logging.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
+import type { Telemetry } from './telemetry/reports.ts';
 
 /** What a session is told that nobody has written. */
 export interface OwnMessage extends SessionNames {

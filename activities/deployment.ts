@@ -1,6 +1,9 @@
 import type { App } from '../src/agents/app.ts';
 import { type AppSettings, DEFAULT_APP_SETTINGS } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
+import { gatewayIssuer } from '../src/approvals/gateway-issuer.ts';
+import type { Issuer } from '../src/approvals/issuer.ts';
+import type { CredentialKeys } from '../src/credentials/credential-keys.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import type { AppTerms } from '../src/protocol/agent-run.ts';
 
@@ -44,4 +47,16 @@ export function termsOfApp({ budgets, prices, runConfig }: AppSettings): AppTerm
 /** Plugins of an app; an empty manager for one that is named by its turns only. */
 export function pluginsOf({ plugins }: Deployment, app: string): PluginManager {
   return plugins.get(app) ?? NO_PLUGINS;
+}
+
+/** Whose attestations count in an app: those of the issuers that it lists, and of the gateway of this worker's keys unless it says otherwise. */
+export function trustedIssuers(
+  { deployment, credentialKeys }: { deployment: Deployment; credentialKeys: CredentialKeys | undefined },
+  app: string,
+  attestation: string,
+): readonly Issuer[] {
+  const { approval } = settingsOf(deployment, app);
+  const listed = approval?.issuers ?? [];
+  const gateway = approval?.trustGateway === false ? undefined : gatewayIssuer(credentialKeys, attestation);
+  return gateway === undefined ? listed : [...listed, gateway];
 }

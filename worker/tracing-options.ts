@@ -1,5 +1,4 @@
-import type { Tracing, TracingOptions } from '../activities/telemetry/tracing.ts';
-import type { TurnSpanProcessor } from '../activities/telemetry/unfailing-processor.ts';
+import type { Tracing, TracingOptions, TurnSpanProcessor } from '../activities/telemetry/tracing.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
 import { OptionReader } from '../src/schema/option-reader.ts';

@@ -13,7 +13,6 @@ import { StoreBehindHistory } from '../../src/store/store-errors.ts';
 import { retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
-import { ApprovalNotProven } from './approval-not-proven.ts';
 import { claimedEntry, provenEntry, refusalOfApproval } from './claimed-entries.ts';
 
 /** Times that what is being proven may change meanwhile; people don't vote that fast. */
@@ -133,4 +132,17 @@ function isPathOf(agent: BaseAgent, path: readonly string[]): boolean {
 
 function requestOf({ requests }: Evidence, requestId: string): ApprovalRow | undefined {
   return requests.find((request) => request.requestId === requestId);
+}
+
+/** A call is said to be approved, and what the store has doesn't prove it. Nothing has run, and nothing was written. */
+export class ApprovalNotProven extends Error {
+  readonly code = 'HOLDFAST_APPROVAL_NOT_PROVEN';
+  readonly retryable = false;
+  override readonly name = 'ApprovalNotProven';
+
+  constructor(problem: string) {
+    super(`the approval of this call is not proven: ${problem}`);
+    // It says nothing about the tool.
+    this.stack = '';
+  }
 }

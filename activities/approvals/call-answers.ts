@@ -6,7 +6,7 @@ import type { ApprovalRow, ApprovalTerms } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { gateDigestOf } from '../../src/tools/tool-gate.ts';
-import { digestOfArguments } from './new-request.ts';
+import { digestOfArguments } from './request.ts';
 
 /** More requests of one call are a tool that never has enough. */
 const MOST_REQUESTS = 32;

@@ -1,12 +1,13 @@
 import { type Approved, proveApproval, signerOf } from '../../src/approvals/approval-proof.ts';
 import { needsAttestation } from '../../src/approvals/voting.ts';
 import { versionOf } from '../../src/protocol/decision-version.ts';
-import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
+import { callKeyOfRequest, type RecordEntriesInput, type RequestEntry } from '../../src/protocol/gate.ts';
 import type { ApprovalRow, Evidence } from '../../src/store/store.ts';
+import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { settingsOf } from '../deployment.ts';
-import { believedIssuers } from './believed-issuers.ts';
-import { NOBODY } from './verify-confirm.ts';
+import { settingsOf, trustedIssuers } from '../deployment.ts';
+import { reportUnexpected } from '../logging.ts';
+import { NOBODY } from './verify-approval.ts';
 
 /** Only `holdfast.verifyDecision` records what people have signed; a workflow says what else has happened. */
 const RECORDED_BY_WORKFLOWS: readonly RequestEntry['kind'][] = [
@@ -54,7 +55,7 @@ export async function provenEntry(
   if (entry.by === undefined || !entry.by.verified) return entry;
   const signer =
     request &&
-    (await signerOf(request, entry, signatures, (jws) => believedIssuers(dependencies, request.app, jws)));
+    (await signerOf(request, entry, signatures, (jws) => trustedIssuers(dependencies, request.app, jws)));
   return { ...entry, by: signer ?? NOBODY };
 }
 
@@ -70,7 +71,7 @@ export async function refusalOfApproval(
 ): Promise<string | undefined> {
   const { approval } = settingsOf(dependencies.deployment, request.app);
   if (needsAttestation(request) && approval?.trustTemporal !== true) {
-    const issuersOf = (jws: string) => believedIssuers(dependencies, request.app, jws);
+    const issuersOf = (jws: string) => trustedIssuers(dependencies, request.app, jws);
     const proof = await proveApproval(request, approved, signatures, issuersOf);
     return proof.ok ? undefined : proof.reason;
   }
@@ -120,4 +121,12 @@ async function believedEntry(
     }
   }
   return await provenEntry(dependencies, entry, request, evidence);
+}
+
+/** `holdfast.recordEntries`: what happened to requests, where nothing that follows records it anyway. */
+export function recordEntries(
+  dependencies: ActivityDependencies,
+): (input: RecordEntriesInput) => Promise<void> {
+  return ({ session, entries }) =>
+    attempt(() => recordClaims(dependencies, { session, entries }), reportUnexpected(dependencies, {}));
 }

@@ -18,11 +18,10 @@ import { defaultHint, type Question, questionOf } from '../../src/tools/tool-gat
 import { logFailed } from '../model/step-failures.ts';
 import type { ModelStepParts } from '../model/step-parts.ts';
 import { callContext, contextInitOf, effectsOf } from '../tool/call-context.ts';
-import { hidesTexts } from '../tool/call-retry.ts';
-import { type CallOutcome, errorOutcome, outcomeOfFailure } from '../tool/failed-call.ts';
+import { type CallOutcome, errorOutcome, outcomeOfFailure } from '../tool/settle-call.ts';
 import { type CalledTool, ToolCallbacks } from '../tool/tool-callbacks.ts';
-import { storeErrorIn } from '../tool/tool-failure.ts';
-import { gateOf, newRequest } from './new-request.ts';
+import { hidesTexts, storeErrorIn } from '../tool/tool-failure.ts';
+import { gateOf, newRequest } from './request.ts';
 
 /** Calls that wait for people, and those that the workflow runs itself, are asked about when they are planned. */
 function isPrepared(tool: BaseTool): boolean {

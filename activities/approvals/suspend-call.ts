@@ -13,16 +13,12 @@ import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf, settingsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { seenEvent } from '../model/seen-event.ts';
-import { StepTime } from '../model/step-time.ts';
-import type { StartedCall } from '../tool/call-retry.ts';
+import { StepTime, seenEvent, UserCode } from '../model/user-code.ts';
 import { type AskingRun, PREPARED } from '../tool/open-call.ts';
 import type { ToolCallbacks } from '../tool/tool-callbacks.ts';
-import { describeFailure } from '../tool/tool-failure.ts';
-import { UserCode } from '../user-code.ts';
+import { describeFailure, type StartedCall } from '../tool/tool-failure.ts';
 import type { CallAnswers } from './call-answers.ts';
-import { knownGate } from './ended-gates.ts';
-import { gateOf, newRequest } from './new-request.ts';
+import { gateOf, knownGate, newRequest } from './request.ts';
 
 export interface CallToSuspend {
   input: ToolCallInput;

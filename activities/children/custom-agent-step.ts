@@ -14,10 +14,11 @@ import { endOfAgents, failureOf, plannedAgent } from './agents-plan.ts';
 import {
   CustomAgentDiverged,
   type RememberedScript,
+  type ScriptBeginning,
   type ScriptedNext,
   ScriptedRun,
+  scriptBeginning,
 } from './scripted-run.ts';
-import { type ScriptBeginning, scriptBeginning } from './scripted-view.ts';
 
 /** Under which the ledger row of a step keeps what its agent has said to do next. */
 const NEXT = 'next';

@@ -8,12 +8,12 @@ import type { EndJob, JobRow } from '../../src/store/store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobOptions } from '../../src/tools/job-options.ts';
+import { NotDeployedHere } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { NotDeployedHere } from '../not-deployed-here.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
-import { jobAddress } from './job-address.ts';
 import { askHook, loggerOfJob, outcomeOfHook, outcomeOfTimeout, outOfTime, warnOfHook } from './job-hooks.ts';
+import { jobAddress } from './job-of-call.ts';
 import { JobScene, ownToolOfJob } from './job-scene.ts';
 
 /** Polls that throw, in a row: more have no prospect. */

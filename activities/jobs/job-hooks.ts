@@ -5,14 +5,12 @@ import type { Context } from '../../src/tools/context.ts';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { mediaOf } from '../../src/tools/media.ts';
-import { afterTime } from '../after-time.ts';
 import type { Attempt } from '../attempt.ts';
+import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
-import { whicheverComesFirst } from '../race.ts';
 import { effectsOf } from '../tool/call-context.ts';
-import { hidesTexts } from '../tool/call-retry.ts';
-import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
+import { describeFailure, hidesTexts, storeErrorIn } from '../tool/tool-failure.ts';
 import { type OutcomeNotes, recordOutcomeNotes } from './job-notes.ts';
 import type { JobScene } from './job-scene.ts';
 
@@ -23,7 +21,7 @@ type HookName = 'poll' | 'cancel' | 'onTimeout';
 type Hook = (job: JobView, toolContext: Context) => unknown;
 
 /** What a hook has returned, and the context that it had. */
-export interface HookAnswer {
+interface HookAnswer {
   value: unknown;
   context: Context;
 }
@@ -145,4 +143,40 @@ export function loggerOfJob(dependencies: ActivityDependencies, row: JobRow): Ho
 
 function isEmpty(actions: CallActions): boolean {
   return Object.keys(actions).length === 0;
+}
+
+const TOLD = 'holdfast:job-cancelled';
+const NOT_TOLD = 'holdfast:job-not-cancelled';
+
+/**
+ * Tells who does a job that its outcome is not wanted any more: once, unless that fails.
+ *
+ * @returns milliseconds until it should be tried again; undefined where it was told, or was tried often enough.
+ */
+export async function tellCancelled(
+  dependencies: ActivityDependencies,
+  scene: JobScene,
+  current: Attempt,
+): Promise<number | undefined> {
+  const { store } = dependencies;
+  const { once, tool, row } = scene;
+  const { session, callKey } = row;
+  const { cancel } = tool.job;
+  if (cancel === undefined || Object.hasOwn(once, TOLD)) return undefined;
+  try {
+    await askHook(scene, 'cancel', cancel, current);
+  } catch (error) {
+    if (current.signal.aborted) throw current.aborted();
+    const storeError = storeErrorIn(error);
+    if (storeError !== undefined) throw storeError;
+    warnOfHook(dependencies, scene, 'cancel', error);
+    const { maximumAttempts, initialInterval, backoffCoefficient, maximumInterval } = tool.durable.retry;
+    let failures = 1;
+    while (Object.hasOwn(once, `${NOT_TOLD}/${failures}`)) failures += 1;
+    await store.recordOnce({ session, callKey, key: `${NOT_TOLD}/${failures}`, value: true });
+    if (failures >= maximumAttempts) return undefined;
+    return Math.min(initialInterval * backoffCoefficient ** (failures - 1), maximumInterval);
+  }
+  await store.recordOnce({ session, callKey, key: TOLD, value: true });
+  return undefined;
 }

@@ -1,20 +1,22 @@
 import { activityInfo } from '@temporalio/activity';
 import { awaitedJob } from '../../src/flows/awaited-job.ts';
+import { signJobToken } from '../../src/jobs/job-token.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
-import type { AwaitedJob } from '../../src/protocol/job.ts';
+import type { AwaitedJob, JobProgressed } from '../../src/protocol/job.ts';
+import { JOB_PROGRESS } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
-import type { JobOutcome, JobRow } from '../../src/store/store.ts';
+import type { JobAddress, JobClaims, JobOutcome, JobRow } from '../../src/store/store.ts';
 import { AttemptReplaced, UnknownJob, Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobInit } from '../../src/tools/context-init.ts';
+import { thrownMessage } from '../../src/tools/thrown-message.ts';
 import type { CallAnswers } from '../approvals/call-answers.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import type { StartedCall } from '../tool/call-retry.ts';
-import { plannedArguments } from '../tool/planned-arguments.ts';
-import { jobAddress } from './job-address.ts';
-import { jobInit } from './job-init.ts';
+import { plannedArguments } from '../tool/as-planned.ts';
+import type { StartedCall } from '../tool/tool-failure.ts';
 import { type JobNotes, recordNotes } from './job-notes.ts';
 
 /** What becomes of a run that has returned: nothing but its result, or its job decides. */
@@ -34,7 +36,7 @@ export interface EndedOtherwise {
 }
 
 /** What of a call its job goes by. */
-export interface CallWithJob {
+interface CallWithJob {
   input: ToolCallInput;
   begun: StartedCall;
   tool: BaseTool;
@@ -241,4 +243,70 @@ function jsonIn(args: Record<string, unknown>): Record<string, unknown> | undefi
     if (error instanceof JsonValueError) return undefined;
     throw error;
   }
+}
+
+interface JobParts {
+  claims: () => JobClaims;
+  until: number;
+  longRunning: boolean;
+  details?: unknown;
+  /** Its token was asked for. */
+  given?: () => void;
+  /** Writes its row where there is none. */
+  opened: () => Promise<JobRow>;
+}
+
+/** A job as `context.job` shows it. */
+export function jobInit(dependencies: ActivityDependencies, parts: JobParts): JobInit {
+  const { publicUrl, credentialKeys, store } = dependencies;
+  const { claims, until, longRunning, details } = parts;
+  return {
+    get id() {
+      return claims().jobId;
+    },
+    until,
+    longRunning,
+    ...(details === undefined ? {} : { details }),
+    callbackUrl() {
+      const url = publicUrl();
+      return url === undefined ? undefined : `${url}/v1/jobs/${claims().jobId}`;
+    },
+    token() {
+      if (credentialKeys === undefined) return undefined;
+      parts.given?.();
+      return signJobToken(credentialKeys, claims());
+    },
+    async progress(value, message) {
+      await parts.opened();
+      const told = { jobId: claims().jobId, value, ...(message === undefined ? {} : { message }) };
+      const { job, tells } = await store.progressJob(told);
+      if (tells) await tellProgress(dependencies, job);
+    },
+  };
+}
+
+/** Has the workflow that waits show how far its job has got. Nobody waits for that. */
+export async function tellProgress(
+  { temporal, logger, conceal }: Pick<ActivityDependencies, 'temporal' | 'logger' | 'conceal'>,
+  { jobId, progress, address }: JobRow,
+): Promise<void> {
+  if (progress === undefined || address === undefined) return;
+  const news: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };
+  try {
+    // Without its run's id: the workflow may have gone on as a new run.
+    await temporal().workflow.getHandle(address.workflowId).signal(JOB_PROGRESS, news);
+  } catch (error) {
+    logger.debug('a workflow was not told of its job’s progress', {
+      jobId,
+      ...(conceal ? {} : { problem: thrownMessage(error) }),
+    });
+  }
+}
+
+/** Of the activity that runs now: whoever ends its job completes it. */
+export function jobAddress(): JobAddress {
+  const { workflowExecution, activityId } = activityInfo();
+  if (workflowExecution === undefined) throw new Error('an activity of a call belongs to a workflow');
+  const { workflowId, runId } = workflowExecution;
+  return { workflowId, runId, activityId };
 }

@@ -8,18 +8,15 @@ import { CallQuestions } from '../../src/tools/call-questions.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
-import { callerOf } from '../acting-agent.ts';
-import { assertOfApp } from '../app-of-agent.ts';
+import { assertOfApp, callerOf, type NamedAgent } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
-import type { NamedAgent } from '../find-agent.ts';
-import { callContext, contextInitOf } from '../tool/call-context.ts';
-import { CallCredentials } from '../tool/call-credentials.ts';
+import { CallCredentials, callContext, contextInitOf } from '../tool/call-context.ts';
 import { mayBeElsewhere, notDeployed, ownTool, searchTool } from '../tool/call-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
-import { jobInit } from './job-init.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
+import { jobInit } from './job-of-call.ts';
 
 /** Milliseconds that finding a tool may take. */
 const SEARCH_TIME = 20_000;

@@ -8,8 +8,8 @@ import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { AwaitTurnInput } from '../../src/protocol/own-workflow.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import { afterTime } from '../after-time.ts';
 import { type Attempt, attempt, retryLater } from '../attempt.ts';
+import { afterTime } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { reportUnexpected } from '../logging.ts';
 

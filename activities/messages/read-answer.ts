@@ -1,13 +1,24 @@
-import type { Content } from '../../src/events/content.ts';
+import type { Content, Part } from '../../src/events/content.ts';
+import {
+  type Discretion,
+  discretionOf,
+  isResultWithheld,
+  shownArguments,
+  WITHHELD,
+  WITHHOLDS_ALL,
+} from '../../src/plugins/withheld.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../../src/protocol/own-workflow.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { isRecord } from '../../src/schema/kind-of.ts';
+import { knownCaller } from '../agents.ts';
 import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
+import { type Deployment, rootAgentOf } from '../deployment.ts';
 import { reportUnexpected } from '../logging.ts';
-import { shownContent } from './shown-content.ts';
+import { mayBeElsewhere, ownTool } from '../tool/call-tool.ts';
 
 /** Events that are looked at from the turn's end: its last ones may say nothing. */
 const LATEST = 100;
@@ -67,4 +78,46 @@ async function read(
     if (last?.content === undefined) return undefined;
     return shownContent(deployment, { app, agent: last.author ?? '' }, last.content);
   }
+}
+
+interface Speaker {
+  app: string;
+  agent: string;
+}
+
+/** What an agent has said, for a history: without what its tools keep to themselves. */
+function shownContent(deployment: Deployment, agent: Speaker, content: Content): Content {
+  if (content.parts === undefined) return content;
+  return { ...content, parts: content.parts.map((part) => shownPart(deployment, agent, part)) };
+}
+
+function shownPart(deployment: Deployment, agent: Speaker, part: Part): Part {
+  const { functionCall, functionResponse } = part;
+  if (functionCall !== undefined) {
+    const { args = {}, ...call } = functionCall;
+    const shown = shownArguments(discretionOfCall(deployment, agent, functionCall), args);
+    return { ...part, functionCall: isRecord(shown) ? { ...call, args: shown } : call };
+  }
+  const { response } = functionResponse ?? {};
+  if (response === undefined) return part;
+  const failed = Object.hasOwn(response, 'error');
+  if (!isResultWithheld(discretionOfCall(deployment, agent, functionResponse ?? {}), failed)) return part;
+  const withheld = { [failed ? 'error' : 'result']: WITHHELD };
+  return { ...part, functionResponse: { ...functionResponse, response: withheld } };
+}
+
+/** Where a toolset may have the tool, nobody here knows what it keeps to itself. */
+function discretionOfCall(
+  deployment: Deployment,
+  { app, agent: speaker }: Speaker,
+  { name = '', id: callId = name }: { name?: string; id?: string },
+): Discretion {
+  const named = { agent: speaker };
+  const agent =
+    knownCaller(deployment, { ...named, root: rootAgentOf(deployment, app) }) ??
+    knownCaller(deployment, named);
+  if (agent === undefined) return WITHHOLDS_ALL;
+  const tool = ownTool(agent, { name, callId });
+  if (tool !== undefined) return discretionOf(tool);
+  return mayBeElsewhere(deployment, agent, { name, callId }) ? WITHHOLDS_ALL : { sensitive: false };
 }

@@ -18,12 +18,11 @@ import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import type { ToolEdit } from '../../src/tools/turn-tools.ts';
 import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
 import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
-import { AnswerLost, type ModelAnswer, ModelExchange } from './ask-model.ts';
-import { ModelCallbacks } from './model-callbacks.ts';
-import { checkRest, hasAnswered, ModelRests, restedStep, sharedLimit } from './model-rest.ts';
+import { AnswerLost, type ModelAnswer, ModelCallbacks, ModelExchange } from './ask-model.ts';
+import { checkRest, hasAnswered, ModelRests, restedStep, sharedLimit } from './limits.ts';
 import { failureOf, logFailed, retriedUnlessLast, toldOf } from './step-failures.ts';
 import type { ModelStepParts } from './step-parts.ts';
-import { OutOfTime } from './step-time.ts';
+import { OutOfTime } from './user-code.ts';
 
 /**
  * What a model's answer, or its failure, comes to.

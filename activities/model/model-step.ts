@@ -21,7 +21,6 @@ import { runKeyOfCallKey, stepKeyOf } from '../../src/protocol/identity.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
 import type { NewEvent, StepUsage } from '../../src/store/store.ts';
 import { depthError, draftFromAgents } from '../children/agents-step.ts';
-import { outputOf } from './answer-output.ts';
 import { draftFromModel } from './model-answer.ts';
 import {
   type Beginning,
@@ -31,7 +30,7 @@ import {
   NO_BEGINNING,
   tellCalls,
 } from './step-beginning.ts';
-import { hasEnding, StepEnding } from './step-ending.ts';
+import { hasEnding, outputOf, StepEnding } from './step-ending.ts';
 import { failedUserCode, logFailed } from './step-failures.ts';
 import {
   type GivenStep,
@@ -41,7 +40,7 @@ import {
   type StepParts,
   stepParts,
 } from './step-parts.ts';
-import { StepTime } from './step-time.ts';
+import { StepTime } from './user-code.ts';
 
 /** Under which a step's ledger row keeps what was said before its model was asked. */
 const BEGUN = 'begun';

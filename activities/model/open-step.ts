@@ -1,8 +1,26 @@
 import { Context as ActivityContext, activityInfo } from '@temporalio/activity';
 import proto from '@temporalio/proto';
-import type { ChainFence } from '../../src/protocol/step.ts';
-import type { OpenedStep, OpenStep, Store } from '../../src/store/store.ts';
-import { Fenced } from '../../src/store/store-errors.ts';
+import { runConfigOf } from '../../src/agents/app-settings.ts';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import type { Content } from '../../src/events/content.ts';
+import { createEventActions } from '../../src/events/event-actions.ts';
+import { StepContext } from '../../src/flows/step-context.ts';
+import { shortened } from '../../src/flows/step-draft.ts';
+import { TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
+import type { KnownTranscript } from '../../src/flows/transcript-cache.ts';
+import { readAnswer } from '../../src/plugins/plugin-answer.ts';
+import { PluginFailed } from '../../src/plugins/plugin-failed.ts';
+import { messageDigest } from '../../src/protocol/message.ts';
+import { contentProblem } from '../../src/protocol/message-limits.ts';
+import type { CallModelInput, ChainFence } from '../../src/protocol/step.ts';
+import type { TurnRunConfig } from '../../src/protocol/turn.ts';
+import type { DraftEvent, OpenedStep, OpenStep, PeekedStep, Store } from '../../src/store/store.ts';
+import { Fenced, Unstorable } from '../../src/store/store-errors.ts';
+import { agentNamed, assertOfApp, isHadByNobody, rootOf } from '../agents.ts';
+import { type Attempt, retryLater } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { pluginsOf, rootAgentOf, settingsOf } from '../deployment.ts';
+import { StepTime, seenEvent, UserCode } from './user-code.ts';
 
 const STARTED = proto.temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 
@@ -49,4 +67,279 @@ async function isAwaited(): Promise<boolean> {
   if (open.runId !== runId || open.status.name !== 'RUNNING') return false;
   const pending = open.raw.pendingActivities?.find((activity) => activity.activityId === activityId);
   return pending?.state === STARTED && pending.attempt === attempt;
+}
+
+/** A step says that it is another turn's than its own message has begun. Nothing was written in its name. */
+export class MisplacedStep extends Error {
+  readonly code = 'HOLDFAST_MISPLACED_STEP';
+  readonly retryable = false;
+  override readonly name = 'MisplacedStep';
+
+  constructor(problem: string) {
+    super(`the step is none of its turn: ${problem}`);
+    // It says nothing about the agent.
+    this.stack = '';
+  }
+}
+
+/**
+ * What no workflow of ours sends: with it a message or a call that somebody has made up would stand in a turn that another person has
+ * asked for.
+ *
+ * @throws MisplacedStep
+ */
+export function checkPlace(input: CallModelInput): void {
+  const { identity, call, invocationId, runKey, step, ownCall, message, messageDigest } = input;
+  if (identity === undefined && (message !== undefined || messageDigest !== undefined)) {
+    throw new MisplacedStep('it has a message and no identity');
+  }
+  if (identity !== undefined && runKey !== invocationId) {
+    throw new MisplacedStep('it begins a turn under the run key of another one');
+  }
+  if (call !== undefined && identity?.sessionId !== runKey) {
+    throw new MisplacedStep('a call begins its agent in the session of another run');
+  }
+  if (ownCall !== undefined && (step !== 1 || identity === undefined)) {
+    throw new MisplacedStep('a call of a workflow is the first step of a turn of its own');
+  }
+}
+
+type StepInput = Pick<OpenStep, 'message' | 'messageDigest' | 'responses'> &
+  Pick<PeekedStep, 'behind'> & {
+    /** The message in the inbox has another digest than its client has said. */
+    isOther?: true;
+  };
+
+interface Site {
+  dependencies: ActivityDependencies;
+  input: CallModelInput;
+  known: KnownTranscript;
+  current: Attempt;
+}
+
+/** Of plugins that fail before a step has begun. */
+const MOST_ATTEMPTS = 3;
+const DELAY = 1_000;
+const HOOK = 'onUserMessageCallback';
+
+/**
+ * What a step is opened with, or why it isn't opened now. Only where a plugin wants to see it first the store is asked what that
+ * is: a crash before the opening asks the plugin again, and what is stored is one input.
+ *
+ * @throws what has the step tried again.
+ */
+export async function stepInput(site: Site): Promise<StepInput> {
+  return site.input.step === 1 ? await firstInput(site) : await laterInput(site);
+}
+
+async function firstInput(site: Site): Promise<StepInput> {
+  const { dependencies, input } = site;
+  const { deployment, store } = dependencies;
+  const { identity, invocationId, runKey, step } = input;
+  const app = identity?.app ?? '';
+  const { customMetadata } = runConfigOf(settingsOf(deployment, app), input.runConfig);
+  const given = checkedMessageOf(input, customMetadata);
+  const isHeard = pluginsOf(deployment, app).has(HOOK);
+  const isMarked = given.message === undefined && customMetadata !== undefined;
+  if (identity === undefined || (!isHeard && !isMarked)) return given;
+  const { fence, mayGiveWay = false } = input;
+  const { message: sent, messageDigest } = given;
+  const peeked = await store.peekStep({
+    identity,
+    invocationId,
+    runKey,
+    step,
+    fence,
+    mayGiveWay,
+    ...(messageDigest === undefined ? {} : { messageDigest }),
+    ...(sent === undefined ? {} : { message: sent }),
+  });
+  // Plugins see it when its turn comes.
+  if (peeked.behind !== undefined) return { behind: peeked.behind };
+  // A retry has its message already.
+  if (peeked.begun) return given;
+  const original = sent === undefined ? waiting(input, peeked, customMetadata) : asHeard(given, sent, peeked);
+  const { message } = original;
+  if (!isHeard || message?.content === undefined) return original;
+  return { ...original, message: await heardMessage(site, peeked, message, message.content) };
+}
+
+/** What it says of jobs that have ended otherwise is what they came to. */
+function asHeard(given: StepInput, sent: DraftEvent, { message: content }: PeekedStep): StepInput {
+  return content === undefined ? given : { ...given, message: { ...sent, content } };
+}
+
+/** The message in the inbox, as one that is sent along. */
+function waiting(
+  { invocationId, messageDigest: digest }: CallModelInput,
+  { message, stateDelta, messageDigest: kept }: PeekedStep,
+  customMetadata: TurnRunConfig['customMetadata'],
+): StepInput {
+  if (message === undefined) return digest === undefined ? {} : { messageDigest: digest };
+  const state = stateDelta === undefined ? {} : { stateDelta };
+  return {
+    ...messageOf({ invocationId, message, ...state }, customMetadata),
+    messageDigest: digest ?? kept ?? messageDigest(message, stateDelta),
+    // An attestation of what was said to be there is none of what is.
+    ...(digest === undefined || digest === kept ? {} : { isOther: true }),
+  };
+}
+
+async function heardMessage(
+  site: Site,
+  peeked: PeekedStep,
+  message: DraftEvent,
+  userMessage: Content,
+): Promise<DraftEvent> {
+  return await inputFrom(site, peeked, message, async (code, { invocation: invocationContext }) => {
+    const shown = structuredClone(userMessage);
+    const answer = await code.plugin(HOOK, { invocationContext, userMessage: shown });
+    // What plugins change in place counts, too.
+    const read = readAnswer(HOOK, answer ?? shown);
+    if ('problem' in read) throw refused(code, read.problem);
+    const content = read.value as Content;
+    if ((content.parts ?? []).length === 0) throw refused(code, 'No parts in the newMessage.');
+    return { ...message, content: { ...content, role: 'user' } };
+  });
+}
+
+function refused({ plugins }: UserCode, problem: string): PluginFailed {
+  const plugin = plugins.plugins.map(({ name }) => name).join(', ');
+  return new PluginFailed({ plugin, hook: HOOK, problem, retryable: false });
+}
+
+async function laterInput(site: Site): Promise<StepInput> {
+  const { dependencies, input, known } = site;
+  const { deployment, store } = dependencies;
+  const { session, invocationId, runKey, step } = input;
+  const managers =
+    known.app === undefined ? [...deployment.plugins.values()] : [pluginsOf(deployment, known.app)];
+  if (session === undefined || !managers.some((plugins) => plugins.has('onEventCallback'))) return {};
+  const peeked = await store.peekStep({ session, invocationId, runKey, step });
+  const { begun, responses, names } = peeked;
+  if (begun || responses === undefined || !pluginsOf(deployment, names.app).has('onEventCallback')) return {};
+  return {
+    responses: await inputFrom(site, peeked, responses, (code, { invocation }) =>
+      seenEvent(code, invocation, responses),
+    ),
+  };
+}
+
+/**
+ * The input that plugins make of this one. Where they fail for good it is this one, with their error on it, so that nobody goes
+ * on as if they had seen it.
+ */
+async function inputFrom(
+  site: Site,
+  peeked: PeekedStep,
+  given: DraftEvent,
+  ask: (code: UserCode, step: StepContext) => Promise<DraftEvent>,
+): Promise<DraftEvent> {
+  const { dependencies, current } = site;
+  const agent = actingAgent(site, peeked);
+  // Nobody here goes on with it either.
+  if (agent === undefined) return given;
+  const time = new StepTime(current, agent);
+  const code = new UserCode(agent, pluginsOf(dependencies.deployment, peeked.names.app), time);
+  try {
+    return await ask(code, await contextOf(site, peeked, agent, given));
+  } catch (error) {
+    if (current.signal.aborted) throw current.aborted();
+    if (!(error instanceof PluginFailed)) throw error;
+    const { code: errorCode, message } = error;
+    if (error.retryable && activityInfo().attempt < MOST_ATTEMPTS) {
+      throw retryLater(errorCode, dependencies.conceal ? errorCode : message, { delay: DELAY });
+    }
+    return { ...given, errorCode, errorMessage: shortened({ code: errorCode, message }).message };
+  } finally {
+    time.close();
+  }
+}
+
+/**
+ * Who answers, as far as it is known: a first step may yet find another one in the session.
+ *
+ * @throws NotDeployedHere while another worker may have the agent: it would go on with what plugins have not seen.
+ */
+function actingAgent({ dependencies, input }: Site, { names }: PeekedStep): BaseAgent | undefined {
+  const { deployment } = dependencies;
+  try {
+    const tree = input.rootAgent ?? rootAgentOf(deployment, names.app);
+    const { agent = tree } = input;
+    const named = { ...input, agent, root: input.root ?? rootOf(deployment, agent, tree) };
+    assertOfApp(deployment, names.app, named);
+    return agentNamed(deployment, named);
+  } catch (error) {
+    if (isHadByNobody(error)) return undefined;
+    throw error;
+  }
+}
+
+async function contextOf(
+  { dependencies, input, current }: Site,
+  { names, seq, state, userContent }: PeekedStep,
+  agent: BaseAgent,
+  given: DraftEvent,
+): Promise<StepContext> {
+  const { deployment, store, transcripts } = dependencies;
+  const { invocationId } = input;
+  const session = input.session ?? (seq === 0 ? undefined : (await store.findSession(names))?.session);
+  const transcript =
+    session === undefined
+      ? new TranscriptLog().at(0)
+      : await transcripts.current(session, names, (after) =>
+          store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+        );
+  return new StepContext({
+    names,
+    invocationId,
+    agent,
+    ...(input.branch === undefined ? {} : { branch: input.branch }),
+    state,
+    userContent: userContent ?? given.content,
+    runConfig: runConfigOf(settingsOf(deployment, names.app, input.appTerms), input.runConfig),
+    abortSignal: current.signal,
+    transcript: transcriptView(transcript, invocationId),
+  });
+}
+
+interface GivenMessage {
+  invocationId: string;
+  message?: string | Content;
+  messageDigest?: string;
+  stateDelta?: Record<string, unknown>;
+}
+
+/** @throws Unstorable naming the field of a message that no step could read: it would stand in the transcript for ever. */
+export function checkedMessageOf(
+  given: GivenMessage,
+  customMetadata?: Record<string, unknown>,
+): ReturnType<typeof messageOf> {
+  const { message, stateDelta } = given;
+  const problem = message === undefined ? undefined : contentProblem(message, stateDelta);
+  if (problem !== undefined) throw new Unstorable(problem);
+  return messageOf(given, customMetadata);
+}
+
+/**
+ * What a first step is opened with; a message that is not given is in the store.
+ *
+ * @param customMetadata of the turn's run config.
+ */
+export function messageOf(
+  { invocationId, message, messageDigest: digest, stateDelta }: GivenMessage,
+  customMetadata?: Record<string, unknown>,
+): Pick<OpenStep, 'message' | 'messageDigest'> {
+  if (message === undefined) return digest === undefined ? {} : { messageDigest: digest };
+  const content: Content = typeof message === 'string' ? { parts: [{ text: message }] } : message;
+  return {
+    message: {
+      invocationId,
+      author: 'user',
+      content: { ...content, role: 'user' },
+      ...(customMetadata === undefined ? {} : { customMetadata }),
+      actions: createEventActions({ stateDelta: stateDelta ?? {} }),
+    },
+    messageDigest: messageDigest(message, stateDelta),
+  };
 }

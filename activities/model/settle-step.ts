@@ -1,15 +1,40 @@
-import type { ChainFence, SettleStepInput, SettleStepResult } from '../../src/protocol/step.ts';
+import { runConfigOf } from '../../src/agents/app-settings.ts';
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
+import {
+  answerOf,
+  errorEvent,
+  onBranch,
+  type StepDraft,
+  shortened,
+  textOf,
+} from '../../src/flows/step-draft.ts';
+import { NO_USAGE } from '../../src/flows/step-usage.ts';
+import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
+import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
+import type {
+  ChainFence,
+  StepEnding as GivenEnding,
+  SettleStepInput,
+  SettleStepResult,
+} from '../../src/protocol/step.ts';
+import type { TurnError } from '../../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import type { DraftEvent, NewEvent, SettleStep } from '../../src/store/store.ts';
+import { agentNamed, assertOfApp, handedOnBy, isHadByNobody } from '../agents.ts';
 import { type Attempt, attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { tellUnwantedJobs } from '../jobs/tell-unwanted-jobs.ts';
+import { type Deployment, pluginsOf, settingsOf } from '../deployment.ts';
+import { tellUnwantedJobs } from '../jobs/end-job.ts';
 import { withLastingStore } from '../lasting-store.ts';
 import { reportUnexpected } from '../logging.ts';
-import { reportEnd } from '../telemetry/end-report.ts';
+import { reportEnd } from '../telemetry/reports.ts';
 import { settleUnsettled } from '../tool/settle-unsettled.ts';
-import { checkedMessageOf } from './message-event.ts';
-import { openStep } from './open-step.ts';
-import { givenEnding, heardEnding, hearingAgent } from './settle-ending.ts';
+import { checkedMessageOf, openStep } from './open-step.ts';
+import { NO_BEGINNING, tellCalls } from './step-beginning.ts';
+import { type EndingAgents, hasEnding, outputOf, StepEnding } from './step-ending.ts';
+import { logFailed, toldOf } from './step-failures.ts';
+import { StepTime, seenEvent, UserCode } from './user-code.ts';
 
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
 export function settleStep(
@@ -105,4 +130,191 @@ async function hasEnded(
   if (ended === undefined) return false;
   const { app, userId, sessionId } = ended;
   return (await store.findInvocation({ app, userId, sessionId }, invocationId))?.outcome !== undefined;
+}
+
+type Ending = NonNullable<SettleStep['ending']>;
+
+/** An ending that user code has a say in. */
+interface HeardEnding {
+  dependencies: ActivityDependencies;
+  input: SettleStepInput;
+  ending: GivenEnding;
+  session: string;
+  agent: BaseAgent;
+  current: Attempt;
+}
+
+function endingAgents(deployment: Deployment, input: SettleStepInput): EndingAgents {
+  return {
+    agent: agentNamed(deployment, input),
+    handedOnBy: handedOnBy(deployment, input),
+    isRoot: input.path === undefined,
+  };
+}
+
+/** What ends an invocation as the workflow says it. */
+function givenEnding({ ending, invocationId, agent, branch }: SettleStepInput): Ending | undefined {
+  if (ending === undefined) return undefined;
+  const { cutOff, ...outcome } = ending;
+  const { error } = outcome;
+  return {
+    outcome,
+    ...(cutOff === undefined ? {} : { cutOff }),
+    ...(error === undefined
+      ? {}
+      : { events: onBranch(branch, [errorEvent({ invocationId, agent }, error)]) }),
+  };
+}
+
+/**
+ * The agent whose plugins and callbacks are asked about the end of its turn; undefined where nobody is. An interruption is none:
+ * its turn is left as it stands.
+ *
+ * @throws NotDeployedHere while another worker may have the agent.
+ */
+function hearingAgent({ deployment }: ActivityDependencies, input: SettleStepInput): BaseAgent | undefined {
+  const { ending, ended, agent: name } = input;
+  if (ending === undefined || ending.status === 'interrupted') return undefined;
+  if (ended === undefined || name === '') return undefined;
+  try {
+    assertOfApp(deployment, ended.app, input);
+    const agents = endingAgents(deployment, input);
+    const plugins = pluginsOf(deployment, ended.app);
+    const isHeard = hasEnding(agents, plugins, true) || plugins.has('onToolCallCompleted');
+    return isHeard ? agents.agent : undefined;
+  } catch (error) {
+    if (isHadByNobody(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * What ends an invocation, as plugins and callbacks have it: they see the responses of its last calls, then its end. All of
+ * these calls are settled by now, unless the ending cuts them off.
+ *
+ * @throws what has the attempt tried again.
+ */
+async function heardEnding(heard: HeardEnding): Promise<Ending> {
+  const { current } = heard;
+  try {
+    return await askedEnding(heard);
+  } catch (error) {
+    if (current.signal.aborted) throw current.aborted();
+    throw error;
+  }
+}
+
+async function askedEnding(heard: HeardEnding): Promise<Ending> {
+  const { dependencies, input, ending, session, agent, current } = heard;
+  const { deployment, store, transcripts } = dependencies;
+  const { invocationId, runKey, step } = input;
+  // What the next step would be opened with is what this one's calls come to.
+  const next = ending.cutOff === undefined ? step + 1 : step;
+  const peeked = await store.peekStep({ session, invocationId, runKey, step: next });
+  const { names, responses: given, answers, asked } = peeked;
+  assertOfApp(deployment, names.app, input);
+  const before = await transcripts.current(session, names, (after) =>
+    store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+  );
+  const plugins = pluginsOf(deployment, names.app);
+  const settings = settingsOf(deployment, names.app, input.appTerms);
+  const time = new StepTime(current, agent);
+  const code = new UserCode(agent, plugins, time);
+  const failed = (error: unknown) => {
+    if (time.isOver) throw error;
+    logFailed({ dependencies, agent, place: { app: names.app, sessionId: names.sessionId, step } }, error);
+  };
+  const { state } = peeked;
+  const scene: Omit<StepScene, 'transcript'> = {
+    names,
+    invocationId,
+    agent,
+    ...(input.branch === undefined ? {} : { branch: input.branch }),
+    state,
+    userContent: peeked.userContent ?? before.message,
+    runConfig: runConfigOf(settings, asked?.runConfig),
+    abortSignal: current.signal,
+  };
+  const seen = await seenResponses(code, contextOf(scene, before), given, failed);
+  const place = { runKey, step };
+  const transcript =
+    seen.responses === undefined
+      ? before
+      : before.followedBy([responsesAt(answers ?? place, seen.responses)]);
+  const context = contextOf(scene, transcript);
+  if (seen.responses !== undefined) context.keep(seen.responses.actions);
+  const calls = transcript
+    .toolCalls(invocationId)
+    .filter((call) => call.step === next - 1 && runKeyOfCallKey(call.callKey) === runKey);
+  const told = given === undefined ? NO_BEGINNING : await tellCalls(code, context, calls, failed);
+  for (const { actions } of told.events) context.keep(actions);
+  const error = seen.error ?? ending.error;
+  const position = { session, invocationId, runKey, step, agent: agent.name };
+  const draft: StepDraft = {
+    asked: { ...position, model: '', usage: ending.usage, prices: settings.prices },
+    events: [
+      ...told.events.map((event): NewEvent => ({ kind: 'callback', event })),
+      ...(error === undefined ? [] : [errorEvent({ invocationId, agent: agent.name }, error)]),
+    ],
+    usage: NO_USAGE,
+    ...(peeked.remembered.ends || told.end !== undefined ? { cut: 'agent' as const } : {}),
+    ...(error === undefined ? {} : { error }),
+  };
+  const { handedOnBy: earlier, isRoot } = endingAgents(deployment, input);
+  const parts = {
+    ...{ plugins, time, scene, transcript, place, failed, isRoot },
+    handedOnBy: earlier,
+    invocation: context.invocation,
+  };
+  const ended = await new StepEnding(parts).of(draft);
+  const text = ended.error === undefined ? textOf(ended.events) : undefined;
+  const output = await outputOf(code, text, failed);
+  return {
+    outcome:
+      ended.error === undefined
+        ? {
+            status: 'completed',
+            ...answerOf(place, text, output),
+            ...(ending.output === undefined ? {} : { output: ending.output }),
+            usage: ending.usage,
+          }
+        : { status: 'failed', error: concealed(heard, ended.error), usage: ending.usage },
+    ...(ending.cutOff === undefined ? {} : { cutOff: ending.cutOff }),
+    ...(seen.responses === undefined ? {} : { responses: seen.responses }),
+    ...(ended.events.length === 0 ? {} : { events: onBranch(input.branch, ended.events) }),
+  };
+}
+
+function contextOf(scene: Omit<StepScene, 'transcript'>, transcript: Transcript): StepContext {
+  return new StepContext({ ...scene, transcript: transcriptView(transcript, scene.invocationId) });
+}
+
+/** The responses that are stored, and why their turn fails where plugins could not be asked about them. */
+async function seenResponses(
+  code: UserCode,
+  { invocation }: StepContext,
+  responses: DraftEvent | undefined,
+  failed: (error: unknown) => void,
+): Promise<{ responses?: DraftEvent; error?: TurnError }> {
+  if (responses === undefined) return {};
+  try {
+    return { responses: await seenEvent(code, invocation, responses) };
+  } catch (error) {
+    failed(error);
+    return { responses, error: shortened(toldOf(error)) };
+  }
+}
+
+function responsesAt(place: { runKey: string; step: number }, event: DraftEvent) {
+  return {
+    ...place,
+    kind: 'responses' as const,
+    event: { ...event, id: '', timestamp: Date.now() },
+  };
+}
+
+/** Texts of user code are kept where they are encoded; the workflow's own may be told. */
+function concealed({ dependencies, ending }: HeardEnding, error: TurnError): TurnError {
+  if (!dependencies.conceal || error === ending.error) return error;
+  return { ...error, concealed: true };
 }

@@ -7,7 +7,7 @@ import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import type { DraftEvent } from '../../src/store/store.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
-import type { UserCode } from '../user-code.ts';
+import type { UserCode } from './user-code.ts';
 
 /** What user code said before a step asked its model. JSON: the step's ledger row keeps it over its attempts. */
 export interface Beginning {

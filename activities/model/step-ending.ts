@@ -1,14 +1,14 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { modelOutputOf } from '../../src/flows/model-output.ts';
 import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
 import { draftFromError, errorEvent, goesOn, type StepDraft, shortened } from '../../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import type { NewEvent, StoredEvent } from '../../src/store/store.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
-import { UserCode } from '../user-code.ts';
-import { seenEvent } from './seen-event.ts';
 import { eventOfCallback } from './step-beginning.ts';
-import type { StepTime } from './step-time.ts';
+import { type StepTime, seenEvent, UserCode } from './user-code.ts';
 
 /** Whose end a run's end is. */
 export interface EndingAgents {
@@ -35,7 +35,7 @@ export function hasEnding(
   );
 }
 
-export interface StepEndingParts extends Pick<EndingAgents, 'handedOnBy' | 'isRoot'> {
+interface StepEndingParts extends Pick<EndingAgents, 'handedOnBy' | 'isRoot'> {
   plugins: PluginManager;
   time: StepTime;
   scene: Omit<StepScene, 'transcript'>;
@@ -180,4 +180,27 @@ function cutOf({ cut }: StepDraft): Pick<StepDraft, 'cut'> {
 
 function storedAs({ kind, event }: NewEvent, place: Pick<StoredEvent, 'runKey' | 'step'>) {
   return { ...place, kind, event: { ...event, id: '', timestamp: Date.now() } };
+}
+
+/**
+ * The value of an answer, of an agent that answers by a schema; undefined where it isn't what the schema asks for.
+ *
+ * @throws what has the attempt end.
+ */
+export async function outputOf(
+  code: UserCode,
+  text: string | undefined,
+  failed: (error: unknown) => void,
+): Promise<{ value: unknown } | undefined> {
+  const { agent } = code;
+  if (!isLlmAgent(agent) || agent.outputSchema === undefined || text === undefined || text.trim() === '')
+    return undefined;
+  try {
+    const { output, problem } = await code.callback('outputSchema', () => modelOutputOf(agent, text));
+    if (problem !== undefined) failed(new Error(`the answer does not match outputSchema: ${problem}`));
+    return output;
+  } catch (error) {
+    failed(error);
+    return undefined;
+  }
 }

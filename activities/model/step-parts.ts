@@ -16,12 +16,11 @@ import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import type { CallPlace } from '../logging.ts';
-import type { StepReport } from '../telemetry/step-report.ts';
-import { UserCode } from '../user-code.ts';
+import type { StepReport } from '../telemetry/reports.ts';
+import type { RestingModels } from './limits.ts';
 import type { LiveText } from './live-text.ts';
-import type { RestingModels } from './resting-models.ts';
 import type { StepStart } from './step-beginning.ts';
-import { StepTime } from './step-time.ts';
+import { StepTime, UserCode } from './user-code.ts';
 
 export type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 

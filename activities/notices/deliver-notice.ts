@@ -10,9 +10,8 @@ import { type Attempt, attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import { callLogger, reportUnexpected } from '../logging.ts';
-import { buryNotice, problemOf } from './bury-notice.ts';
 import { checkedDelivery } from './checked-notice.ts';
-import { delayOf } from './notice-retries.ts';
+import { buryNotice, delayOf, problemOf } from './notice-failure.ts';
 import { NotRecorded, rowsOf, StillTelling, tellNotifier } from './tell-notifier.ts';
 
 /** What earlier attempts have come to, in the heartbeat's details, which Temporal hands on. */

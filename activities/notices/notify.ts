@@ -9,9 +9,8 @@ import { type Attempt, attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import { callLogger, reportUnexpected } from '../logging.ts';
-import { buryNotice, problemOf } from './bury-notice.ts';
 import { checkNotice, firstToldAt } from './checked-notice.ts';
-import { DEFAULT_RETRY_TIME, delayOf } from './notice-retries.ts';
+import { buryNotice, DEFAULT_RETRY_TIME, delayOf, problemOf } from './notice-failure.ts';
 import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
 
 /** People were not told of a request by one of the ways to tell them, and nobody goes on trying. Another attempt follows. */

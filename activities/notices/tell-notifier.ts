@@ -1,16 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
+import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
+import { NoteRefused } from '../../src/approvals/notice-failed.ts';
 import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
 import type { NotifyInput } from '../../src/protocol/gate.ts';
+import { kindOf } from '../../src/schema/kind-of.ts';
+import { jsonText } from '../../src/store/engine/json-text.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
-import { afterTime } from '../after-time.ts';
 import type { Attempt } from '../attempt.ts';
+import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
-import { whicheverComesFirst } from '../race.ts';
-import { problemOf } from './bury-notice.ts';
-import { endedRequest } from './ended-request.ts';
-import { noticeContext } from './notice-context.ts';
-import { notifiedRequest } from './notified-request.ts';
+import { problemOf } from './notice-failure.ts';
+import { endedRequest, notifiedRequest } from './notified-request.ts';
 
 /** Milliseconds that one notifier may take. */
 const NOTIFIER_TIME = 60_000;
@@ -167,4 +168,54 @@ async function recordedRows(
 function isRecorded({ status, history }: ApprovalRow, why: NotifyInput['why']): boolean {
   if (status !== 'pending' || why === 'opened') return true;
   return why === 'escalated' && history.some(({ kind }) => kind === 'escalated');
+}
+
+const MOST_NOTE_BYTES = 16 * 1024;
+const LONGEST_PLACE = 500;
+
+/**
+ * What one notifier works with; its notes are its own.
+ * `begunAt`: when it is asked, by the store's clock.
+ */
+function noticeContext(
+  { store, credentialKeys, publicUrl }: ActivityDependencies,
+  {
+    notifier,
+    session,
+    since,
+    signal,
+    begunAt,
+  }: { notifier: string; session: string; begunAt: number } & Pick<NoticeContext, 'since' | 'signal'>,
+): NoticeContext {
+  return {
+    since,
+    signal,
+    now: () => store.now(),
+    linkFor({ requestId, until }, approver) {
+      const address = publicUrl();
+      if (address === undefined || credentialKeys === undefined) return undefined;
+      return linkUrl(
+        address,
+        signApprovalLink(
+          credentialKeys,
+          { ...{ session, requestId, approver }, ...(until === undefined ? {} : { expiresAt: until }) },
+          begunAt,
+        ),
+      );
+    },
+    kept: (requestId) => store.noteOf({ notifier, requestId }),
+    async keep(requestId, value, place) {
+      const bytes = Buffer.byteLength(jsonText(value));
+      if (value === undefined || bytes > MOST_NOTE_BYTES) {
+        const got = value === undefined ? kindOf(value) : `${bytes} bytes`;
+        throw new NoteRefused(`value: expected JSON of at most ${MOST_NOTE_BYTES} bytes, got ${got}`);
+      }
+      if (place !== undefined && (place === '' || place.length > LONGEST_PLACE)) {
+        throw new NoteRefused(`place: expected text of 1 to ${LONGEST_PLACE} characters`);
+      }
+      const note = { notifier, session, requestId, value };
+      if (await store.keepNote({ ...note, ...(place === undefined ? {} : { place }) })) return;
+      throw new NoteRefused('place: another request has it, or its session was deleted');
+    },
+  };
 }

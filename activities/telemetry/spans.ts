@@ -2,8 +2,8 @@ import type { Attributes } from '@opentelemetry/api';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/store.ts';
-import { errorType } from './error-type.ts';
 import type { SpanEnd, TracedSpan } from './tracing.ts';
+import { errorType } from './turn-metrics.ts';
 
 /** Names: OpenTelemetry's semantic conventions for generative AI, and `holdfast.` for what they have no name for. */
 export interface AgentFacts {

@@ -2,6 +2,7 @@ import {
   type Attributes,
   type Context,
   context,
+  diag,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -18,9 +19,8 @@ import {
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base';
 import type { TracedBelow } from '../../src/protocol/agent-run.ts';
-import { errorTypeOf } from './error-type.ts';
+import { errorTypeOf } from './turn-metrics.ts';
 import { spanIdOf, type TurnTrace, turnTrace } from './turn-trace.ts';
-import { type TurnSpanProcessor, unfailing } from './unfailing-processor.ts';
 
 /** Options of tracing; see {@link https://opentelemetry.io/docs/specs/semconv/gen-ai/}. */
 export interface TracingOptions {
@@ -46,7 +46,7 @@ export interface TracingOptions {
 }
 
 /** The turn that a span belongs to. */
-export interface TracedTurn {
+interface TracedTurn {
   runKey: string;
   traceparent?: string | undefined;
   tracedBelow?: TracedBelow | undefined;
@@ -181,4 +181,29 @@ class ChosenIds extends RandomIdGenerator {
       this.#chosen = undefined;
     }
   }
+}
+
+/** A `SpanProcessor` of OpenTelemetry's SDK, which whoever traces brings: without it these types are there, too. */
+export interface TurnSpanProcessor {
+  onStart(span: Span, parent: Context): void;
+  onEnd(span: object): void;
+  forceFlush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+/** What a span processor throws must not fail the model call or the tool that the span is of, which would run again. */
+function unfailing(processor: TurnSpanProcessor): TurnSpanProcessor {
+  const told = (tell: () => void) => {
+    try {
+      tell();
+    } catch (error) {
+      diag.error('holdfast: a span processor has thrown', error);
+    }
+  };
+  return {
+    onStart: (span, parent) => told(() => processor.onStart(span, parent)),
+    onEnd: (span) => told(() => processor.onEnd(span)),
+    forceFlush: () => processor.forceFlush(),
+    shutdown: () => processor.shutdown(),
+  };
 }

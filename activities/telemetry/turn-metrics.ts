@@ -1,11 +1,9 @@
 import type { MetricMeter } from '@temporalio/common';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
 import type { ApprovalRow, StepUsage } from '../../src/store/store.ts';
-import { errorType } from './error-type.ts';
-import { LabelValues } from './label-values.ts';
 
 /** The app is unknown to activities that get the store's id of the session only. */
-export interface StepFacts {
+interface StepFacts {
   app: string;
   agent: string;
   model: string;
@@ -20,7 +18,7 @@ export interface CallFacts {
 }
 
 /** The app is unknown to steps that wait before the store was asked, the agent to turns that have not begun. */
-export interface LimitFacts {
+interface LimitFacts {
   app: string;
   agent: string;
   kind: 'model' | 'turns';
@@ -159,5 +157,53 @@ export class TurnMetrics {
     return {
       record: (value: number, labels: Labels) => histogram.record(value, this.#values.bounded(labels)),
     };
+  }
+}
+
+const OTHER = '_OTHER';
+const LONGEST_TYPE = 64;
+
+/** How codes and names of errors look: `SAFETY`, `ECONNRESET`, `rate_limit`, `TypeError`, `429`. */
+const TYPE = /^(?:[A-Z][A-Z0-9_]*|[A-Za-z]+(?:[._][A-Za-z]+)*|\d{3})$/;
+
+/** Models and tools set their errors' codes as they like: what doesn't look like one may quote what must not be told. */
+export function errorType(code: unknown): string {
+  return typeof code === 'string' && code.length <= LONGEST_TYPE && TYPE.test(code) ? code : OTHER;
+}
+
+/** Of whatever was thrown. */
+export function errorTypeOf(thrown: unknown): string {
+  try {
+    if (!(thrown instanceof Error)) return OTHER;
+    return errorType('code' in thrown && typeof thrown.code === 'string' ? thrown.code : thrown.name);
+  } catch {
+    // Anything can be thrown: revoked proxies and getters that throw answer no question.
+    return OTHER;
+  }
+}
+
+const MOST_VALUES = 200;
+const LONGEST_VALUE = 200;
+
+/**
+ * Clients name apps and agents, and each value of a label is a time series that is kept for good: beyond a few hundred
+ * values of one label, the others count as one.
+ */
+class LabelValues {
+  readonly #known = new Map<string, Set<string>>();
+
+  bounded(labels: Readonly<Record<string, string>>): Record<string, string> {
+    return Object.fromEntries(
+      Object.entries(labels).map(([label, value]) => [label, this.#taken(label, value)]),
+    );
+  }
+
+  #taken(label: string, value: string): string {
+    const known = this.#known.get(label) ?? new Set();
+    this.#known.set(label, known);
+    if (known.has(value)) return value;
+    if (known.size >= MOST_VALUES || value.length > LONGEST_VALUE) return OTHER;
+    known.add(value);
+    return value;
   }
 }

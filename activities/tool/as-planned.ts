@@ -1,15 +1,33 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
+import { asStored } from '../../src/store/engine/json-text.ts';
 import type { ApprovalRow, CallAsPlanned } from '../../src/store/store.ts';
-import { knownCaller } from '../acting-agent.ts';
-import { ApprovalNotProven } from '../approvals/approval-not-proven.ts';
+import { assertOfApp, knownCaller } from '../agents.ts';
+import { ApprovalNotProven } from '../approvals/begin-answered.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import type { Deployment } from '../deployment.ts';
-import { digestOfCarried, digestOfStored } from './planned-arguments.ts';
+import { hasNotRun, type StartedCall, type TriedCall } from './tool-failure.ts';
+
+/**
+ * A call that has just begun may name an agent of another app: its attempt ends, and has run nothing.
+ *
+ * @throws AgentOfAnotherApp
+ */
+export async function assertCallOfApp(
+  { deployment, store }: Pick<ActivityDependencies, 'deployment' | 'store'>,
+  call: Pick<TriedCall, 'input' | 'begun'>,
+): Promise<void> {
+  try {
+    assertOfApp(deployment, call.begun.names.app, call.input);
+  } catch (error) {
+    await hasNotRun({ store }, call, error);
+    throw error;
+  }
+}
 
 /** A call as its activity begins it. */
-export interface ClaimedCall {
+interface ClaimedCall {
   input: ToolCallInput;
   /** Who runs it. */
   agent: LlmAgent;
@@ -67,4 +85,23 @@ function isBy(
   return (
     knownCaller(deployment, { agent: name, root, ...(within === undefined ? {} : { within }) }) === agent
   );
+}
+
+/** The model's, or what callbacks have made of them when the call was planned. */
+export function plannedArguments(
+  { args }: Pick<ToolCallInput, 'args'>,
+  begun: Pick<StartedCall, 'args'>,
+): Record<string, unknown> {
+  // Whoever schedules the activity may say both: what was compared with the plan is the digest of the reference.
+  return 'ref' in args ? (begun.args ?? {}) : args.value;
+}
+
+/** SHA-256 of the canonical arguments that an activity's input carries, or refers to. */
+export function digestOfCarried(args: ToolCallInput['args']): string {
+  return 'ref' in args ? args.ref.digest : digestOf(args.value);
+}
+
+/** As {@link digestOfCarried}, of the arguments as the plan in the store has them: no database keeps NUL and lone surrogates. */
+function digestOfStored(args: ToolCallInput['args']): string {
+  return 'ref' in args ? args.ref.digest : digestOf(asStored(args.value));
 }

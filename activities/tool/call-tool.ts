@@ -7,11 +7,10 @@ import { isBaseToolset } from '../../src/tools/base-toolset.ts';
 import type { ContextInit } from '../../src/tools/context-init.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import type { ToolEdit } from '../../src/tools/turn-tools.ts';
-import { afterTime } from '../after-time.ts';
+import { NotDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
+import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import { type Deployment, settingsOf } from '../deployment.ts';
-import { NotDeployedHere } from '../not-deployed-here.ts';
-import { whicheverComesFirst } from '../race.ts';
 
 /** What a call names: a tool, or the code executor where it has no id on the wire. */
 export interface CalledName {

@@ -6,23 +6,19 @@ import type { CloseCallInput, ToolCallResult } from '../../src/protocol/step.ts'
 import type { BegunAnsweredCall } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { CallInit } from '../../src/tools/context-init.ts';
-import { knownCaller } from '../acting-agent.ts';
-import { afterTime } from '../after-time.ts';
-import { isOfApp } from '../app-of-agent.ts';
+import { isOfApp, knownCaller } from '../agents.ts';
 import { beginAnswered } from '../approvals/begin-answered.ts';
 import { CallAnswers } from '../approvals/call-answers.ts';
 import { type Attempt, attempt } from '../attempt.ts';
+import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import { withLastingStore } from '../lasting-store.ts';
 import { callLogger, reportUnexpected } from '../logging.ts';
-import { whicheverComesFirst } from '../race.ts';
+import { digestOfCarried, plannedArguments } from './as-planned.ts';
 import { callContext, contextInitOf, effectsOf } from './call-context.ts';
-import { callResult } from './call-result.ts';
 import { ownTool, searchTool } from './call-tool.ts';
-import { type CallOutcome, callbackTooLate } from './failed-call.ts';
-import { digestOfCarried, plannedArguments } from './planned-arguments.ts';
-import { rejection } from './rejection.ts';
+import { type CallOutcome, callbackTooLate, callResult, rejection } from './settle-call.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from './tool-failure.ts';
 

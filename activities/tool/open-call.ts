@@ -14,37 +14,34 @@ import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
 import { thrownMessage } from '../../src/tools/thrown-message.ts';
 import { keptFromRunning } from '../../src/tools/unpassed-gate.ts';
-import { afterTime } from '../after-time.ts';
 import { askOfUnknown, type CallAnswers } from '../approvals/call-answers.ts';
 import { type Attempt, endable, isRetryLater } from '../attempt.ts';
+import { afterTime } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { notesIn } from '../jobs/job-notes.ts';
 import type { EndedOtherwise, JobOfCall } from '../jobs/job-of-call.ts';
 import { JobOutcomes, type ParkedRun } from '../jobs/job-outcomes.ts';
-import type { CallReport } from '../telemetry/call-report.ts';
-import { callContext } from './call-context.ts';
-import { CallCredentials } from './call-credentials.ts';
-import {
-  hasNotRun,
-  hidesTexts,
-  loggerOf,
-  retryUnlessSpent,
-  type StartedCall,
-  type TriedCall,
-} from './call-retry.ts';
-import { type CallOutcome, LEAST_CALLBACK_TIME, outcomeOfFailure } from './failed-call.ts';
+import type { CallReport } from '../telemetry/reports.ts';
+import { plannedArguments } from './as-planned.ts';
+import { CallCredentials, callContext } from './call-context.ts';
 import { LiveChunks } from './live-chunks.ts';
-import { plannedArguments } from './planned-arguments.ts';
+import { type CallOutcome, LEAST_CALLBACK_TIME, outcomeOfFailure } from './settle-call.ts';
 import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
 import type { ToolCallbacks } from './tool-callbacks.ts';
 import { ToolCancellation } from './tool-cancellation.ts';
 import {
   describeFailure,
+  hasNotRun,
+  hidesTexts,
   isToolTimeout,
+  loggerOf,
   NeverAnswered,
   recordedFailure,
+  retryUnlessSpent,
+  type StartedCall,
   storeErrorIn,
   ToolChanged,
+  type TriedCall,
   UnknownOutcome,
 } from './tool-failure.ts';
 

@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { CallActions, SettledCall, Store } from '../../src/store/store.ts';
+import { CallbackFailed } from '../../src/agents/callback-failed.ts';
+import { carry } from '../../src/flows/size-rule.ts';
+import type { AwaitedJob } from '../../src/protocol/job.ts';
+import type { ToolCallResult } from '../../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import type { CallActions, SettleCall, SettledCall, Store } from '../../src/store/store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
-import { type CallOutcome, errorOutcome } from './failed-call.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import { REJECTED } from '../../src/tools/unpassed-gate.ts';
+import type { Attempt } from '../attempt.ts';
+import { afterTime, whicheverComesFirst } from '../deadline.ts';
+import { effectsOf } from './call-context.ts';
+import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
+import { describeFailure, storeErrorIn } from './tool-failure.ts';
 
 /**
  * Settles a call with what it has come to, or with an error where that can't be stored.
@@ -26,4 +37,108 @@ export async function settleCall(
     const failure = { ...errorOutcome(new Error(text)), actions: done };
     return await store.settleCall({ session, callKey, ...failure, ...intermediate, token });
   }
+}
+
+/**
+ * What the history shows of a settled call.
+ *
+ * @param answersError the response is what callbacks made of an error.
+ */
+export function callResult(
+  callKey: string,
+  tool: BaseTool | undefined,
+  { response, failed, actions, first = false }: Omit<SettledCall, 'first'> & Partial<SettledCall>,
+  answersError = true,
+): Extract<ToolCallResult, { response: unknown }> {
+  // Where the tool isn't known, neither is what it keeps to itself: only what was said here can be told.
+  const { sensitive } = tool?.durable ?? { sensitive: !first };
+  // An error's text may quote any argument, and so may an answer to it. What another attempt has settled may be one.
+  const mayQuote = failed || answersError || !first;
+  const hidden =
+    typeof sensitive === 'boolean'
+      ? sensitive
+      : (mayQuote && sensitive.length > 0) || sensitive.includes('result');
+  return {
+    v: PROTOCOL_VERSION,
+    response: carry(callKey, response, hidden),
+    ...(failed ? { failed: true } : {}),
+    ...(actions.skipSummarization ? { skipSummarization: true } : {}),
+    ...(actions.transferToAgent ? { transferToAgent: actions.transferToAgent } : {}),
+    ...(actions.escalate ? { escalate: true } : {}),
+  };
+}
+
+/** What a call is settled with. */
+export interface CallOutcome extends Pick<SettleCall, 'response' | 'failed' | 'actions' | 'parts' | 'stack'> {
+  /** The response is what callbacks made of an error, and may quote it. Left out where `failed` says so. */
+  answersError?: true;
+  /** The response is an intermediate one: this job goes on without the turn. */
+  detached?: AwaitedJob;
+}
+
+/** Milliseconds that callbacks have at least, once their tool has used up its own time; less than the margin of its schedule. */
+export const LEAST_CALLBACK_TIME = 4_000;
+
+interface FailedCall {
+  call: CalledTool;
+  thrown: unknown;
+  /** The response where no callback has another one. Defaults to the error's text. */
+  unanswered?: Record<string, unknown>;
+  /** Milliseconds that the callbacks may take. */
+  time: number;
+  current?: Pick<Attempt, 'signal' | 'aborted'>;
+}
+
+/**
+ * What a call comes to that has failed for good. What its callbacks do beside their answer counts; where they fail
+ * themselves, that is the outcome.
+ */
+export async function outcomeOfFailure(
+  callbacks: ToolCallbacks,
+  { call, thrown, unanswered: response, time, current }: FailedCall,
+): Promise<CallOutcome> {
+  const unanswered = { ...errorOutcome(thrown), ...(response === undefined ? {} : { response }) };
+  if (!callbacks.hearFailures) return unanswered;
+  const late = afterTime(time);
+  try {
+    const answer = callbacks.failed(call, thrown, unanswered.response);
+    const response = await whicheverComesFirst(answer, [
+      ...(current === undefined ? [] : [[current.signal, current.aborted] as const]),
+      [late.signal, () => callbackTooLate(call, 'onToolErrorCallback or afterToolCallback', time)],
+    ]);
+    const failed = Object.hasOwn(response, 'error');
+    return { ...unanswered, response, failed, actions: effectsOf(call.context), answersError: true };
+  } catch (error) {
+    if (current?.signal.aborted) throw current.aborted();
+    return errorOutcome(error);
+  } finally {
+    late.clear();
+  }
+}
+
+/** @throws StoreError where that is what was thrown: it is nobody's failure here. */
+export function errorOutcome(thrown: unknown): CallOutcome {
+  const storeError = storeErrorIn(thrown);
+  if (storeError !== undefined) throw storeError;
+  const { message, stack } = describeFailure(thrown);
+  return {
+    response: { error: message },
+    failed: true,
+    actions: {},
+    ...(stack === undefined ? {} : { stack }),
+  };
+}
+
+export function callbackTooLate(
+  { tool, context }: Pick<CalledTool, 'tool' | 'context'>,
+  callback: string,
+  time: number,
+): CallbackFailed {
+  const problem = `no answer for tool '${tool.name}' within ${time} ms`;
+  return new CallbackFailed({ agent: context.agentName, callback, problem, retryable: true });
+}
+
+/** What the model is told of a call that people have not let run. */
+export function rejection(reason: string | undefined): Pick<CallOutcome, 'response' | 'failed'> {
+  return { response: { error: REJECTED, ...(reason === undefined ? {} : { reason }) }, failed: true };
 }

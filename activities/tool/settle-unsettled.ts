@@ -6,14 +6,13 @@ import type { KnownCall, SettleStep } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
 import type { ToolEdit } from '../../src/tools/turn-tools.ts';
-import { knownCaller } from '../acting-agent.ts';
-import { isOfApp } from '../app-of-agent.ts';
+import { isOfApp, knownCaller } from '../agents.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { NO_PLUGINS, pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { callContext, contextInitOf } from './call-context.ts';
 import { ownTool, searchTool } from './call-tool.ts';
-import { outcomeOfFailure } from './failed-call.ts';
+import { outcomeOfFailure } from './settle-call.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
 import { describeFailure, storeErrorIn, UnsettledError } from './tool-failure.ts';
 

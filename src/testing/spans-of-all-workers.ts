@@ -1,5 +1,4 @@
-import type { TracingOptions } from '../../activities/telemetry/tracing.ts';
-import type { TurnSpanProcessor } from '../../activities/telemetry/unfailing-processor.ts';
+import type { TracingOptions, TurnSpanProcessor } from '../../activities/telemetry/tracing.ts';
 
 /** A worker shuts its span processors down when it ends; these get the spans of the next one too. */
 export function spansOfAllWorkers(given: TracingOptions): {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { assertOfApp, isOfApp } from '../../activities/app-of-agent.ts';
+import { assertOfApp, isOfApp } from '../../activities/agents.ts';
 import { settingsOf } from '../../activities/deployment.ts';
 import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';

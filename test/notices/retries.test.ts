@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { delayOf } from '../../activities/notices/notice-retries.ts';
+import { delayOf } from '../../activities/notices/notice-failure.ts';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 
 const HOUR = 3_600_000;

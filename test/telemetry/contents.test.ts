@@ -1,7 +1,7 @@
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { noopMetricMeter } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import { CallReport } from '../../activities/telemetry/call-report.ts';
+import { CallReport } from '../../activities/telemetry/reports.ts';
 import { Tracing } from '../../activities/telemetry/tracing.ts';
 import { TurnMetrics } from '../../activities/telemetry/turn-metrics.ts';
 import { FunctionTool } from '../../src/tools/function-tool.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { afterTime, LONGEST_TIMER } from '../../activities/after-time.ts';
+import { afterTime, LONGEST_TIMER } from '../../activities/deadline.ts';
 
 test('a time that no timer can wait for does not end at once [tool.timeout]', async () => {
   const far = [afterTime(LONGEST_TIMER), afterTime(LONGEST_TIMER + 1), afterTime(10 * 365 * 86_400_000)];

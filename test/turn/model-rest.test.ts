@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { behindLimit } from '../../activities/model/model-rest.ts';
+import { behindLimit } from '../../activities/model/limits.ts';
 
 test('who waits for a limit comes back behind it, and soon [limit.model]', () => {
   fc.assert(

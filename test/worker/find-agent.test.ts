@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { agentOf, reachAgents, treeOf } from '../../activities/find-agent.ts';
-import { NotDeployedHere } from '../../activities/not-deployed-here.ts';
+import { agentOf, NotDeployedHere, reachAgents, treeOf } from '../../activities/agents.ts';
 import { App } from '../../src/agents/app.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';

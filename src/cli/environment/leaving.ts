@@ -1,6 +1,6 @@
 import type { WorkerInterceptors } from '@temporalio/worker';
 import { retryLater } from '../../../activities/attempt.ts';
-import { whicheverComesFirst } from '../../../activities/race.ts';
+import { whicheverComesFirst } from '../../../activities/deadline.ts';
 
 /**
  * A worker's way out before its grace time is over: running activities are left where they are, and their next attempts

@@ -5,14 +5,15 @@ import { discretionOf, isResultWithheld, shownArguments } from '../../src/plugin
 import type { ActingAgent } from '../../src/protocol/agent-run.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
+import type { StepOutcome } from '../../src/protocol/step.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import type { ApprovalTerms, NewRequest } from '../../src/store/store.ts';
+import type { ApprovalTerms, NewRequest, Store } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { defaultHint, gateDigestOf, termsOf } from '../../src/tools/tool-gate.ts';
 
 /** A call that asks a person. */
-export interface AskingCall {
+interface AskingCall {
   /** Where its agent stands in the tree of the turn. */
   acting: Pick<ActingAgent, 'path' | 'rootWorkflowId'>;
   callKey: string;
@@ -116,4 +117,29 @@ function pathOf(agent: BaseAgent, run: readonly string[] = []): string[] {
     path.unshift(each.name);
   }
   return [...run.slice(0, Math.max(run.lastIndexOf(path[0] ?? ''), 0)), ...path];
+}
+
+/**
+ * A recorded step for a workflow that wasn't there when people answered: the one before was terminated, or reset. Those who have
+ * answered, or approved as one of several, are not asked again.
+ */
+export async function withEndedGates(store: Store, outcome: StepOutcome): Promise<StepOutcome> {
+  if (outcome.kind !== 'calls') return outcome;
+  const { session } = outcome;
+  const calls = await Promise.all(
+    outcome.calls.map(async (call) =>
+      call.gate === undefined ? call : { ...call, gate: await knownGate(store, session, call.gate) },
+    ),
+  );
+  return { ...outcome, calls };
+}
+
+/** A request that may have been made, and answered, before. */
+export async function knownGate(store: Store, session: string, gate: Gate): Promise<Gate> {
+  const { status = 'pending', votes = [] } = (await store.findRequest(session, gate.requestId)) ?? {};
+  if (status !== 'pending') return { ...gate, ended: status };
+  const known = votes.flatMap(({ by: { principal, verified }, confirmed, of }) =>
+    confirmed && of !== undefined ? [{ by: { principal, verified }, of }] : [],
+  );
+  return known.length === 0 ? gate : { ...gate, votes: known };
 }

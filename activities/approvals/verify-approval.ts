@@ -1,8 +1,13 @@
-import { withFixed } from '../../src/approvals/edited-arguments.ts';
+import { type Signature, UNVERIFIED } from '../../src/approvals/attestation.ts';
+import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decision-attestation.ts';
+import { secretInEdit, withFixed } from '../../src/approvals/edited-arguments.ts';
 import { coversTerms } from '../../src/approvals/edited-terms.ts';
+import { endOf, hasEscalated, refusalOfVoter, standingOf } from '../../src/approvals/voting.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
+import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../../src/protocol/gate.ts';
 import { INLINE_LIMIT } from '../../src/protocol/sizes.ts';
+import { isRecord } from '../../src/schema/kind-of.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import { placeOfCall } from '../../src/store/turns/call-place.ts';
@@ -10,27 +15,120 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { isToolError } from '../../src/tools/tool-error.ts';
 import { questionOf, termsOf } from '../../src/tools/tool-gate.ts';
-import { callerOf } from '../acting-agent.ts';
-import { afterTime } from '../after-time.ts';
-import { assertOfApp } from '../app-of-agent.ts';
+import { assertOfApp, callerOf, isHadByNobody, type NamedAgent, NotDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
+import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { pluginsOf } from '../deployment.ts';
-import type { NamedAgent } from '../find-agent.ts';
+import { pluginsOf, settingsOf, trustedIssuers } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { isHadByNobody, NotDeployedHere } from '../not-deployed-here.ts';
-import { whicheverComesFirst } from '../race.ts';
 import { callContext, contextInitOf } from '../tool/call-context.ts';
 import { ownTool, searchTool } from '../tool/call-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
+
+/** What a decision came to, and what of it is recorded. */
+export type ApprovalVerdict =
+  | {
+      counts: true;
+      by: Voter;
+      /** Of a confirmation: how it is recorded. */
+      kind: Extract<RequestEntry['kind'], 'voted' | 'withdrawn'>;
+      args?: Record<string, unknown>;
+      signature?: Signature;
+    }
+  | { counts: false; reason: string; by: Voter; duplicate?: true; signature?: Signature };
+
+export interface DecisionToVerify {
+  dependencies: ActivityDependencies;
+  input: VerifyDecisionInput;
+  /** When it came, as far as Temporal's server knows it: whoever schedules the activity could name any time. */
+  cameAt: number;
+  request: ApprovalRow;
+  current: Attempt;
+}
+
+/** Of a decision that nobody has signed. */
+export const NOBODY: Voter = { principal: UNVERIFIED, verified: false };
+
+/** Whether a decision about a confirmation counts: who says so, whether they may, and what is to run. */
+export async function verifyConfirm(verify: DecisionToVerify, confirm: Confirm): Promise<ApprovalVerdict> {
+  const { dependencies, request, cameAt } = verify;
+  const { attestation, payload } = confirm;
+  if (attestation === undefined) return await verdictOn(verify, confirm, NOBODY);
+  const decision = decisionOf(confirm);
+  const edited = decision === 'approve' ? confirm.args : undefined;
+  const expected = {
+    session: request.session,
+    requestId: request.requestId,
+    argsDigest: request.argsDigest,
+    until: endOf(request),
+    decision,
+    ...(edited === undefined ? {} : { editedArgsDigest: digestOf(edited) }),
+    ...(payload === undefined ? {} : { payloadDigest: digestOf(payload) }),
+  };
+  const issuers = trustedIssuers(dependencies, request.app, attestation);
+  const attested = await verifyDecisionAttestation(attestation, expected, issuers, cameAt);
+  const { by = NOBODY, signature } = attested;
+  const verdict: ApprovalVerdict = attested.ok
+    ? await verdictOn(verify, confirm, by)
+    : { counts: false, reason: attested.reason, by };
+  return signature === undefined ? verdict : { ...verdict, signature };
+}
+
+async function verdictOn(verify: DecisionToVerify, confirm: Confirm, by: Voter): Promise<ApprovalVerdict> {
+  const { dependencies, input, request } = verify;
+  const { approval } = settingsOf(dependencies.deployment, request.app);
+  const decision = decisionOf(confirm);
+  const edited = decision === 'approve' ? confirm.args : undefined;
+  const rules = { escalated: await hasOthers(verify, by), trustTemporal: approval?.trustTemporal === true };
+  const refusal = refusalOfVoter(request, by, rules);
+  if (refusal !== undefined) return { counts: false, reason: refusal, by };
+  const { entryId, at } = input;
+  const standing = standingOf(request, {
+    ...{ by, decision, confirmed: confirm.confirmed },
+    entry: { entryId, at },
+  });
+  if (!standing.counts) return { ...standing, by };
+  if (decision === 'withdraw') return { counts: true, by, kind: 'withdrawn' };
+  const { payload } = confirm;
+  if (payload !== undefined && digestOf(asStored(payload)) !== digestOf(payload)) {
+    const reason = 'payload: NUL characters and lone surrogates are kept by no database: leave them out';
+    return { counts: false, reason, by };
+  }
+  if (edited === undefined) return { counts: true, by, kind: 'voted' };
+  const problem = standing.recorded ? undefined : await refusalOf(verify, edited);
+  if (problem !== undefined) return { counts: false, reason: problem, by };
+  return { counts: true, by, kind: 'voted', args: edited };
+}
+
+/** Whether those of `escalateTo` may decide by now, by the store's times: what the workflow says of it is only said. */
+async function hasOthers(
+  { dependencies, request }: DecisionToVerify,
+  { principal }: Voter,
+): Promise<boolean> {
+  const { approvers = [], escalateTo = [] } = request.terms;
+  if (approvers.includes(principal) || !escalateTo.includes(principal)) return false;
+  const { now } = await dependencies.store.findEvidence(request.session, request.callKey);
+  return hasEscalated(request, now);
+}
+
+async function refusalOf(
+  { request, ...verify }: DecisionToVerify,
+  edited: unknown,
+): Promise<string | undefined> {
+  if (request.terms.allowEdit !== true) return 'args: this request does not let arguments be changed';
+  if (!isRecord(edited)) return 'args: expected an object';
+  const secret = secretInEdit(request, edited);
+  if (secret !== undefined) return `args: ${secret}`;
+  return await refusalOfEdit({ request, ...verify }, edited);
+}
 
 /** Milliseconds that the tool and the callbacks may take. */
 const CHECK_TIME = 20_000;
 /** JSON bytes of arguments as they travel with a decision: through the history, several times. */
 const MOST_BYTES = 8 * INLINE_LIMIT;
 
-export interface EditToCheck {
+interface EditToCheck {
   dependencies: ActivityDependencies;
   /** Of the activity that checks it: names who has asked for the call. */
   input: NamedAgent;
@@ -44,10 +142,7 @@ export interface EditToCheck {
  *
  * @throws NotDeployedHere while another worker may have the tool.
  */
-export async function refusalOfEdit(
-  edit: EditToCheck,
-  given: Record<string, unknown>,
-): Promise<string | undefined> {
+async function refusalOfEdit(edit: EditToCheck, given: Record<string, unknown>): Promise<string | undefined> {
   const args = withFixed(edit.request, given);
   const bytes = Buffer.byteLength(JSON.stringify(given));
   if (bytes > MOST_BYTES)

@@ -1,0 +1,173 @@
+import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import type { AgentErrand, AgentToolPlan, CallOfAgent } from '../../src/protocol/agent-run.ts';
+import { canonicalJson } from '../../src/protocol/canonical-json.ts';
+import { runKeyOfCall } from '../../src/protocol/identity.ts';
+import type { CallModelInput, ToolCallInput } from '../../src/protocol/step.ts';
+import { asStored, storableText } from '../../src/store/engine/json-text.ts';
+import type { CallActions, CallOfAgentFound, ChildOutcome, OpenStep, Store } from '../../src/store/store.ts';
+import type { AgentOfTool } from '../../src/tools/agent-of-tool.ts';
+import { type AgentRunEnd, agentResult } from '../../src/tools/agent-result.ts';
+import { requestText } from '../../src/tools/agent-tool.ts';
+import { ApprovalNotProven } from '../approvals/begin-answered.ts';
+import type { Attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { heardOutcome } from '../jobs/job-outcomes.ts';
+import { callLogger } from '../logging.ts';
+import { type CallOutcome, outcomeOfFailure } from '../tool/settle-call.ts';
+import type { CalledTool, ToolCallbacks } from '../tool/tool-callbacks.ts';
+
+/**
+ * The message that a call of an agent's tool begins its agent with. The input may name any call with any arguments, so the store decides:
+ * the call was planned for this agent, its approvals were proven when it began, and its arguments are those of the plan or the approval.
+ *
+ * @throws ApprovalNotProven, StoreBehindHistory
+ */
+export async function messageOfCall(
+  dependencies: ActivityDependencies,
+  agent: BaseAgent,
+  input: CallModelInput,
+  { session, runKey, callKey, tool }: CallOfAgent,
+): Promise<string> {
+  // What lets it run stays true: one look before the session is opened is enough.
+  const found = await dependencies.store.findCallOfAgent({ session, callKey });
+  const problem = callKey.startsWith(`${runKey}.`) ? refusalOf(found, input) : 'it is one of another run';
+  if (problem === undefined) return requestText(agent, found.args ?? {});
+  callLogger(dependencies, { callKey, tool }).warn('the agent of a call was not run', { reason: problem });
+  throw new ApprovalNotProven(problem);
+}
+
+/** Why a call doesn't run this agent. */
+function refusalOf(
+  { app, userId, planned, isUnderWay, requests }: CallOfAgentFound,
+  input: CallModelInput,
+): string | undefined {
+  const { identity } = input;
+  const runs = planned?.runs;
+  if (planned === undefined || runs === undefined || !isRunOf(planned.callKey, runs, input)) {
+    return 'the call was planned for another agent, or not at all';
+  }
+  if (
+    identity === undefined ||
+    storableText(identity.app) !== app ||
+    storableText(identity.userId) !== userId
+  ) {
+    return 'the call is one of another app or user';
+  }
+  const { gate } = planned;
+  // Any other runs its agent without an activity before it.
+  if ((gate !== undefined || runs.begins === true) && !isUnderWay) return 'the call has not begun';
+  const isAsked = gate === undefined || requests.some(({ requestId }) => requestId === gate.requestId);
+  const isLetRun = requests.every(({ kind, status, hasBegun }) =>
+    kind === 'confirmation' ? status === 'approved' && hasBegun : status !== 'pending',
+  );
+  return isAsked && isLetRun ? undefined : 'the call waits for people, or was not let run';
+}
+
+/** Whether the run is one of those that the plan allows, of the agent where the plan says that it is. */
+function isRunOf(
+  callKey: string,
+  { name, root, within, attempts = 1 }: AgentToolPlan,
+  { agent, root: actingRoot, within: actingWithin, runKey, invocationId, call, identity }: CallModelInput,
+): boolean {
+  const acting = asStored({ root: actingRoot, within: actingWithin });
+  const isSame = name === agent && canonicalJson({ root, within }) === canonicalJson(acting);
+  const runs = Array.from({ length: attempts }, (_, index) =>
+    runKeyOfCall(call?.runKey ?? '', callKey, { agent: name, attempt: index + 1 }),
+  );
+  return isSame && invocationId === runKey && identity?.sessionId === runKey && runs.includes(runKey);
+}
+
+/** Whose child a run is, as far as its first step says it. */
+export function parentOf({
+  call,
+  path,
+  plannedBy,
+}: CallModelInput): Pick<OpenStep, 'child' | 'parent' | 'plannedBy'> {
+  return {
+    ...(path === undefined ? {} : { child: true }),
+    ...(call === undefined
+      ? {}
+      : { parent: { session: call.session, runKey: call.runKey, callKey: call.callKey, path: path ?? [] } }),
+    ...(plannedBy === undefined ? {} : { plannedBy }),
+  };
+}
+
+/** Runs of one call's agent that are looked for; a deploy may have lowered what the tool allows. */
+const MOST_RUNS = 100;
+
+/** What the agent of a call has come to, and has done to its caller's state. */
+interface RanAgent {
+  end: AgentRunEnd;
+  actions: CallActions;
+}
+
+/**
+ * The activity's input can name any run. The answer of another call's agent would settle this call, even while people decide.
+ *
+ * @throws ApprovalNotProven
+ */
+export async function assertOwnRun(
+  store: Pick<Store, 'findEvidence'>,
+  { session, runKey, callKey }: Pick<ToolCallInput, 'session' | 'runKey' | 'callKey'>,
+  { agent: { name: agent } }: AgentOfTool,
+  ran: string,
+): Promise<void> {
+  const attempts = Array.from({ length: MOST_RUNS }, (_, index) => index + 1);
+  if (!attempts.some((attempt) => runKeyOfCall(runKey, callKey, { agent, attempt }) === ran)) {
+    throw new ApprovalNotProven('the agent that is said to have run is one of another call');
+  }
+  const { requests } = await store.findEvidence(session, callKey);
+  if (requests.some(({ status }) => status === 'pending')) {
+    throw new ApprovalNotProven('the call waits for people, so its agent has not run');
+  }
+}
+
+/**
+ * Reads it. A run that has ended without a word is ended by this.
+ *
+ * @param session of the caller.
+ */
+export async function ranAgent(
+  store: Pick<Store, 'endChild'>,
+  session: string,
+  { skipSummarization }: AgentOfTool,
+  errand: AgentErrand,
+): Promise<RanAgent> {
+  const child = await store.endChild(session, errand.runKey);
+  const end = endOf(errand, child);
+  const { stateDelta = {} } = child ?? {};
+  return {
+    end,
+    actions: {
+      ...(Object.keys(stateDelta).length === 0 ? {} : { stateDelta }),
+      ...(skipSummarization && end.status === 'completed' ? { skipSummarization } : {}),
+    },
+  };
+}
+
+/** The store knows best how it has ended, unless somebody has ended it from outside. */
+function endOf({ status, error }: AgentErrand, child: ChildOutcome | undefined): AgentRunEnd {
+  const recorded = child?.outcome;
+  if (recorded?.status === 'completed') return { status: 'completed', text: child?.text };
+  const isForced = status === 'terminated' || status === 'timed out';
+  if (isForced || recorded === undefined || recorded.status === 'interrupted') {
+    return { status: status === 'completed' ? 'interrupted' : status, error };
+  }
+  return { status: recorded.status, error: recorded.error ?? error };
+}
+
+/** What the call is settled with: the agent's answer or its failure, as callbacks behind the tool have it. */
+export async function outcomeOfAgent(
+  { agent }: AgentOfTool,
+  end: AgentRunEnd,
+  heard: { callbacks: ToolCallbacks; call: CalledTool; time: number; current: Attempt },
+): Promise<CallOutcome> {
+  let response: Record<string, unknown>;
+  try {
+    response = await agentResult(agent, end);
+  } catch (thrown) {
+    return await outcomeOfFailure(heard.callbacks, { ...heard, thrown });
+  }
+  // Its schema has been looked at.
+  return await heardOutcome({ ...heard, outcome: { response, failed: false }, isIntermediate: true });
+}

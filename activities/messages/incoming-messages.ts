@@ -1,0 +1,81 @@
+import { activityInfo } from '@temporalio/activity';
+import { type AttestedMessage, verifyMessageAttestation } from '../../src/approvals/message-attestation.ts';
+import { invocationIdOf } from '../../src/protocol/identity.ts';
+import { messageDigest } from '../../src/protocol/message.ts';
+import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/step.ts';
+import type { OwnCall } from '../../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import type { MessageForInbox } from '../../src/store/store.ts';
+import { attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { trustedIssuers } from '../deployment.ts';
+import { callLogger, reportUnexpected } from '../logging.ts';
+
+/** `holdfast.keepMessages`: puts messages that came while a turn runs where they outlive it. */
+export function keepMessages(
+  dependencies: ActivityDependencies,
+): (input: KeepMessagesInput) => Promise<KeepMessagesResult> {
+  const keep = async ({ v: _v, ...given }: KeepMessagesInput): Promise<KeepMessagesResult> => {
+    const messages = await Promise.all(
+      given.messages.map((message) => withRequester(dependencies, given, message)),
+    );
+    return { v: PROTOCOL_VERSION, messages: await dependencies.store.keepMessages({ ...given, messages }) };
+  };
+  return (input) =>
+    attempt(
+      () => keep(input),
+      reportUnexpected(dependencies, { app: input.app, sessionId: input.sessionId }),
+    );
+}
+
+/** What a message says counts, not what is said of it: its digest is that of its content wherever that is here. */
+async function withRequester(
+  dependencies: ActivityDependencies,
+  { app, userId, sessionId }: Omit<KeepMessagesInput, 'v'>,
+  given: MessageForInbox,
+): Promise<MessageForInbox> {
+  const { attestation, requester: _claimed, ...kept } = given;
+  const { messageId, invocationId, message, stateDelta, stored, rejected } = kept;
+  // Nobody sends what was rejected.
+  if (rejected !== undefined) return kept;
+  const digest = message === undefined || stored ? kept.digest : messageDigest(message, stateDelta);
+  const arrived = { app, userId, sessionId, messageId, messageDigest: digest, invocationId, attestation };
+  const requester = await requesterOf(dependencies, arrived);
+  return { ...kept, digest, ...(requester === undefined ? {} : { requester }) };
+}
+
+/** A message that has come, and what Temporal says that it begins. */
+interface ArrivedMessage extends AttestedMessage {
+  invocationId: string;
+  attestation?: string | undefined;
+  ownCall?: OwnCall | undefined;
+}
+
+/**
+ * Who sent a message, where an attestation of it holds. One that doesn't is no attestation: the message is answered all the same,
+ * and the operator told.
+ *
+ * It came when Temporal was told to run this activity, all attempts of it: a turn may wait for its slot longer than an attestation
+ * lasts, and nobody can have an activity scheduled in the past, whatever its input says.
+ */
+export async function requesterOf(
+  dependencies: ActivityDependencies,
+  { invocationId, attestation, ownCall, ...message }: ArrivedMessage,
+): Promise<string | undefined> {
+  if (attestation === undefined) return undefined;
+  const { app, userId, sessionId, messageId } = message;
+  const unproven = (reason: string): undefined => {
+    callLogger(dependencies, { app, sessionId }).warn('nobody is known to have sent a message', {
+      message: messageId,
+      reason,
+    });
+  };
+  if (invocationId !== invocationIdOf(app, userId, sessionId, messageId)) {
+    return unproven('the turn is not that of the message');
+  }
+  if (ownCall !== undefined) return unproven('the turn is a call, which the attestation says nothing of');
+  const issuers = trustedIssuers(dependencies, app, attestation);
+  const { scheduledTimestampMs } = activityInfo();
+  const attested = await verifyMessageAttestation(attestation, message, issuers, scheduledTimestampMs);
+  return attested.ok ? attested.by.principal : unproven(attested.reason);
+}
