@@ -86,7 +86,7 @@ const TEMPORAL = '__webpack_require__("./node_modules/@temporalio/workflow/lib/i
 
 /** A second release, whose turns begin with a timer where this is so. */
 function secondRelease(condition: string): string {
-  const begins = 'async function agentTurn(given, handedOn) {';
+  const begins = 'async function agentTurn(given, carriedOver) {';
   return changedBundle([begins, `${begins} if (${condition}) void ${TEMPORAL}.sleep(1);`]);
 }
 

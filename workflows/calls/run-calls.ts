@@ -1,57 +1,44 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { Carried } from '../../src/protocol/carried.ts';
 import type { PlannedCall, StepOutcome, ToolSchedule, UnsettledCall } from '../../src/protocol/step.ts';
-import type { Requests } from '../approvals/requests.ts';
-import type { Jobs } from '../jobs/jobs.ts';
-import type { TurnOfCalls } from '../jobs/start-tool-job.ts';
-import type { Steering } from '../turn/steering.ts';
+import type { Turn } from '../turn/turn.ts';
+import { type InvocationState, runKeyOf } from '../turn/turn-state.ts';
+import type { StepOfCall } from './call.ts';
 import type { CallContext } from './call-input.ts';
-import { CallLane } from './call-lane.ts';
-import { type CallObserver, type CallSurroundings, runCall } from './run-call.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { runCall } from './run-call.ts';
 
 export interface RanCalls {
   /** Calls whose activity ended without settling an outcome. */
   unsettled: UnsettledCall[];
   skipSummarization: boolean;
-  /** To whom the turn is handed on. */
+  /** To whom the turn is transferred. */
   transferToAgent?: string;
   escalated?: true;
   /** Of the call that was settled last. */
   response?: Carried<Record<string, unknown>>;
 }
 
-type CallsOfStep = Pick<Extract<StepOutcome, { kind: 'calls' }>, 'calls' | 'schedules' | 'maxParallelCalls'>;
-
-/** What watches the calls of a turn. */
-export interface WatchOfCalls {
-  observer: CallObserver;
-  steering: Steering;
-  requests: Requests;
-  jobs: Jobs;
-  tree: Pick<CallSurroundings, 'parent' | 'rootWorkflowId' | 'path' | 'fence'>;
-}
+type CallsOfStep = Extract<StepOutcome, { kind: 'calls' }>;
 
 /**
  * Runs a step's calls: those that are safe together at once, at most `maxParallelCalls`; one that isn't runs alone, after those
- * before it and before those behind it. One that waits for people waits beside them, and takes its turn once it may run.
+ * before it and before those after it. One that waits for people waits beside them, and takes its turn once it may run.
  */
-export async function runCalls(
-  context: CallContext,
-  turn: TurnOfCalls,
-  step: CallsOfStep,
-  { observer, steering, requests, jobs, tree }: WatchOfCalls,
-): Promise<RanCalls> {
+export async function runCalls(turn: Turn, state: InvocationState, step: CallsOfStep): Promise<RanCalls> {
+  const { steering, requests, jobs } = turn;
   const ran: RanCalls = { unsettled: [], skipSummarization: false };
   steering.planned(step.calls);
   requests.planned(step.calls);
   jobs.planned(step.calls);
-  const lane = new CallLane(step.maxParallelCalls);
   const all = CancellationScope.current();
-  const cutOff = {
-    textOf: (callKey: string) => steering.textOf(callKey),
-    isAll: () => all.consideredCancelled,
+  const ofStep: StepOfCall = {
+    turn,
+    state,
+    context: contextOf(state, step),
+    limit: new ConcurrencyLimit(step.maxParallelCalls),
+    isCutOff: () => all.consideredCancelled,
   };
-  const surroundings: CallSurroundings = { context, turn, lane, observer, requests, jobs, cutOff, ...tree };
   const transfers = new Map<string, string>();
   await allEnded(
     step.calls.map(async (call) => {
@@ -63,7 +50,7 @@ export async function runCalls(
       await steering.runCall(
         callKey,
         async () => {
-          const result = await runCall(call, schedule, surroundings);
+          const result = await runCall(call, schedule, ofStep);
           if ('error' in result) return unsettled(result.error);
           if (result.skipSummarization) ran.skipSummarization = true;
           if (result.escalate) ran.escalated = true;
@@ -85,11 +72,17 @@ export async function runCalls(
   return ran;
 }
 
-/** The first failure, once nothing runs any more: what is settled behind a failure would come too late to count. */
+/** The first failure, once nothing runs any more: what is settled after a failure would come too late to count. */
 async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
   for (const ended of await Promise.allSettled(runs)) {
     if (ended.status === 'rejected') throw ended.reason;
   }
+}
+
+function contextOf(state: InvocationState, { session, agent }: CallsOfStep): CallContext {
+  const { invocationId, acting, handedOnBy, traceparent } = state;
+  const handedOn = handedOnBy?.length;
+  return { session, agent, runKey: runKeyOf(state), invocationId, ...acting, handedOn, traceparent };
 }
 
 function scheduleOf(step: CallsOfStep, call: PlannedCall): ToolSchedule {

@@ -10,10 +10,9 @@ import type { AgentErrand, AgentToolPlan, ChildStart } from '../../src/protocol/
 import { runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { PlannedCall, ToolCallInput, ToolCallResult, ToolSchedule } from '../../src/protocol/step.ts';
 import { ranAgentOptions } from '../activity-options.ts';
+import { type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
 import { inputOf, termsOf } from '../calls/call-input.ts';
-import { unsettledText } from '../calls/call-text.ts';
-import { type RanCall, ranOf } from '../calls/ran-call.ts';
-import type { CallSurroundings } from '../calls/run-call.ts';
+import { pathOf } from '../turn/turn-state.ts';
 import { turnPriority } from '../turn-priority.ts';
 import { usable } from '../usable-result.ts';
 import { type EndedChild, runChild } from './run-child.ts';
@@ -30,18 +29,18 @@ export async function callAgent(
   call: PlannedCall,
   schedule: ToolSchedule,
   runs: AgentToolPlan,
-  surroundings: CallSurroundings,
+  step: StepOfCall,
 ): Promise<RanCall> {
-  const { context, turn } = surroundings;
+  const { context, turn, state } = step;
   const { callKey, tool, summary } = call;
   const beganAt = Date.now();
-  const errand = { ...(await inTime(runs, surroundings, () => attempts(call, runs, surroundings))), beganAt };
+  const errand = { ...(await inTime(runs, step, () => attempts(call, runs, step))), beganAt };
   const input: ToolCallInput = {
     ...inputOf(call, context),
     ...(schedule.exclusive ? { exclusive: true } : {}),
     ran: errand,
   };
-  const priority = turnPriority(turn, turn.priority);
+  const priority = turnPriority(turn.start, state.priority);
   const told = [...(summary ? [summary] : []), errand.status].join(' · ');
   const options = ranAgentOptions({ callKey, tool, summary: told }, schedule, priority);
   try {
@@ -60,8 +59,8 @@ interface Attempts {
 }
 
 /** The runs of the agent, one after another until one has an answer. */
-function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurroundings): Attempts {
-  const { runKey: parentRunKey } = surroundings.context;
+function attempts(call: PlannedCall, runs: AgentToolPlan, step: StepOfCall): Attempts {
+  const { runKey: parentRunKey } = step.context;
   const { attempts: most = 1, name: agent } = runs;
   const all: Attempts = { runKey: runKeyOfCall(parentRunKey, call.callKey, { agent }), ended: run(1) };
   return all;
@@ -69,11 +68,9 @@ function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurr
   async function run(attempt: number): Promise<EndedChild> {
     const runKey = runKeyOfCall(parentRunKey, call.callKey, { agent, attempt });
     if (attempt > 1) all.runKey = runKey;
-    const ended = await runChild(surroundings.parent, {
-      start: startOf(call, runs, runKey, surroundings),
-      callKey: call.callKey,
-      ...(runs.taskQueue === undefined ? {} : { taskQueue: runs.taskQueue }),
-    });
+    const start = startOf(call, runs, runKey, step);
+    const { taskQueue } = runs;
+    const ended = await runChild(step.turn, step.state, { start, callKey: call.callKey, taskQueue });
     return ended.status === 'completed' || attempt === most ? ended : await run(attempt + 1);
   }
 }
@@ -81,7 +78,7 @@ function attempts(call: PlannedCall, runs: AgentToolPlan, surroundings: CallSurr
 /** What they come to within the time that the call has. One that doesn't end once it is cancelled, for want of a worker, is left. */
 async function inTime(
   { timeout, name, taskQueue }: AgentToolPlan,
-  { parent, path }: CallSurroundings,
+  { turn, state }: StepOfCall,
   begin: () => Attempts,
 ): Promise<AgentErrand> {
   let begun: Attempts | undefined;
@@ -91,10 +88,10 @@ async function inTime(
   const given = new Promise<'left'>((resolve, reject) => {
     if (taskQueue !== undefined) {
       const { cancelRequested } = CancellationScope.current();
-      const patience = Math.max(PATIENCE_ELSEWHERE - LESS_BELOW * (path.length - 1), PATIENCE);
+      const patience = Math.max(PATIENCE_ELSEWHERE - LESS_BELOW * (pathOf(state).length - 1), PATIENCE);
       cancelRequested.catch((cancelled: unknown) => {
         ends.begin(patience, name, () => {
-          parent.children.ended(runKey());
+          turn.children.ended(runKey());
           reject(cancelled);
         });
       });
@@ -122,11 +119,11 @@ async function inTime(
     if (ended === 'left') {
       // It is cancelled, and what it has begun is ended where the call is settled.
       working.catch(() => undefined);
-      parent.children.ended(runKey());
+      turn.children.ended(runKey());
       return { runKey: runKey(), status: 'timed out' };
     }
     const { status, error } = ended;
-    return { runKey: runKey(), status, ...(error === undefined ? {} : { error }) };
+    return { runKey: runKey(), status, error };
   } catch (error) {
     if (!isLate || CancellationScope.current().consideredCancelled || !isCancellation(error)) throw error;
     return { runKey: runKey(), status: 'timed out' };
@@ -167,19 +164,19 @@ function startOf(
   { callKey, callId, tool, args }: PlannedCall,
   { name, root, within, branch, ...runs }: AgentToolPlan,
   runKey: string,
-  { context, rootWorkflowId, path, fence }: CallSurroundings,
+  { context, turn, state }: StepOfCall,
 ): ChildStart {
   const { session, runKey: parentRunKey, invocationId, tracedBelow } = context;
   return {
-    rootWorkflowId,
+    rootWorkflowId: turn.rootWorkflowId,
     runKey,
-    agent: { name, ...(root === undefined ? {} : { root }), ...(within === undefined ? {} : { within }) },
-    path: [...path, name],
-    ...(branch === undefined ? {} : { branch }),
+    agent: { name, root, within },
+    path: [...pathOf(state), name],
+    branch,
     ...termsOf(runs),
     invocationId,
     tracedBelow: { root: tracedBelow?.root ?? invocationId, by: callKey, at: Date.now() },
-    fence,
+    fence: { startedAt: state.chainStartedAt, invocation: state.number },
     seq: 0,
     call: { session, runKey: parentRunKey, callKey, callId, tool, args },
   };

@@ -1,7 +1,6 @@
 import {
   ApplicationFailure,
   CancelledFailure,
-  defineSearchAttributeKey,
   TerminatedFailure,
   TimeoutFailure,
   WorkflowExecutionAlreadyStartedError,
@@ -12,13 +11,11 @@ import {
   executeChild,
   isCancellation,
   sleep,
-  workflowInfo,
 } from '@temporalio/workflow';
 import { RESULTS, resultProblem, UNUSABLE } from '../../src/protocol/activity-results.ts';
 import type { ChildStart } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { AGENT_TURN } from '../../src/protocol/names.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
 import type {
   AgentTurnStart,
   InvocationOutcome,
@@ -26,18 +23,14 @@ import type {
   TurnResult,
   TurnUsage,
 } from '../../src/protocol/turn.ts';
+import { labelsOfChild } from '../turn/search-attributes.ts';
+import type { Turn } from '../turn/turn.ts';
+import { type InvocationState, runConfigOf } from '../turn/turn-state.ts';
 import { turnPriority } from '../turn-priority.ts';
-import type { Children } from './children.ts';
 
 /** Between two looks whether a run of this child that is still there has gone, milliseconds: its worker may be away for days. */
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
-
-/** The turn that a child belongs to. */
-export interface ParentTurn
-  extends Pick<AgentTurnStart, 'app' | 'userId' | 'sessionId' | 'runConfig' | 'traceparent' | 'priority'> {
-  children: Children;
-}
 
 export interface ChildToRun {
   start: ChildStart;
@@ -63,22 +56,27 @@ export interface EndedChild {
  * @throws CancelledFailure once it has ended, where that scope is cancelled.
  */
 export async function runChild(
-  { children, ...turn }: ParentTurn,
-  { start, taskQueue, callKey }: ChildToRun,
+  { start, children }: Turn,
+  state: InvocationState,
+  { start: child, taskQueue, callKey }: ChildToRun,
 ): Promise<EndedChild> {
-  const { runKey, agent, path, rootWorkflowId } = start;
-  children.began({ runKey, agent: agent.name, path, ...(callKey === undefined ? {} : { callKey }) });
+  const { runKey, agent, path, rootWorkflowId } = child;
+  const { app, userId, sessionId } = start;
+  const { priority, traceparent } = state;
+  const runConfig = runConfigOf(start, state);
+  const given = { app, userId, sessionId, runConfig, traceparent, priority, child };
+  children.began({ runKey, agent: agent.name, path, callKey });
   try {
     for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       try {
         const result = await executeChild<(given: AgentTurnStart) => Promise<TurnResult>>(AGENT_TURN, {
           workflowId: childWorkflowIdOf(rootWorkflowId, runKey),
-          args: [{ ...turn, child: start }],
+          args: [given],
           parentClosePolicy: 'REQUEST_CANCEL',
           cancellationType: 'WAIT_CANCELLATION_COMPLETED',
           staticSummary: path.join(' / ').slice(0, 200),
-          typedSearchAttributes: labels(agent.name),
-          priority: turnPriority(turn, turn.priority),
+          typedSearchAttributes: labelsOfChild(agent.name),
+          priority: turnPriority(start, priority),
           ...(taskQueue === undefined ? {} : { taskQueue }),
         });
         return endOf(result);
@@ -102,13 +100,7 @@ function endOf(result: TurnResult): EndedChild {
   const message = resultProblem(`workflow ${AGENT_TURN}`, RESULTS.turn, result);
   if (message !== undefined) return { status: 'failed', seq: 0, error: { ...UNUSABLE, message } };
   const { status, error, events, escalated, usage } = result;
-  return {
-    status,
-    seq: events.to,
-    ...(usage === undefined ? {} : { usage }),
-    ...(escalated ? { escalated: true } : {}),
-    ...(error === undefined ? {} : { error }),
-  };
+  return { status, seq: events.to, usage, escalated: escalated || undefined, error };
 }
 
 function endOfFailure({ cause }: ChildWorkflowFailure): EndedChild {
@@ -126,16 +118,4 @@ function endOfFailure({ cause }: ChildWorkflowFailure): EndedChild {
 
 function isResult(value: unknown): value is TurnResult {
   return typeof value === 'object' && value !== null && 'status' in value && 'events' in value;
-}
-
-/** Those that this run has: one that the server doesn't know would keep the child from being started. */
-function labels(agent: string) {
-  const { typedSearchAttributes } = workflowInfo();
-  return SEARCH_ATTRIBUTES.flatMap((name) => {
-    const key = defineSearchAttributeKey(name, 'KEYWORD');
-    const own = typedSearchAttributes.get(key);
-    if (own === undefined) return [];
-    const value = name === 'HoldfastStatus' ? 'running' : name === 'HoldfastAgent' ? agent : own;
-    return [{ key, value }];
-  });
 }

@@ -2,7 +2,7 @@ import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo }
 import type { AgentWait, ChildStart, ChildState } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { CHILD_STATE } from '../../src/protocol/names.ts';
-import type { TurnState } from '../../src/protocol/turn.ts';
+import type { TurnState, TurnStatus } from '../../src/protocol/turn.ts';
 import type { Requests } from '../approvals/requests.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import { WAITS } from '../turn/waiting-status.ts';
@@ -10,7 +10,7 @@ import { type Children, isWaiting, MOST_WAITS } from './children.ts';
 
 /** What a child does, and waits for. */
 export interface ToldWork {
-  state(): TurnState;
+  state: TurnStatus['status'];
   requests: Pick<Requests, 'pending'>;
   jobs: Pick<Jobs, 'waiting'>;
   children: Pick<Children, 'waits' | 'more'>;
@@ -23,7 +23,7 @@ export async function tellParent(child: ChildStart, work: ToldWork): Promise<voi
   let told = 'running';
   await CancellationScope.nonCancellable(async () => {
     for (;;) {
-      await condition(() => isToTell(work.state()) && keyOf(stateOf(child, work)) !== told);
+      await condition(() => isToTell(work.state) && keyOf(stateOf(child, work)) !== told);
       const given: ChildState = { ...stateOf(child, work), since: Date.now() };
       told = keyOf(given);
       try {
@@ -35,7 +35,7 @@ export async function tellParent(child: ChildStart, work: ToldWork): Promise<voi
   });
 }
 
-function isToTell(state: TurnState): boolean {
+function isToTell(state: TurnStatus['status']): state is TurnState {
   return state === 'running' || isWaiting(state);
 }
 
@@ -45,7 +45,7 @@ function stateOf(child: ChildStart, work: ToldWork): Omit<ChildState, 'since'> {
   return {
     runKey: child.runKey,
     path: child.path,
-    status: work.state(),
+    status: work.state,
     ...(waits.length === 0 ? {} : { waits: waits.slice(0, MOST_WAITS) }),
     ...(more === 0 ? {} : { more }),
   };

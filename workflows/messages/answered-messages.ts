@@ -22,8 +22,27 @@ import {
 
 /** Takes messages, as far as they answer nothing. */
 export interface MessageBox {
+  /** @throws ApplicationFailure where it takes none. */
+  check?(): void;
   signalled(message: SendMessage): void;
   updated(message: SendMessage): MessageReceipt | Promise<MessageReceipt>;
+  /** What was signalled is no message. */
+  refused(given: unknown, reason: string): void;
+}
+
+/** Of an agent below another one: all that it takes answers its own requests, or calls that wait. */
+export function answersOnly(rootWorkflowId: string, note: (text: string) => void): MessageBox {
+  const problem = `this is an agent below another one, which takes nothing but answers: send it to the root's session, whose workflow is ${rootWorkflowId}`;
+  const refused = () => refusal(SEND_MESSAGE, 'InvalidMessage', 'message', problem);
+  const check = () => {
+    throw refused();
+  };
+  return {
+    check,
+    updated: check,
+    signalled: () => note(refused().message),
+    refused: (_given, reason) => note(reason),
+  };
 }
 
 interface Answered {
@@ -57,10 +76,13 @@ export class AnsweredMessages {
   /**
    * For the validator of an update.
    *
-   * @throws ApplicationFailure of type `RawSecret`: all else is answered part by part.
+   * @throws ApplicationFailure of type `RawSecret`, or where something in it answers nothing and the mailbox takes no messages: all
+   *   else is answered part by part.
    */
   check(message: SendMessage): void {
-    for (const reply of this.#split(message).replies) {
+    const { replies, rest } = this.#split(message);
+    if (message.stored !== undefined || rest !== undefined) this.#mailbox.check?.();
+    for (const reply of replies) {
       try {
         const decision = decisionOf(reply, this.#requests);
         if (this.#forwarding.askedBy(decision.name) === undefined) this.#requests.check(decision);
@@ -68,11 +90,6 @@ export class AnsweredMessages {
         if (isSecret(error)) throw error;
       }
     }
-  }
-
-  /** Whether a part of it answers nothing that waits. For the validator of an update. */
-  isMoreThanAnswers(message: SendMessage): boolean {
-    return message.stored !== undefined || this.#split(message).rest !== undefined;
   }
 
   signalled(message: SendMessage): void {

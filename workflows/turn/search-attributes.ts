@@ -1,10 +1,15 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { searchAttributeValues } from '../../src/protocol/search-attributes.ts';
+import { CancellationScope, condition, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { SEARCH_ATTRIBUTES, searchAttributeValues } from '../../src/protocol/search-attributes.ts';
 import type { FirstStep } from '../../src/protocol/step.ts';
-import type { AgentTurnStart } from '../../src/protocol/turn.ts';
+import type { AgentTurnStart, TurnState } from '../../src/protocol/turn.ts';
 import type { InvocationState } from './turn-state.ts';
-import type { StatusLabel } from './waiting-status.ts';
+
+/** What is kept from run to run of how the run is labelled. */
+export interface StatusLabel {
+  /** What the search attribute says; absent where the server has no such attribute. */
+  label?: TurnState;
+}
 
 /**
  * Labels a run with what its client left out. An attribute that the server doesn't know would park the run for ever, so
@@ -23,4 +28,34 @@ export function labelRun(
     .map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value }))
     .filter(({ key }) => present.get(key) === undefined);
   if (missing.length > 0) upsertSearchAttributes(missing);
+}
+
+/** Labels the run with what it does, whenever that has changed once all that came at a time is done. */
+export async function keepLabelled(kept: StatusLabel, state: () => TurnState): Promise<void> {
+  const key = defineSearchAttributeKey('HoldfastStatus', 'KEYWORD');
+  await CancellationScope.nonCancellable(async () => {
+    for (;;) {
+      await condition(() => kept.label !== undefined && kept.label !== state());
+      const value = state();
+      kept.label = value;
+      upsertSearchAttributes([{ key, value }]);
+    }
+  });
+}
+
+/**
+ * Of a workflow that this one starts: the attributes that this run has. One that the server doesn't know would keep it from being
+ * started.
+ *
+ * @param agent that acts there, if not this run's.
+ */
+export function labelsOfChild(agent?: string) {
+  const { typedSearchAttributes } = workflowInfo();
+  return SEARCH_ATTRIBUTES.flatMap((name) => {
+    const key = defineSearchAttributeKey(name, 'KEYWORD');
+    const own = typedSearchAttributes.get(key);
+    if (own === undefined) return [];
+    const value = name === 'HoldfastStatus' ? 'running' : (name === 'HoldfastAgent' && agent) || own;
+    return [{ key, value }];
+  });
 }

@@ -12,19 +12,13 @@ import type {
   StepPosition,
   UnsettledCall,
 } from '../../src/protocol/step.ts';
-import type {
-  AgentTurnStart,
-  InvocationOutcome,
-  TurnError,
-  TurnResult,
-  TurnRunConfig,
-} from '../../src/protocol/turn.ts';
+import type { AgentTurnStart, InvocationOutcome, TurnError, TurnResult } from '../../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { modelStepOptions, settleStepOptions } from '../activity-options.ts';
 import { turnPriority } from '../turn-priority.ts';
 import { usable } from '../usable-result.ts';
 import type { EarlyEnd } from './steering.ts';
-import type { InvocationState } from './turn-state.ts';
+import { type InvocationState, runConfigOf, runKeyOf } from './turn-state.ts';
 
 /** Runs the next model step and moves the state to where it ended, unless it has not begun. */
 export async function askModel(
@@ -120,11 +114,6 @@ function attestationOf({ attestation }: AgentTurnStart, { number }: InvocationSt
 /** Whether the turn is the call of its start arguments: those of messages that came meanwhile are not. */
 export function isOwn({ ownCall }: AgentTurnStart, { number }: InvocationState): boolean {
   return ownCall !== undefined && number === 1;
-}
-
-/** Of the message; a chain's first one travels in the start arguments. */
-function runConfigOf(start: AgentTurnStart, state: InvocationState): TurnRunConfig | undefined {
-  return state.runConfig ?? (state.number === 1 ? start.runConfig : undefined);
 }
 
 /** Settles what no activity settled. */
@@ -241,7 +230,7 @@ function positionOf(state: InvocationState, step: number): StepPosition {
     v: PROTOCOL_VERSION,
     ...(state.session === undefined ? {} : { session: state.session }),
     invocationId: state.invocationId,
-    runKey: state.runKey ?? state.invocationId,
+    runKey: runKeyOf(state),
     step,
     seq: state.seq,
     fence: { startedAt: state.chainStartedAt, invocation: state.number },

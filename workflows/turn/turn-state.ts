@@ -16,7 +16,7 @@ import type { EndedJobs } from '../jobs/job-book.ts';
 import type { MailboxState } from '../messages/mailbox.ts';
 import type { QueuedMessage } from '../messages/queued-message.ts';
 import type { OrderBook } from './orders.ts';
-import type { StatusLabel } from './waiting-status.ts';
+import type { StatusLabel } from './search-attributes.ts';
 
 /** Where an invocation stands: everything that its next step needs and nothing that the store knows. */
 export interface InvocationState {
@@ -68,6 +68,22 @@ export interface InvocationState {
   ran?: RanAgent[];
   /** A plan that was begun: how many of its agents, and rounds, have run. */
   planned?: PlanProgress;
+}
+
+/** Our name of the run of the acting agent. */
+export function runKeyOf({ runKey, invocationId }: InvocationState): string {
+  return runKey ?? invocationId;
+}
+
+/** Names of the agents from the root to the one that acts, to which the one that it began with may have transferred the turn. */
+export function pathOf({ acting, agent, handedOnBy }: InvocationState): readonly string[] {
+  const path = acting?.path ?? handedOnBy?.slice(0, 1) ?? [];
+  return agent === undefined || path.at(-1) === agent ? path : [...path, agent];
+}
+
+/** Of the message; that of a chain's first one travels in the start arguments. */
+export function runConfigOf(start: AgentTurnStart, state: InvocationState): TurnRunConfig | undefined {
+  return state.runConfig ?? (state.number === 1 ? start.runConfig : undefined);
 }
 
 /** How far a plan has got whose agents run one after another. */
@@ -216,8 +232,8 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
   return chain.current;
 }
 
-/** Ends no invocation: messages that were accepted before go first. */
-export function giveWay(chain: ChainState): void {
+/** Messages that were accepted before go first; the invocation begins again in its turn. */
+export function supersede(chain: ChainState): void {
   if (chain.current !== undefined) chain.gaveWay = chain.current.invocationId;
   delete chain.current;
 }

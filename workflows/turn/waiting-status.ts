@@ -1,13 +1,9 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
-import { CancellationScope, condition, upsertSearchAttributes } from '@temporalio/workflow';
 import type { AgentWait } from '../../src/protocol/agent-run.ts';
 import type { GateKind } from '../../src/protocol/gate.ts';
 import type { WaitingJob } from '../../src/protocol/job.ts';
 import type { RunningCall, TurnState } from '../../src/protocol/turn.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
 import { type Children, isWaiting } from '../children/children.ts';
-
-const STATUS = defineSearchAttributeKey('HoldfastStatus', 'KEYWORD');
 
 /** Of several the first one counts. */
 export const WAITS: readonly [GateKind, AgentWait['status']][] = [
@@ -30,22 +26,4 @@ export function stateOfWork(
     ([kind, state]) => pending.some(({ gate }) => gate.kind === kind) || states.includes(state),
   );
   return wait?.[1] ?? (jobs.length > 0 || states.includes('waiting_job') ? 'waiting_job' : 'running');
-}
-
-/** Who keeps from run to run how the run is labelled. */
-export interface StatusLabel {
-  /** What the search attribute says; absent where the server has no such attribute. */
-  label?: TurnState;
-}
-
-/** Labels the run with what it does, whenever that has changed once all that came at a time is done. */
-export async function keepLabelled(kept: StatusLabel, state: () => TurnState): Promise<void> {
-  await CancellationScope.nonCancellable(async () => {
-    for (;;) {
-      await condition(() => kept.label !== undefined && kept.label !== state());
-      const value = state();
-      kept.label = value;
-      upsertSearchAttributes([{ key: STATUS, value }]);
-    }
-  });
 }

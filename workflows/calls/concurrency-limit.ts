@@ -6,10 +6,10 @@ interface Waiting {
 }
 
 /**
- * Who may run when: those that are safe together at once, up to a number; one that isn't runs alone. First come, first served:
- * nobody overtakes one that waits to be alone.
+ * Limits how many calls run at once: those that are safe together, up to a number; one that isn't runs alone. First come, first
+ * served: no call overtakes one that waits to be alone.
  */
-export class CallLane {
+export class ConcurrencyLimit {
   readonly #most: number;
   #running = 0;
   #alone = false;

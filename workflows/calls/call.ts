@@ -1,0 +1,54 @@
+import { type ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
+import { UNUSABLE } from '../../src/protocol/activity-results.ts';
+import type { Carried } from '../../src/protocol/carried.ts';
+import type { JobEnded } from '../../src/protocol/job.ts';
+import { TOOL_FAILED } from '../../src/protocol/names.ts';
+import type { PlannedCall, ToolCallResult } from '../../src/protocol/step.ts';
+import type { Turn } from '../turn/turn.ts';
+import type { InvocationState } from '../turn/turn-state.ts';
+import type { CallContext } from './call-input.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
+
+/** What a call needs of the step that it belongs to. */
+export interface StepOfCall {
+  turn: Turn;
+  state: InvocationState;
+  context: CallContext;
+  limit: ConcurrencyLimit;
+  /** Whether all that the call belongs to is cut off, and not this call alone. */
+  isCutOff(): boolean;
+}
+
+/** What a call came to: settled in the store, or an error that is to be. */
+export type RanCall =
+  | {
+      skipSummarization: boolean;
+      transferToAgent?: string;
+      escalate?: true;
+      response?: Carried<Record<string, unknown>>;
+    }
+  | { error: string };
+
+/** What the turn has to act on of what a call was settled with. */
+export function ranOf(result: ToolCallResult | JobEnded): RanCall {
+  if (!('response' in result)) return { skipSummarization: false };
+  const { response, skipSummarization = false, transferToAgent, escalate } = result;
+  return {
+    response,
+    skipSummarization,
+    ...(transferToAgent === undefined ? {} : { transferToAgent }),
+    ...(escalate === undefined ? {} : { escalate }),
+  };
+}
+
+/**
+ * What the model is told of a call whose activity has settled nothing. What the infrastructure says of itself is for operators, and
+ * nothing that a model could act on.
+ */
+export function unsettledText({ cause }: ActivityFailure, { tool }: Pick<PlannedCall, 'tool'>): string {
+  if (cause instanceof ApplicationFailure && cause.type === TOOL_FAILED) return cause.message;
+  if (cause instanceof ApplicationFailure && cause.type === UNUSABLE.code) {
+    return `Error in tool '${tool}': ${cause.message}; it may have run`;
+  }
+  return `Error in tool '${tool}': no outcome within its total timeout; it may have run`;
+}

@@ -1,0 +1,83 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { ActivityFailure, CancellationScope, CancelledFailure, startChild } from '@temporalio/workflow';
+import { RESULTS } from '../../src/protocol/activity-results.ts';
+import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
+import type { AwaitedJob, ToolJobStart } from '../../src/protocol/job.ts';
+import { TOOL_JOB } from '../../src/protocol/names.ts';
+import type { PlannedCall, ToolCallResult, ToolSchedule } from '../../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
+import { inputOf, placeInTree } from '../calls/call-input.ts';
+import { labelsOfChild } from '../turn/search-attributes.ts';
+import { turnPriority } from '../turn-priority.ts';
+import { usable } from '../usable-result.ts';
+import { endJob, JobWait } from './job-wait.ts';
+
+/**
+ * Waits for the job of a call whose tool has returned without an outcome, and settles the call. It holds no place of those that
+ * run, and the tool doesn't run again.
+ */
+export async function parkedCall(
+  call: PlannedCall,
+  schedule: ToolSchedule,
+  job: AwaitedJob,
+  { turn, state, context, isCutOff }: StepOfCall,
+): Promise<RanCall> {
+  const priority = turnPriority(turn.start, state.priority);
+  const waiting = { call, schedule, job, input: inputOf(call, context), priority };
+  const wait = new JobWait(waiting);
+  turn.jobs.parked(call, job, wait);
+  const why = await wait.over();
+  const text = why === 'cancelled' ? turn.steering.textOf(call.callKey) : undefined;
+  turn.callStarted(call);
+  turn.jobs.ending(call);
+  let ran: RanCall;
+  try {
+    const result = await endJob<ToolCallResult>(waiting, { why, text });
+    ran = ranOf(usable(call.tool, RESULTS.toolCall, result));
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    ran = { error: text ?? unsettledText(error, call) };
+  } finally {
+    turn.callEnded(call);
+  }
+  // The call is settled; what it belongs to ends all the same.
+  if (isCutOff()) throw new CancelledFailure('the turn was cut off');
+  return ran;
+}
+
+/** Gives a job, whose model was told something meanwhile, to a workflow that outlives this one. */
+export async function startToolJob(
+  { callKey, callId, tool, args, summary }: PlannedCall,
+  schedule: ToolSchedule,
+  job: AwaitedJob,
+  { turn, state, context }: StepOfCall,
+): Promise<void> {
+  const { jobs, rootWorkflowId } = turn;
+  const { app, userId, sessionId } = turn.start;
+  const { session, agent, runKey, invocationId } = context;
+  const start: ToolJobStart = {
+    v: PROTOCOL_VERSION,
+    ...{ app, userId, sessionId, priority: state.priority },
+    ...{ session, turnWorkflowId: rootWorkflowId, agent },
+    ...placeInTree(context),
+    ...{ runKey, invocationId, callKey, callId, tool, args, summary, job, schedule },
+  };
+  jobs.detached({ callKey });
+  // Also while the turn is being cancelled: the model was told that the job goes on.
+  await CancellationScope.nonCancellable(async () => {
+    try {
+      await startChild(TOOL_JOB, {
+        workflowId: jobWorkflowIdOf(rootWorkflowId, callKey),
+        args: [start],
+        parentClosePolicy: 'ABANDON',
+        cancellationType: 'ABANDON',
+        staticSummary: `${tool} · job`,
+        typedSearchAttributes: labelsOfChild(),
+      });
+    } catch (error) {
+      // A reset turn has started it before, or somebody who has ended it.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+  });
+}

@@ -1,0 +1,253 @@
+import {
+  allHandlersFinished,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  continueAsNew,
+  setCurrentDetails,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { sessionOfInvocation } from '../../src/protocol/identity.ts';
+import { messageDigest } from '../../src/protocol/message.ts';
+import type { FirstStep, PlannedCall } from '../../src/protocol/step.ts';
+import type {
+  AgentTurnStart,
+  RunningCall,
+  TurnResult,
+  TurnState,
+  TurnStatus,
+} from '../../src/protocol/turn.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { waitingRequest } from '../approvals/request-book.ts';
+import { Requests } from '../approvals/requests.ts';
+import { Children } from '../children/children.ts';
+import { Forwarding } from '../children/forwarding.ts';
+import { Jobs } from '../jobs/jobs.ts';
+import { Mailbox } from '../messages/mailbox.ts';
+import { currentStep, describeTurn } from './describe-turn.ts';
+import { labelRun } from './search-attributes.ts';
+import { Steering } from './steering.ts';
+import type { ChainState, InvocationState } from './turn-state.ts';
+import { stateOfWork } from './waiting-status.ts';
+
+const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
+
+/** A turn, of a root agent or of one below: what its invocations have in common, and how it stands. */
+export class Turn {
+  readonly start: AgentTurnStart;
+  readonly chain: ChainState;
+  /** The ids of all agents of the turn begin with it. */
+  readonly rootWorkflowId: string;
+  readonly steering = new Steering();
+  readonly mailbox: Mailbox;
+  readonly requests: Requests;
+  readonly jobs: Jobs;
+  readonly children: Children;
+  readonly forwarding: Forwarding;
+  readonly #running: RunningCall[] = [];
+  /** The invocation under way, or the last one. */
+  #latest: InvocationState | undefined;
+  #result: TurnResult['status'] | undefined;
+
+  constructor(start: AgentTurnStart, chain: ChainState) {
+    const { workflowId } = workflowInfo();
+    const { app, userId, sessionId, child } = start;
+    const changed = () => this.describe();
+    const note = (text: string) => this.note(text);
+    const owner = { app, userId, sessionId, workflowId, session: () => this.#latest?.session, changed, note };
+    this.start = start;
+    this.chain = chain;
+    this.rootWorkflowId = child?.rootWorkflowId ?? workflowId;
+    this.#latest = chain.current;
+    this.mailbox = new Mailbox(chain.mailbox, {
+      ...{ app, userId, sessionId, changed },
+      startedAt: () => chain.startedAt,
+      current: () => {
+        const { current } = chain;
+        return current && { invocationId: current.invocationId, digest: this.#digestOf(current) };
+      },
+      interrupt: () => {
+        if (chain.current === undefined) return;
+        this.steering.end({ status: 'interrupted', cutOff: INTERRUPTED_BY_MESSAGE });
+      },
+    });
+    chain.requests ??= {};
+    this.requests = new Requests(chain.requests, owner);
+    this.jobs = new Jobs(owner);
+    this.children = new Children(this.rootWorkflowId, changed);
+    this.forwarding = new Forwarding({
+      rootWorkflowId: this.rootWorkflowId,
+      children: this.children,
+      requests: this.requests,
+      ownRunKey: () => child?.runKey ?? chain.current?.invocationId,
+    });
+  }
+
+  /** What it does, while it is under way. */
+  get work(): TurnState {
+    return stateOfWork(this.#running, this.requests.pending, this.jobs.waiting, this.children);
+  }
+
+  get state(): TurnStatus['status'] {
+    return this.#result ?? this.work;
+  }
+
+  /** What the run is found by: no search attribute tells how it has ended. */
+  get label(): TurnState {
+    return this.#result === undefined ? this.work : 'running';
+  }
+
+  /** Of the invocation under way, or the last one; empty before the first one. */
+  get invocationId(): string {
+    return this.#latest?.invocationId ?? '';
+  }
+
+  get status(): TurnStatus {
+    const latest = this.#latest;
+    const doing = this.#doing();
+    return {
+      v: PROTOCOL_VERSION,
+      status: this.state,
+      agent: latest?.agent,
+      step: latest === undefined ? 0 : currentStep(latest, doing),
+      invocationId: this.invocationId,
+      ...(latest === undefined ? {} : { since: latest.beganAt }),
+      running: doing.running,
+      waiting: doing.pending.map(waitingRequest),
+      jobs: doing.jobs,
+      ...(doing.children.length === 0 ? {} : { children: doing.children }),
+      queued: this.mailbox.waiting,
+      usage: latest?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
+    };
+  }
+
+  /** Shows operators how it stands. */
+  describe(): void {
+    const { app, userId, child } = this.start;
+    const session =
+      child === undefined
+        ? this.rootWorkflowId
+        : sessionOfInvocation({ app, userId, rootWorkflowId: this.rootWorkflowId }, this.invocationId);
+    setCurrentDetails(describeTurn(session, this.state, this.#latest, this.mailbox, this.#doing()));
+  }
+
+  /** For an operator to read. */
+  note(text: string): void {
+    this.mailbox.note(text);
+  }
+
+  /** Nobody reads what a signal's handler throws; what is thrown otherwise would stop the workflow for ever. */
+  noted(handle: () => unknown): void {
+    try {
+      handle();
+    } catch (error) {
+      this.note(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** An invocation begins, or goes on in this run. */
+  begins(invocation: InvocationState): void {
+    this.#latest = invocation;
+    this.jobs.begin(invocation.jobs);
+  }
+
+  /** The first step of the invocation under way has answered. */
+  begun(invocation: InvocationState, told: FirstStep): void {
+    labelRun(this.start, invocation, told, this.chain);
+    if (told.transcript !== undefined) invocation.transcript = told.transcript;
+    // An agent below another one takes no messages, and its parent knows when the chain has begun.
+    if (this.start.child !== undefined) return;
+    if (told.inbox !== undefined) this.mailbox.takeUp(told.inbox);
+    if (told.startedAt === undefined) return;
+    this.chain.startedAt = told.startedAt;
+    invocation.chainStartedAt = told.startedAt;
+  }
+
+  callStarted({ callKey, tool }: Pick<PlannedCall, 'callKey' | 'tool'>): void {
+    this.#running.push({ callKey, tool, since: Date.now() });
+    this.describe();
+  }
+
+  callEnded({ callKey }: Pick<PlannedCall, 'callKey'>): void {
+    const index = this.#running.findIndex((call) => call.callKey === callKey);
+    this.#running.splice(index, 1);
+    this.describe();
+  }
+
+  /** No call runs any more. */
+  callsCutOff(): void {
+    this.#running.length = 0;
+  }
+
+  ends(status: TurnResult['status']): void {
+    this.#result = status;
+    this.describe();
+  }
+
+  /**
+   * What was accepted is in the store, and all who asked have an answer; also while the run is being cancelled.
+   *
+   * @param isBusy there is other work to do, after which this is asked for again.
+   */
+  async handled(isBusy: () => boolean = () => false): Promise<void> {
+    const { requests } = this;
+    await CancellationScope.nonCancellable(async () => {
+      if (requests.tellsEnds) await requests.endsTold(isBusy);
+      while (!this.#isHandled()) await condition(() => this.#isHandled());
+    });
+  }
+
+  /** Between two steps: goes on in another run where the history has grown long. */
+  async continueWhereSuggested(): Promise<void> {
+    if (!workflowInfo().continueAsNewSuggested) return;
+    await this.handled();
+    if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('CANCELLED');
+    const { current } = this.chain;
+    if (current !== undefined) {
+      current.digest = this.#digestOf(current);
+      current.jobs = this.jobs.endedJobs;
+    }
+    await continueAsNew<(start: AgentTurnStart, chain: ChainState) => Promise<TurnResult>>(
+      withoutMessage(this.start),
+      this.chain,
+    );
+  }
+
+  #doing() {
+    const running = this.#running.map((call) => {
+      const progress = this.jobs.progressOf(call.callKey);
+      return progress === undefined ? call : { ...call, progress };
+    });
+    return {
+      running,
+      pending: this.requests.pending,
+      jobs: this.jobs.waiting,
+      children: this.children.running,
+    };
+  }
+
+  #isHandled(): boolean {
+    const { mailbox, requests, jobs, forwarding } = this;
+    return [mailbox, requests, jobs, forwarding].every(({ settled }) => settled) && allHandlersFinished();
+  }
+
+  /** Computed for those who ask only: most turns have nobody who sends their message again. */
+  #digestOf(current: InvocationState): string | undefined {
+    const { message, stateDelta } = this.start;
+    if (current.digest === undefined && current.number === 1 && message !== undefined) {
+      current.digest = messageDigest(message, stateDelta);
+    }
+    return current.digest;
+  }
+}
+
+/** The message went into the store with the first step; only its size would cross to the next run. */
+function withoutMessage({
+  message: _message,
+  stateDelta: _delta,
+  stored: _stored,
+  traceparent: _traceparent,
+  ...start
+}: AgentTurnStart): AgentTurnStart {
+  return start;
+}
