@@ -6,7 +6,7 @@ import {
   CompleteAsyncError,
 } from '@temporalio/activity';
 import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
-import { thrownMessage } from '../src/tools/thrown-message.ts';
+import { thrownMessage } from '../src/schema/thrown-message.ts';
 import { LONGEST_TIMER } from './deadline.ts';
 
 /** Heartbeats this much more often than Temporal expects them, so that one late beat is no death. */

@@ -1,6 +1,6 @@
-import type { App } from '../src/agents/app.ts';
-import { type AppSettings, DEFAULT_APP_SETTINGS } from '../src/agents/app-settings.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
+import type { App } from '../src/app/app.ts';
+import { type AppSettings, DEFAULT_APP_SETTINGS } from '../src/app/app-settings.ts';
 import { gatewayIssuer } from '../src/approvals/gateway-issuer.ts';
 import type { Issuer } from '../src/approvals/issuer.ts';
 import type { CredentialKeys } from '../src/credentials/credential-keys.ts';

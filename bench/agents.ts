@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { App } from '../src/agents/app.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
+import { App } from '../src/app/app.ts';
 import type { BareFamily } from './bare-workflows.ts';
 import { allAtOnce, callingAtOnce, callingDown } from './family-agents.ts';
 import { BARE_QUEUE, openSetting, type Setting } from './setting.ts';

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { WorkflowHandle } from '@temporalio/client';
-import { App } from '../src/agents/app.ts';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
+import { App } from '../src/app/app.ts';
 import { HoldfastClient } from '../src/client/holdfast-client.ts';
 import { newKeyText } from '../src/gateway/access/key-text.ts';
 import { configuredAccess, type GatewaySettings, serveGateway } from '../src/gateway/index.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { App } from '../src/agents/app.ts';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
+import { App } from '../src/app/app.ts';
 import { workflowIdOf } from '../src/protocol/identity.ts';
 import type { TurnStatus } from '../src/protocol/turn.ts';
 import { tool } from '../src/tools/tool.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { App } from '../src/agents/app.ts';
 import type { LlmAgentConfig } from '../src/agents/llm-agent.ts';
+import { App } from '../src/app/app.ts';
 import { BasePlugin } from '../src/plugins/base-plugin.ts';
 import type { Store } from '../src/store/store.ts';
 import type { Context } from '../src/tools/context.ts';

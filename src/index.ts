@@ -1,13 +1,11 @@
-export { App, type AppOptions, isApp, type ResumabilityConfig } from './agents/app.ts';
-export { validateAppName } from './agents/app-name.ts';
-export type { AppDurableOptions, AppSettings } from './agents/app-settings.ts';
-export type { AppApprovalOptions, AppApprovals } from './agents/approval-settings.ts';
+export { SubAgentFailed } from './agents/agent-result.ts';
+export { AgentTool, type AgentToolConfig, isAgentTool } from './agents/agent-tool.ts';
 export { BaseAgent, type BaseAgentConfig, isBaseAgent } from './agents/base-agent.ts';
 export type { BudgetLimits, Budgets, ResolvedBudgetLimits, ResolvedBudgets } from './agents/budget-limits.ts';
 export { CallbackFailed, type CallbackFailedParams } from './agents/callback-failed.ts';
 export type * from './agents/callbacks.ts';
 export { CustomAgent, isCustomAgent, type NextOfAgent } from './agents/custom-agent.ts';
-export type { Limits, ResolvedLimits, RunningTurns } from './agents/limit-settings.ts';
+export { MissingTemplateValue } from './agents/fill-template.ts';
 export {
   type AgentDurableOptions,
   type InstructionProvider,
@@ -18,10 +16,45 @@ export {
 } from './agents/llm-agent.ts';
 export { isLoopAgent, LoopAgent, type LoopAgentConfig } from './agents/loop-agent.ts';
 export { isParallelAgent, ParallelAgent, type ParallelAgentConfig } from './agents/parallel-agent.ts';
-export type { ModelPrice, PriceTable, ResolvedPriceTable } from './agents/price-table.ts';
+export { AgentTransferLlmRequestProcessor } from './agents/processors/agent-transfer-processor.ts';
+export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './agents/processors/base-llm-processor.ts';
+export {
+  BASIC_LLM_REQUEST_PROCESSOR,
+  BasicLlmRequestProcessor,
+} from './agents/processors/basic-processor.ts';
+export {
+  CODE_EXECUTION_REQUEST_PROCESSOR,
+  CodeExecutionRequestProcessor,
+} from './agents/processors/code-execution-processor.ts';
+export { CONTENT_REQUEST_PROCESSOR, ContentRequestProcessor } from './agents/processors/content-processor.ts';
+export { DEFAULT_REQUEST_PROCESSORS } from './agents/processors/default-processors.ts';
+export {
+  IDENTITY_LLM_REQUEST_PROCESSOR,
+  IdentityLlmRequestProcessor,
+} from './agents/processors/identity-processor.ts';
+export {
+  INSTRUCTIONS_LLM_REQUEST_PROCESSOR,
+  InstructionsLlmRequestProcessor,
+} from './agents/processors/instructions-processor.ts';
+export {
+  PLANNING_REQUEST_PROCESSOR,
+  PlanningRequestProcessor,
+} from './agents/processors/planning-processor.ts';
+export {
+  TOOL_FILTER_REQUEST_PROCESSOR,
+  ToolFilterRequestProcessor,
+} from './agents/processors/tool-filter-processor.ts';
 export { SchemaMismatch } from './agents/schema-mismatch.ts';
 export { isSequentialAgent, SequentialAgent } from './agents/sequential-agent.ts';
 export type { StaticInstruction } from './agents/static-instruction.ts';
+export { TransferToAgentTool, transferToAgentTool } from './agents/transfer/transfer-to-agent-tool.ts';
+export { TransferToTool } from './agents/transfer/transfer-to-tool.ts';
+export { App, type AppOptions, isApp, type ResumabilityConfig } from './app/app.ts';
+export { validateAppName } from './app/app-name.ts';
+export type { AppDurableOptions, AppSettings } from './app/app-settings.ts';
+export type { AppApprovalOptions, AppApprovals } from './app/approval-settings.ts';
+export type { Limits, ResolvedLimits, RunningTurns } from './app/limit-settings.ts';
+export type { ModelPrice, PriceTable, ResolvedPriceTable } from './app/price-table.ts';
 export {
   type ApproverKey,
   createApproverKey,
@@ -139,32 +172,6 @@ export {
 } from './events/user-input-request.ts';
 export { determineAgentForResumption, isRoutableLlmAgent } from './flows/agent-to-run.ts';
 export { InstructionFailed } from './flows/build-request.ts';
-export { MissingTemplateValue } from './flows/fill-template.ts';
-export { AgentTransferLlmRequestProcessor } from './flows/processors/agent-transfer-processor.ts';
-export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './flows/processors/base-llm-processor.ts';
-export { BASIC_LLM_REQUEST_PROCESSOR, BasicLlmRequestProcessor } from './flows/processors/basic-processor.ts';
-export {
-  CODE_EXECUTION_REQUEST_PROCESSOR,
-  CodeExecutionRequestProcessor,
-} from './flows/processors/code-execution-processor.ts';
-export { CONTENT_REQUEST_PROCESSOR, ContentRequestProcessor } from './flows/processors/content-processor.ts';
-export { DEFAULT_REQUEST_PROCESSORS } from './flows/processors/default-processors.ts';
-export {
-  IDENTITY_LLM_REQUEST_PROCESSOR,
-  IdentityLlmRequestProcessor,
-} from './flows/processors/identity-processor.ts';
-export {
-  INSTRUCTIONS_LLM_REQUEST_PROCESSOR,
-  InstructionsLlmRequestProcessor,
-} from './flows/processors/instructions-processor.ts';
-export {
-  PLANNING_REQUEST_PROCESSOR,
-  PlanningRequestProcessor,
-} from './flows/processors/planning-processor.ts';
-export {
-  TOOL_FILTER_REQUEST_PROCESSOR,
-  ToolFilterRequestProcessor,
-} from './flows/processors/tool-filter-processor.ts';
 export { ToolsetFailed } from './flows/resolve-tools.ts';
 export { ToolFactoryFailed } from './flows/tool-edits.ts';
 export { getLogger, type Logger, LogLevel, setLogger, setLogLevel } from './logger.ts';
@@ -283,8 +290,6 @@ export {
   StoreUnavailable,
   Unstorable,
 } from './store/store-errors.ts';
-export { SubAgentFailed } from './tools/agent-result.ts';
-export { AgentTool, type AgentToolConfig, isAgentTool } from './tools/agent-tool.ts';
 export type { ApprovalOptions, ResolvedApproval } from './tools/approval-options.ts';
 export {
   BaseTool,
@@ -309,8 +314,6 @@ export { getUserChoiceTool } from './tools/built-in/get-user-choice-tool.ts';
 export { GOOGLE_MAPS_GROUNDING, GoogleMapsGroundingTool } from './tools/built-in/google-maps-tool.ts';
 export { GOOGLE_SEARCH, GoogleSearchTool } from './tools/built-in/google-search-tool.ts';
 export { requestInputTool } from './tools/built-in/request-input-tool.ts';
-export { TransferToAgentTool, transferToAgentTool } from './tools/built-in/transfer-to-agent-tool.ts';
-export { TransferToTool } from './tools/built-in/transfer-to-tool.ts';
 export { URL_CONTEXT, UrlContextTool } from './tools/built-in/url-context-tool.ts';
 export {
   type DataStoreParams,

@@ -2,8 +2,8 @@ import type { Worker } from '@temporalio/worker';
 import type { Deployment } from '../activities/deployment.ts';
 import type { HoldfastLogger } from '../activities/logging.ts';
 import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
+import { thrownMessage } from '../src/schema/thrown-message.ts';
 import { type BaseToolset, isBaseToolset } from '../src/tools/base-toolset.ts';
-import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { withinTime } from './within-time.ts';
 
 /** Closes toolsets, then plugins, when the worker's last activity has ended; each once, whatever another one throws. */

@@ -9,8 +9,8 @@ import { createActivities } from '../activities/create-activities.ts';
 import type { HoldfastLogger } from '../activities/logging.ts';
 import type { TracingOptions } from '../activities/telemetry/tracing.ts';
 import { TurnMetrics } from '../activities/telemetry/turn-metrics.ts';
-import type { App } from '../src/agents/app.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
+import type { App } from '../src/app/app.ts';
 import {
   credentialKeysOf,
   credentialKeysOfVariables,
@@ -23,8 +23,8 @@ import { unfailing } from '../src/gateway/unfailing-logger.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol/names.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
+import { thrownMessage } from '../src/schema/thrown-message.ts';
 import type { Store } from '../src/store/store.ts';
-import { thrownMessage } from '../src/tools/thrown-message.ts';
 import { testWorkflowBundle, workflowBundle } from './bundle.ts';
 import { closeDeployment } from './close-deployment.ts';
 import { deploy } from './deploy.ts';

@@ -1,7 +1,6 @@
 import { isConfirmAgent } from '../activities/approvals/confirm-agent.ts';
 import type { Deployment } from '../activities/deployment.ts';
 import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
-import { type App, appOwner, isApp } from '../src/agents/app.ts';
 import {
   type BaseAgent,
   isBaseAgent,
@@ -9,6 +8,7 @@ import {
   whatItIs as whatAgentItIs,
 } from '../src/agents/base-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { type App, appOwner, isApp } from '../src/app/app.ts';
 import { missingPrice } from '../src/flows/budgets.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';

@@ -1,7 +1,7 @@
 import type { Worker } from '@temporalio/worker';
 import type { HoldfastLogger } from '../activities/logging.ts';
 import type { Tracing } from '../activities/telemetry/tracing.ts';
-import { thrownMessage } from '../src/tools/thrown-message.ts';
+import { thrownMessage } from '../src/schema/thrown-message.ts';
 import { withinTime } from './within-time.ts';
 
 /** Exports what spans are left when the worker's last activity has ended. */

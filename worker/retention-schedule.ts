@@ -1,7 +1,7 @@
 import { Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
-import type { App } from '../src/agents/app.ts';
+import type { App } from '../src/app/app.ts';
 import { RETAIN_SESSIONS } from '../src/protocol/names.ts';
 import { type RetainSessions, retentionId } from '../src/protocol/retention.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';

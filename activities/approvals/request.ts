@@ -1,5 +1,5 @@
-import type { AppSettings } from '../../src/agents/app-settings.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import type { AppSettings } from '../../src/app/app-settings.ts';
 import { shownGate } from '../../src/flows/plan-calls.ts';
 import { discretionOf, isResultWithheld, shownArguments } from '../../src/plugins/withheld.ts';
 import type { ActingAgent } from '../../src/protocol/agent-run.ts';

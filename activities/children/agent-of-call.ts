@@ -1,3 +1,5 @@
+import { type AgentRunEnd, agentResult } from '../../src/agents/agent-result.ts';
+import { requestText } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { AgentErrand, AgentToolPlan, CallOfAgent } from '../../src/protocol/agent-run.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
@@ -6,8 +8,6 @@ import type { CallModelInput, ToolCallInput } from '../../src/protocol/step.ts';
 import { asStored, storableText } from '../../src/store/engine/json-text.ts';
 import type { CallActions, CallOfAgentFound, ChildOutcome, OpenStep, Store } from '../../src/store/store.ts';
 import type { AgentOfTool } from '../../src/tools/agent-of-tool.ts';
-import { type AgentRunEnd, agentResult } from '../../src/tools/agent-result.ts';
-import { requestText } from '../../src/tools/agent-tool.ts';
 import { ApprovalNotProven } from '../approvals/begin-answered.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';

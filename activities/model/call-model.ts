@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
-import type { AppSettings } from '../../src/agents/app-settings.ts';
 import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import type { AppSettings } from '../../src/app/app-settings.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../../src/flows/step-draft.ts';
 import { NO_USAGE } from '../../src/flows/step-usage.ts';
@@ -15,9 +15,9 @@ import type {
   StepOutcome,
 } from '../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
+import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { CommittedStep, JobOfMessage, OpenedStep } from '../../src/store/store.ts';
 import { MessageConflict, NotARootSession, Unstorable } from '../../src/store/store-errors.ts';
-import { thrownMessage } from '../../src/tools/thrown-message.ts';
 import { type Actors, actorsOf, agentNamed, NotDeployedHere } from '../agents.ts';
 import { withEndedGates } from '../approvals/request.ts';
 import { type Attempt, attempt, isLastRefusal } from '../attempt.ts';

@@ -1,7 +1,7 @@
 import { Context as ActivityContext, activityInfo } from '@temporalio/activity';
 import proto from '@temporalio/proto';
-import { runConfigOf } from '../../src/agents/app-settings.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { runConfigOf } from '../../src/app/app-settings.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { StepContext } from '../../src/flows/step-context.ts';

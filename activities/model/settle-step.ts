@@ -1,5 +1,5 @@
-import { runConfigOf } from '../../src/agents/app-settings.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { runConfigOf } from '../../src/app/app-settings.ts';
 import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
 import {
   answerOf,

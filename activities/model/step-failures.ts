@@ -5,9 +5,9 @@ import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../
 import { toModelError } from '../../src/models/model-errors.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
+import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import { type ResolvedRetryOptions, resolveRetryOptions } from '../../src/tools/retry-options.ts';
-import { thrownMessage } from '../../src/tools/thrown-message.ts';
 import { isLastRefusal, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, framesOf } from '../logging.ts';

@@ -1,7 +1,7 @@
-import { type AppSettings, runConfigOf } from '../../src/agents/app-settings.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { type AppSettings, runConfigOf } from '../../src/app/app-settings.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
 import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
 import type { AskedStep } from '../../src/flows/step-draft.ts';

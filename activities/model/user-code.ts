@@ -8,9 +8,9 @@ import type { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { readAnswer } from '../../src/plugins/plugin-answer.ts';
 import { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import type { PluginHook, PluginManager } from '../../src/plugins/plugin-manager.ts';
+import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { DraftEvent, EventKind } from '../../src/store/store.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
-import { thrownMessage } from '../../src/tools/thrown-message.ts';
 import type { Attempt } from '../attempt.ts';
 import { afterTime, type Deadline, type Ending, LONGEST_TIMER, whicheverComesFirst } from '../deadline.ts';
 

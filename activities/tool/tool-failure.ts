@@ -1,10 +1,10 @@
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
+import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { BegunCall } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { ResolvedDurableOptions } from '../../src/tools/durable-options.ts';
-import { thrownMessage } from '../../src/tools/thrown-message.ts';
 import { retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';

@@ -1,9 +1,5 @@
 import type { GenerateContentConfig } from '@google/genai';
 import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
-import type {
-  BaseLlmRequestProcessor,
-  BaseLlmResponseProcessor,
-} from '../flows/processors/base-llm-processor.ts';
 import type { BaseLlm } from '../models/base-llm.ts';
 import type { BasePlanner } from '../planners/base-planner.ts';
 import type { Duration } from '../schema/duration.ts';
@@ -20,6 +16,7 @@ import type {
   OnModelErrorCallback,
   OnToolErrorCallback,
 } from './callbacks.ts';
+import type { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './processors/base-llm-processor.ts';
 import type { StaticInstruction } from './static-instruction.ts';
 
 /** Writes an agent's instruction; placeholders in it are not filled in. */

@@ -1,10 +1,10 @@
 import { type BaseCodeExecutor, isBaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
-import { SET_MODEL_RESPONSE } from '../flows/set-model-response.ts';
 import type { BasePlanner } from '../planners/base-planner.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import type { OptionReader } from '../schema/option-reader.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
+import { SET_MODEL_RESPONSE } from '../tools/built-in/set-model-response-tool.ts';
 import { assertToolName } from '../tools/tool-name.ts';
 
 /** @throws DefinitionError */

@@ -2,12 +2,6 @@ import type { GenerateContentConfig } from '@google/genai';
 import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
-import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from '../flows/processors/agent-transfer-processor.ts';
-import type {
-  BaseLlmRequestProcessor,
-  BaseLlmResponseProcessor,
-} from '../flows/processors/base-llm-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from '../flows/processors/default-processors.ts';
 import { type BaseLlm, isBaseLlm } from '../models/base-llm.ts';
 import { LLMRegistry } from '../models/llm-registry.ts';
 import type { BasePlanner } from '../planners/base-planner.ts';
@@ -45,6 +39,9 @@ import {
   UNSUPPORTED_AGENT_FIELDS,
 } from './llm-agent-config.ts';
 import { checkedCodeExecutor, checkedPlanner, checkedProcessors, namesTaken } from './llm-agent-parts.ts';
+import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from './processors/agent-transfer-processor.ts';
+import type { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './processors/base-llm-processor.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from './processors/default-processors.ts';
 import { matched } from './schema-mismatch.ts';
 import { staticInstructionParts } from './static-instruction.ts';
 

@@ -1,7 +1,7 @@
 import type { ContentUnion } from '@google/genai';
 import type { Part } from '../events/content.ts';
-import { freezeDeep } from '../flows/freeze-deep.ts';
 import { copyPlain } from '../schema/copy-plain.ts';
+import { freezeDeep } from '../schema/freeze-deep.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import type { OptionReader } from '../schema/option-reader.ts';
 

@@ -1,5 +1,5 @@
-import { App, isApp } from '../agents/app.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
+import { App, isApp } from '../app/app.ts';
 import { checkedPlugins } from '../plugins/plugin-list.ts';
 import { type RunConfig, turnRunConfig } from '../runner/run-config.ts';
 import { DefinitionError } from '../schema/definition-error.ts';

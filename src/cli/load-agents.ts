@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { agentsOfTree } from '../agents/agents-of-tree.ts';
-import type { App } from '../agents/app.ts';
-import { validateAppName } from '../agents/app-name.ts';
 import { type BaseAgent, isBaseAgent, notARoot } from '../agents/base-agent.ts';
+import type { App } from '../app/app.ts';
+import { validateAppName } from '../app/app-name.ts';
 import type { GatewayDefinition } from '../gateway/gateway-settings.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { didYouMean, nearestName } from '../schema/nearest-name.ts';

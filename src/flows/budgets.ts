@@ -1,6 +1,6 @@
-import type { AppSettings } from '../agents/app-settings.ts';
 import type { ResolvedBudgetLimits } from '../agents/budget-limits.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
+import type { AppSettings } from '../app/app-settings.ts';
 import type { BudgetAbove, RunBudget, RunTerms } from '../protocol/agent-run.ts';
 import type { TurnError, TurnRunConfig } from '../protocol/turn.ts';
 import { formatDuration } from '../schema/duration.ts';

@@ -1,30 +1,30 @@
 import { CallbackFailed } from '../agents/callback-failed.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
+import { setSite } from '../agents/processors/request-site.ts';
+import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
 import { takesSchemaWithTools } from '../models/gemini-generation.ts';
 import { appendInstructions, appendTools, type LlmRequest, removeTools } from '../models/llm-request.ts';
 import type { PluginManager } from '../plugins/plugin-manager.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import type { DraftEvent } from '../store/store.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
-import { transferToAgentTool } from '../tools/built-in/transfer-to-agent-tool.ts';
-import type { ContextInit } from '../tools/context-init.ts';
-import { InvocationContext } from '../tools/invocation-context.ts';
-import { ReadonlyContext } from '../tools/readonly-context.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
-import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
-import { assertLasting, namesOf, offerTools } from './offer-tools.ts';
-import { runProcessors } from './processors/run-processors.ts';
-import { assertWhole } from './request-shape.ts';
-import { setSite } from './request-site.ts';
-import { RequestTools } from './request-tools.ts';
-import { resolveTools } from './resolve-tools.ts';
 import {
   SET_MODEL_RESPONSE,
   SET_MODEL_RESPONSE_INSTRUCTION,
   SetModelResponseTool,
-} from './set-model-response.ts';
+} from '../tools/built-in/set-model-response-tool.ts';
+import type { ContextInit } from '../tools/context-init.ts';
+import { InvocationContext } from '../tools/invocation-context.ts';
+import { ReadonlyContext } from '../tools/readonly-context.ts';
+import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
+import { assertLasting, namesOf, offerTools } from './offer-tools.ts';
+import { assertWhole } from './request-shape.ts';
+import { RequestTools } from './request-tools.ts';
+import { resolveTools } from './resolve-tools.ts';
+import { runProcessors } from './run-processors.ts';
 
-export { InstructionFailed } from './processors/instructions-processor.ts';
+export { InstructionFailed } from '../agents/processors/instructions-processor.ts';
 
 export interface RequestSite {
   agent: LlmAgent;

@@ -2,8 +2,12 @@ import type { LlmAgent } from '../agents/llm-agent.ts';
 import type { FunctionCall } from '../events/content.ts';
 import { isTooDeep, tooDeepText } from '../protocol/message-limits.ts';
 import { type JsonValue, JsonValueError, toJsonValue } from '../schema/json-value.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
-import { modelResponseOf, modelResponsePath, SET_MODEL_RESPONSE } from './set-model-response.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
+import {
+  modelResponseOf,
+  modelResponsePath,
+  SET_MODEL_RESPONSE,
+} from '../tools/built-in/set-model-response-tool.ts';
 
 /** What an agent's answer is for those that read values and not text. */
 export interface ModelOutput {

@@ -1,18 +1,18 @@
 import { callbackThrew } from '../agents/callback-failed.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
+import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
 import { appendTools, type LlmRequest } from '../models/llm-request.ts';
+import { thawRequest } from '../models/thaw-request.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import { BaseTool } from '../tools/base-tool.ts';
 import { BaseToolset } from '../tools/base-toolset.ts';
-import { transferToAgentTool } from '../tools/built-in/transfer-to-agent-tool.ts';
 import { Context } from '../tools/context.ts';
 import type { ContextInit } from '../tools/context-init.ts';
 import { processedBy } from '../tools/passive-tools.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
 import type { ToolEdit } from '../tools/turn-tools.ts';
 import { assertWhole } from './request-shape.ts';
 import { type ToolGroup, ToolsetFailed } from './resolve-tools.ts';
-import { thawRequest } from './thaw-request.ts';
 
 export interface Offer {
   agent: LlmAgent;

@@ -1,4 +1,5 @@
 import type { Content } from '../events/content.ts';
+import { freezeDeep } from '../schema/freeze-deep.ts';
 import type { Perspective } from '../tools/invocation-context.ts';
 import { Answers } from './answers.ts';
 import { type CallIds, withoutOwnCallIds } from './call-ids.ts';
@@ -15,7 +16,6 @@ import {
   type TranscriptEvent,
 } from './event-sight.ts';
 import { retoldContent } from './foreign-event.ts';
-import { freezeDeep } from './freeze-deep.ts';
 import { visibleEvents } from './visible-events.ts';
 
 const REFERENCE = 8;

@@ -1,4 +1,4 @@
-import type { ModelPrice, ResolvedPriceTable } from '../agents/price-table.ts';
+import type { ModelPrice, ResolvedPriceTable } from '../app/price-table.ts';
 import type { GenerateContentResponseUsageMetadata } from '../events/content.ts';
 import { tokenCount } from './token-count.ts';
 

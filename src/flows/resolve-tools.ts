@@ -1,15 +1,15 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { namesTaken } from '../agents/llm-agent-parts.ts';
-import { transferTargets } from '../agents/transfer-targets.ts';
+import { transferTargets } from '../agents/transfer/transfer-targets.ts';
+import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import { type BaseTool, isBaseTool } from '../tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
-import { transferToAgentTool } from '../tools/built-in/transfer-to-agent-tool.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
 import { assertNameOf } from '../tools/tool-name.ts';
 import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
 import { editedTool } from './tool-edits.ts';

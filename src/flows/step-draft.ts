@@ -1,4 +1,4 @@
-import type { ResolvedPriceTable } from '../agents/price-table.ts';
+import type { ResolvedPriceTable } from '../app/price-table.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { AgentPlan, AgentRef, AppTerms, RunTerms } from '../protocol/agent-run.ts';
 import { digestOf } from '../protocol/canonical-json.ts';

@@ -1,4 +1,4 @@
-import type { ResolvedPriceTable } from '../agents/price-table.ts';
+import type { ResolvedPriceTable } from '../app/price-table.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
 import type { StepUsage } from '../store/store.ts';
 import { costOf } from './prices.ts';

@@ -1,5 +1,5 @@
+import { thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
 import { makeTurnTool } from '../tools/turn-registry.ts';
 import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
 

@@ -1,10 +1,10 @@
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
+import { freezeDeep } from '../schema/freeze-deep.ts';
 import type { StoredEvent } from '../store/store.ts';
 import type { Perspective, TranscriptView } from '../tools/invocation-context.ts';
 import type { ToolCallRecord } from '../tools/tool-call-record.ts';
 import { CallIds, type TakenCallIds } from './call-ids.ts';
-import { freezeDeep } from './freeze-deep.ts';
 import { type ContentsAt, PerspectiveContents } from './perspective-contents.ts';
 import { TurnToolCalls } from './turn-tool-calls.ts';
 import { unmatchedResponses } from './unmatched-responses.ts';

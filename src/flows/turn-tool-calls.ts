@@ -1,10 +1,10 @@
 import type { Part } from '../events/content.ts';
 import { callKeyOf } from '../protocol/identity.ts';
+import { freezeDeep } from '../schema/freeze-deep.ts';
 import type { StoredEvent } from '../store/store.ts';
 import type { ToolCallRecord } from '../tools/tool-call-record.ts';
 import { answeredCalls } from './call-responses.ts';
 import { stepKey } from './event-sight.ts';
-import { freezeDeep } from './freeze-deep.ts';
 
 /** Stands in place of the name of a code executor, which no event tells. */
 export const CODE_CALL_NAME = 'executable_code';

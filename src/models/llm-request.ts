@@ -9,8 +9,8 @@ import type {
 } from '@google/genai';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
 import type { TurnTools } from '../tools/turn-tools.ts';
 
 /** What a model is asked. Semantics: `LlmRequest` of `@google/adk` 2.0.0, whose live field is required. */

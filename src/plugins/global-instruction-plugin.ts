@@ -1,6 +1,6 @@
 import type { GenerateContentConfig } from '@google/genai';
+import { fillTemplate } from '../agents/fill-template.ts';
 import type { InstructionProvider } from '../agents/llm-agent-config.ts';
-import { fillTemplate } from '../flows/fill-template.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { Context } from '../tools/context.ts';

@@ -1,9 +1,9 @@
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
 import type { BaseAgent } from '../agents/base-agent.ts';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../events/event.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-hook.ts';
 import { LINES, neverFailing, type PluginLogger } from './plugin-logger.ts';

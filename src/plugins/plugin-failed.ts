@@ -1,4 +1,4 @@
-import { thrownMessage } from '../tools/thrown-message.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 
 export interface PluginFailedParams {
   /** Name of the plugin. */

@@ -1,7 +1,7 @@
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import { askedOf, type Context } from '../tools/context.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-hook.ts';
 import { shownJson } from './shown-json.ts';

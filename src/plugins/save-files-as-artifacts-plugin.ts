@@ -1,7 +1,7 @@
 import type { Content, Part } from '../events/content.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import { Context } from '../tools/context.ts';
 import { ServiceMissing } from '../tools/context-services.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-hook.ts';
 import { LINES, neverFailing, type PluginLogger } from './plugin-logger.ts';

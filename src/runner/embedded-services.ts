@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { llmAgentsOf } from '../agents/agents-of-tree.ts';
-import type { App } from '../agents/app.ts';
+import type { App } from '../app/app.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import { type CredentialKeys, credentialKeysOfVariables } from '../credentials/credential-keys.ts';
 import { folderCredentialKeys } from '../credentials/folder-credential-keys.ts';
 import { setVariables, variable } from '../environment.ts';
 import { getLogger } from '../logger.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
-import { thrownMessage } from '../tools/thrown-message.ts';
 import type { EmbeddedParts, Ground, JobGateway } from './embedded-parts.ts';
 import type { Served } from './session-access.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ResumabilityConfig } from '../agents/app.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
+import type { ResumabilityConfig } from '../app/app.ts';
 import { InvalidTurn } from '../client/client-errors.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';

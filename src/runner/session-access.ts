@@ -1,5 +1,5 @@
-import type { App } from '../agents/app.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
+import type { App } from '../app/app.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 
 /** What a worker answers the turns of: an agent, in every app, and the settings and plugins of its own app. */

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { WorkerOptions } from '../../worker/index.ts';
-import type { App } from '../agents/app.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
+import type { App } from '../app/app.ts';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
 import type { OutgoingMessage } from '../client/messages/outgoing-turn.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';

@@ -7,6 +7,7 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import { didYouMean } from '../schema/nearest-name.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { formatPath } from '../schema/path.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import { isZodSchema } from '../schema/zod-schema.ts';
 import {
   BaseTool,
@@ -21,7 +22,6 @@ import type { JobOptions } from './job-options.ts';
 import { isMediaResult } from './media.ts';
 import { responseSchema } from './response-schema.ts';
 import { ChunkRefused, type ChunkStream, isChunkStream, streamedResult } from './streamed-result.ts';
-import { thrownMessage } from './thrown-message.ts';
 import { InvalidArgumentsError, InvalidResultError, ToolExecutionError } from './tool-error.ts';
 import { questionOf } from './tool-gate.ts';
 import { assertToolName } from './tool-name.ts';

@@ -1,11 +1,11 @@
 import { digestOf } from '../protocol/canonical-json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import { isRecord } from '../schema/kind-of.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import { type ResolvedApproval, resolveApproval } from './approval-options.ts';
 import type { BaseTool } from './base-tool.ts';
 import type { Context } from './context.ts';
 import { shortHint } from './short-hint.ts';
-import { thrownMessage } from './thrown-message.ts';
 import { isToolError, ToolError } from './tool-error.ts';
 
 /** What a person is to be asked about a call. */

@@ -4,10 +4,10 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { didYouMean } from '../schema/nearest-name.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import { agentOfTool } from './agent-of-tool.ts';
 import { type BaseTool, isBaseTool } from './base-tool.ts';
 import { passiveTools, removePassive } from './passive-tools.ts';
-import { thrownMessage } from './thrown-message.ts';
 import type { ToolEdit, ToolFactory, TurnTools } from './turn-tools.ts';
 
 /** They go with each activity of the agent. */

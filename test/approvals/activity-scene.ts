@@ -4,7 +4,7 @@ import { noopMetricMeter } from '@temporalio/common';
 import { DefaultLogger } from '@temporalio/worker';
 import { createActivities, type HoldfastActivities } from '../../activities/create-activities.ts';
 import { TurnMetrics } from '../../activities/telemetry/turn-metrics.ts';
-import type { App } from '../../src/agents/app.ts';
+import type { App } from '../../src/app/app.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { TranscriptCache } from '../../src/flows/transcript-cache.ts';

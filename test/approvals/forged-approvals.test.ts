@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { type ApproverKey, createApproverKey } from '../../src/approvals/approver-key.ts';
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import { GATEWAY_ISSUER, gatewayKey } from '../../src/approvals/gateway-issuer.ts';

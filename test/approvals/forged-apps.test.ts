@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { assertOfApp, isOfApp } from '../../activities/agents.ts';
 import { settingsOf } from '../../activities/deployment.ts';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { type ApproverKey, createApproverKey } from '../../src/approvals/approver-key.ts';
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
@@ -10,7 +11,6 @@ import { jobIdOf, runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { JobErrand } from '../../src/protocol/job.ts';
 import type { CallModelInput, ToolCallInput } from '../../src/protocol/step.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { type ApproverKey, createApproverKey } from '../../src/approvals/approver-key.ts';
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import type { Confirm, RequestEntry } from '../../src/protocol/gate.ts';

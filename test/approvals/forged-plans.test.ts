@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import type { CallModelInput, StepOutcome, ToolCallInput } from '../../src/protocol/step.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/tool.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { logNotifier } from '../../src/approvals/log-notifier.ts';
 import type { NotifiedRequest, Notifier } from '../../src/approvals/notifier.ts';
 import { terminalNotifier } from '../../src/approvals/terminal-notifier.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { type ApproverKey, createApproverKey } from '../../src/approvals/approver-key.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { signDecision } from '../../src/approvals/decision-attestation.ts';
 import { GATEWAY_ISSUER, gatewayKey } from '../../src/approvals/gateway-issuer.ts';
 import { credentialKeysOf } from '../../src/credentials/credential-keys.ts';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import type { GivenCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { tool } from '../../src/tools/tool.ts';

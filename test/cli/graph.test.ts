@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { LoopAgent } from '../../src/agents/loop-agent.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
@@ -9,7 +10,6 @@ import { type AgentGraph, agentGraph } from '../../src/cli/graph/agent-graph.ts'
 import { graphCommand } from '../../src/cli/graph/graph-command.ts';
 import { mermaid } from '../../src/cli/graph/mermaid.ts';
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import { isApp } from '../../src/agents/app.ts';
+import { isApp } from '../../src/app/app.ts';
 import { CliError } from '../../src/cli/cli-error.ts';
 import { chooseAgent, chooseApp, loadAgents } from '../../src/cli/load-agents.ts';
 

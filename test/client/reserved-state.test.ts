@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { createEvent } from '../../src/events/event.ts';
 import { invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';

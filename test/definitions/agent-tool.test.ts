@@ -1,12 +1,12 @@
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { type AgentRunEnd, agentResult, answerText, SubAgentFailed } from '../../src/agents/agent-result.ts';
+import { AgentTool, type AgentToolConfig, isAgentTool, requestText } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { agentOfTool } from '../../src/tools/agent-of-tool.ts';
-import { type AgentRunEnd, agentResult, answerText, SubAgentFailed } from '../../src/tools/agent-result.ts';
-import { AgentTool, type AgentToolConfig, isAgentTool, requestText } from '../../src/tools/agent-tool.ts';
 import { StaticToolset } from '../../src/tools/static-toolset.ts';
 import { InvalidArgumentsError } from '../../src/tools/tool-error.ts';
 import { TurnRegistry } from '../../src/tools/turn-registry.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
-import type { AppDurableOptions } from '../../src/agents/app-settings.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
+import type { AppDurableOptions } from '../../src/app/app-settings.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
 import type { PublicJwk } from '../../src/approvals/issuer.ts';
 import { refusal } from './refusal.ts';

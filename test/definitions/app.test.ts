@@ -1,8 +1,8 @@
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
-import { App, type AppOptions, isApp } from '../../src/agents/app.ts';
-import { type AppDurableOptions, DEFAULT_APP_SETTINGS, runConfigOf } from '../../src/agents/app-settings.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App, type AppOptions, isApp } from '../../src/app/app.ts';
+import { type AppDurableOptions, DEFAULT_APP_SETTINGS, runConfigOf } from '../../src/app/app-settings.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { refusal } from './refusal.ts';

@@ -3,6 +3,8 @@ import type { Tool } from '@google/genai';
 import { describe, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { transferToAgentTool } from '../../src/agents/transfer/transfer-to-agent-tool.ts';
+import { TransferToTool } from '../../src/agents/transfer/transfer-to-tool.ts';
 import { createEventActions, type ToolConfirmation } from '../../src/events/event-actions.ts';
 import { BaseTool, type ToolProcessLlmRequest } from '../../src/tools/base-tool.ts';
 import { approvalTool } from '../../src/tools/built-in/approval-tool.ts';
@@ -15,8 +17,6 @@ import { getUserChoiceTool } from '../../src/tools/built-in/get-user-choice-tool
 import { GOOGLE_MAPS_GROUNDING } from '../../src/tools/built-in/google-maps-tool.ts';
 import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
 import { requestInputTool } from '../../src/tools/built-in/request-input-tool.ts';
-import { transferToAgentTool } from '../../src/tools/built-in/transfer-to-agent-tool.ts';
-import { TransferToTool } from '../../src/tools/built-in/transfer-to-tool.ts';
 import { URL_CONTEXT } from '../../src/tools/built-in/url-context-tool.ts';
 import { VertexAiSearchTool } from '../../src/tools/built-in/vertex-ai-search-tool.ts';
 import { VertexRagRetrievalTool } from '../../src/tools/built-in/vertex-rag-retrieval-tool.ts';

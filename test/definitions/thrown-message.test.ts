@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { thrownMessage } from '../../src/tools/thrown-message.ts';
+import { thrownMessage } from '../../src/schema/thrown-message.ts';
 
 class Refused extends Error {}
 class Odd {}

@@ -1,5 +1,6 @@
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { agentsWithin, llmAgentsOf } from '../../src/agents/agents-of-tree.ts';
 import { BaseAgent, type BaseAgentConfig, runOfImpl } from '../../src/agents/base-agent.ts';
 import { CustomAgent, isCustomAgent } from '../../src/agents/custom-agent.ts';
@@ -8,7 +9,6 @@ import { isLoopAgent, LoopAgent } from '../../src/agents/loop-agent.ts';
 import { isParallelAgent, ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { isSequentialAgent, SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { refusal } from './refusal.ts';
 import { contextWith } from './tool-context.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_APP_SETTINGS, resolveAppSettings } from '../../src/agents/app-settings.ts';
 import type { Budgets } from '../../src/agents/budget-limits.ts';
+import { DEFAULT_APP_SETTINGS, resolveAppSettings } from '../../src/app/app-settings.ts';
 import { exceededBudget, exceededLlmCalls, missingPrice, timeLeft } from '../../src/flows/budgets.ts';
 import type { SessionUsage, StepUsage } from '../../src/store/store.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { MissingTemplateValue } from '../../src/agents/fill-template.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
-import { MissingTemplateValue } from '../../src/flows/fill-template.ts';
 import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { tool } from '../../src/tools/tool.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PriceTable, resolvePriceTable } from '../../src/agents/price-table.ts';
+import { type PriceTable, resolvePriceTable } from '../../src/app/price-table.ts';
 import { costOf } from '../../src/flows/prices.ts';
 
 const prices = (table: PriceTable) => resolvePriceTable('App "shop"', 'durable.prices', table);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { BaseLlmRequestProcessor } from '../../src/agents/processors/base-llm-processor.ts';
+import { ContentRequestProcessor } from '../../src/agents/processors/content-processor.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-processors.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
-import { BaseLlmRequestProcessor } from '../../src/flows/processors/base-llm-processor.ts';
-import { ContentRequestProcessor } from '../../src/flows/processors/content-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from '../../src/flows/processors/default-processors.ts';
 import type { LlmRequest } from '../../src/models/llm-request.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';

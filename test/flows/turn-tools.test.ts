@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
+import { BaseLlmRequestProcessor } from '../../src/agents/processors/base-llm-processor.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-processors.ts';
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
-import { BaseLlmRequestProcessor } from '../../src/flows/processors/base-llm-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from '../../src/flows/processors/default-processors.ts';
 import { findTool } from '../../src/flows/resolve-tools.ts';
 import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';

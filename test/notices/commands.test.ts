@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import type { Notifier } from '../../src/approvals/notifier.ts';
 import { dropNotice, resendNotice } from '../../src/cli/notices/change-notice.ts';

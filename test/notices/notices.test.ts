@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { verifyApprovalLink } from '../../src/approvals/approval-link.ts';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import type { EndedRequest, NoticeContext, NotifiedRequest, Notifier } from '../../src/approvals/notifier.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
+import { App } from '../../src/app/app.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
 import { signDecision } from '../../src/approvals/decision-attestation.ts';
 import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';

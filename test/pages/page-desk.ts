@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import type { Content } from '../../src/events/content.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { signDecision } from '../../src/approvals/decision-attestation.ts';
 import { type PrivateJwk, publicHalf } from '../../src/approvals/issuer.ts';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import type { Issuer } from '../../src/approvals/issuer.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/tool.ts';

@@ -1,5 +1,5 @@
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { BaseCodeExecutor, type CodeExecutionResult } from '../../src/code-executors/base-code-executor.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import type { PluginParams } from '../../src/plugins/plugin-hook.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';

@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { callKeyOf, invocationIdOf, jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import type { JobStatus, ToolJobStatus, WaitingJob } from '../../src/protocol/job.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import type { PluginParams } from '../../src/plugins/plugin-hook.ts';
 import type { Context } from '../../src/tools/context.ts';

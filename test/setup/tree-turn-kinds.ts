@@ -1,10 +1,11 @@
-import { App } from '../../src/agents/app.ts';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { CustomAgent } from '../../src/agents/custom-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { LoopAgent } from '../../src/agents/loop-agent.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { App } from '../../src/app/app.ts';
 import {
   callKeyOf,
   childWorkflowIdOf,
@@ -16,7 +17,6 @@ import {
 import type { SessionNames } from '../../src/store/store.ts';
 import { call, error, type GeminiReply, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { SHORT_RUNS } from './temporal-server.ts';

@@ -1,7 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionCalls } from '../../src/events/event.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';

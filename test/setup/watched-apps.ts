@@ -1,5 +1,5 @@
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import {
   BaseCodeExecutor,
   type CodeExecutionResult,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { defineGateway } from '../../src/gateway/index.ts';
 import { slack } from '../../src/slack/index.ts';
 import { call, createTestEnvironment, startSlackStandIn, text } from '../../src/testing/index.ts';

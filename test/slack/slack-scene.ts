@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import type { Gateway, GatewayLogger, GatewayOptions } from '../../src/gateway/index.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';

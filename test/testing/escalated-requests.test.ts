@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
 import { signDecision } from '../../src/approvals/decision-attestation.ts';
 import { call, createTestEnvironment, text } from '../../src/testing/index.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { NativeConnection } from '@temporalio/worker';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
+import { AgentTool, type AgentToolConfig } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { AgentTool, type AgentToolConfig } from '../../src/tools/agent-tool.ts';
+import { App } from '../../src/app/app.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import type { BudgetLimits } from '../../src/agents/budget-limits.ts';
+import { App } from '../../src/app/app.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { TreeScene } from './scene.ts';

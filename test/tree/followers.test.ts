@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import { afterEach, describe, expect, test } from 'vitest';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
@@ -12,7 +13,6 @@ import type { SessionNames } from '../../src/store/store.ts';
 import { NotARootSession } from '../../src/store/store-errors.ts';
 import { call, text as geminiText } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { CuttingProxy } from '../gateway/cutting-proxy.ts';
 import { TOKEN } from '../gateway/gateway-stub.ts';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import type { DecisionReceipt, GateKind } from '../../src/protocol/gate.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { createEvent, stringifyContent } from '../../src/events/event.ts';
 import {
   BaseLlmRequestProcessor,
   BaseLlmResponseProcessor,
-} from '../../src/flows/processors/base-llm-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from '../../src/flows/processors/default-processors.ts';
+} from '../../src/agents/processors/base-llm-processor.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-processors.ts';
+import { createEvent, stringifyContent } from '../../src/events/event.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
 import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';

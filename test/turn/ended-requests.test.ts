@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import type {
   SingleAfterToolCallback,
   SingleBeforeToolCallback,
   SingleOnToolErrorCallback,
 } from '../../src/agents/callbacks.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { tool } from '../../src/tools/tool.ts';
 import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import type { Content } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
 import { ModelError } from '../../src/models/model-errors.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import type { SingleAfterToolCallback, SingleBeforeToolCallback } from '../../src/agents/callbacks.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import type { Event } from '../../src/events/event.ts';
 import { getFunctionCalls, isFinalResponse } from '../../src/events/event.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';

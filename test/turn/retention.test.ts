@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { retentionId } from '../../src/protocol/retention.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import { DELETE_SOON } from '../setup/delete-soon.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { App } from '../../src/agents/app.ts';
 import type {
   SingleAfterToolCallback,
   SingleBeforeToolCallback,
   SingleOnToolErrorCallback,
 } from '../../src/agents/callbacks.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import type { StoredEvent } from '../../src/store/store.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Content } from '@google/genai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import {
   BaseCodeExecutor,
   type CodeExecutionResult,

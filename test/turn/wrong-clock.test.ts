@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { App } from '../../src/agents/app.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
 import { ApiKeys } from '../../src/gateway/access/api-keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { retentionId } from '../../src/protocol/retention.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { agentOf, NotDeployedHere, reachAgents, treeOf } from '../../activities/agents.ts';
-import { App } from '../../src/agents/app.ts';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
+import { App } from '../../src/app/app.ts';
 import type { AgentRef } from '../../src/protocol/agent-run.ts';
-import { AgentTool } from '../../src/tools/agent-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { deploy } from '../../worker/deploy.ts';
 

@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { thrownMessage } from '../../tools/thrown-message.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
 
 /**
  * What was typed in a folder's chats, newest first: `chat-history`, readable by its user only.

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { thrownMessage } from '../../tools/thrown-message.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { LoadedAgents, WorkerPlace } from './child-messages.ts';
 import type { WorkerChild } from './worker-child.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/worker';
 import type { HoldfastLogger } from '../../../activities/logging.ts';
 import { histogramBuckets } from '../../../worker/index.ts';
-import { thrownMessage } from '../../tools/thrown-message.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
 
 /**
  * The SDK's own warnings are for the operator's file; what matters to the person at the terminal is told there. A file that can't be

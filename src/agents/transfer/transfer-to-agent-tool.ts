@@ -1,6 +1,6 @@
 import type { FunctionDeclaration } from '../../events/content.ts';
-import { BaseTool, type RunAsyncToolRequest } from '../base-tool.ts';
-import { InvalidArgumentsError } from '../tool-error.ts';
+import { BaseTool, type RunAsyncToolRequest } from '../../tools/base-tool.ts';
+import { InvalidArgumentsError } from '../../tools/tool-error.ts';
 import { transferTo } from './transfer-target.ts';
 
 /**

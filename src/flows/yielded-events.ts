@@ -1,4 +1,7 @@
-import type { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './base-llm-processor.ts';
+import type {
+  BaseLlmRequestProcessor,
+  BaseLlmResponseProcessor,
+} from '../agents/processors/base-llm-processor.ts';
 
 const MOST_EVENTS = 1_000;
 

@@ -1,6 +1,6 @@
-import type { LlmAgent } from '../agents/llm-agent.ts';
-import type { LlmRequest } from '../models/llm-request.ts';
-import type { PluginManager } from '../plugins/plugin-manager.ts';
+import type { LlmRequest } from '../../models/llm-request.ts';
+import type { PluginManager } from '../../plugins/plugin-manager.ts';
+import type { LlmAgent } from '../llm-agent.ts';
 
 /** What the processors of a request need beside their invocation. */
 export interface ProcessorSite {

@@ -1,8 +1,8 @@
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
 import { isBuiltInCodeExecutor } from '../../code-executors/built-in-code-executor.ts';
 import { codeAsText } from '../../code-executors/code-parts.ts';
 import type { LlmRequest } from '../../models/llm-request.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
 import { DirectProcessor } from './direct-processor.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { type Budgets, type ResolvedBudgets, resolveBudgets } from '../agents/budget-limits.ts';
 import type { Notifier } from '../approvals/notifier.ts';
 import type { TurnRunConfig } from '../protocol/turn.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -13,7 +14,6 @@ import {
   resolveApprovals,
   resolveNotifiers,
 } from './approval-settings.ts';
-import { type Budgets, type ResolvedBudgets, resolveBudgets } from './budget-limits.ts';
 import { type Limits, type ResolvedLimits, resolveLimits } from './limit-settings.ts';
 import { type PriceTable, type ResolvedPriceTable, resolvePriceTable } from './price-table.ts';
 

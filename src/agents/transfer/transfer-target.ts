@@ -1,8 +1,8 @@
-import type { BaseAgent } from '../../agents/base-agent.ts';
-import { MOST_TRANSFERS, transferTargets } from '../../agents/transfer-targets.ts';
 import { didYouMean } from '../../schema/nearest-name.ts';
-import type { Context } from '../context.ts';
-import { InvocationContext } from '../invocation-context.ts';
+import type { Context } from '../../tools/context.ts';
+import { InvocationContext } from '../../tools/invocation-context.ts';
+import type { BaseAgent } from '../base-agent.ts';
+import { MOST_TRANSFERS, transferTargets } from './transfer-targets.ts';
 
 /**
  * Lets another agent of the tree act from here on.

@@ -1,6 +1,3 @@
-import { type BaseAgent, isBaseAgent, whatItIs } from '../agents/base-agent.ts';
-import { type BudgetLimits, resolveBudgetLimits } from '../agents/budget-limits.ts';
-import { isLlmAgent } from '../agents/is-llm-agent.ts';
 import type { FunctionDeclaration } from '../events/content.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -9,13 +6,16 @@ import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { rootOf, withObjectRoot } from '../schema/object-root.ts';
 import { OptionReader } from '../schema/option-reader.ts';
-import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';
-import { BaseTool, type BaseToolParams, toolOwner } from './base-tool.ts';
-import type { DurableOptions } from './durable-options.ts';
-import { GATE_OPTIONS, type GateOptions } from './gate-options.ts';
-import { responseSchema } from './response-schema.ts';
-import { thrownMessage } from './thrown-message.ts';
-import { InvalidArgumentsError, ToolError } from './tool-error.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
+import { AGENT_OF_TOOL, type AgentOfTool } from '../tools/agent-of-tool.ts';
+import { BaseTool, type BaseToolParams, toolOwner } from '../tools/base-tool.ts';
+import type { DurableOptions } from '../tools/durable-options.ts';
+import { GATE_OPTIONS, type GateOptions } from '../tools/gate-options.ts';
+import { responseSchema } from '../tools/response-schema.ts';
+import { InvalidArgumentsError, ToolError } from '../tools/tool-error.ts';
+import { type BaseAgent, isBaseAgent, whatItIs } from './base-agent.ts';
+import { type BudgetLimits, resolveBudgetLimits } from './budget-limits.ts';
+import { isLlmAgent } from './is-llm-agent.ts';
 
 const AGENT_TOOL = Symbol.for('holdfast.agentTool');
 

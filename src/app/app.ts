@@ -1,3 +1,5 @@
+import { type BaseAgent, isBaseAgent, notARoot, whatItIs } from '../agents/base-agent.ts';
+import { assertModels } from '../agents/given-model.ts';
 import type { BasePlugin } from '../plugins/base-plugin.ts';
 import { checkedPlugins } from '../plugins/plugin-list.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -6,8 +8,6 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { assertAppName } from './app-name.ts';
 import { type AppDurableOptions, type AppSettings, resolveAppSettings } from './app-settings.ts';
-import { type BaseAgent, isBaseAgent, notARoot, whatItIs } from './base-agent.ts';
-import { assertModels } from './given-model.ts';
 
 const APP = Symbol.for('holdfast.app');
 const FIELDS = ['name', 'rootAgent', 'plugins', 'resumabilityConfig', 'durable'];

@@ -1,5 +1,5 @@
-import type { BaseAgent } from './base-agent.ts';
-import { isLlmAgent } from './is-llm-agent.ts';
+import type { BaseAgent } from '../base-agent.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
 
 /** How often a turn may be handed on: more is two agents that each hold the other for the better one. */
 export const MOST_TRANSFERS = 32;

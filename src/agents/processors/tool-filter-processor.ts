@@ -1,9 +1,9 @@
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
 import type { LlmRequest } from '../../models/llm-request.ts';
 import { Context } from '../../tools/context.ts';
 import { InvocationContext } from '../../tools/invocation-context.ts';
-import { siteOf } from '../request-site.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
 import { DirectProcessor } from './direct-processor.ts';
+import { siteOf } from './request-site.ts';
 
 /**
  * Lets plugins choose among the tools of the request. Semantics: `ToolFilterRequestProcessor` of `@google/adk` 2.0.0; what the

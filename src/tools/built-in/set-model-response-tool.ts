@@ -1,7 +1,7 @@
-import type { FunctionDeclaration } from '../events/content.ts';
-import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
-import { withObjectRoot } from '../schema/object-root.ts';
-import { BaseTool, type RunAsyncToolRequest } from '../tools/base-tool.ts';
+import type { FunctionDeclaration } from '../../events/content.ts';
+import type { JsonSchemaObject } from '../../schema/compiled-schema.ts';
+import { withObjectRoot } from '../../schema/object-root.ts';
+import { BaseTool, type RunAsyncToolRequest } from '../base-tool.ts';
 
 /** Name of the tool by which an agent with tools answers by its `outputSchema`. */
 export const SET_MODEL_RESPONSE = 'set_model_response';

@@ -1,16 +1,16 @@
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
-import type { LlmAgent } from '../../agents/llm-agent.ts';
 import { takesSchemaWithTools } from '../../models/gemini-generation.ts';
 import { appendInstructions, type LlmRequest } from '../../models/llm-request.ts';
 import { kindOf } from '../../schema/kind-of.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
+import { SET_MODEL_RESPONSE_INSTRUCTION } from '../../tools/built-in/set-model-response-tool.ts';
 import { InvocationContext } from '../../tools/invocation-context.ts';
 import { ReadonlyContext } from '../../tools/readonly-context.ts';
-import { thrownMessage } from '../../tools/thrown-message.ts';
 import { fillTemplate } from '../fill-template.ts';
-import { hasTools } from '../request-site.ts';
-import { SET_MODEL_RESPONSE_INSTRUCTION } from '../set-model-response.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
+import type { LlmAgent } from '../llm-agent.ts';
 import { DirectProcessor } from './direct-processor.ts';
 import { addInstructionContents } from './instruction-contents.ts';
+import { hasTools } from './request-site.ts';
 import { staticInstruction } from './static-instruction.ts';
 
 /** An instruction provider threw. It is user code that may fail for a while, and is tried again like a model. */

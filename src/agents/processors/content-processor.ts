@@ -1,7 +1,7 @@
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
 import type { LlmRequest } from '../../models/llm-request.ts';
+import { thawRequest } from '../../models/thaw-request.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
-import { thawRequest } from '../thaw-request.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
 import { DirectProcessor } from './direct-processor.ts';
 import { insertInstructionContents } from './instruction-contents.ts';
 

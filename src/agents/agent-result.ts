@@ -1,10 +1,10 @@
-import type { BaseAgent } from '../agents/base-agent.ts';
-import { isLlmAgent } from '../agents/is-llm-agent.ts';
 import type { Content } from '../events/content.ts';
 import type { AgentErrand } from '../protocol/agent-run.ts';
-import { toFunctionResponse } from './function-response.ts';
-import { thrownMessage } from './thrown-message.ts';
-import { ToolError } from './tool-error.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
+import { toFunctionResponse } from '../tools/function-response.ts';
+import { ToolError } from '../tools/tool-error.ts';
+import type { BaseAgent } from './base-agent.ts';
+import { isLlmAgent } from './is-llm-agent.ts';
 
 /** What the latest run of a tool's agent has come to. */
 export interface AgentRunEnd {

@@ -1,10 +1,10 @@
-import type { BaseAgent } from '../../agents/base-agent.ts';
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
-import { transferTargets } from '../../agents/transfer-targets.ts';
 import { appendInstructions, appendTools, type LlmRequest } from '../../models/llm-request.ts';
 import { isBaseTool } from '../../tools/base-tool.ts';
-import { transferToAgentTool } from '../../tools/built-in/transfer-to-agent-tool.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
+import type { BaseAgent } from '../base-agent.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
+import { transferTargets } from '../transfer/transfer-targets.ts';
+import { transferToAgentTool } from '../transfer/transfer-to-agent-tool.ts';
 import { DirectProcessor } from './direct-processor.ts';
 
 /**

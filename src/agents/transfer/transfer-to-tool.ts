@@ -1,5 +1,5 @@
-import { assertAgentName } from '../../agents/agent-name.ts';
-import { FunctionTool } from '../function-tool.ts';
+import { FunctionTool } from '../../tools/function-tool.ts';
+import { assertAgentName } from '../agent-name.ts';
 import { transferTo } from './transfer-target.ts';
 
 const PARAMETERS = {

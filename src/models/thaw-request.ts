@@ -1,6 +1,6 @@
 import type { Content } from '../events/content.ts';
-import type { LlmRequest } from '../models/llm-request.ts';
 import { copyPlain, isPlain } from '../schema/copy-plain.ts';
+import type { LlmRequest } from './llm-request.ts';
 
 const own = new WeakSet<Content>();
 

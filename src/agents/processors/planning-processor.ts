@@ -1,10 +1,10 @@
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
 import type { Content } from '../../events/content.ts';
 import { appendInstructions, type LlmRequest } from '../../models/llm-request.ts';
 import { isBuiltInPlanner } from '../../planners/built-in-planner.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { InvocationContext } from '../../tools/invocation-context.ts';
 import { ReadonlyContext } from '../../tools/readonly-context.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
 import { DirectProcessor } from './direct-processor.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
 import { appendInstructions, type LlmRequest } from '../../models/llm-request.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
 import { DirectProcessor } from './direct-processor.ts';
 
 /**

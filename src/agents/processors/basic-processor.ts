@@ -1,10 +1,10 @@
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
 import { takesSchemaWithTools } from '../../models/gemini-generation.ts';
 import type { LlmRequest } from '../../models/llm-request.ts';
 import { copyPlain } from '../../schema/copy-plain.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
-import { hasTools } from '../request-site.ts';
+import { isLlmAgent } from '../is-llm-agent.ts';
 import { DirectProcessor } from './direct-processor.ts';
+import { hasTools } from './request-site.ts';
 
 /**
  * Sets the model, the agent's settings, and its `outputSchema` where the model takes one beside the agent's tools. Semantics:
