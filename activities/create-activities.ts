@@ -47,8 +47,8 @@ import type {
   KeepMessagesResult,
   SettleStepInput,
   SettleStepResult,
-  StepBehind,
   StepOutcome,
+  SupersededStep,
   ToolCallInput,
   ToolCallResult,
 } from '../src/protocol/step.ts';
@@ -74,7 +74,7 @@ import { closeCall } from './tool/close-call.ts';
 import { runTool } from './tool/run-tool.ts';
 
 export interface HoldfastActivities {
-  [CALL_MODEL]: (input: CallModelInput) => Promise<StepOutcome | StepBehind>;
+  [CALL_MODEL]: (input: CallModelInput) => Promise<StepOutcome | SupersededStep>;
   [SETTLE_STEP]: (input: SettleStepInput) => Promise<SettleStepResult>;
   [KEEP_MESSAGES]: (input: KeepMessagesInput) => Promise<KeepMessagesResult>;
   [VERIFY_DECISION]: (input: VerifyDecisionInput) => Promise<VerifiedDecision>;

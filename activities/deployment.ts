@@ -5,7 +5,7 @@ import { gatewayIssuer } from '../src/approvals/gateway-issuer.ts';
 import type { Issuer } from '../src/approvals/issuer.ts';
 import type { CredentialKeys } from '../src/credentials/credential-keys.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
-import type { AppTerms } from '../src/protocol/agent-run.ts';
+import type { AppTerms } from '../src/protocol/run-terms.ts';
 
 /** The trees of agents that a worker runs, and the apps whose settings it knows. */
 export interface Deployment {

@@ -229,7 +229,8 @@ export { digestOf } from './protocol/canonical-json.ts';
 export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from './protocol/gate.ts';
 export type { JobEnder, JobProgress, JobReceipt, JobStatus, WaitingJob } from './protocol/job.ts';
 export { messageDigest } from './protocol/message.ts';
-export type { AgentTurnStart, TurnResult, TurnRunConfig, TurnStatus, TurnUsage } from './protocol/turn.ts';
+export type { TurnRunConfig } from './protocol/run-terms.ts';
+export type { AgentTurnStart, TurnResult, TurnStatus, TurnUsage } from './protocol/turn.ts';
 export {
   type AppendEventRequest,
   BaseSessionService,

@@ -1,8 +1,9 @@
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import type { AwaitedJob } from '../src/protocol/job.ts';
 import { LONGEST_NOTICE_TIME } from '../src/protocol/notice-limits.ts';
+import type { ToolSchedule } from '../src/protocol/run-terms.ts';
 import { SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
-import type { PlannedCall, ToolSchedule } from '../src/protocol/step.ts';
+import type { PlannedCall } from '../src/protocol/step.ts';
 import type { Priority } from './turn-priority.ts';
 
 const HEARTBEAT_TIMEOUT = 10_000;

@@ -1,7 +1,7 @@
 import { type AgentRunEnd, agentResult } from '../../src/agents/agent-result.ts';
 import { requestText } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import type { AgentErrand, AgentToolPlan, CallOfAgent } from '../../src/protocol/agent-run.ts';
+import type { AgentToolPlan, CallOfAgent, EndedAgent } from '../../src/protocol/agent-run.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { CallModelInput, ToolCallInput } from '../../src/protocol/step.ts';
@@ -131,7 +131,7 @@ export async function ranAgent(
   store: Pick<Store, 'endChild'>,
   session: string,
   { skipSummarization }: AgentOfTool,
-  errand: AgentErrand,
+  errand: EndedAgent,
 ): Promise<RanAgent> {
   const child = await store.endChild(session, errand.runKey);
   const end = endOf(errand, child);
@@ -146,7 +146,7 @@ export async function ranAgent(
 }
 
 /** The store knows best how it has ended, unless somebody has ended it from outside. */
-function endOf({ status, error }: AgentErrand, child: ChildOutcome | undefined): AgentRunEnd {
+function endOf({ status, error }: EndedAgent, child: ChildOutcome | undefined): AgentRunEnd {
   const recorded = child?.outcome;
   if (recorded?.status === 'completed') return { status: 'completed', text: child?.text };
   const isForced = status === 'terminated' || status === 'timed out';

@@ -1,6 +1,6 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
 import { jobIdOf } from '../../src/protocol/identity.ts';
-import type { JobEnded, JobErrand } from '../../src/protocol/job.ts';
+import type { JobEnded, JobTask } from '../../src/protocol/job.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { formatDuration } from '../../src/schema/duration.ts';
@@ -62,7 +62,7 @@ export function assertLeft({ jobId, mode }: JobRow): void {
 export async function awaitJob(
   dependencies: ActivityDependencies,
   input: ToolCallInput,
-  { jobId }: Extract<JobErrand, { do: 'wait' }>,
+  { jobId }: Extract<JobTask, { do: 'wait' }>,
   current: Attempt,
 ): Promise<JobEnded> {
   const { session } = input;

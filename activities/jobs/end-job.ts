@@ -1,5 +1,5 @@
 import { jobIdOf } from '../../src/protocol/identity.ts';
-import type { EndedDetachedJob, JobErrand } from '../../src/protocol/job.ts';
+import type { EndedDetachedJob, JobTask } from '../../src/protocol/job.ts';
 import type {
   SettleStepInput,
   ToolCallInput,
@@ -28,7 +28,7 @@ import { outcomeNotesIn } from './job-notes.ts';
 import { heardOutcome } from './job-outcomes.ts';
 import { JobScene } from './job-scene.ts';
 
-type EndErrand = Extract<JobErrand, { do: 'end' }>;
+type EndErrand = Extract<JobTask, { do: 'end' }>;
 
 /**
  * The wait for a job is over: the job ends by why that is, unless it has ended before; its tool is told of an end that is not its own;

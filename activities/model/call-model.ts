@@ -6,14 +6,8 @@ import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../
 import { NO_USAGE } from '../../src/flows/step-usage.ts';
 import type { KnownTranscript } from '../../src/flows/transcript-cache.ts';
 import { tellWaiting } from '../../src/jobs/tell-waiting.ts';
-import type { AgentRef } from '../../src/protocol/agent-run.ts';
-import type {
-  CallModelInput,
-  ChainFence,
-  FirstStep,
-  StepBehind,
-  StepOutcome,
-} from '../../src/protocol/step.ts';
+import type { AgentRef, ChainFence } from '../../src/protocol/agent-run.ts';
+import type { CallModelInput, FirstStep, StepOutcome, SupersededStep } from '../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { CommittedStep, JobOfMessage, OpenedStep } from '../../src/store/store.ts';
@@ -47,7 +41,7 @@ type BegunStep = OpenedUnder & { opened: Exclude<OpenedStep, { kind: 'behind' }>
 /** `holdfast.callModel`: one model step, from the transcript to its recorded outcome. */
 export function callModel(
   dependencies: ActivityDependencies,
-): (input: CallModelInput) => Promise<StepOutcome | StepBehind> {
+): (input: CallModelInput) => Promise<StepOutcome | SupersededStep> {
   const resting = new RestingModels();
   return (input) => {
     const { identity, invocationId, step, agent } = input;
@@ -90,7 +84,7 @@ class CallModel {
     this.#report = new StepReport(dependencies.telemetry, input);
   }
 
-  async run(): Promise<StepOutcome | StepBehind> {
+  async run(): Promise<StepOutcome | SupersededStep> {
     const { store, transcripts } = this.#dependencies;
     const { message: _message, stateDelta: _delta, runConfig, ...position } = this.#input;
     checkPlace(this.#input);
@@ -270,7 +264,7 @@ class CallModel {
   }
 
   /** It is asked for again when the messages before it are answered. */
-  #behind({ kind, session, inbox }: Extract<OpenedStep, { kind: 'behind' }>): StepBehind {
+  #behind({ kind, session, inbox }: Extract<OpenedStep, { kind: 'behind' }>): SupersededStep {
     return { v: this.#input.v, kind, session, inbox };
   }
 

@@ -11,9 +11,9 @@ import {
 } from '../../src/flows/step-draft.ts';
 import { NO_USAGE } from '../../src/flows/step-usage.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
+import type { ChainFence } from '../../src/protocol/agent-run.ts';
 import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
 import type {
-  ChainFence,
   StepEnding as GivenEnding,
   SettleStepInput,
   SettleStepResult,

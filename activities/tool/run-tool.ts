@@ -4,7 +4,7 @@ import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { awaitedJob } from '../../src/flows/awaited-job.ts';
 import { TIMEOUT_MARGIN } from '../../src/flows/plan-calls.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
-import type { AgentErrand } from '../../src/protocol/agent-run.ts';
+import type { EndedAgent } from '../../src/protocol/agent-run.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { EndedDetachedJob, JobEnded } from '../../src/protocol/job.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
@@ -74,7 +74,7 @@ interface RanCall {
   begun: StartedCall;
   tool: BaseTool;
   runs: AgentOfTool;
-  ran: AgentErrand;
+  ran: EndedAgent;
   callbacks: ToolCallbacks;
   init: ContextInit;
 }

@@ -1,5 +1,5 @@
 import type { Content } from '../events/content.ts';
-import type { AgentErrand } from '../protocol/agent-run.ts';
+import type { EndedAgent } from '../protocol/agent-run.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { toFunctionResponse } from '../tools/function-response.ts';
 import { ToolError } from '../tools/tool-error.ts';
@@ -8,7 +8,7 @@ import { isLlmAgent } from './is-llm-agent.ts';
 
 /** What the latest run of a tool's agent has come to. */
 export interface AgentRunEnd {
-  status: AgentErrand['status'];
+  status: EndedAgent['status'];
   /** {@link answerText} of its last event with content. */
   text?: string | undefined;
   error?: { code: string; message: string } | undefined;
@@ -54,7 +54,7 @@ export async function agentResult(agent: BaseAgent, end: AgentRunEnd): Promise<R
 }
 
 const WITHOUT_A_WORD: Record<
-  Exclude<AgentErrand['status'], 'completed'>,
+  Exclude<EndedAgent['status'], 'completed'>,
   { code: string; message: string }
 > = {
   failed: { code: 'HOLDFAST_AGENT_FAILED', message: 'it has failed' },

@@ -1,6 +1,6 @@
 import { type Budgets, type ResolvedBudgets, resolveBudgets } from '../agents/budget-limits.ts';
 import type { Notifier } from '../approvals/notifier.ts';
-import type { TurnRunConfig } from '../protocol/turn.ts';
+import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';

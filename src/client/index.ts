@@ -15,6 +15,7 @@ export type {
   MessagePolicy,
   MessageReceipt,
 } from '../protocol/message.ts';
+export type { TurnRunConfig } from '../protocol/run-terms.ts';
 export type {
   AgentTurnStart,
   InvocationOutcome,
@@ -22,7 +23,6 @@ export type {
   RunningCall,
   TurnError,
   TurnResult,
-  TurnRunConfig,
   TurnStatus,
   TurnUsage,
 } from '../protocol/turn.ts';

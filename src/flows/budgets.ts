@@ -1,8 +1,8 @@
 import type { ResolvedBudgetLimits } from '../agents/budget-limits.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import type { AppSettings } from '../app/app-settings.ts';
-import type { BudgetAbove, RunBudget, RunTerms } from '../protocol/agent-run.ts';
-import type { TurnError, TurnRunConfig } from '../protocol/turn.ts';
+import type { BudgetAbove, RunBudget, RunTerms, TurnRunConfig } from '../protocol/run-terms.ts';
+import type { TurnError } from '../protocol/turn.ts';
 import { formatDuration } from '../schema/duration.ts';
 import type { SessionUsage, StepUsage } from '../store/store.ts';
 import { priceOf } from './prices.ts';

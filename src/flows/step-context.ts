@@ -1,7 +1,7 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
-import type { TurnRunConfig } from '../protocol/turn.ts';
+import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SessionNames } from '../store/store.ts';
 import { Context } from '../tools/context.ts';
 import type { ContextInit } from '../tools/context-init.ts';

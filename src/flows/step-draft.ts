@@ -1,8 +1,9 @@
 import type { ResolvedPriceTable } from '../app/price-table.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
-import type { AgentPlan, AgentRef, AppTerms, RunTerms } from '../protocol/agent-run.ts';
+import type { AgentPlan, AgentRef } from '../protocol/agent-run.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
+import type { AppTerms, RunTerms } from '../protocol/run-terms.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { CommitStep, NewEvent, NewRequest, StepUsage } from '../store/store.ts';

@@ -1,6 +1,16 @@
 import type { Carried } from './carried.ts';
-import type { ChainFence } from './step.ts';
-import type { InvocationOutcome, InvocationStatus, TurnRunConfig, TurnState } from './turn.ts';
+import type { RunTerms } from './run-terms.ts';
+
+/** How an invocation stands. */
+export type InvocationStatus = 'running' | 'completed' | 'failed' | 'interrupted';
+
+/** Which invocation of which chain of runs writes: each new invocation raises it, and older ones can't append. */
+export interface ChainFence {
+  /** Start of the chain's first run, milliseconds since the epoch. */
+  startedAt: number;
+  /** Number of the invocation within the chain, from 1. */
+  invocation: number;
+}
 
 /** A tool of an agent's, whose own agent is meant. */
 export interface ToolOfAgent {
@@ -17,40 +27,6 @@ export interface AgentRef {
   root?: string;
   /** From the tree to that of an agent which is no sub-agent but the agent of a tool: one after another, the outermost first. */
   within?: readonly ToolOfAgent[];
-}
-
-/** What the run of a called agent may use up, with all below it; what is left out is not limited. `time` in milliseconds. */
-export interface RunBudget {
-  modelCalls?: number;
-  tokens?: number;
-  cost?: number;
-  time?: number;
-}
-
-/** The budget of a called agent's run, as those see it that are part of that run: what counts is what all of them use. */
-export interface BudgetAbove extends Omit<RunBudget, 'time'> {
-  /** The store's id of the run's session. */
-  session: string;
-  /** Its run key there. */
-  run: string;
-}
-
-/** What an app keeps its turns to, for workers of another task queue, which may not know it. */
-export interface AppTerms {
-  budgets: { turn: RunBudget; session: RunBudget };
-  /** By the model's name, or its beginning and `*`; per million tokens. */
-  prices: Readonly<Record<string, { input: number; output: number; cachedInput: number }>>;
-  runConfig: Omit<TurnRunConfig, 'customMetadata'>;
-}
-
-/** What the run of an agent is kept to. */
-export interface RunTerms {
-  /** Of the call whose agent it is, or is below; `time` is at most what its caller had left. */
-  budget?: RunBudget;
-  /** Of the runs that it is part of, the outermost first. */
-  above?: readonly BudgetAbove[];
-  /** Of an agent that lives on another task queue than its root, and of those below it. */
-  appTerms?: AppTerms;
 }
 
 /** Which agent acts, and where in the tree of a turn: beside its name, absent where that is all. */
@@ -107,7 +83,7 @@ export interface AgentPlan {
 export interface RanAgent {
   name: string;
   runKey: string;
-  status: InvocationOutcome['status'];
+  status: Exclude<InvocationStatus, 'running'>;
   /** One of its events, or of those that it has run, had `escalate` set. */
   escalated?: true;
   error?: { code: string; message: string };
@@ -161,49 +137,11 @@ export interface ChildEnd {
   escalated?: true;
 }
 
-/** A request, or a job, that an agent of a tree waits for. */
-export interface AgentWait {
-  runKey: string;
-  workflowId: string;
-  /** Names of the agents from the root to the one that waits. */
-  path: readonly string[];
-  /** For people, or for a job. */
-  status: Exclude<TurnState, InvocationStatus>;
-  tool: string;
-  /** Of the call that waits, as its model or Holdfast has named it. */
-  callId?: string;
-  /** Absent where it is a job. */
-  requestId?: string;
-  /** Milliseconds since the epoch. */
-  since: number;
-}
-
-/** Payload of {@link CHILD_STATE}, from a child to the workflow that runs it: it waits, or goes on, or what waits below it has changed. */
-export interface ChildState {
-  runKey: string;
-  path: readonly string[];
-  status: TurnState;
-  /** Milliseconds since the epoch. */
-  since: number;
-  /** What it and the agents below it wait for, the first ones. */
-  waits?: readonly AgentWait[];
-  /** How many waits are not told. */
-  more?: number;
-}
-
-/** A child as the query `status` of the workflow that runs it tells. */
-export interface RunningChild extends ChildState {
-  agent: string;
-  workflowId: string;
-  /** The tool whose call it waits for itself. */
-  tool?: string;
-}
-
-/** Errand of a tool's activity behind its agent's run: callbacks, output, settling. */
-export interface AgentErrand {
+/** What the agent of a call came to: its tool's activity calls the callbacks, and settles the call by this. */
+export interface EndedAgent {
   /** Of the agent's latest run. */
   runKey: string;
-  status: InvocationOutcome['status'] | 'terminated' | 'timed out';
+  status: Exclude<InvocationStatus, 'running'> | 'terminated' | 'timed out';
   error?: { code: string; message: string };
   /** When the first of its runs began, milliseconds since the epoch. */
   beganAt?: number;

@@ -1,6 +1,6 @@
 import type { ActingAgent } from './agent-run.ts';
 import type { Carried } from './carried.ts';
-import type { ToolSchedule } from './step.ts';
+import type { ToolSchedule } from './run-terms.ts';
 
 /** How a job stands, or has ended. */
 export type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'timed_out';
@@ -31,7 +31,7 @@ export interface AwaitedJob {
 }
 
 /** What an activity of a call is to do about the call's job, in place of running the tool. */
-export type JobErrand =
+export type JobTask =
   /** Looks whether the job has ended; polls where its tool does. */
   | { do: 'wait'; jobId: string; detached?: true }
   /**

@@ -3,7 +3,7 @@ import { canonicalJson } from './canonical-json.ts';
 import type { DecisionReceipt } from './gate.ts';
 import { sha256Digest } from './identity.ts';
 import type { JobMessage, JobReceipt } from './job.ts';
-import type { TurnRunConfig } from './turn.ts';
+import type { TurnRunConfig } from './run-terms.ts';
 
 /** What a message does while another one is being answered. */
 export type MessagePolicy = 'enqueue' | 'interrupt' | 'reject';

@@ -1,24 +1,18 @@
 import type { Content } from '../events/content.ts';
 import type {
   ActingAgent,
-  AgentErrand,
   AgentPlan,
   AgentToolPlan,
   CallOfAgent,
+  ChainFence,
+  EndedAgent,
   RanAgent,
 } from './agent-run.ts';
 import type { Carried } from './carried.ts';
 import type { Gate, RequestEntry } from './gate.ts';
-import type { AwaitedJob, JobErrand } from './job.ts';
-import type { InvocationOutcome, OwnCall, TurnRunConfig, TurnUsage } from './turn.ts';
-
-/** Which invocation of which chain of runs writes: each new invocation raises it, and older ones can't append. */
-export interface ChainFence {
-  /** Start of the chain's first run, milliseconds since the epoch. */
-  startedAt: number;
-  /** Number of the invocation within the chain, from 1. */
-  invocation: number;
-}
+import type { AwaitedJob, JobTask } from './job.ts';
+import type { ToolSchedule, TurnRunConfig } from './run-terms.ts';
+import type { InvocationOutcome, OwnCall, TurnUsage } from './turn.ts';
 
 /** Who a turn belongs to; sent with its first step only, later ones name the store's session. */
 export interface TurnIdentity {
@@ -68,7 +62,7 @@ export interface CallModelInput extends StepPosition, ActingAgent {
   runConfig?: TurnRunConfig;
   /** First step only: when the message came, milliseconds since the epoch. */
   cameAt?: number;
-  /** First step only: where messages that were accepted before this one still wait, the answer is {@link StepBehind}. */
+  /** First step only: where messages that were accepted before this one still wait, the answer is {@link SupersededStep}. */
   mayGiveWay?: true;
   /** First step only: who sent the message, signed. */
   attestation?: string;
@@ -76,19 +70,6 @@ export interface CallModelInput extends StepPosition, ActingAgent {
   workflowId?: string;
   /** In the place of what the model would answer. */
   ownCall?: OwnCall;
-}
-
-/** How the workflow runs the calls of one tool: milliseconds, from the tool's durable options. */
-export interface ToolSchedule {
-  /** One attempt, with a margin in which the worker ends the attempt by itself. */
-  startToClose: number;
-  /** All attempts, with the waiting for a worker. */
-  scheduleToClose: number;
-  heartbeat: number;
-  /** Runs as a local activity. */
-  local?: true;
-  /** Runs alone, one after another. */
-  exclusive?: true;
 }
 
 /** One function call of a step that an activity carries out. */
@@ -182,8 +163,8 @@ export type StepOutcome =
     } & Entered &
       FirstStep);
 
-/** A first step that has not begun: its message was accepted behind others that wait. */
-export interface StepBehind {
+/** A first step that has not begun: messages that were accepted before its own still wait. */
+export interface SupersededStep {
   v: number;
   kind: 'behind';
   session: string;
@@ -210,9 +191,9 @@ export interface ToolCallInput extends ActingAgent {
   /** The call has asked a person: what became of its latest request, recorded before anything else. */
   answered?: AnsweredGate;
   /** Its tool has run: what is left is its job. */
-  job?: JobErrand;
+  job?: JobTask;
   /** Its agent has run: what is left is its outcome. */
-  ran?: AgentErrand;
+  ran?: EndedAgent;
 }
 
 /** How a request of a call has ended. */

@@ -1,24 +1,10 @@
 import type { Content } from '../events/content.ts';
-import type { ChildEnd, ChildStart, RunningChild } from './agent-run.ts';
+import type { ChildEnd, ChildStart, InvocationStatus } from './agent-run.ts';
 import type { Carried, Reference } from './carried.ts';
 import type { WaitingRequest } from './gate.ts';
 import type { JobProgress, WaitingJob } from './job.ts';
 import type { StoredMessage } from './message.ts';
-
-/** Settings of one turn that travel with its message. */
-export interface TurnRunConfig {
-  /** Model calls that the turn may make. Zero or less means no limit. Defaults to 500, as in ADK. */
-  maxLlmCalls?: number;
-  /** `'sse'` asks the model for a stream. Defaults to `'none'`. */
-  streamingMode?: 'none' | 'sse';
-  /**
-   * The turn ends with any calls that the model asks for, and they aren't run: the client answers them, by a message whose
-   * parts are their function responses. Defaults to false.
-   */
-  pauseOnToolCalls?: boolean;
-  /** JSON; written on the event of the user's message. */
-  customMetadata?: Record<string, unknown>;
-}
+import type { TurnRunConfig } from './run-terms.ts';
 
 /** Temporal's own, of 1 to 5. */
 export const DEFAULT_PRIORITY = 3;
@@ -92,8 +78,6 @@ export interface TurnError {
   concealed?: true;
 }
 
-export type InvocationStatus = 'running' | 'completed' | 'failed' | 'interrupted';
-
 /** What one invocation came to, without its place in the transcript. */
 export interface InvocationOutcome {
   status: Exclude<InvocationStatus, 'running'>;
@@ -140,6 +124,44 @@ export type TurnState =
   | 'waiting_credential'
   | 'waiting_input'
   | 'waiting_job';
+
+/** A request, or a job, that an agent of a tree waits for. */
+export interface AgentWait {
+  runKey: string;
+  workflowId: string;
+  /** Names of the agents from the root to the one that waits. */
+  path: readonly string[];
+  /** For people, or for a job. */
+  status: Exclude<TurnState, InvocationStatus>;
+  tool: string;
+  /** Of the call that waits, as its model or Holdfast has named it. */
+  callId?: string;
+  /** Absent where it is a job. */
+  requestId?: string;
+  /** Milliseconds since the epoch. */
+  since: number;
+}
+
+/** Payload of {@link CHILD_STATE}, from a child to the workflow that runs it: it waits, or goes on, or what waits below it has changed. */
+export interface ChildState {
+  runKey: string;
+  path: readonly string[];
+  status: TurnState;
+  /** Milliseconds since the epoch. */
+  since: number;
+  /** What it and the agents below it wait for, the first ones. */
+  waits?: readonly AgentWait[];
+  /** How many waits are not told. */
+  more?: number;
+}
+
+/** A child as the query `status` of the workflow that runs it tells. */
+export interface RunningChild extends ChildState {
+  agent: string;
+  workflowId: string;
+  /** The tool whose call it waits for itself. */
+  tool?: string;
+}
 
 /** Answer of the query `status`. */
 export interface TurnStatus {

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
+import type { ChainFence } from '../protocol/agent-run.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { ChainFence, KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
+import type { KeepMessagesInput, KeptMessage } from '../protocol/step.ts';
 import { Database, type DatabaseOptions } from './engine/database.ts';
 import { migrate } from './engine/migrate.ts';
 import type { Tables } from './engine/tables.ts';

@@ -1,7 +1,6 @@
 import type { Event } from '../events/event.ts';
-import type { RanAgent } from '../protocol/agent-run.ts';
+import type { ChainFence, InvocationStatus, RanAgent } from '../protocol/agent-run.ts';
 import type {
-  ChainFence,
   KeepMessagesInput,
   KeptMessage,
   MessageToKeep,
@@ -9,7 +8,7 @@ import type {
   StepOutcome,
   UnsettledCall,
 } from '../protocol/step.ts';
-import type { InvocationOutcome, InvocationStatus } from '../protocol/turn.ts';
+import type { InvocationOutcome } from '../protocol/turn.ts';
 import type { ApprovalStore, NewRequest } from './approvals/approval-store.ts';
 import type { StoreClock } from './engine/store-clock.ts';
 import type { JobStore } from './jobs/job-store.ts';

@@ -2,7 +2,7 @@ import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
-import type { TurnRunConfig } from '../protocol/turn.ts';
+import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { CallQuestions } from './call-questions.ts';
 import type { InvocationContext, TranscriptView } from './invocation-context.ts';
 

@@ -1,6 +1,6 @@
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
-import type { TurnRunConfig } from '../protocol/turn.ts';
+import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { ContextInit } from './context-init.ts';
 import type { ToolCallRecord } from './tool-call-record.ts';
 import { ToolError } from './tool-error.ts';

@@ -1,7 +1,8 @@
 export type { Content, Part } from '../events/content.ts';
 export type { Reference } from '../protocol/carried.ts';
 export type { MessagePolicy } from '../protocol/message.ts';
-export type { TurnError, TurnRunConfig, TurnUsage } from '../protocol/turn.ts';
+export type { TurnRunConfig } from '../protocol/run-terms.ts';
+export type { TurnError, TurnUsage } from '../protocol/turn.ts';
 export type { AgentAnswer } from './agent-answer.ts';
 export {
   AgentTurnFailed,

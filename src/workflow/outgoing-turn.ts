@@ -6,8 +6,9 @@ import { jsonBytes } from '../protocol/json-bytes.ts';
 import type { MessagePolicy } from '../protocol/message.ts';
 import { isTooDeep, nameProblem, tooDeepText } from '../protocol/message-limits.ts';
 import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
+import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
-import type { AgentTurnStart, OwnCall, TurnRunConfig } from '../protocol/turn.ts';
+import type { AgentTurnStart, OwnCall } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
 /** What {@link runAgent} takes. */

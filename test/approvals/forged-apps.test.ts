@@ -16,8 +16,8 @@ import {
   serveGateway,
 } from '../../src/gateway/index.ts';
 import { SecurityPlugin } from '../../src/plugins/security-plugin.ts';
-import type { AppTerms } from '../../src/protocol/agent-run.ts';
 import { callKeyOf } from '../../src/protocol/identity.ts';
+import type { AppTerms } from '../../src/protocol/run-terms.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { gatewayOf } from '../channels/named-access.ts';

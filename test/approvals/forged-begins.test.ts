@@ -8,7 +8,7 @@ import { decisionOf, signDecision } from '../../src/approvals/decision-attestati
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm } from '../../src/protocol/gate.ts';
 import { jobIdOf, runKeyOfCall } from '../../src/protocol/identity.ts';
-import type { JobErrand } from '../../src/protocol/job.ts';
+import type { JobTask } from '../../src/protocol/job.ts';
 import type { CallModelInput, ToolCallInput } from '../../src/protocol/step.ts';
 import type { ApprovalRow } from '../../src/store/store.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
@@ -123,7 +123,7 @@ function childOf(
   };
 }
 
-function errandsOf(jobId: string): JobErrand[] {
+function errandsOf(jobId: string): JobTask[] {
   return [
     { do: 'wait', jobId },
     { do: 'end', jobId, why: 'ended' },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { childLines } from '../../src/cli/run/child-lines.ts';
-import type { RunningChild } from '../../src/protocol/agent-run.ts';
+import type { RunningChild } from '../../src/protocol/turn.ts';
 
 const writer: RunningChild = {
   runKey: 'writer-x',

@@ -6,7 +6,8 @@ import { InvalidTurn, MessageRejected } from '../../src/client/client-errors.ts'
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
-import type { AgentTurnStart, TurnRunConfig, TurnStatus } from '../../src/protocol/turn.ts';
+import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
+import type { AgentTurnStart, TurnStatus } from '../../src/protocol/turn.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';

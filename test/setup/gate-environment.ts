@@ -12,6 +12,7 @@ import {
 } from '../../src/protocol/gate.ts';
 import { callKeyOf, invocationIdOf, jobIdOf } from '../../src/protocol/identity.ts';
 import type { DeliverJobInput, RecordJobInput, WaitingJob } from '../../src/protocol/job.ts';
+import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type {
   CallModelInput,
   CloseCallInput,
@@ -22,7 +23,6 @@ import type {
   StepOutcome,
   ToolCallInput,
   ToolCallResult,
-  ToolSchedule,
 } from '../../src/protocol/step.ts';
 import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
 import { testWorkflowBundle } from '../../worker/bundle.ts';

@@ -7,9 +7,9 @@ import type {
   DeliverJobInput,
   EndedDetachedJob,
   JobEnded,
-  JobErrand,
   JobReceipt,
   JobStatus,
+  JobTask,
   RecordJobInput,
 } from '../../src/protocol/job.ts';
 import type { ToolCallResult } from '../../src/protocol/step.ts';
@@ -80,7 +80,7 @@ export class ScriptedJobs {
     return isFirst;
   }
 
-  errand(errand: JobErrand, script: ScriptedJob | undefined) {
+  errand(errand: JobTask, script: ScriptedJob | undefined) {
     const row = this.row(errand.jobId);
     return errand.do === 'wait' ? this.#look(row, errand.jobId, script) : this.#carryOut(row, errand);
   }
@@ -121,7 +121,7 @@ export class ScriptedJobs {
 
   #carryOut(
     row: Row,
-    { why, text, detached }: Extract<JobErrand, { do: 'end' }>,
+    { why, text, detached }: Extract<JobTask, { do: 'end' }>,
   ): ToolCallResult | EndedDetachedJob {
     if (why === 'ended' && row.status === 'running') throw new Error('it has not ended');
     const status = why === 'timeout' ? 'timed_out' : why === 'cancelled' ? 'cancelled' : 'failed';

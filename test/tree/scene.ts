@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import type { RunningChild } from '../../src/protocol/agent-run.ts';
-import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
+import type { RunningChild, TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow, StoredEvent } from '../../src/store/store.ts';
 import type { OpenShared, OwnPart } from '../setup/shared-environment.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';

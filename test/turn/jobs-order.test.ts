@@ -3,7 +3,7 @@ import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
-import type { JobErrand, JobReceipt } from '../../src/protocol/job.ts';
+import type { JobReceipt, JobTask } from '../../src/protocol/job.ts';
 import type { MessageReceipt } from '../../src/protocol/message.ts';
 import { type GatedTurn, GateEnvironment, type ScriptedCall } from '../setup/gate-environment.ts';
 import { inTier } from '../setup/tier.ts';
@@ -161,12 +161,12 @@ async function finish(turn: GatedTurn, calls: readonly ScriptedCall[]): Promise<
 }
 
 /** The errands of a workflow's history, by the job. */
-async function errandsOf(workflowId: string): Promise<JobErrand[]> {
+async function errandsOf(workflowId: string): Promise<JobTask[]> {
   const handle = environment.temporal.workflow.getHandle(workflowId);
   const { events = [] } = await handle.fetchHistory().catch(() => ({ events: [] }));
   return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
     const data = scheduled?.input?.payloads?.[0]?.data;
-    const { job } = JSON.parse(Buffer.from(data ?? '').toString() || '{}') as { job?: JobErrand };
+    const { job } = JSON.parse(Buffer.from(data ?? '').toString() || '{}') as { job?: JobTask };
     return job === undefined ? [] : [job];
   });
 }
@@ -205,7 +205,7 @@ test('whatever happens in whatever order, a job has one end and one outcome, and
         for (const place of calls.keys()) {
           const jobId = turn.jobId(place);
           const row = environment.jobs.rows.get(jobId);
-          const ofJob = ({ jobId: id }: JobErrand) => id === jobId;
+          const ofJob = ({ jobId: id }: JobTask) => id === jobId;
           const inTurn = (await errandsOf(turn.workflowId)).filter(ofJob);
           const apart = (await errandsOf(jobWorkflowIdOf(turn.workflowId, turn.callKey(place)))).filter(
             ofJob,

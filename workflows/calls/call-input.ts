@@ -1,4 +1,5 @@
-import type { ActingAgent, RunTerms } from '../../src/protocol/agent-run.ts';
+import type { ActingAgent } from '../../src/protocol/agent-run.ts';
+import type { RunTerms } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallInput } from '../../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 

@@ -7,13 +7,8 @@ import {
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import type { JobEnded } from '../../src/protocol/job.ts';
 import { CLOSE_CALL } from '../../src/protocol/names.ts';
-import type {
-  CloseCallInput,
-  PlannedCall,
-  ToolCallInput,
-  ToolCallResult,
-  ToolSchedule,
-} from '../../src/protocol/step.ts';
+import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
+import type { CloseCallInput, PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { callOptions, closeCallOptions, localCallOptions } from '../activity-options.ts';
 import type { RequestEnding } from '../approvals/request-book.ts';
 import type { Requests } from '../approvals/requests.ts';

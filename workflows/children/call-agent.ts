@@ -6,9 +6,10 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
-import type { AgentErrand, AgentToolPlan, ChildStart } from '../../src/protocol/agent-run.ts';
+import type { AgentToolPlan, ChildStart, EndedAgent } from '../../src/protocol/agent-run.ts';
 import { runKeyOfCall } from '../../src/protocol/identity.ts';
-import type { PlannedCall, ToolCallInput, ToolCallResult, ToolSchedule } from '../../src/protocol/step.ts';
+import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
+import type { PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { ranAgentOptions } from '../activity-options.ts';
 import { type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
 import { inputOf, termsOf } from '../calls/call-input.ts';
@@ -80,7 +81,7 @@ async function inTime(
   { timeout, name, taskQueue }: AgentToolPlan,
   { turn, state }: StepOfCall,
   begin: () => Attempts,
-): Promise<AgentErrand> {
+): Promise<EndedAgent> {
   let begun: Attempts | undefined;
   const scope = new CancellationScope({ cancellable: true });
   const timer = new CancellationScope({ cancellable: true });

@@ -1,7 +1,6 @@
-import type { AgentWait, ChildState, RunningChild } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { CHILD_STATE } from '../../src/protocol/names.ts';
-import type { TurnState } from '../../src/protocol/turn.ts';
+import type { AgentWait, ChildState, RunningChild, TurnState } from '../../src/protocol/turn.ts';
 import { isObject, refusal, shapeOf } from '../messages/message-arguments.ts';
 import { isUndecodable } from '../undecodable.ts';
 

@@ -1,8 +1,8 @@
 import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
-import type { AgentWait, ChildStart, ChildState } from '../../src/protocol/agent-run.ts';
+import type { ChildStart } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { CHILD_STATE } from '../../src/protocol/names.ts';
-import type { TurnState, TurnStatus } from '../../src/protocol/turn.ts';
+import type { AgentWait, ChildState, TurnState, TurnStatus } from '../../src/protocol/turn.ts';
 import type { Requests } from '../approvals/requests.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import { WAITS } from '../turn/waiting-status.ts';

@@ -6,8 +6,9 @@ import {
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow';
-import type { AwaitedJob, JobEnded, JobErrand } from '../../src/protocol/job.ts';
-import type { PlannedCall, ToolCallInput, ToolSchedule } from '../../src/protocol/step.ts';
+import type { AwaitedJob, JobEnded, JobTask } from '../../src/protocol/job.ts';
+import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
+import type { PlannedCall, ToolCallInput } from '../../src/protocol/step.ts';
 import { endJobOptions, waitOptions } from '../activity-options.ts';
 import type { Priority } from '../turn-priority.ts';
 
@@ -23,7 +24,7 @@ export interface CallWithJob {
   priority: Priority;
 }
 
-type EndErrand = Extract<JobErrand, { do: 'end' }>;
+type EndErrand = Extract<JobTask, { do: 'end' }>;
 
 /** Time for a look at the deadline itself, in milliseconds. */
 const GRACE = 2_000;
@@ -87,7 +88,7 @@ export class JobWait {
 
   async #look(timeLeft: number): Promise<JobEnded> {
     const { call, job, detached, input, priority } = this.#of;
-    const errand: JobErrand = { do: 'wait', jobId: job.jobId, ...(detached ? { detached } : {}) };
+    const errand: JobTask = { do: 'wait', jobId: job.jobId, ...(detached ? { detached } : {}) };
     const options = waitOptions(call, { ...job, timeLeft }, priority);
     return await scheduleActivity<JobEnded>(call.tool, [{ ...input, job: errand }], options);
   }

@@ -1,6 +1,5 @@
-import type { RunningChild } from '../../src/protocol/agent-run.ts';
 import type { WaitingJob } from '../../src/protocol/job.ts';
-import type { RunningCall, TurnStatus, TurnUsage } from '../../src/protocol/turn.ts';
+import type { RunningCall, RunningChild, TurnStatus, TurnUsage } from '../../src/protocol/turn.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
 import { jobLines, progressLines } from '../jobs/describe-job.ts';
 import type { Mailbox } from '../messages/mailbox.ts';

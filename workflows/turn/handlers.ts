@@ -1,5 +1,4 @@
 import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import type { ChildState } from '../../src/protocol/agent-run.ts';
 import type {
   CancelCall,
   CancelReceipt,
@@ -9,7 +8,7 @@ import type {
   SendMessage,
 } from '../../src/protocol/message.ts';
 import { CANCEL_CALL, CHILD_STATE, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from '../../src/protocol/names.ts';
-import type { TurnStatus } from '../../src/protocol/turn.ts';
+import type { ChildState, TurnStatus } from '../../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { handleDecisions } from '../approvals/decision-handlers.ts';
 import { callKeyOfId } from '../jobs/job-book.ts';

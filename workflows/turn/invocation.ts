@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import { UNUSABLE } from '../../src/protocol/activity-results.ts';
 import type { AgentPlan } from '../../src/protocol/agent-run.ts';
-import type { StepBehind } from '../../src/protocol/step.ts';
+import type { SupersededStep } from '../../src/protocol/step.ts';
 import type { InvocationOutcome, TurnResult } from '../../src/protocol/turn.ts';
 import { runCalls } from '../calls/run-calls.ts';
 import { runPlan } from '../children/run-agents.ts';
@@ -44,7 +44,7 @@ export class CancelledInvocation {
 export async function runInvocation(
   turn: Turn,
   state: InvocationState,
-): Promise<TurnResult | CancelledInvocation | StepBehind> {
+): Promise<TurnResult | CancelledInvocation | SupersededStep> {
   const { start, steering, requests, jobs } = turn;
   const deadline = new CancellationScope({ cancellable: true });
   try {
@@ -85,7 +85,7 @@ async function runSteps(
   turn: Turn,
   state: InvocationState,
   deadline: CancellationScope,
-): Promise<InvocationOutcome | StepBehind> {
+): Promise<InvocationOutcome | SupersededStep> {
   const { start, requests, jobs } = turn;
   let watched = false;
   const watchDeadline = () => {

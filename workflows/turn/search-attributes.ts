@@ -3,13 +3,7 @@ import { CancellationScope, condition, upsertSearchAttributes, workflowInfo } fr
 import { SEARCH_ATTRIBUTES, searchAttributeValues } from '../../src/protocol/search-attributes.ts';
 import type { FirstStep } from '../../src/protocol/step.ts';
 import type { AgentTurnStart, TurnState } from '../../src/protocol/turn.ts';
-import type { InvocationState } from './turn-state.ts';
-
-/** What is kept from run to run of how the run is labelled. */
-export interface StatusLabel {
-  /** What the search attribute says; absent where the server has no such attribute. */
-  label?: TurnState;
-}
+import type { ChainState, InvocationState } from './turn-state.ts';
 
 /**
  * Labels a run with what its client left out. An attribute that the server doesn't know would park the run for ever, so
@@ -19,7 +13,7 @@ export function labelRun(
   start: AgentTurnStart,
   state: InvocationState,
   { searchAttributes }: FirstStep,
-  kept: StatusLabel,
+  kept: Pick<ChainState, 'label'>,
 ): void {
   if (!searchAttributes) return;
   kept.label ??= 'running';
@@ -31,7 +25,7 @@ export function labelRun(
 }
 
 /** Labels the run with what it does, whenever that has changed once all that came at a time is done. */
-export async function keepLabelled(kept: StatusLabel, state: () => TurnState): Promise<void> {
+export async function keepLabelled(kept: Pick<ChainState, 'label'>, state: () => TurnState): Promise<void> {
   const key = defineSearchAttributeKey('HoldfastStatus', 'KEYWORD');
   await CancellationScope.nonCancellable(async () => {
     for (;;) {

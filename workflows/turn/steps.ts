@@ -6,10 +6,10 @@ import type {
   CallModelInput,
   SettleStepInput,
   SettleStepResult,
-  StepBehind,
   StepEnding,
   StepOutcome,
   StepPosition,
+  SupersededStep,
   UnsettledCall,
 } from '../../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, TurnError, TurnResult } from '../../src/protocol/turn.ts';
@@ -24,7 +24,7 @@ import { type InvocationState, runConfigOf, runKeyOf } from './turn-state.ts';
 export async function askModel(
   start: AgentTurnStart,
   state: InvocationState,
-): Promise<StepOutcome | StepBehind> {
+): Promise<StepOutcome | SupersededStep> {
   const first = state.step === 0;
   const { child } = start;
   const runConfig = runConfigOf(start, state);
@@ -46,7 +46,7 @@ export async function askModel(
     ...(isOwn(start, state) && start.ownCall !== undefined ? { ownCall: start.ownCall } : {}),
   };
   const options = modelStepOptions(stepSummary(state), turnPriority(start, state.priority));
-  const answer = await scheduleActivity<StepOutcome | StepBehind>(CALL_MODEL, [input], options);
+  const answer = await scheduleActivity<StepOutcome | SupersededStep>(CALL_MODEL, [input], options);
   const outcome = usable(CALL_MODEL, child === undefined ? RESULTS.step : RESULTS.stepOfChild, answer);
   if (outcome.kind === 'behind') return outcome;
   delete state.enters;

@@ -1,12 +1,13 @@
 import type { WorkflowInfo } from '@temporalio/workflow';
 import type { ActingAgent, AgentPlan, ChildStart, RanAgent } from '../../src/protocol/agent-run.ts';
 import { invocationIdOf, retryIdOf } from '../../src/protocol/identity.ts';
+import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import { isTraceparent } from '../../src/protocol/traceparent.ts';
 import type {
   AgentTurnStart,
   OtherInvocation,
   TurnResult,
-  TurnRunConfig,
+  TurnState,
   TurnUsage,
 } from '../../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
@@ -16,7 +17,6 @@ import type { EndedJobs } from '../jobs/job-book.ts';
 import type { MailboxState } from '../messages/mailbox.ts';
 import type { QueuedMessage } from '../messages/queued-message.ts';
 import type { OrderBook } from './orders.ts';
-import type { StatusLabel } from './search-attributes.ts';
 
 /** Where an invocation stands: everything that its next step needs and nothing that the store knows. */
 export interface InvocationState {
@@ -97,7 +97,7 @@ export interface PlanProgress {
 }
 
 /** What a chain of runs carries from run to run. */
-export interface ChainState extends OrderBook, StatusLabel {
+export interface ChainState extends OrderBook {
   v: number;
   startedAt: number;
   /** Number of the newest invocation. */
@@ -114,6 +114,8 @@ export interface ChainState extends OrderBook, StatusLabel {
   mailbox: MailboxState;
   /** Invocations of messages that wait, which are to end as soon as they begin, and what their calls would be told. */
   withdrawn?: Record<string, string>;
+  /** What the run's search attribute says of how it stands; absent where the server has no such attribute. */
+  label?: TurnState;
   /** Requests that have ended, by request id; the newest ones. */
   requests?: ClosedRequests;
 }

@@ -1,7 +1,6 @@
-import type { AgentWait } from '../../src/protocol/agent-run.ts';
 import type { GateKind } from '../../src/protocol/gate.ts';
 import type { WaitingJob } from '../../src/protocol/job.ts';
-import type { RunningCall, TurnState } from '../../src/protocol/turn.ts';
+import type { AgentWait, RunningCall, TurnState } from '../../src/protocol/turn.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
 import { type Children, isWaiting } from '../children/children.ts';
 

@@ -1,5 +1,4 @@
-import type { RunningChild } from '../../protocol/agent-run.ts';
-import type { TurnState } from '../../protocol/turn.ts';
+import type { RunningChild, TurnState } from '../../protocol/turn.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { spanText } from '../approvals/span-text.ts';
 import { pathText } from './speaker.ts';

@@ -1,8 +1,10 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Event } from '../../events/event.ts';
+import type { InvocationStatus } from '../../protocol/agent-run.ts';
 import type { DeliverNotice, NotifyInput } from '../../protocol/gate.ts';
+import type { TurnRunConfig } from '../../protocol/run-terms.ts';
 import type { StepOutcome } from '../../protocol/step.ts';
-import type { InvocationOutcome, InvocationStatus, TurnRunConfig } from '../../protocol/turn.ts';
+import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { ApprovalColumns } from '../approvals/approval-row.ts';
 import type { SignatureColumns } from '../approvals/signatures.ts';
 import type { JobColumns } from '../jobs/job-row.ts';

@@ -1,7 +1,7 @@
 import type { Content } from '../../events/content.ts';
+import type { ChainFence, InvocationStatus } from '../../protocol/agent-run.ts';
 import { stepKeyOf } from '../../protocol/identity.ts';
-import type { ChainFence } from '../../protocol/step.ts';
-import type { InvocationOutcome, InvocationStatus } from '../../protocol/turn.ts';
+import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import { checkWhole } from '../engine/whole-number.ts';

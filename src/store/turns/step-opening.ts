@@ -1,7 +1,9 @@
 import type { Content } from '../../events/content.ts';
 import type { Event } from '../../events/event.ts';
-import type { ChainFence, StepOutcome, TurnIdentity, WaitingMessage } from '../../protocol/step.ts';
-import type { InvocationOutcome, TurnRunConfig } from '../../protocol/turn.ts';
+import type { ChainFence } from '../../protocol/agent-run.ts';
+import type { TurnRunConfig } from '../../protocol/run-terms.ts';
+import type { StepOutcome, TurnIdentity, WaitingMessage } from '../../protocol/step.ts';
+import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { JobOfMessage } from '../jobs/job-store.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { DraftEvent, SessionUsage, StepUsage, StoredEvent } from '../store.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
-import type { ChainFence } from '../../../../src/protocol/step.ts';
+import type { ChainFence } from '../../../../src/protocol/agent-run.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import type { SessionNames, StoredEvent } from '../../../../src/store/store.ts';
 import { Fenced } from '../../../../src/store/store-errors.ts';

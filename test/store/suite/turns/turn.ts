@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Part } from '../../../../src/events/content.ts';
 import { createEventActions, type EventActions } from '../../../../src/events/event-actions.ts';
+import type { ChainFence } from '../../../../src/protocol/agent-run.ts';
 import { callKeyOf, invocationIdOf } from '../../../../src/protocol/identity.ts';
-import type { ChainFence, PlannedCall, StepOutcome } from '../../../../src/protocol/step.ts';
+import type { PlannedCall, StepOutcome } from '../../../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../../../src/protocol/turn.ts';
 import type {
   BegunCall,

@@ -1,0 +1,61 @@
+/** Settings of one turn that travel with its message. */
+export interface TurnRunConfig {
+  /** Model calls that the turn may make. Zero or less means no limit. Defaults to 500, as in ADK. */
+  maxLlmCalls?: number;
+  /** `'sse'` asks the model for a stream. Defaults to `'none'`. */
+  streamingMode?: 'none' | 'sse';
+  /**
+   * The turn ends with any calls that the model asks for, and they aren't run: the client answers them, by a message whose
+   * parts are their function responses. Defaults to false.
+   */
+  pauseOnToolCalls?: boolean;
+  /** JSON; written on the event of the user's message. */
+  customMetadata?: Record<string, unknown>;
+}
+
+/** What the run of a called agent may use up, with all below it; what is left out is not limited. `time` in milliseconds. */
+export interface RunBudget {
+  modelCalls?: number;
+  tokens?: number;
+  cost?: number;
+  time?: number;
+}
+
+/** The budget of a called agent's run, as those see it that are part of that run: what counts is what all of them use. */
+export interface BudgetAbove extends Omit<RunBudget, 'time'> {
+  /** The store's id of the run's session. */
+  session: string;
+  /** Its run key there. */
+  run: string;
+}
+
+/** What an app keeps its turns to, for workers of another task queue, which may not know it. */
+export interface AppTerms {
+  budgets: { turn: RunBudget; session: RunBudget };
+  /** By the model's name, or its beginning and `*`; per million tokens. */
+  prices: Readonly<Record<string, { input: number; output: number; cachedInput: number }>>;
+  runConfig: Omit<TurnRunConfig, 'customMetadata'>;
+}
+
+/** What the run of an agent is kept to. */
+export interface RunTerms {
+  /** Of the call whose agent it is, or is below; `time` is at most what its caller had left. */
+  budget?: RunBudget;
+  /** Of the runs that it is part of, the outermost first. */
+  above?: readonly BudgetAbove[];
+  /** Of an agent that lives on another task queue than its root, and of those below it. */
+  appTerms?: AppTerms;
+}
+
+/** How the workflow runs the calls of one tool: milliseconds, from the tool's durable options. */
+export interface ToolSchedule {
+  /** One attempt, with a margin in which the worker ends the attempt by itself. */
+  startToClose: number;
+  /** All attempts, with the waiting for a worker. */
+  scheduleToClose: number;
+  heartbeat: number;
+  /** Runs as a local activity. */
+  local?: true;
+  /** Runs alone, one after another. */
+  exclusive?: true;
+}
