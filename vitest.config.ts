@@ -4,11 +4,15 @@ import { defineConfig } from 'vitest/config';
 import { deepFiles } from './test/setup/deep-files.ts';
 
 /** Their files start no worker. */
-const LIGHT = 'test/{credentials,definitions,docs,flows,layout,models,net,plugins,protocol}/**';
-/** Their files start programs, or change what belongs to the whole process. */
+const LIGHT =
+  'test/{cli,credentials,definitions,docs,flows,layout,models,net,plugins,protocol,store,testing}/**';
+/** Their files start a worker that is like a user's, or change what belongs to the whole process. */
 const ALONE = [
-  'test/{adk,cli,deploy,examples,package,soak,store,testing,worker}/**',
+  'test/{adk,deploy,examples,package,soak,worker}/**',
+  'test/cli/{empty-variables,init,sessions}.test.ts',
   'test/{runner/jobs,tree/replays,turn/local-heartbeat,turn/wrong-clock}.test.ts',
+  'test/store/{embedded,embedded-kill,full-disk,next-release,template}.{test,deep}.ts',
+  'test/testing/{environment,escalated-requests}.test.ts',
 ];
 
 /** `npm run test:deep` is `--mode deep`: what takes too long for each change. */
@@ -19,8 +23,8 @@ export default defineConfig(({ mode }) => {
       : globSync('test/**/*.test.ts', { cwd: import.meta.dirname });
   const filesOf = (...globs: string[]) =>
     files.filter((file) => globs.some((glob) => matchesGlob(file, glob)));
-  const light = filesOf(LIGHT);
   const alone = filesOf(...ALONE);
+  const light = filesOf(LIGHT).filter((file) => !alone.includes(file));
   const shared = files.filter((file) => !light.includes(file) && !alone.includes(file));
   return {
     test: {
@@ -37,14 +41,22 @@ export default defineConfig(({ mode }) => {
       // Node loads the sources as it does for users. Vite would transform a thousand modules, and hand them to each file.
       experimental: { viteModuleRunner: false, nodeLoader: false },
       projects: [
-        { extends: true, test: { name: 'light', include: light, isolate: false } },
+        {
+          extends: true,
+          test: {
+            name: 'light',
+            include: light,
+            // Files share a process and what it has loaded, which takes longer than most tests.
+            isolate: false,
+            setupFiles: ['test/setup/own-variables.ts'],
+          },
+        },
         { extends: true, test: { name: 'alone', include: alone } },
         {
           extends: true,
           test: {
             name: 'shared',
             include: shared,
-            // Files share a process and what it has loaded, which takes longer than most tests.
             isolate: false,
             setupFiles: ['test/setup/own-variables.ts'],
             // Workflows run in their worker's thread: another one takes longer to start than most turns last.
