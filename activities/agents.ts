@@ -9,7 +9,7 @@ import type { Transcript } from '../src/flows/transcript.ts';
 import type { ActingAgent, AgentRef, ToolOfAgent } from '../src/protocol/agent-run.ts';
 import { CONFIRM_AGENT } from '../src/protocol/names.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
-import type { OpenedStep } from '../src/store/store.ts';
+import type { OpenedStep } from '../src/store/turns/step-store.ts';
 import { agentOfTool } from '../src/tools/agent-of-tool.ts';
 import { type BaseTool, isBaseTool } from '../src/tools/base-tool.ts';
 import { isBaseToolset } from '../src/tools/base-toolset.ts';

@@ -17,7 +17,7 @@ export interface ClaimedPlace extends Pick<ActingAgent, 'root' | 'within'> {
  * input could have a factory called with any arguments. What isn't believed is looked for among the agent's own tools, like any other.
  */
 export async function believedPlace(
-  store: Pick<Store, 'findPlannedCall' | 'findPlanningCall' | 'findSession'>,
+  store: Pick<Store, 'turns' | 'sessions'>,
   claimed: ClaimedPlace,
 ): Promise<readonly ToolOfAgent[] | undefined> {
   const { within } = claimed;
@@ -28,11 +28,11 @@ export async function believedPlace(
 }
 
 async function planningCall(
-  store: Pick<Store, 'findPlannedCall' | 'findPlanningCall' | 'findSession'>,
+  store: Pick<Store, 'turns' | 'sessions'>,
   { session, call, identity }: ClaimedPlace,
 ) {
-  if (session !== undefined) return await store.findPlanningCall(session);
-  if (call !== undefined) return await store.findPlannedCall(call);
-  const found = identity && (await store.findSession(identity));
-  return found && (await store.findPlanningCall(found.session));
+  if (session !== undefined) return await store.turns.findPlanningCall(session);
+  if (call !== undefined) return await store.turns.findPlannedCall(call);
+  const found = identity && (await store.sessions.find(identity));
+  return found && (await store.turns.findPlanningCall(found.session));
 }

@@ -13,25 +13,22 @@ const LONGEST_PAUSE = 1_000;
  * What records something that has happened, or is asked between that and its record. Each may be sent again as it is: it changes nothing
  * more, and answers what counts.
  */
-const LASTING: ReadonlySet<keyof Store> = new Set<keyof Store>([
-  'askOnce',
-  'commitStep',
-  'detachJob',
-  'endJob',
-  'findJob',
-  'limitModel',
-  'openJob',
-  'parkJob',
-  'progressJob',
-  'recordCallFailure',
-  'recordEntries',
-  'recordOnce',
-  'recordStepFailure',
-  'settleCall',
-  'settleStep',
-  'suspendCall',
-]);
+const LASTING = {
+  turns: [
+    'askOnce',
+    'commitStep',
+    'limitModel',
+    'recordCallFailure',
+    'recordOnce',
+    'recordStepFailure',
+    'settleCall',
+    'settleStep',
+  ],
+  jobs: ['detach', 'end', 'find', 'open', 'park', 'progress'],
+  approvals: ['recordEntries', 'suspendCall'],
+} as const satisfies { [Noun in keyof Store]?: readonly (keyof Store[Noun])[] };
 
+type Again = <T>(work: () => Promise<T>) => Promise<T>;
 type Waits = (reason: StoreUnavailable) => void;
 
 /**
@@ -47,15 +44,28 @@ export function withLastingStore(
   const waits = toldOnce((reason) =>
     callLogger(dependencies, place).warn('an attempt waits for the store', { reason: reason.message }),
   );
-  const store = new Proxy(dependencies.store, {
+  const { store } = dependencies;
+  const again: Again = (work) => untilBack(work, current, waits);
+  const lasting = {
+    turns: lastingFacet(store.turns, LASTING.turns, again),
+    jobs: lastingFacet(store.jobs, LASTING.jobs, again),
+    approvals: lastingFacet(store.approvals, LASTING.approvals, again),
+  };
+  return { ...dependencies, store: Object.assign(Object.create(store) as Store, lasting) };
+}
+
+function lastingFacet<Facet extends object>(
+  facet: Facet,
+  lasting: readonly (keyof Facet)[],
+  again: Again,
+): Facet {
+  return new Proxy(facet, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
-      if (typeof member !== 'function') return member;
-      if (!LASTING.has(name as keyof Store)) return member.bind(target);
-      return (...given: unknown[]) => untilBack(() => Reflect.apply(member, target, given), current, waits);
+      if (typeof member !== 'function' || !lasting.some((each) => each === name)) return member;
+      return (...given: unknown[]) => again(() => Reflect.apply(member, target, given));
     },
   });
-  return { ...dependencies, store };
 }
 
 /**

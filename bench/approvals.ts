@@ -49,7 +49,7 @@ const setting = await openSetting({ apps: [new App({ name: 'approvals', rootAgen
 const { temporal, store } = setting;
 const holdfast = new HoldfastClient({ temporal, store, taskQueue: HOLDFAST_QUEUE, searchAttributes: true });
 for (const { keyId, digest, name } of keys) {
-  await store.createApiKey({ keyId, digest, name, grants: [{ app: 'approvals', roles: ['approve'] }] });
+  await store.keys.create({ keyId, digest, name, grants: [{ app: 'approvals', roles: ['approve'] }] });
 }
 const silent = () => undefined;
 const logger = { info: silent, warn: silent, error: silent, debug: silent };

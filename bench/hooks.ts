@@ -134,14 +134,20 @@ async function run(kind: number): Promise<void> {
 
 /** The store, its calls counted. */
 function counted(store: Store): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      return (...args: unknown[]) => {
-        if (name !== 'tell') storeCalls += 1;
-        return value.apply(target, args);
-      };
-    },
-  });
+  const countedFacet = (facet: object) =>
+    new Proxy(facet, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]) => {
+          storeCalls += 1;
+          return value.apply(target, args);
+        };
+      },
+    });
+  const facets = { ...store, live: undefined };
+  const counting = Object.entries(facets).flatMap(([noun, facet]) =>
+    typeof facet === 'object' ? [[noun, countedFacet(facet)] as const] : [],
+  );
+  return { ...store, ...Object.fromEntries(counting) };
 }

@@ -12,7 +12,8 @@ import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { invocationIdOf } from '../src/protocol/identity.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
-import type { SessionNames, Store } from '../src/store/store.ts';
+import type { SessionNames } from '../src/store/sessions/session-names.ts';
+import type { Store } from '../src/store/store.ts';
 import { tool } from '../src/tools/tool.ts';
 import { FakeLlm } from './fake-llm.ts';
 
@@ -96,12 +97,12 @@ export class BenchSession {
       const begun = performance.now();
       const position = { ...place, ...(session === undefined ? { identity, message } : { session }) };
       const known = transcripts.known(position);
-      const opened = await this.#store.openStep({ ...position, ...known.ask });
+      const opened = await this.#store.turns.openStep({ ...position, ...known.ask });
       if (opened.kind !== 'open') throw new Error(`the step was ${opened.kind}`);
       session = opened.session;
       const open = performance.now();
       const transcript = await transcripts.read(known, opened, () =>
-        this.#store.readEvents({ ...this.#names, limit: Number.MAX_SAFE_INTEGER }),
+        this.#store.sessions.readEvents({ ...this.#names, limit: Number.MAX_SAFE_INTEGER }),
       );
       const read = performance.now();
       const { names, state, usage } = opened;
@@ -131,7 +132,7 @@ export class BenchSession {
         },
         transcript.callIds,
       );
-      const { outcome } = await this.#store.commitStep({ ...place, session, ...recordOf(draft) });
+      const { outcome } = await this.#store.turns.commitStep({ ...place, session, ...recordOf(draft) });
       const committed = performance.now();
 
       const times: StepTimes = {
@@ -154,13 +155,13 @@ export class BenchSession {
     resultBytes: number,
   ): Promise<void> {
     const work = calls.map(async ({ callKey, callId, tool: name }) => {
-      await this.#store.beginCall({
+      await this.#store.turns.beginCall({
         ...{ session, runKey, callKey, callId, tool: name },
         argsDigest: `v${PROTOCOL_VERSION}`,
         wantArgs: false,
       });
       const response = { data: 'x'.repeat(resultBytes) };
-      await this.#store.settleCall({ session, callKey, response, failed: false, actions: {} });
+      await this.#store.turns.settleCall({ session, callKey, response, failed: false, actions: {} });
     });
     await Promise.all(work);
   }

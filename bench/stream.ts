@@ -13,13 +13,13 @@ import { buildBundle } from '../scripts/build-bundle.ts';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../src/client/holdfast-client.ts';
 import { openStore } from '../src/store/open-store.ts';
-import type { SessionNames } from '../src/store/store.ts';
+import type { SessionNames } from '../src/store/sessions/session-names.ts';
 import { acquireFolder, createWorker, openTemporal } from '../worker/index.ts';
 import { median, quantile, table } from './statistics.ts';
 import type { AnswerShape } from './stream-model.ts';
 
 /**
- * A model's words through the whole path (stand-in, `Gemini`, activity, `store.tell`, `client.stream`) against the same
+ * A model's words through the whole path (stand-in, `Gemini`, activity, `store.live.tell`, `client.stream`) against the same
  * stream read by `@google/genai` itself, in pairs that ran one after another.
  */
 const MODEL = 'gemini-2.5-flash';

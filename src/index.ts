@@ -250,7 +250,15 @@ export { createResumabilityConfig, type RunnerConfig } from './runner/runner-con
 export { type CompositeSessionKey, createSession, type Session } from './runner/session.ts';
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
+export type {
+  ApprovalRow,
+  ApprovalTerms,
+  AuditedRequest,
+  ListApprovals,
+} from './store/approvals/approval-store.ts';
+export type { StoredCredential } from './store/credentials/credential-store.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';
+export type { SessionNames } from './store/sessions/session-names.ts';
 export type {
   AuditRow,
   CreateSession,
@@ -266,16 +274,8 @@ export type {
   SessionStore,
   SessionSummary,
 } from './store/sessions/session-store.ts';
-export type {
-  ApprovalRow,
-  ApprovalTerms,
-  AuditedRequest,
-  ListApprovals,
-  SessionNames,
-  Store,
-  StoredCredential,
-  StoredEvent,
-} from './store/store.ts';
+export type { StoredEvent } from './store/sessions/stored-event.ts';
+export type { Store } from './store/store.ts';
 export {
   Fenced,
   InvalidStoreUrl,

@@ -176,7 +176,7 @@ async function workerOf(
           return metrics;
         },
       },
-      credentials: new CredentialVault(store, credentialKeys),
+      credentials: new CredentialVault(store.credentials, credentialKeys),
       transcriptUrl: transcriptUrl(options.transcriptUrl),
       searchAttributes,
       publicUrl: publicUrl(options.publicUrl, setVariables()),

@@ -1,5 +1,5 @@
 import { DefinitionError } from '../src/schema/definition-error.ts';
-import type { SessionNames } from '../src/store/store.ts';
+import type { SessionNames } from '../src/store/sessions/session-names.ts';
 
 /** It stands in Markdown, as a link. */
 const URL_TEXT = /^https?:\/\/[^\s<>()]+$/;

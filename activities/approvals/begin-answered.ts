@@ -4,12 +4,11 @@ import type { AnsweredGate } from '../../src/protocol/step.ts';
 import type {
   ApprovalRow,
   BeginAnsweredCall,
-  BeginCall,
   BegunAnsweredCall,
-  BegunCall,
   Evidence,
-} from '../../src/store/store.ts';
+} from '../../src/store/approvals/approval-store.ts';
 import { StoreBehindHistory } from '../../src/store/store-errors.ts';
+import type { BeginCall, BegunCall } from '../../src/store/turns/call-store.ts';
 import { retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
@@ -43,7 +42,7 @@ export async function beginAnswered(
   try {
     assertOwn(call);
     const claimed = call.entries.map(claimedEntry);
-    let begun = await store.beginAnsweredCall({ ...call, entries: claimed });
+    let begun = await store.approvals.beginAnsweredCall({ ...call, entries: claimed });
     for (let look = 1; begun.kind === 'unproven'; look += 1) {
       if (look > MOST_LOOKS) throw retryLater('ApprovalsChanging', 'people vote while the call begins');
       const { evidence } = begun;
@@ -53,7 +52,7 @@ export async function beginAnswered(
         ),
       );
       if (!call.closes) await assertApproved(dependencies, call, evidence, agent);
-      begun = await store.beginAnsweredCall({ ...call, entries, proven: evidence.stamp });
+      begun = await store.approvals.beginAnsweredCall({ ...call, entries, proven: evidence.stamp });
     }
     return begun;
   } catch (error) {
@@ -75,10 +74,10 @@ export async function beginUnanswered(
   beginning: BeginCall,
 ): Promise<BegunCall> {
   try {
-    return await store.beginCall(beginning);
+    return await store.turns.beginCall(beginning);
   } catch (error) {
     if (!(error instanceof StoreBehindHistory)) throw error;
-    const { requests } = await store.findEvidence(beginning.session, beginning.callKey);
+    const { requests } = await store.approvals.findEvidence(beginning.session, beginning.callKey);
     if (requests.length === 0) throw error;
     throw new ApprovalNotProven('people were asked about it, and it is begun without their answer');
   }

@@ -2,7 +2,7 @@ import { type Approved, proveApproval, signerOf } from '../../src/approvals/appr
 import { needsAttestation } from '../../src/approvals/voting.ts';
 import { versionOf } from '../../src/protocol/decision-version.ts';
 import { callKeyOfRequest, type RecordEntriesInput, type RequestEntry } from '../../src/protocol/gate.ts';
-import type { ApprovalRow, Evidence } from '../../src/store/store.ts';
+import type { ApprovalRow, Evidence } from '../../src/store/approvals/approval-store.ts';
 import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf, trustedIssuers } from '../deployment.ts';
@@ -98,12 +98,12 @@ export async function recordClaims(
     }
     const { requestId } = entry;
     const callKey = callKeyOfRequest(requestId) ?? '';
-    const evidence = known.get(callKey) ?? (await store.findEvidence(session, callKey));
+    const evidence = known.get(callKey) ?? (await store.approvals.findEvidence(session, callKey));
     known.set(callKey, evidence);
     const request = evidence.requests.find((one) => one.requestId === requestId);
     believed.push(await believedEntry(dependencies, entry, request, evidence));
   }
-  await store.recordEntries({ session, entries: believed });
+  await store.approvals.recordEntries({ session, entries: believed });
 }
 
 async function believedEntry(

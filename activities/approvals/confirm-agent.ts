@@ -67,8 +67,8 @@ async function read(
   { store }: ActivityDependencies,
   { app, userId, sessionId, requestId }: ReadDecisionInput,
 ): Promise<ReadDecision> {
-  const session = await store.findSession({ app, userId, sessionId });
-  const row = session && (await store.findRequest(session.session, requestId));
+  const session = await store.sessions.find({ app, userId, sessionId });
+  const row = session && (await store.approvals.findRequest(session.session, requestId));
   // Whoever can write to Temporal may ask, and what other requests are about is the approvers' affair.
   if (row === undefined || !isConfirmAgent(row.agent)) return { v: PROTOCOL_VERSION, by: [] };
   const { status, votes, reason, args, editedArgs = args, answerPayload = row.payload } = row;

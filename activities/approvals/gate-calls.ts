@@ -6,8 +6,9 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { callKeyOf, stepKeyOf } from '../../src/protocol/identity.ts';
 import { toJsonValue } from '../../src/schema/json-value.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
+import type { NewRequest } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import type { CallActions, NewRequest } from '../../src/store/store.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool } from '../../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { askedOf } from '../../src/tools/context.ts';
@@ -135,7 +136,7 @@ class Preparation {
       once: {
         get: (key) => opened.once[keyOf(key)],
         put: async (key, value) =>
-          await dependencies.store.recordOnce({
+          await dependencies.store.turns.recordOnce({
             session: opened.session,
             callKey: stepKeyOf(asked.runKey, asked.step),
             key: keyOf(key),

@@ -6,8 +6,9 @@ import type { ActingAgent } from '../../src/protocol/agent-run.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
 import type { StepOutcome } from '../../src/protocol/step.ts';
+import type { ApprovalTerms, NewRequest } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import type { ApprovalTerms, NewRequest, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { defaultHint, gateDigestOf, termsOf } from '../../src/tools/tool-gate.ts';
@@ -136,7 +137,8 @@ export async function withEndedGates(store: Store, outcome: StepOutcome): Promis
 
 /** A request that may have been made, and answered, before. */
 export async function knownGate(store: Store, session: string, gate: Gate): Promise<Gate> {
-  const { status = 'pending', votes = [] } = (await store.findRequest(session, gate.requestId)) ?? {};
+  const { status = 'pending', votes = [] } =
+    (await store.approvals.findRequest(session, gate.requestId)) ?? {};
   if (status !== 'pending') return { ...gate, ended: status };
   const known = votes.flatMap(({ by: { principal, verified }, confirmed, of }) =>
     confirmed && of !== undefined ? [{ by: { principal, verified }, of }] : [],

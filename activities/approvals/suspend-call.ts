@@ -4,7 +4,7 @@ import { requestEvent } from '../../src/flows/request-event.ts';
 import type { Gate } from '../../src/protocol/gate.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { toJsonValue } from '../../src/schema/json-value.ts';
-import type { DraftEvent } from '../../src/store/store.ts';
+import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import { AttemptReplaced } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { ContextInit } from '../../src/tools/context-init.ts';
@@ -52,11 +52,11 @@ export async function suspendCall(
   const asking = { callKey, callId, agent, tool, args: json, workflowId, terms, acting: input };
   const request = newRequest(asking, n, asked);
   if (prepared && !input.prepared && callbacks.has('beforeToolCallback')) {
-    await store.recordOnce({ session, callKey, key: PREPARED, value: true });
+    await store.turns.recordOnce({ session, callKey, key: PREPARED, value: true });
   }
   const event = requestEvent([request], { invocationId: begun.invocationId, author: agent.name });
   Object.assign(event.actions.stateDelta, stateDelta);
-  const isSuspended = await store.suspendCall({
+  const isSuspended = await store.approvals.suspendCall({
     session,
     runKey,
     callKey,

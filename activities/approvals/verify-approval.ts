@@ -8,8 +8,8 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../../src/protocol/gate.ts';
 import { INLINE_LIMIT } from '../../src/protocol/sizes.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
 import { placeOfCall } from '../../src/store/turns/call-place.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
@@ -108,7 +108,7 @@ async function hasOthers(
 ): Promise<boolean> {
   const { approvers = [], escalateTo = [] } = request.terms;
   if (approvers.includes(principal) || !escalateTo.includes(principal)) return false;
-  const { now } = await dependencies.store.findEvidence(request.session, request.callKey);
+  const { now } = await dependencies.store.approvals.findEvidence(request.session, request.callKey);
   return hasEscalated(request, now);
 }
 
@@ -182,14 +182,14 @@ async function check(
   assertOfApp(deployment, app, input);
   const agent = callerOf(deployment, input);
   const { step } = placeOfCall(callKey);
-  const peeked = await store.peekStep({ session, invocationId, runKey, step });
+  const peeked = await store.turns.peekStep({ session, invocationId, runKey, step });
   const { names, state, userContent } = peeked;
   const { toolEdits: edits } = peeked.remembered;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, app));
   const isAsked = callbacks.has('beforeToolCallback');
   const transcript = isAsked
     ? await transcripts.current(session, names, (after) =>
-        store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+        store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
       )
     : undefined;
   const init = contextInitOf({

@@ -20,7 +20,7 @@ import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { compileSchema } from '../../src/schema/compile-schema.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
-import type { SignedDecision } from '../../src/store/store.ts';
+import type { SignedDecision } from '../../src/store/approvals/approval-store.ts';
 import { type Attempt, attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { trustedIssuers } from '../deployment.ts';
@@ -39,7 +39,7 @@ export function verifyDecision(
   const verify = async (input: VerifyDecisionInput, current: Attempt): Promise<VerifiedDecision> => {
     const { store } = dependencies;
     const { session, requestId } = input;
-    const request = await store.findRequest(session, requestId);
+    const request = await store.approvals.findRequest(session, requestId);
     if (request === undefined) {
       const reason = 'the request is not in the store any more: its session was deleted';
       return { v: PROTOCOL_VERSION, counts: false, reason };
@@ -49,8 +49,8 @@ export function verifyDecision(
     const entry = entryOf(input, verdict);
     const signed = signedOf(input, verdict, cameAt);
     if (signed !== undefined) {
-      await store.recordSigned({ session, signed, ...(entry === undefined ? {} : { entry }) });
-    } else if (entry !== undefined) await store.recordEntries({ session, entries: [entry] });
+      await store.approvals.recordSigned({ session, signed, ...(entry === undefined ? {} : { entry }) });
+    } else if (entry !== undefined) await store.approvals.recordEntries({ session, entries: [entry] });
     return answerOf(verdict);
   };
   return (input) => {
@@ -177,12 +177,12 @@ async function verifyKept(
   responseRef: string,
 ): Promise<Answer> {
   const { session, requestId } = request;
-  const kept = await store.findResponse({ session, requestId, responseRef });
+  const kept = await store.approvals.findResponse({ session, requestId, responseRef });
   if (kept === undefined) return refused('responseRef: the store has no such answer to this request');
   const verdict = await verifyResponse(request, kept);
   if (!('response' in verdict)) return verdict;
   const { response, ...answer } = verdict;
-  await store.keepResponse({ session, requestId, responseRef, response, isText: false });
+  await store.approvals.keepResponse({ session, requestId, responseRef, response, isText: false });
   return answer;
 }
 

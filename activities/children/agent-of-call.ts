@@ -6,7 +6,10 @@ import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { CallModelInput, ToolCallInput } from '../../src/protocol/step.ts';
 import { asStored, storableText } from '../../src/store/engine/json-text.ts';
-import type { CallActions, CallOfAgentFound, ChildOutcome, OpenStep, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
+import type { CallOfAgentFound, ChildOutcome } from '../../src/store/turns/child-store.ts';
+import type { OpenStep } from '../../src/store/turns/step-store.ts';
 import type { AgentOfTool } from '../../src/tools/agent-of-tool.ts';
 import { ApprovalNotProven } from '../approvals/begin-answered.ts';
 import type { Attempt } from '../attempt.ts';
@@ -29,7 +32,7 @@ export async function messageOfCall(
   { session, runKey, callKey, tool }: CallOfAgent,
 ): Promise<string> {
   // What lets it run stays true: one look before the session is opened is enough.
-  const found = await dependencies.store.findCallOfAgent({ session, callKey });
+  const found = await dependencies.store.turns.findCallOfAgent({ session, callKey });
   const problem = callKey.startsWith(`${runKey}.`) ? refusalOf(found, input) : 'it is one of another run';
   if (problem === undefined) return requestText(agent, found.args ?? {});
   callLogger(dependencies, { callKey, tool }).warn('the agent of a call was not run', { reason: problem });
@@ -107,7 +110,7 @@ interface RanAgent {
  * @throws ApprovalNotProven
  */
 export async function assertOwnRun(
-  store: Pick<Store, 'findEvidence'>,
+  store: Pick<Store, 'approvals'>,
   { session, runKey, callKey }: Pick<ToolCallInput, 'session' | 'runKey' | 'callKey'>,
   { agent: { name: agent } }: AgentOfTool,
   ran: string,
@@ -116,7 +119,7 @@ export async function assertOwnRun(
   if (!attempts.some((attempt) => runKeyOfCall(runKey, callKey, { agent, attempt }) === ran)) {
     throw new ApprovalNotProven('the agent that is said to have run is one of another call');
   }
-  const { requests } = await store.findEvidence(session, callKey);
+  const { requests } = await store.approvals.findEvidence(session, callKey);
   if (requests.some(({ status }) => status === 'pending')) {
     throw new ApprovalNotProven('the call waits for people, so its agent has not run');
   }
@@ -128,12 +131,12 @@ export async function assertOwnRun(
  * @param session of the caller.
  */
 export async function ranAgent(
-  store: Pick<Store, 'endChild'>,
+  store: Pick<Store, 'turns'>,
   session: string,
   { skipSummarization }: AgentOfTool,
   errand: EndedAgent,
 ): Promise<RanAgent> {
-  const child = await store.endChild(session, errand.runKey);
+  const child = await store.turns.endChild(session, errand.runKey);
   const end = endOf(errand, child);
   const { stateDelta = {} } = child ?? {};
   return {

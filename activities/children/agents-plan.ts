@@ -3,7 +3,7 @@ import { finalTextOf } from '../../src/flows/final-text.ts';
 import { draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import type { PlannedAgent, RanAgent } from '../../src/protocol/agent-run.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
-import type { NewEvent } from '../../src/store/store.ts';
+import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import type { StepParts } from '../model/step-parts.ts';
 
 /** A workflow agent has come to its end: its answer is the last one that was given meanwhile. */

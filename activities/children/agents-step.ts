@@ -6,7 +6,7 @@ import { isSequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import type { AgentPlan } from '../../src/protocol/agent-run.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
-import type { NewEvent } from '../../src/store/store.ts';
+import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import type { StepParts } from '../model/step-parts.ts';
 import { endOfAgents, failureOf, plannedAgent } from './agents-plan.ts';
 import { draftFromCustomAgent } from './custom-agent-step.ts';

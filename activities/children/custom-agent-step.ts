@@ -6,7 +6,8 @@ import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step
 import type { AgentPlan } from '../../src/protocol/agent-run.ts';
 import { stepKeyOf } from '../../src/protocol/identity.ts';
 import { isRecord, kindOf } from '../../src/schema/kind-of.ts';
-import type { DraftEvent, NewEvent } from '../../src/store/store.ts';
+import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import { eventOfCallback } from '../model/step-beginning.ts';
 import { failedUserCode } from '../model/step-failures.ts';
 import type { StepParts } from '../model/step-parts.ts';
@@ -86,14 +87,14 @@ async function recordedNext(step: StepParts, before: readonly NewEvent[]): Promi
       );
   const { session } = opened;
   const callKey = stepKeyOf(asked.runKey, asked.step);
-  return (await dependencies.store.recordOnce({ session, callKey, key: NEXT, value })) as RecordedNext;
+  return (await dependencies.store.turns.recordOnce({ session, callKey, key: NEXT, value })) as RecordedNext;
 }
 
 /** What it returned in the step before; undefined where it begins. */
 async function rememberedBy({ asked, begins, dependencies, opened }: StepParts): Promise<unknown> {
   if (begins.enters) return undefined;
   const callKey = stepKeyOf(asked.runKey, asked.step - 1);
-  const once = await dependencies.store.readOnce({ session: opened.session, callKey });
+  const once = await dependencies.store.turns.readOnce({ session: opened.session, callKey });
   return (once[NEXT] as RecordedNext | undefined)?.state;
 }
 
@@ -188,7 +189,7 @@ async function beginningOf(
 ): Promise<ScriptBeginning> {
   if (remembered === undefined) return scriptBeginning(context.init, transcript, ahead);
   const callKey = stepKeyOf(asked.runKey, remembered.began);
-  const once = await dependencies.store.readOnce({ session: opened.session, callKey });
+  const once = await dependencies.store.turns.readOnce({ session: opened.session, callKey });
   const { beginning } = (once[NEXT] ?? {}) as Partial<RecordedNext>;
   return beginning ?? scriptBeginning(context.init, transcript, ahead);
 }

@@ -5,7 +5,7 @@ import { layOver } from '../../src/flows/lay-over.ts';
 import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
 import { visibleEvents } from '../../src/flows/visible-events.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
-import type { DraftEvent, StoredEvent } from '../../src/store/store.ts';
+import type { DraftEvent, StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { ContextInit } from '../../src/tools/context-init.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { StepParts } from '../model/step-parts.ts';

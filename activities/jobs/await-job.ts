@@ -4,7 +4,7 @@ import type { JobEnded, JobTask } from '../../src/protocol/job.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { formatDuration } from '../../src/schema/duration.ts';
-import type { EndJob, JobRow } from '../../src/store/store.ts';
+import type { EndJob, JobRow } from '../../src/store/jobs/job-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobOptions } from '../../src/tools/job-options.ts';
@@ -66,7 +66,7 @@ export async function awaitJob(
   current: Attempt,
 ): Promise<JobEnded> {
   const { session } = input;
-  const row = await dependencies.store.awaitJob({ session, jobId, address: jobAddress() });
+  const row = await dependencies.store.jobs.await({ session, jobId, address: jobAddress() });
   if (row === undefined) throw new JobLost(`job ${jobId} is not in the store: its session was deleted`);
   assertLeft(row);
   if (row.status === 'running') await new Look(dependencies, input, row, current).wait();
@@ -131,7 +131,7 @@ class Look {
         const outcome = await outcomeOfHook(this.#dependencies, scene, answer);
         return await this.#end({ status: 'completed', outcome, by: 'poll' });
       }
-      row = await store.recordPoll({ session, jobId });
+      row = await store.jobs.recordPoll({ session, jobId });
     } catch (error) {
       if (this.#current.signal.aborted) throw this.#current.aborted();
       const storeError = storeErrorIn(error);
@@ -154,7 +154,7 @@ class Look {
     warnOfHook(this.#dependencies, scene, 'poll', thrown);
     // Operators read it in lists of jobs.
     const error = sensitive === false ? describeFailure(thrown).message : `Error in tool '${name}'`;
-    const row = await this.#dependencies.store.recordPoll({ session, jobId, error });
+    const row = await this.#dependencies.store.jobs.recordPoll({ session, jobId, error });
     if (row.status !== 'running' || row.polls.failedInARow < MOST_FAILED_POLLS) return row;
     const text = `its job was polled in vain, ${row.polls.failedInARow} times in a row: ${error}`;
     const outcome = { response: { error: `Error in tool '${name}': ${text}` }, failed: true };
@@ -174,7 +174,7 @@ class Look {
   }
 
   async #end(end: Omit<EndJob, 'jobId'>): Promise<void> {
-    await this.#dependencies.store.endJob({ jobId: this.#row.jobId, ...end });
+    await this.#dependencies.store.jobs.end({ jobId: this.#row.jobId, ...end });
   }
 
   #scene(): Promise<JobScene> {

@@ -7,7 +7,8 @@ import type {
   UnsettledCall,
 } from '../../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import type { CallActions, EndJob, JobOutcome, JobRow } from '../../src/store/store.ts';
+import type { EndJob, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { isHadByNobody } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -40,7 +41,7 @@ export async function endJob(
   errand: EndErrand,
   current: Attempt,
 ): Promise<ToolCallResult | EndedDetachedJob> {
-  const row = await dependencies.store.findJob(errand.jobId);
+  const row = await dependencies.store.jobs.find(errand.jobId);
   if (row === undefined) return await withoutRow(dependencies, input, errand);
   assertLeft(row);
   let scene: JobScene | undefined;
@@ -89,7 +90,7 @@ class Ending {
   async #ended(): Promise<JobRow> {
     const { jobId } = this.#row;
     const end = await this.#end();
-    return (await this.#dependencies.store.endJob({ jobId, ...end })).job;
+    return (await this.#dependencies.store.jobs.end({ jobId, ...end })).job;
   }
 
   async #end(): Promise<Omit<EndJob, 'jobId'>> {
@@ -159,14 +160,14 @@ async function withoutRow(
   if (detached) return { v: PROTOCOL_VERSION, status: 'cancelled', gist };
   // The activity's input is a claim: a call that waits for people, or has not begun, has had no job.
   const [{ requests }, known, planned] = await Promise.all([
-    store.findEvidence(session, callKey),
-    store.findCall({ session, callKey }),
-    store.findPlannedCall({ session, callKey }),
+    store.approvals.findEvidence(session, callKey),
+    store.turns.findCall({ session, callKey }),
+    store.turns.findPlannedCall({ session, callKey }),
   ]);
   const hasBegun = known !== undefined && (known.settled || known.attempts > 0);
   if (requests.some(({ status }) => status === 'pending') || (planned !== undefined && !hasBegun))
     throw new JobLost('the call has not begun, or waits for people, and has no job');
-  const settled = await store.settleCall({
+  const settled = await store.turns.settleCall({
     ...{ session, callKey, response: { error: gist }, failed: true },
     actions: {},
   });
@@ -215,12 +216,12 @@ async function tell(
 ): Promise<void> {
   if (session === undefined) return;
   const { store } = dependencies;
-  const row = await store.findJob(jobIdOf(session, callKey));
+  const row = await store.jobs.find(jobIdOf(session, callKey));
   if (row === undefined || (row.status !== 'cancelled' && row.status !== 'timed_out')) return;
   const { app, userId, sessionId } = row;
   const call = { v: PROTOCOL_VERSION, session, runKey, callKey, callId, agent };
   try {
-    const planned = await store.callArguments({ session, callKey });
+    const planned = await store.turns.callArguments({ session, callKey });
     const value = planned ?? argumentsIn(await eventsOf(dependencies, { app, userId, sessionId }), callId);
     const scene = await JobScene.open(dependencies, { ...call, args: { value } }, row, current);
     await tellCancelled(dependencies, scene, current);
@@ -238,5 +239,7 @@ async function eventsOf(
   { store }: Pick<ActivityDependencies, 'store'>,
   names: { app: string; userId: string; sessionId: string },
 ) {
-  return (await store.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER })).map(({ event }) => event);
+  return (await store.sessions.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER })).map(
+    ({ event }) => event,
+  );
 }

@@ -1,5 +1,6 @@
 import { formatDuration } from '../../src/schema/duration.ts';
-import type { CallActions, JobOutcome, JobRow } from '../../src/store/store.ts';
+import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
@@ -173,10 +174,10 @@ export async function tellCancelled(
     const { maximumAttempts, initialInterval, backoffCoefficient, maximumInterval } = tool.durable.retry;
     let failures = 1;
     while (Object.hasOwn(once, `${NOT_TOLD}/${failures}`)) failures += 1;
-    await store.recordOnce({ session, callKey, key: `${NOT_TOLD}/${failures}`, value: true });
+    await store.turns.recordOnce({ session, callKey, key: `${NOT_TOLD}/${failures}`, value: true });
     if (failures >= maximumAttempts) return undefined;
     return Math.min(initialInterval * backoffCoefficient ** (failures - 1), maximumInterval);
   }
-  await store.recordOnce({ session, callKey, key: TOLD, value: true });
+  await store.turns.recordOnce({ session, callKey, key: TOLD, value: true });
   return undefined;
 }

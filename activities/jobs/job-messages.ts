@@ -8,7 +8,7 @@ import {
   textOfJobBelow,
 } from '../../src/protocol/job.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import type { JobOutcome, JobRow } from '../../src/store/store.ts';
+import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import { NotDeployedHere } from '../agents.ts';
 import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -32,7 +32,7 @@ export function recordJob(
 async function recorded(dependencies: ActivityDependencies, input: RecordJobInput): Promise<JobReceipt> {
   const { jobId, callKey, message } = input;
   // Before the job ends, and with it perhaps the turn.
-  if (message !== undefined) await dependencies.store.keepJobAnswer({ jobId }, message);
+  if (message !== undefined) await dependencies.store.jobs.keepAnswer({ jobId }, message);
   const receipt = { v: PROTOCOL_VERSION, jobId, callKey };
   return { ...receipt, ...(await (input.willContinue ? updated : ended)(dependencies, input)) };
 }
@@ -43,7 +43,7 @@ async function updated(
   dependencies: ActivityDependencies,
   { jobId, response }: RecordJobInput,
 ): Promise<Recorded> {
-  const { job, tells } = await dependencies.store.progressJob({ jobId, intermediate: response });
+  const { job, tells } = await dependencies.store.jobs.progress({ jobId, intermediate: response });
   if (tells) await tellProgress(dependencies, job);
   if (job.status === 'running') return { status: 'updated', job: job.status };
   return { status: 'refused', job: job.status, reason: 'the job has ended: an update says nothing any more' };
@@ -54,7 +54,7 @@ async function ended(
   { jobId, response }: RecordJobInput,
 ): Promise<Recorded> {
   const failed = Object.hasOwn(response, 'error');
-  const { first, repeated, job } = await store.endJob({
+  const { first, repeated, job } = await store.jobs.end({
     jobId,
     status: failed ? 'failed' : 'completed',
     outcome: { response, failed },
@@ -83,19 +83,19 @@ async function deliver(
   { session, jobId, callKey, app, userId, sessionId, ...caller }: DeliverJobInput,
 ): Promise<DeliveredJob> {
   const { store, sendMessage } = dependencies;
-  const delivery = await store.jobDelivery({ session, jobId });
+  const delivery = await store.jobs.delivery({ session, jobId });
   if (delivery !== 'due') return { v: PROTOCOL_VERSION, delivered: delivery === 'told', reason: delivery };
-  const row = await store.findJob(jobId);
+  const row = await store.jobs.find(jobId);
   if (row?.outcome === undefined) return { v: PROTOCOL_VERSION, delivered: false, reason: 'deleted' };
   const { callId: id, tool: name, agent, outcome, status } = row;
   const messageId = jobMessageId(callKey);
-  if ((await store.findSession({ app, userId, sessionId }))?.session !== session) {
+  if ((await store.sessions.find({ app, userId, sessionId }))?.session !== session) {
     const response = isOpen(dependencies, row, caller) ? outcome.response : undefined;
     const message = { role: 'user', parts: [{ text: textOfJobBelow(row, response) }] };
     await sendMessage({ app, userId, sessionId, messageId, message });
     return { v: PROTOCOL_VERSION, delivered: true };
   }
-  const known = await store.findCall({ session, callKey });
+  const known = await store.turns.findCall({ session, callKey });
   // The store puts the outcome in the place of whatever is said of a job that has ended.
   const told: OutcomeNotes & Pick<JobOutcome, 'response'> = isOpen(dependencies, row, caller)
     ? { response: outcome.response, ...outcomeNotesIn(known?.once ?? {}, outcome.response) }

@@ -1,7 +1,8 @@
 import type { Part } from '../../src/events/content.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
-import type { CallActions, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
 
 /** What a run leaves to those who look after its job, where that isn't what was planned. */
 export interface JobNotes {
@@ -28,11 +29,11 @@ interface CallOfJob {
 }
 
 export async function recordNotes(
-  store: Pick<Store, 'recordOnce'>,
+  store: Pick<Store, 'turns'>,
   call: CallOfJob,
   notes: JobNotes,
 ): Promise<void> {
-  if (Object.keys(notes).length > 0) await store.recordOnce({ ...call, key: NOTES, value: notes });
+  if (Object.keys(notes).length > 0) await store.turns.recordOnce({ ...call, key: NOTES, value: notes });
 }
 
 export function notesIn(once: Readonly<Record<string, unknown>>): JobNotes {
@@ -42,13 +43,13 @@ export function notesIn(once: Readonly<Record<string, unknown>>): JobNotes {
 
 /** Recorded before the outcome that it belongs to, which may turn out not to be the one that counts. */
 export async function recordOutcomeNotes(
-  store: Pick<Store, 'recordOnce'>,
+  store: Pick<Store, 'turns'>,
   call: CallOfJob,
   response: Record<string, unknown>,
   notes: OutcomeNotes,
 ): Promise<void> {
   if (Object.keys(notes).length === 0) return;
-  await store.recordOnce({ ...call, key: outcomeKey(response), value: notes });
+  await store.turns.recordOnce({ ...call, key: outcomeKey(response), value: notes });
 }
 
 export function outcomeNotesIn(

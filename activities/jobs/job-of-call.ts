@@ -9,7 +9,7 @@ import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
-import type { JobAddress, JobClaims, JobOutcome, JobRow } from '../../src/store/store.ts';
+import type { JobAddress, JobClaims, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import { AttemptReplaced, UnknownJob, Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobInit } from '../../src/tools/context-init.ts';
@@ -91,7 +91,7 @@ export class JobOfCall {
   /** What an earlier attempt of the call has left, which needs no other run. */
   async left(): Promise<Exclude<LeftJob, { kind: 'result' }> | undefined> {
     if (this.#call.begun.attempt === 1) return undefined;
-    const row = await this.#dependencies.store.findJob(this.id);
+    const row = await this.#dependencies.store.jobs.find(this.id);
     if (row === undefined) return undefined;
     this.#row = row;
     if (row.mode === 'detached') return { kind: 'detached', detached: this.#awaited(row) };
@@ -127,7 +127,7 @@ export class JobOfCall {
       return this.#row;
     const { until: _until, ...job } = this.#claims;
     const { deadline } = this.#call.tool.job;
-    this.#row = await this.#dependencies.store.openJob({ ...job, address: jobAddress(), deadline });
+    this.#row = await this.#dependencies.store.jobs.open({ ...job, address: jobAddress(), deadline });
     this.init.until = this.#row.until;
     return this.#row;
   }
@@ -154,12 +154,12 @@ export class JobOfCall {
     let row: JobRow | undefined;
     try {
       row = parks
-        ? await store.parkJob({
+        ? await store.jobs.park({
             ...place,
             attempt: this.#call.begun.attempt,
             ...(response === undefined ? {} : { intermediate: response }),
           })
-        : await store.detachJob({ ...place, intermediate: response });
+        : await store.jobs.detach({ ...place, intermediate: response });
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
       return { kind: 'ended', ...(await this.#unstorable()) };
@@ -183,7 +183,7 @@ export class JobOfCall {
     if (this.#row === undefined && !this.#isGiven) return undefined;
     const by = status === 'timed_out' ? 'timeout' : 'tool';
     try {
-      const { first, job } = await this.#dependencies.store.endJob({
+      const { first, job } = await this.#dependencies.store.jobs.end({
         jobId: this.id,
         status,
         outcome,
@@ -279,7 +279,7 @@ export function jobInit(dependencies: ActivityDependencies, parts: JobParts): Jo
     async progress(value, message) {
       await parts.opened();
       const told = { jobId: claims().jobId, value, ...(message === undefined ? {} : { message }) };
-      const { job, tells } = await store.progressJob(told);
+      const { job, tells } = await store.jobs.progress(told);
       if (tells) await tellProgress(dependencies, job);
     },
   };

@@ -1,6 +1,7 @@
 import type { AwaitedJob } from '../../src/protocol/job.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import type { CallActions, JobOutcome } from '../../src/store/store.ts';
+import type { JobOutcome } from '../../src/store/jobs/job-store.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
@@ -85,7 +86,7 @@ export class JobOutcomes {
   async tellCancelled(job: JobOfCall): Promise<void> {
     if (!this.#current.isCancelled()) return;
     const opened = await job.opened();
-    const row = (await this.#dependencies.store.findJob(opened.jobId)) ?? opened;
+    const row = (await this.#dependencies.store.jobs.find(opened.jobId)) ?? opened;
     if (row.status === 'completed' || row.status === 'failed') return;
     // The attempt's own signal has fired by now.
     const current = { ...this.#current, signal: new AbortController().signal };

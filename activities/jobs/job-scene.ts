@@ -1,8 +1,9 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import type { CallActions, JobRow, KnownCall } from '../../src/store/store.ts';
+import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import { placeOfCall } from '../../src/store/turns/call-place.ts';
+import type { CallActions, KnownCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import type { Context } from '../../src/tools/context.ts';
@@ -85,10 +86,10 @@ export class JobScene {
     const agent = callerOf(deployment, input);
     const { step } = placeOfCall(callKey);
     const [peeked, found, planned] = await Promise.all([
-      store.peekStep({ session, invocationId, runKey, step }),
-      store.findCall({ session, callKey }),
+      store.turns.peekStep({ session, invocationId, runKey, step }),
+      store.turns.findCall({ session, callKey }),
       // Not those of the activity, of which whoever schedules it could say anything.
-      store.callArguments({ session, callKey }),
+      store.turns.callArguments({ session, callKey }),
     ]);
     const known = found ?? { settled: false, attempts: 1, once: {} };
     const { names, userContent, state } = peeked;
@@ -104,7 +105,7 @@ export class JobScene {
     const wantsTranscript = !callbacks.isEmpty || tool.durable.needsTranscript;
     const transcript = wantsTranscript
       ? await transcripts.current(session, names, (after) =>
-          store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+          store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
         )
       : undefined;
     const init = contextInitOf({
@@ -154,9 +155,10 @@ export class JobScene {
       callKey,
       attempt: Math.max(known.attempts, 1),
       once: {
-        get: async (key) => once.get(key) ?? (await dependencies.store.askOnce({ session, callKey, key })),
+        get: async (key) =>
+          once.get(key) ?? (await dependencies.store.turns.askOnce({ session, callKey, key })),
         put: async (key, value) => {
-          const first = await dependencies.store.recordOnce({ session, callKey, key, value });
+          const first = await dependencies.store.turns.recordOnce({ session, callKey, key, value });
           once.set(key, first);
           return first;
         },

@@ -5,7 +5,7 @@ import { messageDigest } from '../../src/protocol/message.ts';
 import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/step.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import type { MessageForInbox } from '../../src/store/store.ts';
+import type { MessageForInbox } from '../../src/store/messages/message-store.ts';
 import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { trustedIssuers } from '../deployment.ts';
@@ -19,7 +19,7 @@ export function keepMessages(
     const messages = await Promise.all(
       given.messages.map((message) => withRequester(dependencies, given, message)),
     );
-    return { v: PROTOCOL_VERSION, messages: await dependencies.store.keepMessages({ ...given, messages }) };
+    return { v: PROTOCOL_VERSION, messages: await dependencies.store.messages.keep({ ...given, messages }) };
   };
   return (input) =>
     attempt(

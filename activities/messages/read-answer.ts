@@ -42,7 +42,7 @@ async function read(
   { app, userId, sessionId, invocationId, key, content: withContent }: ReadAnswerInput,
 ): Promise<ReadAnswer> {
   const names = { app, userId, sessionId };
-  const recorded = await store.findInvocation(names, invocationId);
+  const recorded = await store.turns.findInvocation(names, invocationId);
   let left = PAYLOAD_LIMIT;
   const whatFits = <T>(value: T | undefined): T | undefined => {
     const bytes = Buffer.byteLength(JSON.stringify(value) ?? '');
@@ -60,11 +60,12 @@ async function read(
 
   async function referredTo(wanted: string): Promise<unknown> {
     const { text, output } = recorded?.outcome ?? {};
-    if (typeof text === 'object' && text.key === wanted) return await store.readReference(names, wanted);
+    if (typeof text === 'object' && text.key === wanted)
+      return await store.turns.readReference(names, wanted);
     // A workflow has said what its call came to. Nobody knows the digest of what a tool keeps to itself.
     const reference = output !== undefined && 'ref' in output ? output.ref : undefined;
     if (reference?.key !== wanted || runKeyOfCallKey(wanted) !== recorded?.invocationId) return undefined;
-    const found = await store.readReference(names, wanted);
+    const found = await store.turns.readReference(names, wanted);
     return found !== undefined && digestOf(found) === reference.digest ? found : undefined;
   }
 
@@ -72,7 +73,7 @@ async function read(
     if (recorded?.outcome === undefined) return undefined;
     const { from, to } = recorded;
     const after = Math.max(from - 1, to - LATEST, 0);
-    const rows = await store.readEvents({ ...names, after, limit: LATEST });
+    const rows = await store.sessions.readEvents({ ...names, after, limit: LATEST });
     const own = rows.filter(({ seq, event }) => seq <= to && event.invocationId === recorded.invocationId);
     const last = own.findLast(({ event }) => event.author !== 'user' && event.content !== undefined)?.event;
     if (last?.content === undefined) return undefined;

@@ -9,7 +9,7 @@ import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
 import { thawRequest } from '../../src/models/thaw-request.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
-import type { DraftEvent } from '../../src/store/store.ts';
+import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { StepTime, UserCode } from './user-code.ts';
 

@@ -10,8 +10,9 @@ import type { AgentRef, ChainFence } from '../../src/protocol/agent-run.ts';
 import type { CallModelInput, FirstStep, StepOutcome, SupersededStep } from '../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
-import type { CommittedStep, JobOfMessage, OpenedStep } from '../../src/store/store.ts';
+import type { JobOfMessage } from '../../src/store/jobs/job-store.ts';
 import { MessageConflict, NotARootSession, Unstorable } from '../../src/store/store-errors.ts';
+import type { CommittedStep, OpenedStep } from '../../src/store/turns/step-store.ts';
 import { type Actors, actorsOf, agentNamed, NotDeployedHere } from '../agents.ts';
 import { withEndedGates } from '../approvals/request.ts';
 import { type Attempt, attempt, isLastRefusal } from '../attempt.ts';
@@ -138,7 +139,7 @@ class CallModel {
     }
 
     const { runKey, step } = position;
-    const live = new LiveText(store, { session: opened.session, runKey, step, attempt: opened.attempt });
+    const live = new LiveText(store.live, { session: opened.session, runKey, step, attempt: opened.attempt });
     try {
       const committed = await this.#commit(await this.#answer(opened, known, live), opened, fence, live);
       return { ...committed.outcome, ...told };
@@ -200,7 +201,7 @@ class CallModel {
 
   /** The turn of a message that somebody has signed is none of a workflow's calls. */
   async #checkNobodyAsked({ names }: OpenStep): Promise<void> {
-    const run = await this.#dependencies.store.findInvocation(names, this.#input.invocationId);
+    const run = await this.#dependencies.store.turns.findInvocation(names, this.#input.invocationId);
     if (run?.requester === undefined) return;
     throw new MisplacedStep('a call of a workflow is no step of a turn that a person has asked for');
   }
@@ -216,7 +217,7 @@ class CallModel {
       if (response.events.some(({ kind }) => kind === 'model')) live.end();
       else live.drop();
       const { invocationId, runKey, step } = this.#input;
-      return this.#dependencies.store.commitStep({
+      return this.#dependencies.store.turns.commitStep({
         invocationId,
         runKey,
         step,
@@ -312,7 +313,7 @@ class CallModel {
   async #answer(opened: OpenStep, known: KnownTranscript, live: LiveText): Promise<StepResponse> {
     const { deployment, store, transcripts } = this.#dependencies;
     const transcript = await transcripts.read(known, opened, () =>
-      store.readEvents({ ...opened.names, limit: Number.MAX_SAFE_INTEGER }),
+      store.sessions.readEvents({ ...opened.names, limit: Number.MAX_SAFE_INTEGER }),
     );
     let actors: Actors;
     try {
@@ -331,7 +332,7 @@ class CallModel {
     const { agent, root, handedOnBy } = actors;
     const model = isLlmAgent(agent) ? agent.canonicalModel.model : '';
     const asked = this.#asked(opened, { name: agent.name, root }, model);
-    const usedAbove = this.#input.above === undefined ? [] : await store.usageOfRuns(this.#input.above);
+    const usedAbove = this.#input.above === undefined ? [] : await store.turns.usageOfRuns(this.#input.above);
     return await boundedly(this.#dependencies, this.#input, { asked, opened }, () =>
       responseOf({
         dependencies: this.#dependencies,
@@ -355,7 +356,7 @@ class CallModel {
   async #refusedHere({ session, attempt: number }: OpenStep, error: string): Promise<void> {
     const { runKey, step } = this.#input;
     const { store } = this.#dependencies;
-    await store.recordStepFailure({ session, runKey, step, error, counts: false, attempt: number });
+    await store.turns.recordStepFailure({ session, runKey, step, error, counts: false, attempt: number });
   }
 
   /** The end of a turn is told in a failure's message, which a codec doesn't encode. */

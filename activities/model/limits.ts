@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
 import { limitKeyOf } from '../../src/models/limit-key.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
-import type { TurnSlot } from '../../src/store/store.ts';
+import type { TurnSlot } from '../../src/store/turns/turn-store.ts';
 import { retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { type Deployment, settingsOf } from '../deployment.ts';
@@ -66,7 +66,7 @@ export function restsUnopened(
 /** Has the step tried again when its model may be asked; the attempt is none of unknown outcome. */
 export async function restedStep(step: StepParts, rests: ModelRests): Promise<Error> {
   const { dependencies, input, opened, place } = step;
-  await dependencies.store.recordStepFailure({
+  await dependencies.store.turns.recordStepFailure({
     session: opened.session,
     runKey: input.runKey,
     step: input.step,
@@ -94,7 +94,7 @@ export async function sharedLimit(step: StepParts, key: string, failure: StepFai
   const { dependencies, resting } = step;
   if (failure.code !== RATE_LIMITED || failure.modelCalls === 0 || !failure.retryable) return failure;
   const { retryAfterMs } = failure;
-  const rest = await dependencies.store.limitModel({ key, retryAfterMs });
+  const rest = await dependencies.store.turns.limitModel({ key, retryAfterMs });
   resting.learn({ [key]: rest });
   return { ...failure, retryAfterMs: behindLimit(rest) };
 }
@@ -102,7 +102,7 @@ export async function sharedLimit(step: StepParts, key: string, failure: StepFai
 /** The first answer behind a limit: the next refusal is the first in a row again. Nobody waits for that. */
 export function hasAnswered({ dependencies, resting, place }: StepParts, key: string): void {
   if (!resting.answered(key)) return;
-  dependencies.store.modelAnswered(key).catch((error: unknown) => {
+  dependencies.store.turns.modelAnswered(key).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     callLogger(dependencies, place).warn('that a limited model has answered was not recorded', { reason });
   });
@@ -149,7 +149,7 @@ export async function awaitTurnSlot(
   const quota = settingsOf(dependencies.deployment, identity.app).limits.runningTurns;
   if (quota === undefined) return;
   const { app, userId, sessionId } = identity;
-  const slot = await dependencies.store.takeTurnSlot({ app, userId, sessionId, invocationId, quota });
+  const slot = await dependencies.store.turns.takeSlot({ app, userId, sessionId, invocationId, quota });
   if (slot.kind === 'taken') return;
   const { perApp, perUser } = quota;
   const message = waitingText(app, slot, perApp, perUser);
@@ -166,7 +166,7 @@ export async function freeTurnSlot(
   if (identity === undefined || settingsOf(deployment, identity.app).limits.runningTurns === undefined)
     return;
   const { app, userId, sessionId } = identity;
-  await store.freeTurnSlot({ app, userId, sessionId, invocationId });
+  await store.turns.freeSlot({ app, userId, sessionId, invocationId });
 }
 
 /** Names no user: everybody who may see the namespace reads it. */

@@ -1,5 +1,5 @@
 import type { LlmResponse } from '../../src/models/llm-response.ts';
-import type { PartialText, Store } from '../../src/store/store.ts';
+import type { LiveFeed, PartialText } from '../../src/store/live/live-feed.ts';
 
 /** From one notice of a model call to the next at least, milliseconds: 20 a second. */
 const INTERVAL = 50;
@@ -27,7 +27,7 @@ interface Piece {
  * and nothing of it is kept. What earlier attempts told is dropped when this one begins.
  */
 export class LiveText {
-  readonly #store: Pick<Store, 'tell'>;
+  readonly #live: Pick<LiveFeed, 'tell'>;
   readonly #place: LiveTextPlace;
   #waiting: Piece[] = [];
   #characters = 0;
@@ -36,8 +36,8 @@ export class LiveText {
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(store: Pick<Store, 'tell'>, place: LiveTextPlace) {
-    this.#store = store;
+  constructor(live: Pick<LiveFeed, 'tell'>, place: LiveTextPlace) {
+    this.#live = live;
     this.#place = place;
     if (place.attempt > 1) this.#tellDropped(place.attempt);
   }
@@ -114,7 +114,7 @@ export class LiveText {
     this.#nextAt = performance.now() + INTERVAL;
     const { agent, thought } = piece;
     const index = this.#index++;
-    this.#store.tell({
+    this.#live.tell({
       type: 'text',
       ...this.#place,
       agent,
@@ -125,7 +125,7 @@ export class LiveText {
   }
 
   #tellDropped(attempt: number): void {
-    this.#store.tell({ type: 'text dropped', ...this.#place, attempt });
+    this.#live.tell({ type: 'text dropped', ...this.#place, attempt });
   }
 
   #close(): void {

@@ -19,7 +19,8 @@ import {
 import type { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import { runKeyOfCallKey, stepKeyOf } from '../../src/protocol/identity.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
-import type { NewEvent, StepUsage } from '../../src/store/store.ts';
+import type { NewEvent } from '../../src/store/turns/step-store.ts';
+import type { StepUsage } from '../../src/store/turns/usage.ts';
 import { depthError, draftFromAgents } from '../children/agents-step.ts';
 import { draftFromModel } from './model-answer.ts';
 import {
@@ -136,7 +137,12 @@ async function begin(step: StepParts): Promise<Beginning> {
   if (beginning === undefined) {
     const value = await said(step);
     const callKey = stepKeyOf(runKey, number);
-    beginning = (await dependencies.store.recordOnce({ session, callKey, key: BEGUN, value })) as Beginning;
+    beginning = (await dependencies.store.turns.recordOnce({
+      session,
+      callKey,
+      key: BEGUN,
+      value,
+    })) as Beginning;
   }
   for (const { actions } of beginning.events) context.keep(actions);
   return beginning;

@@ -15,8 +15,10 @@ import { messageDigest } from '../../src/protocol/message.ts';
 import { contentProblem } from '../../src/protocol/message-limits.ts';
 import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
-import type { DraftEvent, OpenedStep, OpenStep, PeekedStep, Store } from '../../src/store/store.ts';
+import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { Store } from '../../src/store/store.ts';
 import { Fenced, Unstorable } from '../../src/store/store-errors.ts';
+import type { OpenedStep, OpenStep, PeekedStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, isHadByNobody, rootOf } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -37,13 +39,13 @@ export interface OpenedUnder {
  */
 export async function openStep(store: Store, step: OpenStep): Promise<OpenedUnder> {
   try {
-    return under(step.fence, await store.openStep(step));
+    return under(step.fence, await store.turns.openStep(step));
   } catch (error) {
     if (!(error instanceof Fenced) || step.identity === undefined) throw error;
-    const newest = await store.newestFence(step.identity);
+    const newest = await store.turns.newestFence(step.identity);
     if (newest === undefined || newest.startedAt < step.fence.startedAt || !(await isAwaited())) throw error;
     const fence = { ...step.fence, startedAt: newest.startedAt + 1 };
-    return under(fence, await store.openStep({ ...step, fence }));
+    return under(fence, await store.turns.openStep({ ...step, fence }));
   }
 }
 
@@ -145,7 +147,7 @@ async function firstInput(site: Site): Promise<StepInput> {
   if (identity === undefined || (!isHeard && !isMarked)) return given;
   const { fence, mayGiveWay = false } = input;
   const { message: sent, messageDigest } = given;
-  const peeked = await store.peekStep({
+  const peeked = await store.turns.peekStep({
     identity,
     invocationId,
     runKey,
@@ -216,7 +218,7 @@ async function laterInput(site: Site): Promise<StepInput> {
   const managers =
     known.app === undefined ? [...deployment.plugins.values()] : [pluginsOf(deployment, known.app)];
   if (session === undefined || !managers.some((plugins) => plugins.has('onEventCallback'))) return {};
-  const peeked = await store.peekStep({ session, invocationId, runKey, step });
+  const peeked = await store.turns.peekStep({ session, invocationId, runKey, step });
   const { begun, responses, names } = peeked;
   if (begun || responses === undefined || !pluginsOf(deployment, names.app).has('onEventCallback')) return {};
   return {
@@ -284,12 +286,12 @@ async function contextOf(
 ): Promise<StepContext> {
   const { deployment, store, transcripts } = dependencies;
   const { invocationId } = input;
-  const session = input.session ?? (seq === 0 ? undefined : (await store.findSession(names))?.session);
+  const session = input.session ?? (seq === 0 ? undefined : (await store.sessions.find(names))?.session);
   const transcript =
     session === undefined
       ? new TranscriptLog().at(0)
       : await transcripts.current(session, names, (after) =>
-          store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+          store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
         );
   return new StepContext({
     names,

@@ -20,7 +20,8 @@ import type {
 } from '../../src/protocol/step.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import type { DraftEvent, NewEvent, SettleStep } from '../../src/store/store.ts';
+import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { NewEvent, SettleStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, handedOnBy, isHadByNobody } from '../agents.ts';
 import { type Attempt, attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -64,11 +65,11 @@ export function settleStep(
     let ending = givenEnding(input);
     if (agent !== undefined && input.ending !== undefined) {
       // They see outcomes, and no call that is yet to have one.
-      if (step.unsettled.length > 0) await store.settleStep(step);
+      if (step.unsettled.length > 0) await store.turns.settleStep(step);
       step.unsettled = [];
       ending = await heardEnding({ dependencies, input, ending: input.ending, ...place, agent, current });
     }
-    const { cutOff = [], ...settled } = await store.settleStep({
+    const { cutOff = [], ...settled } = await store.turns.settleStep({
       ...step,
       ...(ending === undefined ? {} : { ending }),
     });
@@ -97,11 +98,13 @@ async function placeOf(
   { identity, ...input }: SettleStepInput,
 ): Promise<{ session: string; fence?: ChainFence } | undefined> {
   if (identity === undefined) return undefined;
-  const begun = await store.findInvocation(identity, input.invocationId);
+  const begun = await store.turns.findInvocation(identity, input.invocationId);
   if (begun !== undefined) return { session: begun.session };
   if (input.message === undefined) {
-    const waits = (await store.readInbox(identity)).some((row) => row.invocationId === input.invocationId);
-    const found = waits ? await store.findSession(identity) : undefined;
+    const waits = (await store.messages.readInbox(identity)).some(
+      (row) => row.invocationId === input.invocationId,
+    );
+    const found = waits ? await store.sessions.find(identity) : undefined;
     return found && { session: found.session };
   }
   const { invocationId, runKey, step, seq, fence } = input;
@@ -117,7 +120,13 @@ async function placeOf(
   const { session } = opened;
   if (opened.kind === 'open') {
     // No model was asked.
-    await store.recordStepFailure({ session, runKey, step, error: 'ended before it began', counts: false });
+    await store.turns.recordStepFailure({
+      session,
+      runKey,
+      step,
+      error: 'ended before it began',
+      counts: false,
+    });
   }
   return { session, fence: own };
 }
@@ -129,7 +138,7 @@ async function hasEnded(
 ): Promise<boolean> {
   if (ended === undefined) return false;
   const { app, userId, sessionId } = ended;
-  return (await store.findInvocation({ app, userId, sessionId }, invocationId))?.outcome !== undefined;
+  return (await store.turns.findInvocation({ app, userId, sessionId }, invocationId))?.outcome !== undefined;
 }
 
 type Ending = NonNullable<SettleStep['ending']>;
@@ -210,11 +219,11 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
   const { invocationId, runKey, step } = input;
   // What the next step would be opened with is what this one's calls come to.
   const next = ending.cutOff === undefined ? step + 1 : step;
-  const peeked = await store.peekStep({ session, invocationId, runKey, step: next });
+  const peeked = await store.turns.peekStep({ session, invocationId, runKey, step: next });
   const { names, responses: given, answers, asked } = peeked;
   assertOfApp(deployment, names.app, input);
   const before = await transcripts.current(session, names, (after) =>
-    store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+    store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
   );
   const plugins = pluginsOf(deployment, names.app);
   const settings = settingsOf(deployment, names.app, input.appTerms);

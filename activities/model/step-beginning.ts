@@ -4,7 +4,7 @@ import { createEventActions } from '../../src/events/event-actions.ts';
 import { eventActionsOf } from '../../src/flows/event-actions-of.ts';
 import { hasActed, type StepContext } from '../../src/flows/step-context.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
-import type { DraftEvent } from '../../src/store/store.ts';
+import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
 import type { UserCode } from './user-code.ts';

@@ -65,7 +65,7 @@ export async function retriedUnlessLast(step: Place, failure: StepFailure): Prom
   const { code, message, retryable, counts, retryAfterMs, thrown } = failure;
   if (!retryable) return;
   const { conceal, store } = dependencies;
-  const failures = await store.recordStepFailure({
+  const failures = await store.turns.recordStepFailure({
     session: opened.session,
     runKey: input.runKey,
     step: input.step,
@@ -183,7 +183,7 @@ export async function boundedly(
     if (!isLastRefusal(attempts)) {
       // No model's failure: it counts for nothing.
       const { session, attempt } = opened;
-      await store.recordStepFailure({ session, runKey, step, error: text, counts: false, attempt });
+      await store.turns.recordStepFailure({ session, runKey, step, error: text, counts: false, attempt });
       throw error;
     }
     const message = `the step has failed ${attempts} times, by an error that nobody expects: ${text}`;

@@ -23,7 +23,7 @@ export async function buryNotice(
   const { app, sessionId, session, notifier = '', requestIds, why } = input;
   const [requestId = ''] = requestIds;
   const problem = problemOf(dependencies, error);
-  await dependencies.store.buryNotice({
+  await dependencies.store.notices.addDeadNotice({
     noticeId: noticeIdOf(input),
     ...{ notifier, app, session, requestId, why, attempts, input },
     taskQueue: activityInfo().taskQueue,

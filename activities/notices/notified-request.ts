@@ -3,7 +3,8 @@ import type { EndedRequest, NotifiedRequest } from '../../src/approvals/notifier
 import { shownArguments, WITHHELD, withoutWithheld } from '../../src/plugins/withheld.ts';
 import type { Voter } from '../../src/protocol/gate.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
-import type { ApprovalRow, SessionNames } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 
 /** A request as people are told of it: nothing of what its tool keeps to itself. */

@@ -4,8 +4,8 @@ import { NoteRefused } from '../../src/approvals/notice-failed.ts';
 import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
 import type { NotifyInput } from '../../src/protocol/gate.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { jsonText } from '../../src/store/engine/json-text.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
 import type { Attempt } from '../attempt.ts';
 import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -51,7 +51,7 @@ export async function rowsOf(
   { session, requestIds, app, userId, sessionId }: NotifyInput,
 ): Promise<ApprovalRow[]> {
   const ids = [...new Set(requestIds)];
-  const rows = await Promise.all(ids.map((requestId) => store.findRequest(session, requestId)));
+  const rows = await Promise.all(ids.map((requestId) => store.approvals.findRequest(session, requestId)));
   const known = rows.filter((row) => row !== undefined);
   return known.filter((row) => row.app === app && row.userId === userId && row.sessionId === sessionId);
 }
@@ -100,7 +100,7 @@ async function tellOpen(
   const pending = known.filter(({ status }) => status === 'pending');
   const isTold = async ({ requestId }: ApprovalRow) =>
     notifier.ended === undefined ||
-    (await store.beginTelling({ notifier: notifier.name, requestId, session, time: NOTIFIER_TIME }));
+    (await store.notices.beginTelling({ notifier: notifier.name, requestId, session, time: NOTIFIER_TIME }));
   const begun = await Promise.all(pending.map(isTold));
   const told = pending
     .filter((_row, index) => begun[index])
@@ -115,7 +115,7 @@ async function tellOpen(
     if (notifier.ended !== undefined) {
       const names = told.map(({ requestId }) => ({ notifier: notifier.name, requestId }));
       // What keeps the store from knowing is no failure of the notifier: by and by it takes it to be over.
-      const ended = await Promise.allSettled(names.map((name) => store.endTelling(name)));
+      const ended = await Promise.allSettled(names.map((name) => store.notices.endTelling(name)));
       const failure = ended.find((each) => each.status === 'rejected');
       if (failure !== undefined) {
         const { app, sessionId, requestIds: requests } = input;
@@ -141,7 +141,9 @@ async function tellEnd(
   const ended = recorded.flatMap((row) => endedRequest(row, transcriptUrl) ?? []);
   const { session } = input;
   const free = await Promise.all(
-    ended.map(({ requestId }) => store.beginTellingEnd({ notifier: notifier.name, requestId, session })),
+    ended.map(({ requestId }) =>
+      store.notices.beginTellingEnd({ notifier: notifier.name, requestId, session }),
+    ),
   );
   if (free.includes(false)) throw new StillTelling(`the notifier ${notifier.name} is being told of it`);
   if (ended.length === 0) return;
@@ -203,7 +205,7 @@ function noticeContext(
         ),
       );
     },
-    kept: (requestId) => store.noteOf({ notifier, requestId }),
+    kept: (requestId) => store.notices.noteOf({ notifier, requestId }),
     async keep(requestId, value, place) {
       const bytes = Buffer.byteLength(jsonText(value));
       if (value === undefined || bytes > MOST_NOTE_BYTES) {
@@ -214,7 +216,7 @@ function noticeContext(
         throw new NoteRefused(`place: expected text of 1 to ${LONGEST_PLACE} characters`);
       }
       const note = { notifier, session, requestId, value };
-      if (await store.keepNote({ ...note, ...(place === undefined ? {} : { place }) })) return;
+      if (await store.notices.keepNote({ ...note, ...(place === undefined ? {} : { place }) })) return;
       throw new NoteRefused('place: another request has it, or its session was deleted');
     },
   };

@@ -27,7 +27,7 @@ export function deleteExpiredSessions(
         if (retention === undefined) return expired;
         const { client } = ActivityContext.current();
         const idleSince = (await store.now()) - retention;
-        const found = await store.sessionsIdleSince(app, idleSince, AT_ONCE, after);
+        const found = await store.sessions.idleSince(app, idleSince, AT_ONCE, after);
         for (const { app: of, userId, sessionId } of found) {
           if (signal.aborted) throw aborted();
           const names = { app: of, userId, sessionId };
@@ -50,7 +50,7 @@ export function deleteExpiredSessions(
 /** A session that came into use meanwhile is left, and one whose forks were. */
 async function deleted(store: Store, remove: DeleteSession): Promise<boolean> {
   try {
-    return (await store.deleteSession(remove)).length > 0;
+    return (await store.sessions.delete(remove)).length > 0;
   } catch (error) {
     if (error instanceof SessionHasForks) return false;
     throw error;

@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { SpanEnd, TracedSpan } from './tracing.ts';
 import { errorType } from './turn-metrics.ts';
 

@@ -1,6 +1,7 @@
 import type { MetricMeter } from '@temporalio/common';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
-import type { ApprovalRow, StepUsage } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { StepUsage } from '../../src/store/turns/usage.ts';
 
 /** The app is unknown to activities that get the store's id of the session only. */
 interface StepFacts {

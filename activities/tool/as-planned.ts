@@ -1,8 +1,9 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import type { ApprovalRow, CallAsPlanned } from '../../src/store/store.ts';
+import type { CallAsPlanned } from '../../src/store/turns/call-store.ts';
 import { assertOfApp, knownCaller } from '../agents.ts';
 import { ApprovalNotProven } from '../approvals/begin-answered.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -50,7 +51,7 @@ export async function asPlanned(
   const { session, callKey, callId, args, prepared } = input;
   const hasAsked = requests.length > 0;
   if (prepared !== true && !hasAsked) return input;
-  const planned = await store.findPlannedCall({ session, callKey });
+  const planned = await store.turns.findPlannedCall({ session, callKey });
   const isSame =
     planned !== undefined &&
     planned.tool === tool &&

@@ -4,7 +4,8 @@ import type { CredentialVault } from '../../src/credentials/credential-vault.ts'
 import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callActionsOf } from '../../src/flows/call-actions.ts';
-import type { BegunCall, CallActions, SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
+import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { Context } from '../../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';

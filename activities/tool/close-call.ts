@@ -3,7 +3,7 @@ import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { ToolConfirmation } from '../../src/events/event-actions.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import type { CloseCallInput, ToolCallResult } from '../../src/protocol/step.ts';
-import type { BegunAnsweredCall } from '../../src/store/store.ts';
+import type { BegunAnsweredCall } from '../../src/store/approvals/approval-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { CallInit } from '../../src/tools/context-init.ts';
 import { isOfApp, knownCaller } from '../agents.ts';
@@ -76,7 +76,7 @@ class ClosedCall {
       begun.kind === 'closed' || agent === undefined || !isOfApp(deployment, app, this.#input)
         ? { ...this.#rejection, actions: {} }
         : await this.#heard(begun, agent, own);
-    const settled = await store.settleCall({ session, callKey, ...outcome, token: randomUUID() });
+    const settled = await store.turns.settleCall({ session, callKey, ...outcome, token: randomUUID() });
     if (settled.first) {
       telemetry.metrics.callSettled({ app, agent: agentName, tool: name }, settled.failed);
       telemetry.metrics.requestsEnded(begun.kind === 'closed' ? [begun.request] : begun.requests);
@@ -128,7 +128,7 @@ class ClosedCall {
     const { names, invocationId, userContent, state } = begun;
     const { toolEdits: edits } = begun.remembered;
     const transcript = await transcripts.current(session, names, (after) =>
-      store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+      store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
     );
     const init = contextInitOf({
       ...{ names, invocationId, userContent, agent, state, abortSignal },
@@ -165,8 +165,8 @@ class ClosedCall {
         get: async (key) =>
           Object.hasOwn(begun.once, key)
             ? begun.once[key]
-            : await store.askOnce({ session, callKey, key, attempt: begun.attempt }),
-        put: (key, value) => store.recordOnce({ session, callKey, key, value }),
+            : await store.turns.askOnce({ session, callKey, key, attempt: begun.attempt }),
+        put: (key, value) => store.turns.recordOnce({ session, callKey, key, value }),
       },
       heartbeat: () => undefined,
     };

@@ -1,7 +1,7 @@
 import { cutToBytes } from '../../src/flows/cut-to-bytes.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
-import type { Store, ToolChunk as ToldChunk } from '../../src/store/store.ts';
+import type { LiveFeed, ToolChunk as ToldChunk } from '../../src/store/live/live-feed.ts';
 import type { ToolChunk } from '../../src/tools/base-tool.ts';
 
 /** From one notice of a call to the next at least, milliseconds: 20 a second. */
@@ -25,7 +25,7 @@ interface Waiting {
  * and nothing of it is kept. What an attempt told that comes to nothing is dropped.
  */
 export class LiveChunks {
-  readonly #store: Pick<Store, 'tell'>;
+  readonly #live: Pick<LiveFeed, 'tell'>;
   readonly #place: LiveChunksPlace;
   #waiting: Waiting[] = [];
   #bytes = 0;
@@ -35,8 +35,8 @@ export class LiveChunks {
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(store: Pick<Store, 'tell'>, place: LiveChunksPlace) {
-    this.#store = store;
+  constructor(live: Pick<LiveFeed, 'tell'>, place: LiveChunksPlace) {
+    this.#live = live;
     this.#place = place;
   }
 
@@ -61,7 +61,7 @@ export class LiveChunks {
     if (this.#index === 0) return;
     this.#index = 0;
     const { session, runKey, callKey, attempt } = this.#place;
-    this.#store.tell({ type: 'tool chunks dropped', session, runKey, callKey, attempt: attempt + 1 });
+    this.#live.tell({ type: 'tool chunks dropped', session, runKey, callKey, attempt: attempt + 1 });
   }
 
   #append(piece: ChunkPiece): void {
@@ -104,7 +104,7 @@ export class LiveChunks {
     this.#bytes -= next.bytes;
     this.#nextAt = performance.now() + INTERVAL;
     if (next.isBehindGap) this.#index += 1;
-    this.#store.tell({ type: 'tool chunk', ...this.#place, index: this.#index++, ...next.piece });
+    this.#live.tell({ type: 'tool chunk', ...this.#place, index: this.#index++, ...next.piece });
   }
 
   #close(): void {

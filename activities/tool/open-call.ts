@@ -4,8 +4,8 @@ import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import type { CallActions } from '../../src/store/store.ts';
 import { AttemptReplaced } from '../../src/store/store-errors.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool } from '../../src/tools/agent-of-tool.ts';
 import { withoutSecrets } from '../../src/tools/auth-config.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -332,7 +332,7 @@ export class OpenCall {
     if (tool.durable.sensitive !== false) return undefined;
     const { session, runKey, callKey } = input;
     const place = { session, runKey, callKey, tool: tool.name, attempt: begun.attempt };
-    return new LiveChunks(this.#dependencies.store, place);
+    return new LiveChunks(this.#dependencies.store.live, place);
   }
 
   #callInit(): CallInit {
@@ -346,7 +346,7 @@ export class OpenCall {
       once: {
         get: async (key) => once.get(key) ?? (await this.#askOnce(key)),
         put: async (key, value) => {
-          const recording = this.#dependencies.store.recordOnce({ session, callKey, key, value });
+          const recording = this.#dependencies.store.turns.recordOnce({ session, callKey, key, value });
           this.#recording.add(recording);
           const first = await recording.finally(() => this.#recording.delete(recording));
           once.set(key, first);
@@ -365,7 +365,7 @@ export class OpenCall {
     const { input, begun } = this.#call;
     const { session, callKey } = input;
     try {
-      return await this.#dependencies.store.askOnce({ session, callKey, key, attempt: begun.attempt });
+      return await this.#dependencies.store.turns.askOnce({ session, callKey, key, attempt: begun.attempt });
     } catch (error) {
       // The tool may take it for an error like any other.
       if (error instanceof AttemptReplaced) this.#replaced(error);

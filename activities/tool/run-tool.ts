@@ -10,8 +10,9 @@ import type { EndedDetachedJob, JobEnded } from '../../src/protocol/job.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { JsonValueError } from '../../src/schema/json-value.ts';
-import type { ApprovalRow, BeginCall, BegunCall, CallActions, SettledCall } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { type StoreUnavailable, Unstorable } from '../../src/store/store-errors.ts';
+import type { BeginCall, BegunCall, CallActions, SettledCall } from '../../src/store/turns/call-store.ts';
 import { type AgentOfTool, agentOfTool } from '../../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { ContextInit } from '../../src/tools/context-init.ts';
@@ -279,7 +280,7 @@ class ToolCall {
     const { names, invocationId } = begun;
     try {
       const transcript = await transcripts.current(this.#input.session, names, (after) =>
-        store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+        store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
       );
       return transcriptView(transcript, invocationId);
     } catch (error) {
@@ -333,7 +334,7 @@ class ToolCall {
   ): Promise<ToolCallResult> {
     const result = this.#result(tool, settled);
     if (tool?.durable.execution === 'local' || this.#input.callId === '') return result;
-    const row = await this.#dependencies.store.findJob(jobIdOf(this.#input.session, this.#input.callKey));
+    const row = await this.#dependencies.store.jobs.find(jobIdOf(this.#input.session, this.#input.callKey));
     if (row?.mode !== 'detached') return result;
     const timeLeft = Math.max(row.until - (await this.#dependencies.store.now()), 1);
     return { ...result, detached: awaitedJob(tool, row.jobId, timeLeft) };

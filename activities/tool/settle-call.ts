@@ -4,8 +4,9 @@ import { carry } from '../../src/flows/size-rule.ts';
 import type { AwaitedJob } from '../../src/protocol/job.ts';
 import type { ToolCallResult } from '../../src/protocol/step.ts';
 import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import type { CallActions, SettleCall, SettledCall, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
+import type { CallActions, SettleCall, SettledCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { REJECTED } from '../../src/tools/unpassed-gate.ts';
 import type { Attempt } from '../attempt.ts';
@@ -20,7 +21,7 @@ import { describeFailure, storeErrorIn } from './tool-failure.ts';
  * @param done what is done whatever becomes of the call.
  */
 export async function settleCall(
-  store: Pick<Store, 'settleCall'>,
+  store: Pick<Store, 'turns'>,
   { session, callKey, tool }: { session: string; callKey: string; tool: string },
   { answersError: _answersError, detached, ...outcome }: CallOutcome,
   done: CallActions,
@@ -30,12 +31,12 @@ export async function settleCall(
   const intermediate = detached === undefined ? {} : { willContinue: true as const };
   const token = randomUUID();
   try {
-    return await store.settleCall({ session, callKey, ...outcome, ...intermediate, actions, token });
+    return await store.turns.settleCall({ session, callKey, ...outcome, ...intermediate, actions, token });
   } catch (error) {
     if (!(error instanceof Unstorable)) throw error;
     const text = `Error in tool '${tool}': its result can't be stored; it has run`;
     const failure = { ...errorOutcome(new Error(text)), actions: done };
-    return await store.settleCall({ session, callKey, ...failure, ...intermediate, token });
+    return await store.turns.settleCall({ session, callKey, ...failure, ...intermediate, token });
   }
 }
 

@@ -2,7 +2,8 @@ import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { Event } from '../../src/events/event.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import type { SettleStepInput, UnsettledCall } from '../../src/protocol/step.ts';
-import type { KnownCall, SettleStep } from '../../src/store/store.ts';
+import type { KnownCall } from '../../src/store/turns/call-store.ts';
+import type { SettleStep } from '../../src/store/turns/step-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
 import type { ToolEdit } from '../../src/tools/turn-tools.ts';
@@ -37,12 +38,12 @@ export async function settleUnsettled(
   const managers = [NO_PLUGINS, ...deployment.plugins.values()];
   const isHeard = managers.some((plugins) => new ToolCallbacks(agent, plugins).hearFailures);
   if (ending?.status === 'interrupted' || !isHeard) return unsettled;
-  const peeked = await store.peekStep({ session, invocationId, runKey, step });
+  const peeked = await store.turns.peekStep({ session, invocationId, runKey, step });
   const { names, state, userContent } = peeked;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, names.app));
   if (!callbacks.hearFailures || !isOfApp(deployment, names.app, input)) return unsettled;
   const transcript = await transcripts.current(session, names, (after) =>
-    store.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+    store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
   );
   const { toolEdits: edits } = peeked.remembered;
   const init = contextInitOf({
@@ -69,14 +70,14 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   if (call.callId === '') return call;
   const { dependencies, session, callbacks, init, events } = calls;
   const { callKey } = call;
-  const known = await dependencies.store.findCall({ session, callKey });
+  const known = await dependencies.store.turns.findCall({ session, callKey });
   // What was settled after all counts, and callbacks have heard of it.
   if (known?.settled) return call;
   const tool = await toolOf(calls, call);
   if (tool === undefined) return call;
   const signal = init.abortSignal as AbortSignal;
   const context = callContext(init, callInit(calls, call, known), signal, known?.prepared);
-  const planned = await dependencies.store.callArguments({ session, callKey });
+  const planned = await dependencies.store.turns.callArguments({ session, callKey });
   const args = structuredClone(planned ?? argumentsIn(events, call.callId));
   const { response, failed, actions } = await outcomeOfFailure(callbacks, {
     call: { tool, args, context },
@@ -117,10 +118,11 @@ function callInit(
     callId,
     attempt: Math.max(known?.attempts ?? 0, 1),
     once: {
-      get: async (key) => known && (known.once[key] ?? (await store.askOnce({ session, callKey, key }))),
+      get: async (key) =>
+        known && (known.once[key] ?? (await store.turns.askOnce({ session, callKey, key }))),
       // Of a call that was never begun there is no row to keep it in, and this is its only chance to run.
       put: async (key, value) =>
-        known === undefined ? value : await store.recordOnce({ session, callKey, key, value }),
+        known === undefined ? value : await store.turns.recordOnce({ session, callKey, key, value }),
     },
     heartbeat: () => undefined,
   };

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
-import type { CallActions } from '../../src/store/store.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { RunAsyncToolRequest, ToolChunk } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';

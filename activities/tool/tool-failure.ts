@@ -1,8 +1,8 @@
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
-import type { BegunCall } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
+import type { BegunCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { ResolvedDurableOptions } from '../../src/tools/durable-options.ts';
 import { retryLater } from '../attempt.ts';
@@ -173,7 +173,7 @@ export async function retryUnlessSpent(
   if (!retryable) return;
   const { input, begun, tool, durable } = call;
   const { session, callKey } = input;
-  const failures = await dependencies.store.recordCallFailure({
+  const failures = await dependencies.store.turns.recordCallFailure({
     session,
     callKey,
     error: message,
@@ -198,7 +198,7 @@ export async function hasNotRun(
 ): Promise<void> {
   const { session, callKey } = input;
   const { message: error } = describeFailure(thrown);
-  await store.recordCallFailure({ session, callKey, error, counts: false, attempt: begun.attempt });
+  await store.turns.recordCallFailure({ session, callKey, error, counts: false, attempt: begun.attempt });
 }
 
 export function loggerOf(

@@ -59,7 +59,7 @@ export async function doMainJob({ address, namespace, ...job }: MainJob): Promis
       if (result.status !== 'completed')
         throw new Error(`turn ${number} is ${result.status}: ${JSON.stringify(result.error)}`);
       answer = typeof result.text === 'string' ? result.text : JSON.stringify(result.text);
-      const events = await store.readEvents({ ...NAMES, after: result.events.from - 1 });
+      const events = await store.sessions.readEvents({ ...NAMES, after: result.events.from - 1 });
       const parts = events.flatMap(({ event }) => event.content?.parts ?? []);
       calls = parts.filter((part) => part.functionCall !== undefined).length;
       if (calls === 0) throw new Error(`turn ${number} called no tool: ${answer}`);

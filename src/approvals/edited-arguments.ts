@@ -1,4 +1,4 @@
-import type { ApprovalRow } from '../store/store.ts';
+import type { ApprovalRow } from '../store/approvals/approval-store.ts';
 
 type Edited = Pick<ApprovalRow, 'args' | 'sensitive'>;
 

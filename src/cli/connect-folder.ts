@@ -12,8 +12,8 @@ import { latestRun } from '../client/turns/open-run.ts';
 import { workflowIdOf } from '../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { type OpenedStore, openStore } from '../store/open-store.ts';
-import { sessionKeys } from '../store/sessions/session-key.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
+import { sessionKeys } from '../store/sessions/session-names.ts';
 import type { SessionStore } from '../store/sessions/session-store.ts';
 import { InvalidStoreUrl } from '../store/store-errors.ts';
 import { storedApprovals } from './approvals/stored-approvals.ts';
@@ -115,9 +115,9 @@ export async function connectSessions(options: ConnectOptions): Promise<Connecte
     const store = await openNamedStore({ ...options, folder });
     closing.add(() => store.close());
     return {
-      sessions: sessionsOf(store),
+      sessions: sessionsOf(store.sessions),
       approvals: storedApprovals(store),
-      jobs: storedJobs(store),
+      jobs: storedJobs(store.jobs),
       apps: () => appsOf(store),
       ui: async () => knownUi(options.env, folder),
       close: () => closing.close(),
@@ -171,11 +171,11 @@ export async function openNamedStore({ folder, env, onProgress }: ConnectOptions
   }
 }
 
-function sessionsOf(store: SessionStore): ConnectedSessions['sessions'] {
+function sessionsOf(sessions: SessionStore): ConnectedSessions['sessions'] {
   return {
-    get: (get) => store.getSession(get),
-    list: (list) => store.listSessions(list),
-    fork: (fork) => store.forkSession(fork),
+    get: (get) => sessions.get(get),
+    list: (list) => sessions.list(list),
+    fork: (fork) => sessions.fork(fork),
   };
 }
 

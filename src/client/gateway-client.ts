@@ -3,7 +3,7 @@ import type { GatewayAbout } from '../contract/about.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import { depthProblem } from '../protocol/message-limits.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
-import type { SessionNames } from '../store/store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 import { GatewayApprovals } from './approvals/gateway-approvals.ts';
 import { InvalidTurn } from './client-errors.ts';

@@ -1,6 +1,6 @@
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
-import type { SessionNames } from '../store/store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import type { Jobs } from './jobs/jobs.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
-import type { SessionNames } from '../store/store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import { ClientApprovals } from './approvals/client-approvals.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
 import { ClientCredentials } from './credentials/client-credentials.ts';

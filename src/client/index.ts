@@ -26,15 +26,10 @@ export type {
   TurnStatus,
   TurnUsage,
 } from '../protocol/turn.ts';
+export type { ApprovalRow, AuditedRequest, ListApprovals } from '../store/approvals/approval-store.ts';
+export type { StoredCredential } from '../store/credentials/credential-store.ts';
+export type { JobRow, ListJobs } from '../store/jobs/job-store.ts';
 export type { AuditRow } from '../store/sessions/session-store.ts';
-export type {
-  ApprovalRow,
-  AuditedRequest,
-  JobRow,
-  ListApprovals,
-  ListJobs,
-  StoredCredential,
-} from '../store/store.ts';
 export type {
   Approvals,
   ConfirmOptions,

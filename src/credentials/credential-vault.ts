@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ApprovalStore, StoredCredential } from '../store/store.ts';
+import type { CredentialStore, StoredCredential } from '../store/credentials/credential-store.ts';
 import { type AuthCredential, readAuthCredential } from './auth-credential.ts';
 import { CredentialKeyMissing, InvalidCredential } from './credential-errors.ts';
 import type { CredentialKeys } from './credential-keys.ts';
@@ -34,11 +34,6 @@ export type WhichCredential = { app: string; userId: string } & (
   | { credentialKey: string }
 );
 
-type CredentialStore = Pick<
-  ApprovalStore,
-  'putCredential' | 'swapCredential' | 'findCredential' | 'listCredentials' | 'removeCredential'
->;
-
 /** Secrets of users, encrypted in the store with keys that the store hasn't got. */
 export class CredentialVault {
   readonly #store: CredentialStore;
@@ -56,7 +51,7 @@ export class CredentialVault {
    * @throws InvalidCredential, CredentialKeyMissing, InvalidCredentialKeys
    */
   async put(credential: CredentialToKeep): Promise<StoredCredential> {
-    return await this.#store.putCredential(this.#sealed(credential));
+    return await this.#store.put(this.#sealed(credential));
   }
 
   /**
@@ -69,12 +64,12 @@ export class CredentialVault {
     const sealed = this.#sealed(credential);
     const { app, userId, credentialKey, credentialRef } = sealed;
     for (let tried = 0; tried < MOST_SWAPS; tried += 1) {
-      const before = await this.#store.findCredential({ app, userId, credentialKey });
+      const before = await this.#store.find({ app, userId, credentialKey });
       const swap = { credential: sealed, before: before?.credentialRef };
-      if (!(await this.#store.swapCredential(swap))) continue;
+      if (!(await this.#store.swap(swap))) continue;
       const undo = async () => {
-        if (before === undefined) await this.#store.removeCredential({ app, userId, credentialRef });
-        else await this.#store.swapCredential({ credential: before, before: credentialRef });
+        if (before === undefined) await this.#store.remove({ app, userId, credentialRef });
+        else await this.#store.swap({ credential: before, before: credentialRef });
       };
       return { credentialRef, undo };
     }
@@ -87,13 +82,13 @@ export class CredentialVault {
    * @throws CredentialUnreadable, CredentialKeyMissing, InvalidCredentialKeys
    */
   async open(which: WhichCredential): Promise<AuthCredential | undefined> {
-    const stored = await this.#store.findCredential(which);
+    const stored = await this.#store.find(which);
     return stored && unseal(stored, this.#ownKeys());
   }
 
   /** Without the secret. */
   async find(which: WhichCredential): Promise<StoredCredential | undefined> {
-    const stored = await this.#store.findCredential(which);
+    const stored = await this.#store.find(which);
     if (stored === undefined) return undefined;
     const { keyId: _keyId, sealed: _sealed, ...told } = stored;
     return told;
@@ -101,12 +96,12 @@ export class CredentialVault {
 
   /** Without the secrets. */
   list(list: { app: string; userId?: string }): Promise<StoredCredential[]> {
-    return this.#store.listCredentials(list);
+    return this.#store.list(list);
   }
 
   /** Whether there was one. */
   remove(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean> {
-    return this.#store.removeCredential(remove);
+    return this.#store.remove(remove);
   }
 
   #sealed({ app, userId, credentialKey, credential, label }: CredentialToKeep) {

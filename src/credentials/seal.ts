@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { SealedCredential } from '../store/store.ts';
+import type { SealedCredential } from '../store/credentials/credential-store.ts';
 import { type AuthCredential, readAuthCredential } from './auth-credential.ts';
 import { CredentialUnreadable } from './credential-errors.ts';
 import type { CredentialKey, CredentialKeys } from './credential-keys.ts';

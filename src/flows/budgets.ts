@@ -4,7 +4,7 @@ import type { AppSettings } from '../app/app-settings.ts';
 import type { BudgetAbove, RunBudget, RunTerms, TurnRunConfig } from '../protocol/run-terms.ts';
 import type { TurnError } from '../protocol/turn.ts';
 import { formatDuration } from '../schema/duration.ts';
-import type { SessionUsage, StepUsage } from '../store/store.ts';
+import type { SessionUsage, StepUsage } from '../store/turns/usage.ts';
 import { priceOf } from './prices.ts';
 
 const DEFAULT_MAX_LLM_CALLS = 500;

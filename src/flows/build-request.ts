@@ -7,7 +7,7 @@ import { appendInstructions, appendTools, type LlmRequest, removeTools } from '.
 import type { PluginManager } from '../plugins/plugin-manager.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import type { DraftEvent } from '../store/store.ts';
+import type { DraftEvent } from '../store/sessions/stored-event.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import {
   SET_MODEL_RESPONSE,

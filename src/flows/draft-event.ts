@@ -3,7 +3,7 @@ import { createEventActions } from '../events/event-actions.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { presentFields } from '../schema/present-fields.ts';
-import type { DraftEvent } from '../store/store.ts';
+import type { DraftEvent } from '../store/sessions/stored-event.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';
 import { eventActionsOf } from './event-actions-of.ts';
 

@@ -1,6 +1,6 @@
 import type { Content } from '../events/content.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { EventKind } from '../store/store.ts';
+import type { EventKind } from '../store/sessions/stored-event.ts';
 import type { Perspective } from '../tools/invocation-context.ts';
 import { isBlank, isEmptyText } from './empty-part.ts';
 import { isTellable } from './foreign-event.ts';

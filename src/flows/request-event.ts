@@ -5,7 +5,8 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../events/reserved-calls.ts';
-import type { DraftEvent, NewRequest } from '../store/store.ts';
+import type { NewRequest } from '../store/approvals/approval-store.ts';
+import type { DraftEvent } from '../store/sessions/stored-event.ts';
 
 type Request = Pick<
   NewRequest,

@@ -10,7 +10,7 @@ import { PluginFailed } from '../plugins/plugin-failed.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
-import type { DraftEvent } from '../store/store.ts';
+import type { DraftEvent } from '../store/sessions/stored-event.ts';
 import type { ContextInit } from '../tools/context-init.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';
 import { InvalidResultError } from '../tools/tool-error.ts';

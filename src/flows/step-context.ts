@@ -2,7 +2,7 @@ import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
-import type { SessionNames } from '../store/store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import { Context } from '../tools/context.ts';
 import type { ContextInit } from '../tools/context-init.ts';
 import { InvocationContext, type TranscriptView } from '../tools/invocation-context.ts';

@@ -1,6 +1,6 @@
 import type { ResolvedPriceTable } from '../app/price-table.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import type { StepUsage } from '../store/store.ts';
+import type { StepUsage } from '../store/turns/usage.ts';
 import { costOf } from './prices.ts';
 import { tokenCount } from './token-count.ts';
 

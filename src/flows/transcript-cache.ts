@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { OpenStep, SessionNames, StoredEvent } from '../store/store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
+import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import { StoreBehindHistory } from '../store/store-errors.ts';
+import type { OpenStep } from '../store/turns/step-store.ts';
 import { type Transcript, TranscriptLog } from './transcript.ts';
 
 const DEFAULT_BYTES = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { freezeDeep } from '../schema/freeze-deep.ts';
-import type { StoredEvent } from '../store/store.ts';
+import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import type { Perspective, TranscriptView } from '../tools/invocation-context.ts';
 import type { ToolCallRecord } from '../tools/tool-call-record.ts';
 import { CallIds, type TakenCallIds } from './call-ids.ts';

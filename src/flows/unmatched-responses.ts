@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../store/store.ts';
+import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import { visibleEvents } from './visible-events.ts';
 
 /** Ids of a message's responses that answer no call before it; `''` for a response without an id. */

@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { DeniedKind } from '../store/store.ts';
+import type { DeniedKind } from '../store/keys/key-store.ts';
 import type { Principal } from './access/access.ts';
 import type { ApiKeys } from './access/api-keys.ts';
 import type { CallerLimits } from './access/caller-limits.ts';

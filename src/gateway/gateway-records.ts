@@ -1,28 +1,23 @@
-import type { PageStore } from '../store/keys/page-store.ts';
-import type { SlackStore } from '../store/messages/slack-store.ts';
-import type { WebhookStore } from '../store/messages/webhook-store.ts';
+import type { CredentialStore } from '../store/credentials/credential-store.ts';
+import type { KeyStore } from '../store/keys/key-store.ts';
+import type { MessageStore } from '../store/messages/message-store.ts';
+import type { NoticeStore } from '../store/notices/notice-store.ts';
 import type { Store } from '../store/store.ts';
+import type { TurnStore } from '../store/turns/turn-store.ts';
 
-/** Of those that people give. */
-type CredentialWays =
-  | 'putCredential'
-  | 'swapCredential'
-  | 'findCredential'
-  | 'listCredentials'
-  | 'removeCredential';
+type ChannelOperations =
+  | 'hearSlack'
+  | 'keepThread'
+  | 'findThread'
+  | 'takeDelivery'
+  | 'answerDelivery'
+  | 'giveDeliveryBack';
 
 /** What of the store the gateway itself needs; a store has all of it. */
-export type GatewayRecords = Pick<
-  Store,
-  | 'now'
-  | 'findApiKeys'
-  | 'findClientCalls'
-  | 'touchApiKey'
-  | 'noteDenials'
-  | keyof PageStore
-  | 'findNote'
-  | 'noteOf'
-  | CredentialWays
-  | keyof SlackStore
-  | keyof WebhookStore
->;
+export interface GatewayRecords extends Pick<Store, 'now'> {
+  readonly credentials: CredentialStore;
+  readonly keys: Omit<KeyStore, 'create' | 'list' | 'rotate' | 'revoke' | 'listDenials'>;
+  readonly messages: Pick<MessageStore, ChannelOperations>;
+  readonly notices: Pick<NoticeStore, 'findNote' | 'noteOf'>;
+  readonly turns: Pick<TurnStore, 'findClientCalls'>;
+}

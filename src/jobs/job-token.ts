@@ -1,6 +1,6 @@
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { readToken, signToken, type TokenKind } from '../credentials/signed-token.ts';
-import type { JobClaims } from '../store/store.ts';
+import type { JobClaims } from '../store/jobs/job-store.ts';
 import { JobTokenRefused } from './job-token-refused.ts';
 
 const KIND: TokenKind = { type: 'holdfast-job+jwt', use: 'holdfast job tokens' };

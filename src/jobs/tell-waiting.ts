@@ -1,7 +1,7 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import type { JobEnded } from '../protocol/job.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
-import type { JobRow } from '../store/store.ts';
+import type { JobRow } from '../store/jobs/job-store.ts';
 
 /**
  * Completes the activity that waits for a job whose outcome is in the store. May be repeated.

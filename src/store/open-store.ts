@@ -65,7 +65,7 @@ export interface OpenStoreOptions {
  * @throws InvalidStoreUrl, StoreUnavailable, StoreInUse, StoreSchemaMismatch, DefinitionError where an option is wrong
  * @example
  * const store = await openStore({ folder: '.holdfast' });
- * const events = await store.readEvents({ app: 'shop', userId: 'ada', sessionId: 's1' });
+ * const events = await store.sessions.readEvents({ app: 'shop', userId: 'ada', sessionId: 's1' });
  * await store.close();
  */
 export async function openStore(options: OpenStoreOptions = {}): Promise<OpenedStore> {

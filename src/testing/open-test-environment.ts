@@ -20,7 +20,7 @@ import { ownVersion } from '../own-version.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import type { SessionNames } from '../store/store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import { demoScript } from './gemini-demo-script.ts';
 import { startGeminiStandIn } from './gemini-stand-in.ts';
 import { holdVariables } from './process-variables.ts';
@@ -116,7 +116,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       }),
       ready: readiness({
         temporal: () => temporal.workflowService.getSystemInfo({}),
-        store: () => store.findSession(NOBODY),
+        store: () => store.sessions.find(NOBODY),
       }),
       records: store,
       credentialKeys,
@@ -150,7 +150,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       }
       const result = await handle.result();
       const { invocationId, status, error, usage } = result;
-      const session = await store.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
+      const session = await store.sessions.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
       const events = session.filter(({ event }) => event.invocationId === invocationId);
       const { messageId, workflowId } = handle;
       const calls = callsOf(events, session);

@@ -3,7 +3,8 @@ import type { HoldfastClient } from '../client/holdfast-client.ts';
 import type { JobAnswer } from '../client/jobs/jobs.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import { EXPIRE_JOB } from '../protocol/names.ts';
-import type { JobRow, SessionNames } from '../store/store.ts';
+import type { JobRow } from '../store/jobs/job-store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 
 /** A job by its id, or the only one that goes on in the session of a turn that was sent. */
 export type TestJob = string | TurnHandle;

@@ -7,7 +7,9 @@ import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import { EXPIRE_REQUEST } from '../protocol/names.ts';
-import type { ApprovalRow, SessionNames, Store } from '../store/store.ts';
+import type { ApprovalRow } from '../store/approvals/approval-store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
+import type { Store } from '../store/store.ts';
 
 /** A request by its id or its call, or the only pending one of a turn that was sent. */
 export type TestRequest = string | WhichRequest | TurnHandle;
@@ -134,9 +136,9 @@ export function testRequests({
     },
     async expire(request) {
       const { requestId } = await row(request);
-      const owner = await store.findApproval(requestId);
+      const owner = await store.approvals.find(requestId);
       // Workers ask the store since when others may decide.
-      if (owner !== undefined) await store.hastenRequest(owner.session, requestId);
+      if (owner !== undefined) await store.approvals.hasten(owner.session, requestId);
       const handle = temporal.workflow.getHandle(owner?.workflowId ?? '');
       await handle.executeUpdate<void, [object]>(EXPIRE_REQUEST, { args: [{ requestId }] });
     },

@@ -1,6 +1,6 @@
 import type { Event } from '../events/event.ts';
 import type { TurnResult, TurnUsage } from '../protocol/turn.ts';
-import type { StoredEvent } from '../store/store.ts';
+import type { StoredEvent } from '../store/sessions/stored-event.ts';
 
 /** A call that a turn's model has asked for. */
 export interface TestCall {

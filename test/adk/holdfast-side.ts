@@ -67,7 +67,7 @@ export class HoldfastSide {
   async #listen(app: string, sessionId: string): Promise<() => Promise<PartialTexts>> {
     const names = { app, userId: USER, sessionId };
     const stop = new AbortController();
-    const after = (await this.#env.store.findSession(names))?.seq ?? 0;
+    const after = (await this.#env.store.sessions.find(names))?.seq ?? 0;
     const heard: PartialTexts = { text: '', thoughts: '' };
     let last = after;
     const { promise: caughtUp, resolve } = Promise.withResolvers<void>();
@@ -80,7 +80,7 @@ export class HoldfastSide {
       }
     })();
     return async () => {
-      until = (await this.#env.store.findSession(names))?.seq ?? 0;
+      until = (await this.#env.store.sessions.find(names))?.seq ?? 0;
       if (last < until) await caughtUp;
       stop.abort();
       await listening;

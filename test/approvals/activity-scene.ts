@@ -11,7 +11,8 @@ import { TranscriptCache } from '../../src/flows/transcript-cache.ts';
 import type { Confirm, NotifyInput, VerifiedDecision, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { KEEP_MESSAGES, NOTIFY, VERIFY_DECISION } from '../../src/protocol/names.ts';
 import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/step.ts';
-import type { NewRequest, Store } from '../../src/store/store.ts';
+import type { NewRequest } from '../../src/store/approvals/approval-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { AskingTurn } from '../store/suite/approvals/asking-turn.ts';
 import type { Turn, TurnSettings } from '../store/suite/turns/turn.ts';
@@ -29,7 +30,10 @@ export class ActivityScene {
     const silent = () => undefined;
     const warn = (message: string, more: unknown) =>
       void this.warnings.push(JSON.stringify({ message, more }));
-    this.vault = new CredentialVault(store, parseCredentialKeys(`k1:${randomBytes(32).toString('base64')}`));
+    this.vault = new CredentialVault(
+      store.credentials,
+      parseCredentialKeys(`k1:${randomBytes(32).toString('base64')}`),
+    );
     this.activities = createActivities({
       deployment: deploy({ apps: [app] }),
       store,

@@ -6,7 +6,7 @@ import { type Decision, signDecision } from '../../src/approvals/decision-attest
 import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { sha256Digest } from '../../src/protocol/identity.ts';
-import type { ApprovalRow, StoredSignature } from '../../src/store/store.ts';
+import type { ApprovalRow, StoredSignature } from '../../src/store/approvals/approval-store.ts';
 import { inTier } from '../setup/tier.ts';
 import { ARGS, EXPECTED, NOW } from './signed.ts';
 

@@ -15,7 +15,7 @@ import type { Confirm, RequestEntry, VerifyDecisionInput } from '../../src/proto
 import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
@@ -138,16 +138,16 @@ const REFUSED = { refused: 'HOLDFAST_APPROVAL_NOT_PROVEN' };
 async function stored({ session, requestId, callKey }: ApprovalRow) {
   const { store } = environment;
   return {
-    row: await store.findRequest(session, requestId),
-    call: await store.findCall({ session, callKey }),
-    audit: await store.readAudit(session),
+    row: await store.approvals.findRequest(session, requestId),
+    call: await store.turns.findCall({ session, callKey }),
+    audit: await store.sessions.readAudit(session),
   };
 }
 
 /** The request still waits for those who may decide it, and they can. */
 async function stillWaits(turn: AskingTurn, request: ApprovalRow, voters: string[]): Promise<void> {
   expect(ran).toEqual([]);
-  expect(await environment.store.findRequest(request.session, request.requestId)).toMatchObject({
+  expect(await environment.store.approvals.findRequest(request.session, request.requestId)).toMatchObject({
     status: 'pending',
   });
   for (const voter of voters) await turn.confirm(await by(voter, request, { confirmed: true }));
@@ -178,7 +178,7 @@ describe('the audit names as verified [approval.audit.signed]', () => {
     const [, other] = await asks('pay');
     const { privateKey } = keys.get('mira') as ApproverKey;
     const record = (attestation: string, n: number) =>
-      store.recordEntries({
+      store.approvals.recordEntries({
         session: request.session,
         entries: [
           {
@@ -196,19 +196,21 @@ describe('the audit names as verified [approval.audit.signed]', () => {
       'it names mira as verified, and the store has no signature that says so',
     ]);
     const theirs = await by('mira', other, { confirmed: true });
-    await store.recordSigned(
+    await store.approvals.recordSigned(
       planted(request, theirs.attestation ?? '', digestIn(theirs), publicHalf(privateKey)),
     );
     await record(digestIn(theirs), 2);
     const rejection = await by('mira', request, { confirmed: false });
-    await store.recordSigned(
+    await store.approvals.recordSigned(
       planted(request, rejection.attestation ?? '', digestIn(rejection), publicHalf(privateKey)),
     );
     await record(digestIn(rejection), 3);
     const foreign = await by('mira', request, { confirmed: true });
     const { privateKey: zoes } = keys.get('zoe') as ApproverKey;
     const claimed = { ...publicHalf(zoes), kid: privateKey.kid ?? '' };
-    await store.recordSigned(planted(request, foreign.attestation ?? '', digestIn(foreign), claimed));
+    await store.approvals.recordSigned(
+      planted(request, foreign.attestation ?? '', digestIn(foreign), claimed),
+    );
     await record(digestIn(foreign), 4);
     expect((await problemsOf(turn)).slice(1)).toEqual([
       'the signature is forged: it is for another session',
@@ -238,7 +240,10 @@ describe('the audit names as verified [approval.audit.signed]', () => {
       ...approval(request, 'mira', { kind: 'voted', confirmed: true }),
       by: { principal: 'mira', verified: true, attestation: digest },
     };
-    await environment.store.recordSigned({ ...planted(request, jws, digest, publicHalf(key)), entry });
+    await environment.store.approvals.recordSigned({
+      ...planted(request, jws, digest, publicHalf(key)),
+      entry,
+    });
     const audited = (credentialKeys?: CredentialKeys) =>
       verifyAudits(environment.store, [{ id: session }], credentialKeys);
     expect(await audited()).toMatchObject({ ok: true, problems: [] });
@@ -284,7 +289,7 @@ describe('whoever has Temporal alone [approval.proven]', () => {
   test('runs none whose input says that it was proven', async () => {
     const [, request] = await asks('pay');
     const { session, callKey, requestId, status } = request;
-    const { stamp } = await environment.store.findEvidence(session, callKey);
+    const { stamp } = await environment.store.approvals.findEvidence(session, callKey);
     // Whoever reads the history can reckon it.
     expect(stamp).toBe(`${requestId}/${status}/0`);
     const entries = [approval(request, 'mira')];
@@ -423,7 +428,9 @@ describe('whoever has Temporal alone [approval.proven]', () => {
     expect(await foreigner.schedule('two', start(request, entries))).toMatchObject(REFUSED);
     const { session, requestId } = request;
     await foreigner.schedule('holdfast.recordEntries', { v: 1, session, entries });
-    expect(await environment.store.findRequest(session, requestId)).toMatchObject({ status: 'pending' });
+    expect(await environment.store.approvals.findRequest(session, requestId)).toMatchObject({
+      status: 'pending',
+    });
     expect(await foreigner.schedule('two', start(request, entries))).toMatchObject(REFUSED);
     await stillWaits(turn, request, ['zoe']);
   });
@@ -517,7 +524,9 @@ describe('whoever has Temporal alone [approval.proven]', () => {
       expect(await foreigner.schedule('editable', start(request, [entry]))).toMatchObject(REFUSED);
     }
     await foreigner.schedule('holdfast.recordEntries', { v: 1, session, entries: [edited] });
-    expect(await environment.store.findRequest(session, requestId)).toMatchObject({ status: 'pending' });
+    expect(await environment.store.approvals.findRequest(session, requestId)).toMatchObject({
+      status: 'pending',
+    });
     expect(await turn.confirm({ requestId, confirmed: true, args: { amount: 1_000_000 } })).toMatchObject({
       status: 'refused',
     });

@@ -138,7 +138,7 @@ describe('an agent of an App is refused in sessions of other apps [app.agents]',
     asks('denied');
     const turn = await AskingTurn.start(environment, { app: 'demo' });
     await expect.poll(() => ran).toEqual(['demo begins']);
-    const [{ session = '' } = {}] = [await environment.store.getSession(turn.names)];
+    const [{ session = '' } = {}] = [await environment.store.sessions.get(turn.names)];
     const [event] = (await turn.events()).filter(({ kind }) => kind === 'model');
     const { runKey = '' } = event ?? {};
     const callId = event?.event.content?.parts?.[0]?.functionCall?.id;
@@ -164,7 +164,7 @@ describe('an agent of an App is refused in sessions of other apps [app.agents]',
     const served: ServedGateway = await serveGateway({ gateway });
     try {
       const { text, keyId, digest } = newKeyText();
-      await records.createApiKey({
+      await records.keys.create({
         ...{ keyId, digest, name: 'eve' },
         grants: [{ app: 'demo', roles: ['run', 'read', 'approve'] }],
       });

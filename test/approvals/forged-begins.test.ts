@@ -10,7 +10,7 @@ import type { Confirm } from '../../src/protocol/gate.ts';
 import { jobIdOf, runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { JobTask } from '../../src/protocol/job.ts';
 import type { CallModelInput, ToolCallInput } from '../../src/protocol/step.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
@@ -132,9 +132,9 @@ function errandsOf(jobId: string): JobTask[] {
 }
 
 async function saidTo(turn: AskingTurn): Promise<unknown[]> {
-  const [child] = await environment.store.listChildren(turn.names);
+  const [child] = await environment.store.turns.listChildren(turn.names);
   if (child === undefined) return [];
-  const events = await environment.store.readEvents({ ...turn.names, sessionId: child.runKey });
+  const events = await environment.store.sessions.readEvents({ ...turn.names, sessionId: child.runKey });
   return events[0]?.event.content?.parts ?? [];
 }
 
@@ -153,7 +153,7 @@ describe('the agent of a call that has to be approved runs by the approval alone
     expect(await refusal('teller', startOf(request))).toBe(NOT_PROVEN);
     expect(await refusal('teller', startOf(request, { prepared: undefined }))).toBe(NOT_PROVEN);
     expect(await refusal('holdfast.callModel', child)).toBe(NOT_PROVEN);
-    expect(await environment.store.listChildren(turn.names)).toEqual([]);
+    expect(await environment.store.turns.listChildren(turn.names)).toEqual([]);
     expect(await turn.requests()).toHaveLength(1);
 
     environment.gemini.reset(stepCalls([[{ name: 'wire', args: { amount: 41 } }]]));
@@ -185,7 +185,7 @@ describe('the agent of a call that has to be approved runs by the approval alone
     const other = await AskingTurn.start(environment, { app: 'bank' });
     await expect.poll(() => saidTo(other), { timeout: 30_000 }).toEqual([{ text: 'wire 7' }]);
     await other.result();
-    const [found] = await environment.store.listChildren(other.names);
+    const [found] = await environment.store.turns.listChildren(other.names);
     const { parent: session = '', callKey = '' } = found ?? {};
     const [runKey = ''] = callKey.split('.');
     const call = { ...request, session, callKey, runKey, tool: 'clerk' };
@@ -204,7 +204,7 @@ describe('a job that has to be approved has no hooks before it is [approval.prov
     const jobId = jobIdOf(session, callKey);
     const starts = [startOf(request), startOf(request, { prepared: undefined })];
     for (const start of starts) expect(await refusal('order', start)).toBe(NOT_PROVEN);
-    expect(await environment.store.findJob(jobId)).toBeUndefined();
+    expect(await environment.store.jobs.find(jobId)).toBeUndefined();
     for (const job of errandsOf(jobId)) {
       expect(await refusal('order', startOf(request, { job }))).toBe('HOLDFAST_JOB_LOST');
     }
@@ -218,7 +218,7 @@ describe('a job that has to be approved has no hooks before it is [approval.prov
   test('where its row is there before people have let it run', async () => {
     const [turn, request] = await asks('shipment', { amount: 41 });
     const jobId = jobIdOf(request.session, request.callKey);
-    expect(await environment.store.findJob(jobId)).toMatchObject({ mode: 'started', status: 'running' });
+    expect(await environment.store.jobs.find(jobId)).toMatchObject({ mode: 'started', status: 'running' });
     for (const job of errandsOf(jobId)) {
       expect(await refusal('shipment', startOf(request, { job }))).toBe('HOLDFAST_JOB_LOST');
     }

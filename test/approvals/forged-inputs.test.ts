@@ -7,7 +7,7 @@ import { decisionOf, signDecision } from '../../src/approvals/decision-attestati
 import type { Confirm, RequestEntry } from '../../src/protocol/gate.ts';
 import { jobIdOf, sha256Digest } from '../../src/protocol/identity.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
@@ -147,7 +147,9 @@ describe('whoever has Temporal alone changes no arguments that were approved [ap
     const { session, requestId } = question;
     const entries = [answer(question, { args: { amount: EVIL } })];
     await foreigner.schedule('holdfast.recordEntries', { v: 1, session, entries });
-    expect(await environment.store.findRequest(session, requestId)).not.toHaveProperty('editedArgs');
+    expect(await environment.store.approvals.findRequest(session, requestId)).not.toHaveProperty(
+      'editedArgs',
+    );
     await turn.input('7');
     await turn.result();
     expect(ran).toEqual([41]);

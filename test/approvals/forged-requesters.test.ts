@@ -8,7 +8,7 @@ import { signMessage } from '../../src/approvals/message-attestation.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { TurnIdentity } from '../../src/protocol/step.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
@@ -65,7 +65,7 @@ function firstStep(identity: TurnIdentity, invocationId = invocationOf(identity)
 }
 
 async function requested({ app, userId, sessionId }: TurnIdentity): Promise<ApprovalRow> {
-  const [request] = await environment.store.listApprovals({ app, userId, sessionId });
+  const [request] = await environment.store.approvals.list({ app, userId, sessionId });
   return request as ApprovalRow;
 }
 
@@ -156,7 +156,7 @@ describe('whoever has Temporal alone asks for nothing in another’s name [appro
       message: 'hello',
       attestation: await signed(identity),
     });
-    const find = () => environment.store.findInvocation(identity, invocationOf(identity));
+    const find = () => environment.store.turns.findInvocation(identity, invocationOf(identity));
     await expect.poll(find).toMatchObject({ requester: 'bob' });
     const forged = { ...firstStep(identity), message: 'hello', ownCall };
     expect(await foreigner.schedule('holdfast.callModel', forged)).toMatchObject(MISPLACED);

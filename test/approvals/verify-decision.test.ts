@@ -142,7 +142,7 @@ describe('who may decide [approval.approvers]', () => {
     const decision = await signed('mira', first, APPROVE);
     expect(await first.confirm(decision)).toMatchObject({ counts: true });
     const { names, messageId } = first.turn;
-    await store.deleteSession(names);
+    await store.sessions.delete(names);
     const again = await scene.asked({ terms }, {}, { names, messageId });
     expect(again.request.requestId).toBe(first.request.requestId);
     expect(again.request.argsDigest).toBe(first.request.argsDigest);
@@ -183,7 +183,7 @@ describe('who may decide [approval.approvers]', () => {
     for (const ends of [{ escalateAfter: 1 }, { expiresIn: 1, onExpiry: 'escalate' as const }]) {
       const call = await scene.asked({ terms: { ...terms, ...ends } });
       await until(async () => {
-        const { now, requests } = await store.findEvidence(call.turn.session, call.request.callKey);
+        const { now, requests } = await store.approvals.findEvidence(call.turn.session, call.request.callKey);
         if (now < (requests[0]?.since ?? 0) + 1) throw new Error('it has not escalated yet');
       });
       expect(await call.confirm(await signed('zoe', call, APPROVE))).toMatchObject({
@@ -534,7 +534,7 @@ describe('a credential that is given [credential.request]', () => {
 
 test('a decision about a request whose session was deleted does not count', async () => {
   const call = await scene.asked();
-  await store.deleteSession(call.turn.names);
+  await store.sessions.delete(call.turn.names);
   expect(await call.confirm(APPROVE)).toMatchObject({
     counts: false,
     reason: 'the request is not in the store any more: its session was deleted',

@@ -92,7 +92,7 @@ describe('who may send messages', () => {
     }
     expect(await environment.client.approvals.get({ requestId })).toMatchObject({ status: 'pending' });
     // A worker runs it.
-    expect(await environment.store.findClientCalls(names)).toEqual([]);
+    expect(await environment.store.turns.findClientCalls(names)).toEqual([]);
     const reply = { id: requestId, name: 'adk_request_confirmation', response: { confirmed: true } };
     expect(await send('run,approve', reply)).toBe(202);
     expect(await turn.result).toMatchObject({ status: 'completed' });
@@ -120,7 +120,9 @@ describe('who may send messages', () => {
       const forged = { id, name: 'report', response: { forged: true } };
       for (const may of ['run', 'run,approve', 'run,operate']) expect(await send(may, forged)).toBe(403);
     }
-    const [event] = (await environment.store.readEvents(names)).filter(({ kind }) => kind === 'message');
+    const [event] = (await environment.store.sessions.readEvents(names)).filter(
+      ({ kind }) => kind === 'message',
+    );
     expect(JSON.stringify(event)).not.toContain('forged');
     await environment.client.interrupt(names);
     await turn.result;
@@ -145,20 +147,20 @@ describe('who may send messages', () => {
       runConfig: { pauseOnToolCalls: true },
     });
     await paused.result();
-    const called = (await environment.store.readEvents(names)).flatMap(({ event }) =>
+    const called = (await environment.store.sessions.readEvents(names)).flatMap(({ event }) =>
       (event.content?.parts ?? []).flatMap(({ functionCall }) => functionCall?.id ?? []),
     );
     const { store, client } = environment;
-    expect(await store.findClientCalls(names)).toEqual(called);
+    expect(await store.turns.findClientCalls(names)).toEqual(called);
     const fork = { ...names, sessionId: randomUUID() };
     await client.sessions.fork({ ...names, to: fork.sessionId });
-    expect(await store.findClientCalls(fork)).toEqual(called);
-    expect(await store.findClientCalls({ ...names, sessionId: 'none' })).toEqual([]);
+    expect(await store.turns.findClientCalls(fork)).toEqual(called);
+    expect(await store.turns.findClientCalls({ ...names, sessionId: 'none' })).toEqual([]);
     const before = paid.length;
     const answered = await sendTo(names)('run', { id: called[0] ?? '', name: 'pay', response: { paid: 1 } });
     expect(answered).toBe(202);
     await expect
-      .poll(async () => JSON.stringify(await environment.store.readEvents(names)))
+      .poll(async () => JSON.stringify(await environment.store.sessions.readEvents(names)))
       .toContain('done');
     expect(paid).toHaveLength(before);
   });

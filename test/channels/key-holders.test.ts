@@ -12,7 +12,7 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { Grant, NewApiKey } from '../../src/store/store.ts';
+import type { Grant, NewApiKey } from '../../src/store/keys/key-store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -67,7 +67,7 @@ describe('who has an API key', () => {
 
   async function keyOf(name: string, grants: Grant[], more: Partial<NewApiKey> = {}) {
     const { text, keyId, digest } = newKeyText();
-    await environment.store.createApiKey({ keyId, digest, name, grants, ...more });
+    await environment.store.keys.create({ keyId, digest, name, grants, ...more });
     const send = async (path: string, body?: object, method = body === undefined ? 'GET' : 'POST') => {
       const answer = await fetch(`${served.url}/v1/${path}`, {
         method,
@@ -196,7 +196,7 @@ describe('who has an API key', () => {
         (await fetch(`${url}/v1/apps/shop/sessions`, { headers: { authorization: `Bearer ${text}` } }))
           .status;
       expect([await at(served.url), await at(elsewhere.url)]).toEqual([200, 200]);
-      await environment.store.revokeApiKey(keyId);
+      await environment.store.keys.revoke(keyId);
       const revoked = performance.now();
       for (const { url } of [served, elsewhere]) {
         const known: number[] = [];
@@ -222,7 +222,7 @@ describe('who has an API key', () => {
     const answer = await fetch(events, { headers });
     expect(answer.status).toBe(200);
     const ended = answer.text();
-    await environment.store.revokeApiKey(keyId);
+    await environment.store.keys.revoke(keyId);
     expect(await ended).not.toContain('event:');
     expect((await fetch(events, { headers })).status).toBe(401);
   });
@@ -252,7 +252,7 @@ describe('who has an API key', () => {
     const { send, keyId } = await keyOf('mira', RUNS);
     await send('apps/shop/sessions');
     await expect
-      .poll(async () => (await environment.store.findApiKeys([keyId]))[0]?.usedAt)
+      .poll(async () => (await environment.store.keys.find([keyId]))[0]?.usedAt)
       .toEqual(expect.any(Number));
   });
 });

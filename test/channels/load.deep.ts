@@ -48,7 +48,7 @@ beforeAll(async () => {
   });
   const { client, store: records } = environment;
   for (const [name, { keyId, digest }] of keyOf) {
-    await records.createApiKey({ keyId, digest, name, grants: [{ app: 'shop', roles: ['approve'] }] });
+    await records.keys.create({ keyId, digest, name, grants: [{ app: 'shop', roles: ['approve'] }] });
   }
   const access = configuredAccess({ records, logger });
   gateway = await serveGateway({ gateway: gatewayOf(client, { access, records, credentialKeys }) });

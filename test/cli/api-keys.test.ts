@@ -69,7 +69,7 @@ describe('holdfast keys, of API keys', () => {
     const { text, keyId, output } = await made('ada', { user: 'u1', expires: 86_400_000 });
     expect(output.lines).toEqual([expect.stringMatching(/^hf_[0-9a-f]{16}_[\w-]{43}$/)]);
     expect(await holder(text)).toBe('ada');
-    expect((await store.findApiKeys([keyId]))[0]).toMatchObject({
+    expect((await store.keys.find([keyId]))[0]).toMatchObject({
       userId: 'u1',
       grants: [{ app: 'shop', roles: ['run', 'read'] }],
       expiresAt: expect.any(Number),
@@ -135,7 +135,7 @@ describe('holdfast keys, of API keys', () => {
       permission: 'read',
       app: 'shop',
     };
-    await store.noteDenials([{ ...kind, count: 7, firstAt: at, lastAt: at }]);
+    await store.keys.noteDenials([{ ...kind, count: 7, firstAt: at, lastAt: at }]);
     const output = capturedOutput();
     await listDenials({ ...place, limit: 10 }, output);
     expect(output.lines.join('\n')).toMatch(/7 +forbidden +mira +read +shop +\/v1\/apps\/:app\/sessions/);

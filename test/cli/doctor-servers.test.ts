@@ -294,7 +294,7 @@ test('sessions of the server and store that the environment names: no folder is 
   const store = await openStore({ url });
   onTestFinished(() => store.close());
   const names = { app: 'shop', userId: 'user', sessionId: 's1' };
-  await store.createSession({ ...names, state: { tier: 'gold' } });
+  await store.sessions.create({ ...names, state: { tier: 'gold' } });
   const places = { folder, env: { HOLDFAST_STORE: url, TEMPORAL_ADDRESS: address } };
   const shown = capturedOutput();
   await showSession('s1', { ...places, state: true }, shown);

@@ -10,7 +10,8 @@ import { transcriptLines } from '../../src/cli/sessions/transcript.ts';
 import type { JobAnswer } from '../../src/client/jobs/jobs.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { createEvent } from '../../src/events/event.ts';
-import type { JobRow, StoredEvent } from '../../src/store/store.ts';
+import type { JobRow } from '../../src/store/jobs/job-store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { capturedOutput } from './captured-output.ts';
 
 type JobItem = Extract<StreamItem, { type: 'job' }>;

@@ -17,7 +17,7 @@ import { showSession } from '../../src/cli/sessions/show-session.ts';
 import { stopCommand } from '../../src/cli/stop-command.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { Session } from '../../src/store/sessions/session-store.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { capturedOutput } from './captured-output.ts';

@@ -10,7 +10,7 @@ import { terminalPrinter } from '../../src/cli/run/printer.ts';
 import { transcriptLines, withHidden } from '../../src/cli/sessions/transcript.ts';
 import { createEvent } from '../../src/events/event.ts';
 import { visibleLines } from '../../src/protocol/visible-text.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 
 /** Turned round, joined, of no width, of the tag block, C0 and C1 controls, odd blanks, line ends of their own. */
 const HOSTILE =

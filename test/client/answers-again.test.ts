@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Content, FunctionTool, LlmAgent, LongRunningFunctionTool, type Part } from '../../src/index.ts';
 import { AGENT_TURN } from '../../src/protocol/names.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { calls, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 
@@ -140,7 +140,7 @@ describe('sent again after the turn has ended', () => {
     const again = await env.client.sendMessage({ ...names, messageId: 'l1', message: large });
     expect(await again.result()).toMatchObject({ text: said });
     expect(env.gemini.requests.length).toBe(asked);
-    expect(await env.store.readInbox(names)).toEqual([]);
+    expect(await env.store.messages.readInbox(names)).toEqual([]);
   });
 
   test('a response beside words gives the result of the turn of the words [job.message.again]', async () => {

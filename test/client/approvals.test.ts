@@ -13,7 +13,7 @@ import {
   RequestNotPending,
   StoreNeeded,
 } from '../../src/client/index.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { SessionNotFound } from '../../src/store/store-errors.ts';
 import { call, calls, type GeminiScript, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -246,7 +246,7 @@ describe.each([
   test('the audit of a session has its request and answer, and holds, also when it is deleted [approval.audit]', async () => {
     const { approvals, sessions } = apiOf();
     const { names, requestId, turn } = await asking(5);
-    const session = (await env.store.findSession(names))?.session ?? '';
+    const session = (await env.store.sessions.find(names))?.session ?? '';
     await approvals.confirm({ requestId }, { ...PATIENT, confirmed: true });
     await turn.result();
     const rows = await approvals.audit(names);

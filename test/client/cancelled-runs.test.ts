@@ -2,7 +2,6 @@ import { Client, WorkflowFailedError, WorkflowUpdateFailedError } from '@tempora
 import { CancelledFailure } from '@temporalio/common';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { Store } from '../../src/store/store.ts';
 import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
 
 let scene: ClientScene;
@@ -16,18 +15,20 @@ afterAll(() => scene.environment.close());
 const workflow = (workflowId: string) => scene.environment.temporal.workflow.getHandle(workflowId);
 
 /** Holds the workers' next call of the store until it is let go. */
-function held(method: 'keepMessages' | 'settleStep') {
-  const { store } = scene.environment;
+function held(operation: 'messages.keep' | 'turns.settleStep') {
+  const { turns, messages } = scene.environment.store;
+  const own: (argument: never) => Promise<unknown> =
+    operation === 'messages.keep' ? messages.keep : turns.settleStep;
   const reached = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   onTestFinished(() => gate.resolve());
-  const call = store[method].bind(store) as (argument: unknown) => Promise<unknown>;
-  const waiting = async (argument: unknown) => {
+  const waiting = async (argument: never) => {
     reached.resolve();
     await gate.promise;
-    return await call(argument);
+    return await own(argument);
   };
-  vi.spyOn(store as Store, method).mockImplementationOnce(waiting as never);
+  const spied = operation === 'messages.keep' ? vi.spyOn(messages, 'keep') : vi.spyOn(turns, 'settleStep');
+  spied.mockImplementationOnce(waiting as never);
   return { reached: reached.promise, release: () => gate.resolve() };
 }
 
@@ -71,7 +72,7 @@ describe('a turn that was cancelled', () => {
 
   test('says of a message that it has accepted that it waits, while it closes [message.acknowledged]', async () => {
     const { names, first } = await scene.holding();
-    const settling = held('settleStep');
+    const settling = held('turns.settleStep');
     await workflow(first.workflowId).cancel();
     await settling.reached;
     const one = await scene.client.sendMessage({ ...names, message: 'one', messageId: 'm1' });
@@ -84,7 +85,7 @@ describe('a turn that was cancelled', () => {
 
   test('tells who asks for a message that is on its way to the store [message.acknowledged]', async () => {
     const { names, first } = await scene.holding();
-    const keeping = held('keepMessages');
+    const keeping = held('messages.keep');
     const one = await scene.client.sendMessage({ ...names, message: 'one', messageId: 'm1' });
     await keeping.reached;
     const receipt = one.receipt(PATIENT);
@@ -133,8 +134,8 @@ test('who waits for a message of many reads only what became of this one [messag
   const last = others.at(-1);
   expect(await last?.receipt(PATIENT)).toMatchObject({ status: 'queued' });
   const { store } = scene.environment;
-  const wholeInbox = vi.spyOn(store, 'readInbox');
-  const oneRow = vi.spyOn(store, 'findWaiting');
+  const wholeInbox = vi.spyOn(store.messages, 'readInbox');
+  const oneRow = vi.spyOn(store.messages, 'findWaiting');
   onTestFinished(() => {
     wholeInbox.mockRestore();
     oneRow.mockRestore();

@@ -3,7 +3,8 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { Content } from '../../src/events/content.ts';
-import type { SessionNames, Store } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
+import type { Store } from '../../src/store/store.ts';
 import { call, calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { HeldTool } from '../setup/held-tool.ts';
@@ -67,7 +68,7 @@ export async function openClientScene(serverConfig?: readonly string[]): Promise
 }
 
 async function textsOf(store: Store, names: SessionNames): Promise<string[]> {
-  const events = await store.readEvents(names);
+  const events = await store.sessions.readEvents(names);
   return events.flatMap(({ event }) =>
     (event.content?.parts ?? []).flatMap((part) => (part.text === undefined ? [] : [part.text])),
   );

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreNeeded } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { listenersOf } from '../setup/counted-listeners.ts';
 import { inTier } from '../setup/tier.ts';
 import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
@@ -131,8 +131,8 @@ describe('follow', () => {
     };
     await answered('one');
     const { store } = scene.environment;
-    const read = store.readEvents.bind(store);
-    const reading = vi.spyOn(store, 'readEvents').mockImplementationOnce(async (from) => {
+    const read = store.sessions.readEvents.bind(store);
+    const reading = vi.spyOn(store.sessions, 'readEvents').mockImplementationOnce(async (from) => {
       // Between the look at who has the names and the read by them.
       await scene.client.sessions.delete(names);
       for (const message of ['two', 'three']) await answered(message);

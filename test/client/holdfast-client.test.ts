@@ -164,7 +164,7 @@ describe('HoldfastClient', () => {
       error: { code: 'HOLDFAST_MODEL_BAD_REQUEST' },
       events: { from: 1, to: 2 },
     });
-    const events = await environment.store.readEvents(session);
+    const events = await environment.store.sessions.readEvents(session);
     expect(events.map(({ kind }) => kind)).toEqual(['message', 'error']);
   });
 

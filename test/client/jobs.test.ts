@@ -249,7 +249,7 @@ describe('messages', () => {
     expect((await answered.result()).status).toBe('completed');
     const { calls, events } = await env.turnOf(turn);
     expect(calls[0]?.response).toEqual({ thing });
-    const session = await env.store.readEvents(names);
+    const session = await env.store.sessions.readEvents(names);
     expect(session).toHaveLength(events.length);
   });
 
@@ -268,7 +268,7 @@ describe('messages', () => {
     expect(answered).toMatchObject({ disposition: 'attached', invocationId: turn.invocationId });
     expect(await answered.receipt()).toMatchObject({ jobs: [{ jobId, status: 'ended', job: 'completed' }] });
     expect((await env.turnOf(turn)).calls[0]?.response).toEqual(large);
-    expect(await env.store.readInbox(names)).toEqual([]);
+    expect(await env.store.messages.readInbox(names)).toEqual([]);
   });
 
   test('by a gateway, and with no worker up, it is for the turn that waits [job.message]', async () => {

@@ -97,7 +97,7 @@ describe('clients in other languages', () => {
     output(pythonPath, [join(folder, 'send_message.py'), 'shop', 'ada', sessionId, messageId, message]);
 
   async function said(sessionId: string): Promise<(string | undefined)[]> {
-    const events = await environment.store.readEvents({ app: 'shop', userId: 'ada', sessionId });
+    const events = await environment.store.sessions.readEvents({ app: 'shop', userId: 'ada', sessionId });
     const messages = events.filter(({ kind }) => kind === 'message');
     return messages.map(({ event }) => event.content?.parts?.[0]?.text);
   }

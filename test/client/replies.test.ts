@@ -14,7 +14,7 @@ import {
   StoreNeeded,
 } from '../../src/client/index.ts';
 import type { Content, FunctionResponse } from '../../src/events/content.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, type GeminiScript, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
@@ -134,7 +134,7 @@ describe.each([
     });
     const result = await handle.result();
     expect(result).toMatchObject({ status: 'completed', text: 'done', invocationId: turn.invocationId });
-    const events = await env.store.readEvents(names);
+    const events = await env.store.sessions.readEvents(names);
     // No turn began with it, and it is no message of the session.
     expect(events.filter(({ kind }) => kind === 'message')).toHaveLength(1);
     const followed = [];
@@ -229,7 +229,7 @@ describe.each([
     expect(used).toMatchObject(credential);
     expect(await isInHistory(turn.workflowId, SECRET)).toBe(false);
     expect(await isInHistory(turn.workflowId, 'cr-')).toBe(true);
-    expect(JSON.stringify(await env.store.readEvents(names))).not.toContain(SECRET);
+    expect(JSON.stringify(await env.store.sessions.readEvents(names))).not.toContain(SECRET);
     expect(JSON.stringify(await apiOf().approvals.audit(names))).not.toContain(SECRET);
     const [kept, ...others] = await apiOf().credentials.list(names);
     expect(others).toEqual([]);

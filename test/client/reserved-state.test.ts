@@ -7,7 +7,7 @@ import { createEvent } from '../../src/events/event.ts';
 import { invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import { jsonBytes } from '../../src/protocol/json-bytes.ts';
 import { AGENT_TURN, SEND_MESSAGE } from '../../src/protocol/names.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
@@ -123,7 +123,7 @@ const WAYS: [string, (given: object) => Promise<SessionNames>][] = [
       const names = newNames();
       const { messageId, stateDelta } = given as { messageId: string; stateDelta: Record<string, unknown> };
       const message = `refund ${'x'.repeat(100_000)}`;
-      const stored = await environment.store.uploadMessage({ ...names, messageId, message, stateDelta });
+      const stored = await environment.store.messages.upload({ ...names, messageId, message, stateDelta });
       expect(stored.bytes).toBeGreaterThan(jsonBytes(message));
       await start(names, { messageId, stored });
       return names;
@@ -142,7 +142,7 @@ describe.each(WAYS)('%s whose state delta has keys that are ours', (_way, send) 
     held.release();
     const invocationId = invocationIdOf(names.app, names.userId, names.sessionId, 'm1');
     await handleOf(names).result();
-    const recorded = await environment.store.findInvocation(names, invocationId);
+    const recorded = await environment.store.turns.findInvocation(names, invocationId);
     expect(recorded?.outcome).toMatchObject({ status: 'completed', text: 'done' });
     const requests = environment.gemini.requests.slice(asked);
     expect(requests.length).toBeGreaterThan(1);
@@ -153,7 +153,7 @@ describe.each(WAYS)('%s whose state delta has keys that are ours', (_way, send) 
       expect(tools[1]?.description).toBe('pays');
     }
     expect(ran).toEqual([]);
-    expect((await environment.store.getSession(names))?.state).toEqual({ seen: 1 });
+    expect((await environment.store.sessions.get(names))?.state).toEqual({ seen: 1 });
   });
 });
 
@@ -175,7 +175,7 @@ describe('a client refuses keys that are ours, and names them', () => {
       });
       await expect(sent).rejects.toThrow(text1);
     }
-    expect(await environment.store.readInbox(names)).toEqual([]);
+    expect(await environment.store.messages.readInbox(names)).toEqual([]);
     await expect(client.sessions.create({ ...names, state })).rejects.toThrow(text1);
     await client.sessions.create(names);
     const event = createEvent({ author: 'system', actions: { stateDelta: state } });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Content, LlmAgent, LongRunningFunctionTool } from '../../src/index.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { calls, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 
@@ -75,7 +75,7 @@ describe.each([
       /sendMessage: stateDelta: .*message of its own/,
     );
     expect(await env.client.jobs.get(jobs[0]?.jobId ?? '')).toMatchObject({ status: 'running' });
-    expect(await env.store.readInbox(names)).toEqual([]);
+    expect(await env.store.messages.readInbox(names)).toEqual([]);
     await env.client.sendMessage(message);
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'told of filling' });
   });

@@ -59,7 +59,10 @@ describe('a message while another one is answered', () => {
     const result = await one.result();
     expect(result).toMatchObject({ v: 1, invocationId: one.invocationId, status: 'completed' });
     expect(result.text).toBeUndefined();
-    const events = await scene.environment.store.readEvents({ ...names, after: result.events.from - 1 });
+    const events = await scene.environment.store.sessions.readEvents({
+      ...names,
+      after: result.events.from - 1,
+    });
     expect(events.at(-1)).toMatchObject({
       seq: result.events.to,
       event: { invocationId: one.invocationId, content: { parts: [{ text: 'answer to one' }] } },
@@ -266,7 +269,7 @@ describe('a large message', () => {
     expect(await queued.receipt(PATIENT)).toMatchObject({ status: 'queued', position: 1 });
     scene.held.release();
     expect(await queued.result()).toMatchObject({ status: 'completed' });
-    const messages = (await scene.environment.store.readEvents(names)).filter(
+    const messages = (await scene.environment.store.sessions.readEvents(names)).filter(
       ({ kind }) => kind === 'message',
     );
     expect(messages.map(({ event }) => event.content?.parts?.[0]?.text === large)).toEqual([

@@ -2,7 +2,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreNeeded, TurnRunning } from '../../src/client/client-errors.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { SessionExists, SessionHasForks, SessionNotFound } from '../../src/store/store-errors.ts';
 import { DELETE_SOON } from '../setup/delete-soon.ts';
 import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
@@ -242,8 +242,8 @@ describe('deletion', () => {
     const names = { app, userId: 'ada', sessionId: 'a' };
     await answer(names, 'one');
     const { store } = scene.environment;
-    const remove = store.deleteSession.bind(store);
-    const removing = vi.spyOn(store, 'deleteSession').mockImplementationOnce(async (session) => {
+    const remove = store.sessions.delete.bind(store);
+    const removing = vi.spyOn(store.sessions, 'delete').mockImplementationOnce(async (session) => {
       // A whole turn between the look for one that runs and the deletion.
       await answer(names, 'two');
       return await remove(session);

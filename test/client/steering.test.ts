@@ -26,7 +26,7 @@ describe('steering', () => {
       .toEqual([`${first.invocationId}.1.1`]);
     scene.held.release();
     expect(await first.result()).toMatchObject({ status: 'completed' });
-    const responses = (await scene.environment.store.readEvents(names))
+    const responses = (await scene.environment.store.sessions.readEvents(names))
       .filter(({ kind }) => kind === 'responses')
       .flatMap(({ event }) => event.content?.parts?.map((part) => part.functionResponse?.response));
     expect(responses).toEqual([{ error: 'cancelled: takes too long' }, { held: true }]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } fro
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { stubGateway } from '../gateway/gateway-stub.ts';
@@ -87,7 +87,7 @@ test('who follows a session or a turn waits for a store that is away, and misses
       [1, 2],
       [1, 2],
     ]);
-  const looks = vi.spyOn(store, 'findSession');
+  const looks = vi.spyOn(store.sessions, 'find');
   onTestFinished(() => looks.mockRestore());
   await server.stop();
   const failed = () => looks.mock.settledResults.filter(({ type }) => type === 'rejected').length;

@@ -6,7 +6,10 @@ import { LiveOrder } from '../../src/client/stream/live-order.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { streamItems } from '../../src/client/stream/stream-items.ts';
 import { createEvent } from '../../src/events/event.ts';
-import type { EventKind, SessionNames, Store, StoredEvent, StoreNotice } from '../../src/store/store.ts';
+import type { StoreNotice } from '../../src/store/live/live-feed.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
+import type { EventKind, StoredEvent } from '../../src/store/sessions/stored-event.ts';
+import type { Store } from '../../src/store/store.ts';
 import { inTier } from '../setup/tier.ts';
 
 const NAMES = { app: 'test', userId: 'ada', sessionId: 's' };
@@ -21,7 +24,11 @@ class HeardStore {
   session = 'session-1';
 
   asStore(): Store {
-    return this as unknown as Store;
+    const sessions = {
+      find: () => this.findSession(),
+      readEvents: (read: { after?: number; limit?: number }) => this.readEvents(read),
+    };
+    return { sessions, live: this } as unknown as Store;
   }
 
   append(kind: EventKind, step: number, runKey = RUN): StoreNotice {

@@ -7,7 +7,7 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import {
   call,
   disconnect,
@@ -111,7 +111,7 @@ async function storedText(): Promise<string> {
 const long = (marker: string) => `${'one and two '.repeat(200)}${marker} ${'three and four '.repeat(200)}`;
 
 async function sessionOf(names: SessionNames): Promise<string> {
-  const found = await environment.store.findSession(names);
+  const found = await environment.store.sessions.find(names);
   if (found === undefined) throw new Error('there is no such session');
   return found.session;
 }
@@ -227,7 +227,7 @@ describe('a reader', () => {
     expect(await slow.next()).toMatchObject({ value: { type: 'event', seq: 1 } });
     const place = { session, runKey: turn.invocationId, step: 9, attempt: 1, agent: 'support' };
     for (let index = 0; index <= 2_000; index++) {
-      environment.store.tell({ type: 'text', ...place, index, text: 'more' });
+      environment.store.live.tell({ type: 'text', ...place, index, text: 'more' });
     }
     held.release();
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
@@ -320,7 +320,7 @@ describe('a turn that is looked for', () => {
     const message = { messageId: 'm2', message: 'now', policy: 'reject' };
     await temporal.workflow.getHandle(first.workflowId).signal('sendMessage', message);
     await expect
-      .poll(async () => (await environment.store.readInbox(names)).map(({ status }) => status))
+      .poll(async () => (await environment.store.messages.readInbox(names)).map(({ status }) => status))
       .toEqual(['rejected']);
     const refused = await client.turn({ ...names, messageId: 'm2' });
     expect(await refused?.receipt()).toMatchObject({

@@ -2,7 +2,7 @@ import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MessageRejected, NoAnswer } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { type ClientScene, newSession, openClientScene } from './client-scene.ts';
 
 /** gRPC's code of an answer that has not come. */
@@ -19,7 +19,10 @@ beforeEach(() => scene.held.hold());
 afterAll(() => scene.environment.close());
 
 const inbox = async (names: SessionNames) =>
-  (await scene.environment.store.readInbox(names)).map(({ messageId, status }) => [messageId, status]);
+  (await scene.environment.store.messages.readInbox(names)).map(({ messageId, status }) => [
+    messageId,
+    status,
+  ]);
 
 describe('a large message that is not sent', () => {
   test('leaves nothing behind where the session refuses it [message.large]', async () => {

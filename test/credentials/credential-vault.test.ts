@@ -10,8 +10,8 @@ import {
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { seal, unseal } from '../../src/credentials/seal.ts';
+import type { SealedCredential } from '../../src/store/credentials/credential-store.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import type { SealedCredential } from '../../src/store/store.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
 
 const K1 = `k1:${randomBytes(32).toString('base64')}`;
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 const vault = (keys: string | undefined) =>
-  new CredentialVault(store, keys === undefined ? undefined : parseCredentialKeys(keys));
+  new CredentialVault(store.credentials, keys === undefined ? undefined : parseCredentialKeys(keys));
 
 let users = 0;
 const newPlace = () => {
@@ -64,12 +64,12 @@ describe('the vault of credentials [credential.secret]', () => {
   test('has nothing of the secret in the store', async () => {
     const place = newPlace();
     await vault(K1).put({ ...place, credential: API_KEY });
-    const kept = await store.findCredential(place);
+    const kept = await store.credentials.find(place);
     expect(JSON.stringify(kept)).not.toContain(SECRET);
     expect(Buffer.from(kept?.sealed ?? '', 'base64').toString('latin1')).not.toContain(SECRET);
     const { sealed: one } = kept as SealedCredential;
     await vault(K1).put({ ...place, credential: API_KEY });
-    expect((await store.findCredential(place))?.sealed).not.toBe(one);
+    expect((await store.credentials.find(place))?.sealed).not.toBe(one);
   });
 
   test('has one credential for an app, a user and a key', async () => {
@@ -94,7 +94,7 @@ describe('the vault of credentials [credential.secret]', () => {
     const rotated = vault(`${K2},${K1}`);
     expect(await rotated.open(old)).toEqual(API_KEY);
     await rotated.put({ ...young, credential: API_KEY });
-    expect((await store.findCredential(young))?.keyId).toBe('k2');
+    expect((await store.credentials.find(young))?.keyId).toBe('k2');
     expect(await vault(K2).open(young)).toEqual(API_KEY);
     const lost = vault(K2).open(old);
     await expect(lost).rejects.toThrow(CredentialUnreadable);

@@ -321,7 +321,7 @@ describe.concurrent('the desk', () => {
       expect(first.said).toContain(`${third} of 2026-06-`);
       expect(first.result.usage).toMatchObject({ modelCalls: 3, cost: expect.toSatisfy((cost) => cost > 0) });
       const { store: own } = kind === 'PGlite' ? environment : { store };
-      const called = (await own.readEvents(names))
+      const called = (await own.sessions.readEvents(names))
         .map(
           ({ event }) => event.content?.parts?.flatMap(({ functionCall }) => functionCall?.name ?? []) ?? [],
         )

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Budgets } from '../../src/agents/budget-limits.ts';
 import { DEFAULT_APP_SETTINGS, resolveAppSettings } from '../../src/app/app-settings.ts';
 import { exceededBudget, exceededLlmCalls, missingPrice, timeLeft } from '../../src/flows/budgets.ts';
-import type { SessionUsage, StepUsage } from '../../src/store/store.ts';
+import type { SessionUsage, StepUsage } from '../../src/store/turns/usage.ts';
 
 const NOTHING: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
 import { contentsOf } from '../../src/flows/contents.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { inLateOrder } from '../adk/late-order.ts';
 import { inTier } from '../setup/tier.ts';
 import { type ConversationShape, conversations } from './random-conversation.ts';

@@ -5,7 +5,7 @@ import { CallIds } from '../../src/flows/call-ids.ts';
 import { contentsOf as contentsFor } from '../../src/flows/contents.ts';
 import type { TranscriptEvent } from '../../src/flows/event-sight.ts';
 import { PerspectiveContents } from '../../src/flows/perspective-contents.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { checkRequest } from '../../src/testing/gemini-check.ts';
 import { ThoughtSignatures } from '../../src/testing/gemini-signatures.ts';
 import { inTier } from '../setup/tier.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Content, Part } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callKeyOf, ownCallId } from '../../src/protocol/identity.ts';
-import type { EventKind, StoredEvent } from '../../src/store/store.ts';
+import type { EventKind, StoredEvent } from '../../src/store/sessions/stored-event.ts';
 
 const AGENTS = ['alpha', 'beta'] as const;
 type Agent = (typeof AGENTS)[number];

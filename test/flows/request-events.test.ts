@@ -6,7 +6,7 @@ import { contentsOf } from '../../src/flows/contents.ts';
 import { PerspectiveContents } from '../../src/flows/perspective-contents.ts';
 import { requestEvent } from '../../src/flows/request-event.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Perspective } from '../../src/tools/invocation-context.ts';
 import { inTier } from '../setup/tier.ts';
 import { type ConversationShape, conversations } from './random-conversation.ts';

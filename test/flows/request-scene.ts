@@ -5,7 +5,7 @@ import type { RequestSite } from '../../src/flows/build-request.ts';
 import { TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
 import type { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { PluginManager } from '../../src/plugins/plugin-manager.ts';
-import type { EventKind, StoredEvent } from '../../src/store/store.ts';
+import type { EventKind, StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';
 import type { ToolEdit, ToolFactory } from '../../src/tools/turn-tools.ts';
 

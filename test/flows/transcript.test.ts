@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { contentsOf } from '../../src/flows/contents.ts';
 import { type Transcript, TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { inTier } from '../setup/tier.ts';
 import { transcripts, visibleByRule } from './random-transcript.ts';
 

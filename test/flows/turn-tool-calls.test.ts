@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { TranscriptLog } from '../../src/flows/transcript.ts';
-import type { EventKind, StoredEvent } from '../../src/store/store.ts';
+import type { EventKind, StoredEvent } from '../../src/store/sessions/stored-event.ts';
 
 interface Draft {
   kind: EventKind;

@@ -16,7 +16,7 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { APPROVERS } from '../setup/gated-apps.ts';
 import type { GatedStage } from '../setup/gated-stage.ts';
 import { isOutage } from '../setup/outage-errors.ts';
@@ -117,7 +117,7 @@ export class Actor {
     const status = await this.#untilUp(() => this.#handle.describe());
     if (status.status.name === 'RUNNING') return;
     for (const turn of this.#played.turns) {
-      const found = await this.#stage.store.findInvocation(names, turn.invocationId);
+      const found = await this.#stage.store.turns.findInvocation(names, turn.invocationId);
       if (found === undefined || found.status === 'running') await this.#send(turn);
     }
   }
@@ -128,7 +128,7 @@ export class Actor {
       const found = await Promise.all(
         // Of those that come meanwhile, too.
         [...turns, ...this.#played.turns].map(({ invocationId }) =>
-          this.#stage.store.findInvocation(names, invocationId),
+          this.#stage.store.turns.findInvocation(names, invocationId),
         ),
       );
       if (found.every((one) => one !== undefined && one.status !== 'running')) return;
@@ -139,7 +139,7 @@ export class Actor {
 
   async #act(): Promise<void> {
     const { names } = this.#played.scenario;
-    const pending = await this.#stage.store.listApprovals(names);
+    const pending = await this.#stage.store.approvals.list(names);
     for (const row of pending) this.#seen.set(row.requestId, row);
     this.#looks += 1;
     if (pending.length > 0) this.#acts += 1;

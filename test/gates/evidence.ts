@@ -3,8 +3,10 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { sql } from 'kysely';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { callKeyOf, workflowIdOf } from '../../src/protocol/identity.ts';
+import type { ApprovalRow, AuditedRequest } from '../../src/store/approvals/approval-store.ts';
 import type { AuditRow } from '../../src/store/sessions/session-store.ts';
-import type { ApprovalRow, AuditedRequest, RecordedInvocation, StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
+import type { RecordedInvocation } from '../../src/store/turns/turn-store.ts';
 import type { Dooms } from '../setup/doom.ts';
 import type { GatedEffect } from '../setup/gated-effects.ts';
 import type { GatedStage } from '../setup/gated-stage.ts';
@@ -47,10 +49,10 @@ export interface GatedEvidence {
 export async function gatherGates(stage: GatedStage, played: PlayedScenario): Promise<GatedEvidence> {
   const { store, temporal } = stage;
   const { names, dooms } = played.scenario;
-  const events = await store.readEvents(names);
-  const requests = await store.listApprovals({ ...names, status: STATUSES, limit: 1_000 });
+  const events = await store.sessions.readEvents(names);
+  const requests = await store.approvals.list({ ...names, status: STATUSES, limit: 1_000 });
   const found = await Promise.all(
-    played.turns.map(({ invocationId }) => store.findInvocation(names, invocationId)),
+    played.turns.map(({ invocationId }) => store.turns.findInvocation(names, invocationId)),
   );
   const invocations = found.filter((one) => one !== undefined);
   const { session = '' } = invocations[0] ?? {};
@@ -64,8 +66,8 @@ export async function gatherGates(stage: GatedStage, played: PlayedScenario): Pr
     requests,
     invocations,
     calls: callsOf(events, requests, stage.effects.read()),
-    audit: await store.readAudit(session),
-    audited: await store.verifyAudit(session),
+    audit: await store.sessions.readAudit(session),
+    audited: await store.approvals.verifyAudit(session),
     unsettled: rows.map(({ key }) => key),
     openRuns: await openRuns(run),
     died: Object.fromEntries(Object.entries(dooms).filter(([callKey]) => stage.doom.hasCome(callKey))),

@@ -5,7 +5,7 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
 import { callKeyOf, invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { Dooms, Moment } from '../setup/doom.ts';
 import { GATED_APP, type GatedTool } from '../setup/gated-apps.ts';
 import { GatedStage } from '../setup/gated-stage.ts';
@@ -70,11 +70,11 @@ class WaitingTurn {
   }
 
   rows(...status: ApprovalRow['status'][]): Promise<ApprovalRow[]> {
-    return stage.store.listApprovals({ ...this.names, status });
+    return stage.store.approvals.list({ ...this.names, status });
   }
 
   async row(index = 0): Promise<ApprovalRow> {
-    const row = await stage.store.findApproval(`rq-${this.callKey(index)}.1`);
+    const row = await stage.store.approvals.find(`rq-${this.callKey(index)}.1`);
     if (row === undefined) throw new Error('nobody was asked');
     return row;
   }
@@ -113,9 +113,9 @@ class WaitingTurn {
   async responses(): Promise<unknown[]> {
     const id = invocationId(this.names.sessionId);
     await expect
-      .poll(async () => (await stage.store.findInvocation(this.names, id))?.status)
+      .poll(async () => (await stage.store.turns.findInvocation(this.names, id))?.status)
       .toBe('completed');
-    const events = await stage.store.readEvents(this.names);
+    const events = await stage.store.sessions.readEvents(this.names);
     return events.flatMap(({ event }) => getFunctionResponses(event)).map(({ response }) => response);
   }
 

@@ -9,7 +9,7 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import type { Content, FunctionResponse } from '../../src/events/content.ts';
 import { Runner } from '../../src/runner/runner.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';

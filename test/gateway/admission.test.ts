@@ -5,7 +5,7 @@ import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { FollowOptions } from '../../src/client/stream/follow-events.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { ApiKeys, type GatewayOptions, jwtCheck, networkAccess } from '../../src/gateway/index.ts';
-import type { Grant, KnownApiKey } from '../../src/store/store.ts';
+import type { Grant, KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { StoreUnavailable } from '../../src/store/store-errors.ts';
 import { codeOf, collecting, HOST, stubGateway, stubTurn } from './gateway-stub.ts';
 
@@ -37,11 +37,13 @@ function ground(more: Partial<GatewayOptions> = {}, client: Partial<HoldfastApi>
   const row: KnownApiKey = { keyId, name: 'mira', grants: READS, createdAt: 0, digest };
   const store = {
     isAway: false,
-    findApiKeys: async () => {
-      if (store.isAway) throw new StoreUnavailable('the store is away');
-      return [{ ...row }];
+    keys: {
+      find: async () => {
+        if (store.isAway) throw new StoreUnavailable('the store is away');
+        return [{ ...row }];
+      },
+      touch: async () => undefined,
     },
-    touchApiKey: async () => undefined,
     now: async () => Date.now(),
   };
   const keys = new ApiKeys({ store, logger: collecting([]) });

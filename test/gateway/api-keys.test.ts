@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { newKeyText, readKeyText } from '../../src/gateway/access/key-text.ts';
 import { ApiKeys, configuredAccess, networkAccess, type Principal } from '../../src/gateway/index.ts';
-import type { Grant, KnownApiKey } from '../../src/store/store.ts';
+import type { Grant, KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { collecting, HOST, type LoggedLine, stubGateway } from './gateway-stub.ts';
 
 /** A store of one key, whose row a test may change. */
@@ -12,11 +12,13 @@ function ground(grants: Grant[], more: Partial<KnownApiKey> = {}) {
   const looks: string[] = [];
   const touched: string[] = [];
   const store = {
-    findApiKeys: async (ids: readonly string[]) => {
-      looks.push(...ids);
-      return ids.includes(keyId) ? [{ ...row }] : [];
+    keys: {
+      find: async (ids: readonly string[]) => {
+        looks.push(...ids);
+        return ids.includes(keyId) ? [{ ...row }] : [];
+      },
+      touch: async (id: string) => void touched.push(id),
     },
-    touchApiKey: async (id: string) => void touched.push(id),
     now: async () => Date.now(),
   };
   const lines: LoggedLine[] = [];

@@ -92,7 +92,7 @@ describe('a job that another process has handed out', () => {
         expect(await said(elsewhere, what)).toEqual({ status: 401, code: 'HOLDFAST_JOB_TOKEN_REFUSED' });
       }
       expect((await desk.env.client.jobs.get(order.jobId))?.status).toBe('running');
-      expect(await others.findJob(order.jobId)).toBeUndefined();
+      expect(await others.jobs.find(order.jobId)).toBeUndefined();
       expect(await said(order, 'complete')).toMatchObject({ status: 200 });
       await order.turn.result();
     },
@@ -102,12 +102,12 @@ describe('a job that another process has handed out', () => {
     const order = await parked();
     const job = await desk.env.client.jobs.get(order.jobId);
     const { app, userId, sessionId } = { app: 'test', userId: 'ada', sessionId: randomUUID(), ...job };
-    await others.createSession({ app, userId, sessionId });
+    await others.sessions.create({ app, userId, sessionId });
     const elsewhere = at(await serve(others, desk.keys), order);
     for (const what of ['complete', 'fail', 'progress'] as const) {
       expect(await said(elsewhere, what)).toMatchObject({ status: 404 });
     }
-    expect(await others.listJobs({ app, userId, sessionId })).toEqual([]);
+    expect(await others.jobs.list({ app, userId, sessionId })).toEqual([]);
     expect(await said(order, 'complete')).toMatchObject({ status: 200 });
     await order.turn.result();
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HoldfastApi } from '../../src/client/index.ts';
 import type { Access, Verdict } from '../../src/gateway/index.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
-import type { JobClaims } from '../../src/store/store.ts';
+import type { JobClaims } from '../../src/store/jobs/job-store.ts';
 import { type JobDesk, type Order, openJobDesk, tell } from '../setup/job-desk.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from './document-check.ts';
 import { HOST, stubGateway, TOKEN } from './gateway-stub.ts';

@@ -10,7 +10,7 @@ import {
   type GatewaySettings,
   networkAccess,
 } from '../../src/gateway/index.ts';
-import type { Denial, KnownApiKey } from '../../src/store/store.ts';
+import type { Denial, KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { StoreFailed, StoreUnavailable } from '../../src/store/store-errors.ts';
 import { collecting, HOST, type LoggedLine, stubGateway, TOKEN } from './gateway-stub.ts';
 
@@ -24,13 +24,15 @@ function ground(access: AccessSettings = {}) {
   const looks: number[] = [];
   const noted: Denial[] = [];
   const records = {
-    findApiKeys: async (ids: readonly string[]) => {
-      looks.push(ids.length);
-      return ids.includes(keyId) ? [row] : [];
+    keys: {
+      find: async (ids: readonly string[]) => {
+        looks.push(ids.length);
+        return ids.includes(keyId) ? [row] : [];
+      },
+      touch: async () => undefined,
+      noteDenials: async (denials: readonly Denial[]) => void noted.push(...denials),
     },
-    touchApiKey: async () => undefined,
     now: async () => Date.now(),
-    noteDenials: async (denials: readonly Denial[]) => void noted.push(...denials),
   };
   const keys = new ApiKeys({ store: records, logger: collecting([]) });
   const { gateway } = stubGateway(

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { ApiKeys, networkAccess } from '../../src/gateway/index.ts';
-import type { Grant, KnownApiKey } from '../../src/store/store.ts';
+import type { Grant, KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { type Document, readDocument } from './document-check.ts';
 import { collecting, HOST, stubGateway } from './gateway-stub.ts';
 
@@ -27,8 +27,7 @@ function ground(grants: Grant[], isThere: boolean, userId?: string) {
   const { text, keyId, digest } = newKeyText();
   const key: KnownApiKey = { keyId, name: 'boris', grants, createdAt: 0, digest, ...(userId && { userId }) };
   const store = {
-    findApiKeys: async () => [key],
-    touchApiKey: async () => undefined,
+    keys: { find: async () => [key], touch: async () => undefined },
     now: async () => Date.now(),
   };
   const keys = new ApiKeys({ store, logger: collecting([]) });

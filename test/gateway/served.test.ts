@@ -17,7 +17,7 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { writeDevEntry } from '../../worker/folder/dev-file.ts';
 import { acquireFolder } from '../../worker/folder/lock.ts';
 import { findLocalGateway, openLocalGateway } from '../../worker/local-gateway.ts';

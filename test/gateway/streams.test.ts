@@ -6,7 +6,7 @@ import { type ServerSentEvent, serverSentEvents } from '../../src/client/stream/
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { frameText } from '../../src/gateway/turns/event-stream.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { StoreFailed } from '../../src/store/store-errors.ts';
 import { inTier } from '../setup/tier.ts';
 import { codeOf, stubGateway, stubTurn } from './gateway-stub.ts';

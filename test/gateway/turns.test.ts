@@ -18,7 +18,7 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import {
   NoSuchPlace,
   SessionExists,
@@ -91,7 +91,7 @@ describe.each([
     expect(again).toMatchObject({ workflowId: turn.workflowId, invocationId: turn.invocationId });
     expect(await again?.result()).toMatchObject({ text: 'answer to hello' });
     expect(await again?.receipt()).toMatchObject({ status: 'finished', confirmed: true });
-    const stored = await scene.environment.store.readEvents(names);
+    const stored = await scene.environment.store.sessions.readEvents(names);
     expect(await all(turn.events())).toEqual(stored);
     expect(await all(turn.events({ after: 1 }))).toEqual(stored.slice(1));
     const streamed = (await all(turn.stream())).filter(({ type }) => type === 'event');
@@ -141,7 +141,7 @@ describe.each([
     await expect(sessions.create(names)).rejects.toBeInstanceOf(SessionExists);
     for (const message of ['one', 'two']) await (await api().sendMessage({ ...names, message })).result();
     const whole = await sessions.get(names);
-    expect(whole).toEqual(await scene.environment.store.getSession(names));
+    expect(whole).toEqual(await scene.environment.store.sessions.get(names));
     expect(whole?.events).toHaveLength(4);
     expect((await sessions.get({ ...names, numRecentEvents: 1 }))?.events.map(({ seq }) => seq)).toEqual([4]);
     expect((await sessions.get({ ...names, after: 2 }))?.events.map(({ seq }) => seq)).toEqual([3, 4]);
@@ -153,7 +153,7 @@ describe.each([
     await expect(sessions.fork({ ...names, at: 99 })).rejects.toBeInstanceOf(NoSuchPlace);
     await expect(sessions.fork({ ...names, sessionId: 'none' })).rejects.toBeInstanceOf(SessionNotFound);
     const listed = await sessions.list({ app, limit: 1, order: 'asc' });
-    expect(listed).toEqual(await scene.environment.store.listSessions({ app, limit: 1, order: 'asc' }));
+    expect(listed).toEqual(await scene.environment.store.sessions.list({ app, limit: 1, order: 'asc' }));
     expect(listed.totalItems).toBe(2);
     expect((await sessions.list({ app, userId: 'bob' })).totalItems).toBe(0);
     const beforeInvocationId = whole?.events[2]?.event.invocationId ?? '';
@@ -228,7 +228,7 @@ describe.each([
     await expect.poll(() => seen.length).toBe(2);
     stop.abort();
     await following;
-    expect(seen).toEqual(await scene.environment.store.readEvents(names));
+    expect(seen).toEqual(await scene.environment.store.sessions.readEvents(names));
   });
 });
 
@@ -255,7 +255,7 @@ describe('over HTTP', () => {
     const names = newSession();
     for (const message of ['one', 'two'])
       await (await scene.client.sendMessage({ ...names, message })).result();
-    const stored = await scene.environment.store.readEvents(names);
+    const stored = await scene.environment.store.sessions.readEvents(names);
     const page = async (query: string) => await (await get(`${pathOf(names)}/events${query}`)).json();
     expect(await page('')).toEqual({ events: stored, last: 4, more: false });
     expect(await page('?limit=3')).toEqual({ events: stored.slice(0, 3), last: 3, more: true });
@@ -285,7 +285,7 @@ describe('over HTTP', () => {
         turns.push(await all(found.events()));
         expect(await found.result()).toMatchObject({ invocationId: turn.invocationId, status: 'completed' });
       }
-      const stored = await scene.environment.store.readEvents(names);
+      const stored = await scene.environment.store.sessions.readEvents(names);
       await expect
         .poll(() => sessionSeen.map(({ length }) => length), { timeout: 30_000 })
         .toEqual([8, 7, 6]);

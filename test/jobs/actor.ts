@@ -6,7 +6,7 @@ import type { JobAnswer } from '../../src/client/jobs/jobs.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { jobWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
-import type { JobRow } from '../../src/store/store.ts';
+import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import type { JobNote } from '../setup/job-service.ts';
 import type { JobStage } from '../setup/job-stage.ts';
 import { isOutage } from '../setup/outage-errors.ts';
@@ -126,13 +126,13 @@ export class JobActor {
 
   async #hasEnded({ invocationId }: OrderingTurn): Promise<boolean> {
     const { store } = this.#stage;
-    const found = await store.findInvocation(this.#played.scenario.names, invocationId);
+    const found = await store.turns.findInvocation(this.#played.scenario.names, invocationId);
     return found !== undefined && found.status !== 'running';
   }
 
   async #rows(): Promise<JobRow[]> {
     const { names } = this.#played.scenario;
-    return await this.#stage.store.listJobs({ ...names, status: STATUSES, limit: 1_000 });
+    return await this.#stage.store.jobs.list({ ...names, status: STATUSES, limit: 1_000 });
   }
 
   /** Of its tools' runs. */
@@ -157,7 +157,7 @@ export class JobActor {
   async #isTold(row: JobRow): Promise<boolean> {
     if (row.status === 'running') return false;
     if (row.mode !== 'detached' || row.endedBy === 'turn') return true;
-    return (await this.#stage.store.jobDelivery(row)) === 'told';
+    return (await this.#stage.store.jobs.delivery(row)) === 'told';
   }
 
   async #act(rows: readonly JobRow[]): Promise<void> {

@@ -61,11 +61,11 @@ async function check({ store, worker }: JobStage, { played, jobs }: Scene): Prom
   const found = new Findings(names.sessionId);
   for (const problem of played.problems) found.expect(false, 'nothing is thrown but refusals', () => problem);
   for (const { invocationId } of played.turns) {
-    const turn = await store.findInvocation(names, invocationId);
+    const turn = await store.turns.findInvocation(names, invocationId);
     const ended = turn?.status === 'completed' || turn?.status === 'interrupted';
     found.expect(ended, 'every turn ends', () => `${invocationId}: ${turn?.status}`);
   }
-  found.expectEqual(await store.readInbox(names), [], 'every message is answered', 'inbox');
+  found.expectEqual(await store.messages.readInbox(names), [], 'every message is answered', 'inbox');
   for (const job of jobs) {
     const { count = 0, outcomes = [] } = played.messages.get(job.row.jobId) ?? {};
     const unheard = played.terminated;
@@ -87,7 +87,7 @@ async function keep(stage: JobStage, scenes: readonly Scene[]): Promise<void> {
   for (const { played } of scenes) {
     const { names } = played.scenario;
     const { app, userId, sessionId } = names;
-    const events = await stage.store.readEvents({ ...names, limit: 10_000 });
+    const events = await stage.store.sessions.readEvents({ ...names, limit: 10_000 });
     writeFileSync(join(folder, `${sessionId}.events.json`), JSON.stringify(events, undefined, 1));
     const query = `WorkflowId STARTS_WITH "${workflowIdOf(app, userId, sessionId)}"`;
     for await (const { workflowId, runId } of stage.temporal.workflow.list({ query })) {

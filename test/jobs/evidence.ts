@@ -5,8 +5,8 @@ import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { jobWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import type { JobStatus, ToolJobStatus } from '../../src/protocol/job.ts';
+import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
-import type { JobOutcome, JobRow } from '../../src/store/store.ts';
 import type { JobNote } from '../setup/job-service.ts';
 import type { JobStage } from '../setup/job-stage.ts';
 import { isClosing, seenByModel } from './model.ts';
@@ -45,8 +45,8 @@ export async function gatherJobs(
   closing = false,
 ): Promise<JobEvidence[]> {
   const { store, gemini, service } = stage;
-  const rows = await store.listJobs({ ...names, status: STATUSES, limit: 1_000 });
-  const events = await store.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
+  const rows = await store.jobs.list({ ...names, status: STATUSES, limit: 1_000 });
+  const events = await store.sessions.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
   const calls = events.flatMap(({ event }) => getFunctionCalls(event));
   const responses = events.flatMap(({ seq, event }) =>
     getFunctionResponses(event).map((response) => ({ seq, response })),
@@ -79,9 +79,9 @@ export async function untilAtRest(stage: JobStage, names: SessionNames): Promise
   await expect
     .poll(
       async () => {
-        const rows = await store.listJobs({ ...names, status: STATUSES, limit: 1_000 });
+        const rows = await store.jobs.list({ ...names, status: STATUSES, limit: 1_000 });
         const { status } = await turns.describe();
-        const inbox = await store.readInbox(names);
+        const inbox = await store.messages.readInbox(names);
         const jobs = rows.flatMap((row) => (row.status === 'running' ? [row.jobId] : []));
         const workflows: string[] = [];
         for (const row of rows) {

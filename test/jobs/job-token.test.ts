@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { CredentialKeyRing } from '../../src/credentials/credential-keys.ts';
 import { signJobToken, verifyJobToken } from '../../src/jobs/job-token.ts';
 import type { JobTokenRefused } from '../../src/jobs/job-token-refused.ts';
-import type { JobClaims } from '../../src/store/store.ts';
+import type { JobClaims } from '../../src/store/jobs/job-store.ts';
 
 const NOW = Date.UTC(2026, 9, 5);
 const WEEK = 7 * 86_400_000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../src/store/store.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { inTier } from '../setup/tier.ts';
+import type { StoreOperation } from '../setup/wrapped-store.ts';
 
 let server: CrashServer;
 beforeAll(async () => {
@@ -13,33 +13,33 @@ afterAll(() => server.close());
 const script = (name: string) => stepCalls([[{ name, args: {} }]]);
 
 /** Where the worker is killed on a job's way, and how often the tool runs then. */
-type Place = [when: 'before' | 'after', method: keyof Store, runs: number];
+type Place = [when: 'before' | 'after', operation: StoreOperation, runs: number];
 
 const FEW_PLACES: readonly Place[] = [
-  ['before', 'parkJob', 2],
-  ['after', 'endJob', 1],
+  ['before', 'jobs.park', 2],
+  ['after', 'jobs.end', 1],
 ];
 const PLACES: readonly Place[] = [
   ...FEW_PLACES,
-  ['before', 'openJob', 1],
-  ['after', 'openJob', 1],
-  ['after', 'parkJob', 1],
-  ['after', 'awaitJob', 1],
-  ['before', 'recordPoll', 1],
-  ['before', 'endJob', 1],
-  ['before', 'settleCall', 1],
-  ['after', 'settleCall', 1],
+  ['before', 'jobs.open', 1],
+  ['after', 'jobs.open', 1],
+  ['after', 'jobs.park', 1],
+  ['after', 'jobs.await', 1],
+  ['before', 'jobs.recordPoll', 1],
+  ['before', 'jobs.end', 1],
+  ['before', 'turns.settleCall', 1],
+  ['after', 'turns.settleCall', 1],
 ];
 
 describe('a worker that is killed', () => {
   test.each(inTier(FEW_PLACES, PLACES))(
     '%s %s leaves a job that has one outcome [job.poll] [job.park]',
-    async (when, method, runs) => {
+    async (when, operation, runs) => {
       await CrashScene.play(server, script('report'), async (scene) => {
-        const worker = await scene.startWorker({ when, method, call: 1 });
+        const worker = await scene.startWorker({ when, operation, call: 1 });
         const turn = await scene.client.sendMessage(scene.turn);
         // Behind these polls have an outcome.
-        if (['endJob', 'settleCall'].includes(method)) scene.openGate();
+        if (['jobs.end', 'turns.settleCall'].includes(operation)) scene.openGate();
         await worker.hanging;
         await worker.kill();
         scene.openGate();
@@ -83,14 +83,14 @@ describe('a worker that is killed', () => {
 
   test('while a job waits hears, once it is back, what came meanwhile [job.callback]', async () => {
     await CrashScene.play(server, script('report'), async (scene) => {
-      const worker = await scene.startWorker({ when: 'before', method: 'recordPoll', call: 1 });
+      const worker = await scene.startWorker({ when: 'before', operation: 'jobs.recordPoll', call: 1 });
       const turn = await scene.client.sendMessage(scene.turn);
       await worker.hanging;
       await worker.kill();
       const jobId = scene.effects()[0]?.split(' ')[1] ?? '';
       // As a gateway does that has another process: the row first, and nobody hears of it.
       await scene.withStore((store) =>
-        store.endJob({
+        store.jobs.end({
           jobId,
           status: 'completed',
           outcome: { response: { came: 'meanwhile' }, failed: false },

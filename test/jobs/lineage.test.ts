@@ -30,7 +30,7 @@ afterAll(() => environment.close());
 
 async function forkOf({ names }: JobTurn): Promise<JobTurn['names']> {
   const to = randomUUID();
-  const seq = (await environment.store.readEvents(names)).at(-1)?.seq ?? 0;
+  const seq = (await environment.store.sessions.readEvents(names)).at(-1)?.seq ?? 0;
   await environment.client.sessions.fork({ ...names, at: seq, to });
   return { ...names, sessionId: to };
 }
@@ -74,7 +74,7 @@ test('a rewind is refused while a job is waited for [job.park] [session.rewind]'
   tools = parked;
   const turn = await startJobTurn(environment, 'ship');
   const { jobId } = await turn.job('parked');
-  const [first] = await environment.store.readEvents(turn.names);
+  const [first] = await environment.store.sessions.readEvents(turn.names);
   const beforeInvocationId = first?.event.invocationId ?? '';
   await expect(
     environment.client.sessions.rewind({ ...turn.names, beforeInvocationId }),
@@ -88,7 +88,7 @@ test('a job whose call a rewind has hidden goes on, and nobody is told its outco
   const turn = await startJobTurn(environment, 'ship');
   await turn.result;
   const { jobId, callKey } = await turn.job('detached');
-  const [first] = await environment.store.readEvents(turn.names);
+  const [first] = await environment.store.sessions.readEvents(turn.names);
   const beforeInvocationId = first?.event.invocationId ?? '';
   await environment.client.sessions.rewind({ ...turn.names, beforeInvocationId });
   const answer = await environment.client.jobs.complete(jobId, { result: { parts: 3 } });

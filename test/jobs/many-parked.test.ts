@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import type { JobRow } from '../../src/store/store.ts';
+import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import { jobTool, openJobEnvironment, responsesOf } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { inTier } from '../setup/tier.ts';
@@ -52,7 +52,7 @@ test('many turns wait for their jobs in one worker, and each is told its own out
   await expect
     .poll(
       async () => {
-        jobs = await environment.store.listJobs({ app, limit: 10 * turns });
+        jobs = await environment.store.jobs.list({ app, limit: 10 * turns });
         return jobs.filter(({ mode }) => mode === 'parked').length;
       },
       { timeout: 120_000 + turns * 1_000 },

@@ -3,7 +3,7 @@ import { expect, vi } from 'vitest';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
-import type { JobRow } from '../../src/store/store.ts';
+import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import { JOB_APP, type JobOrder, type JobToolName } from '../setup/job-apps.ts';
 import type { JobNote } from '../setup/job-service.ts';
 import type { JobStage } from '../setup/job-stage.ts';
@@ -61,7 +61,7 @@ export class OrderedJob {
 
   async row(): Promise<JobRow> {
     return await found(async () => {
-      const [row] = await this.#stage.store.listJobs({ ...this.names, status: STATUSES });
+      const [row] = await this.#stage.store.jobs.list({ ...this.names, status: STATUSES });
       return row;
     });
   }

@@ -94,7 +94,7 @@ test('what a poll returns is a tool’s own result, media and state too [job.pol
   };
   const turn = await startJobTurn(environment, 'watch');
   await turn.result;
-  const events = await environment.store.readEvents(turn.names);
+  const events = await environment.store.sessions.readEvents(turn.names);
   const parts = events.flatMap(({ event }) => event.content?.parts ?? []);
   expect(parts).toMatchObject(
     expect.arrayContaining([

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { guardedFetch } from '../../src/net/guarded-fetch.ts';
 import { outliveErrors } from '../../src/net/outlive-errors.ts';
-import { Notices } from '../../src/store/live/notices.ts';
+import { LiveNotices } from '../../src/store/live/live-notices.ts';
 
 const programOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
@@ -24,10 +24,10 @@ function ran(command: readonly string[]): { status: number | null; lines: string
   return { status, lines: stdout.trim().split('\n'), said: stderr };
 }
 
-/** Its pool is heard by `Database`; a method of its own is called `watch`; its lines are read in a try block. */
+/** It forks sessions, no process; its pool is heard by `Database`; its lines are read in a try block. */
 const HEARD_ELSEWHERE = [
+  'src/cli/connect-folder.ts',
   'src/store/engine/open-pool.ts',
-  'src/store/postgres-store.ts',
   'worker/embedded/ending-process.ts',
 ];
 
@@ -121,12 +121,12 @@ test('a server outlives its errors, and the process is warned of them once a min
 
 test('a listener of the store that throws fails nobody else, and ends no process [process.uncaught]', async () => {
   const told = warnings();
-  const notices = new Notices();
+  const notices = new LiveNotices();
   const heard = Promise.withResolvers<string>();
-  notices.listen(() => {
+  notices.onNotice(() => {
     throw new Error('a listener of somebody');
   });
-  notices.listen(({ type }) => heard.resolve(type));
+  notices.onNotice(({ type }) => heard.resolve(type));
   notices.tell({ type: 'appended', session: 's', seq: 1 });
   expect(await heard.promise).toBe('appended');
   expect(told).toEqual([expect.objectContaining({ message: 'a listener of somebody' })]);

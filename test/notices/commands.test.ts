@@ -6,7 +6,7 @@ import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import type { Notifier } from '../../src/approvals/notifier.ts';
 import { dropNotice, resendNotice } from '../../src/cli/notices/change-notice.ts';
 import { listNotices } from '../../src/cli/notices/list-notices.ts';
-import type { DeadNotice } from '../../src/store/store.ts';
+import type { DeadNotice } from '../../src/store/notices/notice-store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import type { FolderOwnership } from '../../worker/index.ts';
 import { openLocalGateway } from '../../worker/local-gateway.ts';
@@ -68,7 +68,8 @@ function place() {
 async function dead(): Promise<string> {
   const names = { app: 'paged', userId: 'ada', sessionId: randomUUID() };
   await environment.client.sendMessage({ ...names, message: 'go' });
-  const find = async () => (await environment.store.listDeadNotices()).map(({ noticeId }) => noticeId);
+  const find = async () =>
+    (await environment.store.notices.listDeadNotices()).map(({ noticeId }) => noticeId);
   const mine = async () => (await find()).find((id) => id.includes(names.sessionId)) ?? '';
   await expect.poll(mine, { timeout: 30_000 }).not.toBe('');
   return await mine();
@@ -95,15 +96,15 @@ test('notices that were given up are listed, told again, and dropped [notice.dea
   const output = capturedOutput();
   await resendNotice(notices[0]?.notice ?? '', place(), output);
   // Nobody is there yet: it is given up once more.
-  await expect.poll(() => environment.store.findDeadNotice(first), { timeout: 30_000 }).toBeDefined();
+  await expect.poll(() => environment.store.notices.findDeadNotice(first), { timeout: 30_000 }).toBeDefined();
   await environment.temporal.workflow.getHandle(first).result();
   gone = false;
   await resendNotice(first, place(), output);
   await expect.poll(() => told, { timeout: 30_000 }).toEqual([notices[0]?.requestId]);
-  expect(await environment.store.findDeadNotice(first)).toBeUndefined();
+  expect(await environment.store.notices.findDeadNotice(first)).toBeUndefined();
 
   await dropNotice(second, place(), output);
-  expect(await environment.store.listDeadNotices()).toEqual([]);
+  expect(await environment.store.notices.listDeadNotices()).toEqual([]);
   await expect(dropNotice(second, place(), output)).rejects.toMatchObject({ exitCode: 2 });
   const empty = capturedOutput();
   await listNotices({ ...place(), limit: 10 }, empty);
@@ -134,9 +135,9 @@ test('many notices are read page by page, named by the end of their ids, and tol
   const output = capturedOutput();
   const end = (noticeId = '', size = 12) => noticeId.slice(-size);
   await dropNotice(end(all[0]), place(), output);
-  expect(await environment.store.findDeadNotice(all[0] ?? '')).toBeUndefined();
-  await environment.store.buryNotice({
-    ...((await environment.store.findDeadNotice(all[1] ?? '')) as DeadNotice),
+  expect(await environment.store.notices.findDeadNotice(all[0] ?? '')).toBeUndefined();
+  await environment.store.notices.addDeadNotice({
+    ...((await environment.store.notices.findDeadNotice(all[1] ?? '')) as DeadNotice),
     noticeId: `another-${end(all[1])}`,
   });
   await expect(dropNotice(end(all[1]), place(), output)).rejects.toThrow('several notices');
@@ -150,10 +151,10 @@ test('many notices are read page by page, named by the end of their ids, and tol
   gone = false;
   const before = told.length;
   await resendNotice(undefined, { ...place(), all: true, app: 'other' }, output);
-  expect(await environment.store.listDeadNotices()).toHaveLength(2);
+  expect(await environment.store.notices.listDeadNotices()).toHaveLength(2);
   await resendNotice(undefined, { ...place(), all: true, app: 'paged' }, output);
   await expect.poll(() => told.length, { timeout: 30_000 }).toBe(before + 2);
-  expect(await environment.store.listDeadNotices()).toEqual([]);
+  expect(await environment.store.notices.listDeadNotices()).toEqual([]);
 }, 120_000);
 
 test('a notice that is still being told is kept, and is not sent again [notice.dead]', async () => {
@@ -169,13 +170,13 @@ test('a notice that is still being told is kept, and is not sent again [notice.d
   await expect(resendNotice(noticeId, place(), output)).rejects.toThrow(/still being told.*try again/);
   await expect(resendNotice(undefined, { ...place(), all: true }, output)).rejects.toThrow(/still being/);
   expect(output.lines).toEqual([]);
-  expect(await environment.store.findDeadNotice(noticeId)).toMatchObject({ noticeId });
+  expect(await environment.store.notices.findDeadNotice(noticeId)).toMatchObject({ noticeId });
   await busy.terminate();
   gone = false;
   const before = told.length;
   await resendNotice(noticeId, place(), output);
   await expect.poll(() => told.length, { timeout: 30_000 }).toBe(before + 1);
-  expect(await environment.store.findDeadNotice(noticeId)).toBeUndefined();
+  expect(await environment.store.notices.findDeadNotice(noticeId)).toBeUndefined();
 });
 
 test('notices go with the session that they are of [notice.dead]', async () => {
@@ -183,5 +184,5 @@ test('notices go with the session that they are of [notice.dead]', async () => {
   const noticeId = await dead();
   const [app = '', userId = '', sessionId = ''] = noticeId.split('/');
   await environment.client.sessions.delete({ app, userId, sessionId, cancelRunning: true });
-  expect(await environment.store.findDeadNotice(noticeId)).toBeUndefined();
+  expect(await environment.store.notices.findDeadNotice(noticeId)).toBeUndefined();
 });

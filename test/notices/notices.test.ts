@@ -9,7 +9,7 @@ import type { EndedRequest, NoticeContext, NotifiedRequest, Notifier } from '../
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import type { Confirm, DeliverNotice } from '../../src/protocol/gate.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
@@ -87,7 +87,7 @@ async function asking(pager: Pager, { app = 'paged', message = 'go' } = {}) {
 
 /** A workflow as somebody starts it who may start workflows; the request's own names where nothing else is given. */
 async function startByHand(requestId: string, given: Partial<DeliverNotice>) {
-  const { session, app, userId, sessionId, workflowId } = (await environment.store.findApproval(
+  const { session, app, userId, sessionId, workflowId } = (await environment.store.approvals.find(
     requestId,
   )) as ApprovalRow;
   const names = { session, app, userId, sessionId, workflowId, requestIds: [requestId] };
@@ -116,7 +116,9 @@ test('are told of the end of what they were told of, and find what they have kep
     },
   });
   const place = `C1:${turn.requestId}`;
-  await expect.poll(() => environment.store.findNote('pager', place), { timeout: 30_000 }).toBeDefined();
+  await expect
+    .poll(() => environment.store.notices.findNote('pager', place), { timeout: 30_000 })
+    .toBeDefined();
   await turn.confirm({ confirmed: false, reason: 'not today' });
   await turn.handle.result();
   expect(told).toEqual([
@@ -127,11 +129,11 @@ test('are told of the end of what they were told of, and find what they have kep
       kept: { ts: '1.2' },
     },
   ]);
-  expect(await environment.store.findNote('pager', place)).toMatchObject({
+  expect(await environment.store.notices.findNote('pager', place)).toMatchObject({
     requestId: turn.requestId,
     value: { ts: '1.2' },
   });
-  expect(await environment.store.findNote('other', place)).toBeUndefined();
+  expect(await environment.store.notices.findNote('other', place)).toBeUndefined();
 });
 
 test('make links by which one person decides [notice.ended]', async () => {
@@ -243,7 +245,7 @@ test('believe no end that the store has not recorded, whoever starts a workflow 
   await turn.handle.result();
   expect(await forged.result()).toMatchObject({ status: 'told' });
   await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved', 'approved']);
-  const dead = await environment.store.listDeadNotices();
+  const dead = await environment.store.notices.listDeadNotices();
   expect(dead.filter(({ requestId }) => requestId === turn.requestId)).toEqual([]);
 }, 120_000);
 
@@ -329,7 +331,7 @@ test('that are in vain for one of several requests are told of the others [notic
   expect(waiting).toHaveLength(3);
   await expect.poll(() => told.size, { timeout: 60_000 }).toBe(2);
   expect(await deadOf(vain ?? '')).toMatchObject({ error: 'nobody is there for this one' });
-  const dead = (await environment.store.listDeadNotices()).map(({ requestId }) => requestId);
+  const dead = (await environment.store.notices.listDeadNotices()).map(({ requestId }) => requestId);
   for (const { requestId } of waiting) expect(dead.includes(requestId)).toBe(requestId === vain);
   await turn.handle.cancel();
   await turn.handle.result().catch(() => undefined);
@@ -398,7 +400,7 @@ test('whose notifier takes its worker with it each time are kept as dead after t
   );
   const notice = await noticeOf(turn.handle.workflowId);
   const find = async () =>
-    (await environment.store.listDeadNotices()).find(({ requestId }) => requestId === turn.requestId);
+    (await environment.store.notices.listDeadNotices()).find(({ requestId }) => requestId === turn.requestId);
   // Each attempt that hangs is taken from its worker, as Temporal does with one whose worker is gone.
   const dead = async () => {
     const [pending] = (await notice.describe()).raw.pendingActivities ?? [];
@@ -512,7 +514,7 @@ test('are asked once more at the end of their time, and not later, however long 
 
 async function deadOf(requestId: string) {
   const find = async () =>
-    (await environment.store.listDeadNotices()).find((notice) => notice.requestId === requestId);
+    (await environment.store.notices.listDeadNotices()).find((notice) => notice.requestId === requestId);
   await expect.poll(find, { timeout: 60_000 }).toBeDefined();
   return await find();
 }

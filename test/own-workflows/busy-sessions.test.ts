@@ -30,7 +30,7 @@ async function busy() {
   await expect.poll(() => held.started).toBe(1);
   const queued = async () => (await opened.client.status(names))?.queued;
   const texts = async () =>
-    (await opened.store.readEvents(names)).flatMap(({ event }) =>
+    (await opened.store.sessions.readEvents(names)).flatMap(({ event }) =>
       (event.content?.parts ?? []).flatMap(({ text }) => text ?? []),
     );
   return { ...opened, own, held, speaking, names, turn, queued, texts };

@@ -70,7 +70,7 @@ test('a workflow asks people, who find it in their list, over a restart of both 
     sessionId,
   });
   expect(speaking.shown).toHaveLength(0);
-  const [message] = await store.readEvents({ ...user, sessionId });
+  const [message] = await store.sessions.readEvents({ ...user, sessionId });
   expect(message?.event.content?.parts).toEqual([{ text: 'Publish the report?' }]);
   await replayed(handle);
 });

@@ -61,8 +61,8 @@ test('garbage in the place of a decision, too [garbage.workflow]', async () => {
     answers.plant(READ_DECISION, value);
     const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
     const handle = await own.begin('asksPeople', { ...names, hint: 'Publish?' });
-    await expect.poll(async () => (await store.listApprovals(names)).length).toBe(1);
-    const [request] = await store.listApprovals(names);
+    await expect.poll(async () => (await store.approvals.list(names)).length).toBe(1);
+    const [request] = await store.approvals.list(names);
     await client.approvals.confirm({ requestId: request?.requestId ?? '' }, { confirmed: true });
     await expectFails(handle, READ_DECISION, value);
   }

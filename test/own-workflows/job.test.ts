@@ -129,7 +129,7 @@ test('any tool runs in a session, with its state, one after another; large resul
   const secret = await own.begin('runsJob', { ...names, tool: 'secret' });
   expect(await secret.result()).toMatchObject({ reference: { gist: '(sensitive)' } });
   expect(JSON.stringify(await secret.fetchHistory())).not.toContain('0815-secret');
-  expect(JSON.stringify(await store.readEvents(names))).toContain('0815-secret');
+  expect(JSON.stringify(await store.sessions.readEvents(names))).toContain('0815-secret');
   for (const handle of [...both, large, secret]) await replayed(handle);
 });
 
@@ -139,7 +139,7 @@ test('callbacks around a turn have their say, and the job its result; an agent w
   const heard = await own.begin('runsJob', { ...call, agent: 'heard' });
   const { result, sessionId } = await heard.result();
   expect(result).toEqual({ sum: 2 });
-  const events = await store.readEvents({ ...user, sessionId });
+  const events = await store.sessions.readEvents({ ...user, sessionId });
   expect(events.at(-1)?.event.content?.parts).toEqual([{ text: 'the last word' }]);
   const silenced = await own.begin('tellsJobFailure', { ...call, agent: 'silenced' });
   expect(await silenced.result()).toMatchObject({ message: expect.stringContaining('it has not run') });

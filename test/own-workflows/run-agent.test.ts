@@ -34,7 +34,7 @@ test('a turn is a child of a workflow of the user’s, whose answer it gets [flo
     content: { role: 'model', parts: [{ text: 'hello' }] },
     usage: { modelCalls: 1 },
   });
-  const events = await store.readEvents(names);
+  const events = await store.sessions.readEvents(names);
   expect(events.map(({ event }) => [event.author, event.invocationId])).toEqual([
     ['user', answer.invocationId],
     ['root', answer.invocationId],

@@ -47,7 +47,7 @@ test('what pages refuse is noted with who, what for and why, and without tokens 
   } finally {
     await served.close();
   }
-  const denials = await desk.environment.store.listDenials({ limit: 1_000 });
+  const denials = await desk.environment.store.keys.listDenials({ limit: 1_000 });
   const told = denials.map(({ firstAt: _first, lastAt: _last, ...kind }) => kind);
   const address = '127.0.0.1';
   const [onInbox, onLink] = ['POST /inbox/requests/:requestId', 'POST /a/:token'];

@@ -6,7 +6,7 @@ import { grantedPrincipal } from '../../src/gateway/access/granted-principal.ts'
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { serveGateway } from '../../src/gateway/index.ts';
 import { visibleRequests } from '../../src/gateway/pages/inbox-lists.ts';
-import type { Grant } from '../../src/store/store.ts';
+import type { Grant } from '../../src/store/keys/key-store.ts';
 import { until } from '../setup/until.ts';
 import { type ReadPage, readPage, sendForm } from './browser-form.ts';
 import { lateGateway } from './late-gateway.ts';
@@ -123,7 +123,7 @@ describe('signing in', () => {
     expect((await sendForm(at('/inbox/sign-out'), page, {})).text).toContain('Signed out');
     expect((await read('/inbox')).status).toBe(303);
     const other = await signedIn('jo');
-    await desk.environment.store.revokeApiKey(other.key.keyId);
+    await desk.environment.store.keys.revoke(other.key.keyId);
     await until(async () => expect((await other.read('/inbox')).status).toBe(303));
     expect((await signInWith(key.text)).status).toBe(303);
     expect((await signInWith(other.key.text)).status).toBe(401);
@@ -133,7 +133,7 @@ describe('signing in', () => {
     const { read, key } = await signedIn('mira');
     const { store } = desk.environment;
     const next = newKeyText(key.keyId);
-    await store.rotateApiKey({ keyId: key.keyId, digest: next.digest, grace: 3_600_000 });
+    await store.keys.rotate({ keyId: key.keyId, digest: next.digest, grace: 3_600_000 });
     const again = await until(async () => {
       const page = await signInWith(next.text);
       expect(page.status).toBe(303);
@@ -141,11 +141,11 @@ describe('signing in', () => {
     });
     expect((await read('/inbox')).status).toBe(200);
     const last = newKeyText(key.keyId);
-    await store.rotateApiKey({ keyId: key.keyId, digest: last.digest, grace: 3_600_000 });
+    await store.keys.rotate({ keyId: key.keyId, digest: last.digest, grace: 3_600_000 });
     await until(async () => expect((await read('/inbox')).status).toBe(303));
     const headers = { cookie: again.cookie };
     expect((await readPage(at('/inbox'), { headers })).status).toBe(200);
-    await store.rotateApiKey({ keyId: key.keyId, digest: newKeyText(key.keyId).digest, grace: 0 });
+    await store.keys.rotate({ keyId: key.keyId, digest: newKeyText(key.keyId).digest, grace: 0 });
     await until(async () => expect((await readPage(at('/inbox'), { headers })).status).toBe(303));
   });
 
@@ -443,16 +443,12 @@ describe('a decision', () => {
 test('who makes cookies up costs the store little, is slowed down and noted, and locks nobody out [inbox.guessed]', async () => {
   const looks: number[] = [];
   const { store } = desk.environment;
-  const records = new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name !== 'findSignIns') return typeof value === 'function' ? value.bind(target) : value;
-      return async (hashes: readonly Uint8Array[]) => {
-        looks.push(hashes.length);
-        return await target.findSignIns(hashes);
-      };
-    },
-  });
+  const { keys } = store;
+  const findSignIns: typeof keys.findSignIns = async (hashes) => {
+    looks.push(hashes.length);
+    return await keys.findSignIns(hashes);
+  };
+  const records = { ...store, keys: { ...keys, findSignIns } };
   const strangers = { perSecond: 0.001, burst: 5 };
   const counted = await serveGateway({
     gateway: { ...desk.options, records, settings: { access: { rateLimits: { strangers } } } },
@@ -480,7 +476,7 @@ test('who makes cookies up costs the store little, is slowed down and noted, and
     const { cookie } = await sendForm(`${counted.url}/inbox/sign-in`, form, { key: key.text });
     expect(await ask(cookie)).toBe(200);
     await counted.close();
-    const denials = await store.listDenials({ limit: 1_000 });
+    const denials = await store.keys.listDenials({ limit: 1_000 });
     for (const reason of ['unauthenticated', 'rate-limited']) {
       expect(denials).toContainEqual(
         expect.objectContaining({ reason, route: 'GET /inbox', address: '127.0.0.1' }),

@@ -6,7 +6,7 @@ import { signApprovalLink } from '../../src/approvals/approval-link.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
 import { CredentialKeyRing } from '../../src/credentials/credential-keys.ts';
 import { GatewayAttester } from '../../src/gateway/approvals/gateway-attester.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { FROM_OWN_PAGE, type ReadPage, readPage, sendForm } from './browser-form.ts';

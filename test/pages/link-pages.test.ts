@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { until } from '../setup/until.ts';
 import { readPage, sendForm } from './browser-form.ts';
 import { lateGateway } from './late-gateway.ts';
@@ -52,7 +52,7 @@ describe('a link', () => {
     expect(await desk.now(request)).toMatchObject({ status: 'pending' });
     const token = url.slice(url.lastIndexOf('/') + 1);
     const { jti } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    expect(await desk.environment.store.findUsedLink(jti)).toBeUndefined();
+    expect(await desk.environment.store.keys.findUsedLink(jti)).toBeUndefined();
   });
 
   test('counts as one vote of several, and tells how many are needed [link.once]', async () => {

@@ -14,7 +14,8 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { ApprovalRow, Grant } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { Grant } from '../../src/store/keys/key-store.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
@@ -198,7 +199,7 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
     },
     async key(name, grants, userId) {
       const { keyId, digest, text: keyText } = newKeyText();
-      await store.createApiKey({ keyId, digest, name, grants, ...(userId === undefined ? {} : { userId }) });
+      await store.keys.create({ keyId, digest, name, grants, ...(userId === undefined ? {} : { userId }) });
       return { keyId, text: keyText };
     },
     ranOf: ({ callKey }) => ran.filter((each) => each.callKey === callKey),

@@ -5,7 +5,8 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import type { ApprovalRow, StoredEvent } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 
 type Given = Partial<OutgoingMessage>;
@@ -46,7 +47,7 @@ export class AskingTurn {
     await expect
       .poll(
         async () => {
-          rows = await this.#environment.store.listApprovals(this.names);
+          rows = await this.#environment.store.approvals.list(this.names);
           return rows.length;
         },
         { timeout: 60_000 },
@@ -57,7 +58,7 @@ export class AskingTurn {
 
   /** All of them, whatever became of them. */
   async requests(): Promise<ApprovalRow[]> {
-    return await this.#environment.store.listApprovals({
+    return await this.#environment.store.approvals.list({
       ...this.names,
       status: ['pending', 'approved', 'rejected', 'answered', 'expired', 'cancelled'],
     });
@@ -90,7 +91,7 @@ export class AskingTurn {
   }
 
   events(): Promise<StoredEvent[]> {
-    return this.#environment.store.readEvents(this.names);
+    return this.#environment.store.sessions.readEvents(this.names);
   }
 
   /** What the calls of its ended turn came to, in order. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { MessageReceipt, SendMessage } from '../../src/protocol/message.ts';
 import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 
 /** A session, as a plain Temporal client handles it. */
@@ -47,7 +47,7 @@ export class Conversation {
 
   /** What was said in the transcript, in order; calls by their tool, responses by their content. */
   async said(): Promise<string[]> {
-    const events = await this.#environment.store.readEvents(this.names);
+    const events = await this.#environment.store.sessions.readEvents(this.names);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
     return events.flatMap(({ event }) =>
       (event.content?.parts ?? []).map(

@@ -17,9 +17,9 @@ export function listenersOf(store: Store): { store: Store; count(): number } {
     };
   const proxy = new Proxy(store, {
     get(target, key) {
-      if (key === 'onNotice') return counted(target.onNotice.bind(target));
-      if (key === 'watch') return counted(target.watch.bind(target));
-      if (key === 'watchTurns') return counted(target.watchTurns.bind(target));
+      if (key === 'onNotice') return counted(target.live.onNotice.bind(target));
+      if (key === 'watch') return counted(target.live.watch.bind(target));
+      if (key === 'watchTurns') return counted(target.live.watchTurns.bind(target));
       const value = Reflect.get(target, key);
       return typeof value === 'function' ? value.bind(target) : value;
     },

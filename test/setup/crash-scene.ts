@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { Store, StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
+import type { Store } from '../../src/store/store.ts';
 import {
   type GeminiScript,
   type GeminiStandIn,
@@ -106,7 +107,7 @@ export class CrashScene {
 
   async transcript(): Promise<StoredEvent[]> {
     await this.worker?.kill();
-    return await this.withStore((store) => store.readEvents(this.names));
+    return await this.withStore((store) => store.sessions.readEvents(this.names));
   }
 
   async withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {

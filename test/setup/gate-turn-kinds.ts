@@ -14,7 +14,8 @@ import { requestIdOf, type WaitingRequest } from '../../src/protocol/gate.ts';
 import { callKeyOf, invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import { NOTIFY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow, SessionNames } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from './scripts.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
@@ -157,7 +158,7 @@ const telling = (kind: TurnKind): TurnKind => ({ ...kind, app: 'told' });
 const idOf = ([request]: readonly WaitingRequest[]): string => request?.requestId ?? '';
 
 async function signed({ store }: TurnEnvironment, requestId: string, approver: Person) {
-  const request = await store.findApproval(requestId);
+  const request = await store.approvals.find(requestId);
   const key = privateKeys.get(approver);
   if (request === undefined || key === undefined) throw new Error(`nothing to sign for ${requestId}`);
   const { session, argsDigest } = request;
@@ -181,7 +182,7 @@ async function sentAgain(
   open: number,
 ): Promise<void> {
   for (const requestId of requestIds) {
-    while (!isSo(await environment.store.findApproval(requestId))) await setTimeout(10);
+    while (!isSo(await environment.store.approvals.find(requestId))) await setTimeout(10);
   }
   await handle.terminate();
   await environment.client.sendMessage({ ...names, message: 'go', messageId: MESSAGE });
@@ -282,7 +283,7 @@ export const GATE_TURN_KINDS: Record<string, TurnKind> = {
     await environment.client.approvals.provideInput({ requestId }, { response: '4711' });
   }),
   credential: asking([[{ name: 'order' }]], async ({ environment, names, handle }) => {
-    const vault = new CredentialVault(environment.store, parseCredentialKeys(GATE_KIND_KEYS));
+    const vault = new CredentialVault(environment.store.credentials, parseCredentialKeys(GATE_KIND_KEYS));
     const credential = { authType: 'apiKey', apiKey: 'k' } as const;
     const { app, userId } = names;
     const { credentialRef } = await vault.put({ app, userId, credentialKey: 'shop', credential });

@@ -56,7 +56,7 @@ export class GatedStage {
       PROGRAM,
       { address, socket: store.socket ?? '', folder, dooms, issuers },
       gemini.env,
-      (notice) => store.hear(notice),
+      (notice) => store.live.hear(notice),
     );
   }
 

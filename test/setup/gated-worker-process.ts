@@ -5,13 +5,16 @@ import { inspect } from 'node:util';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Issuer } from '../../src/approvals/issuer.ts';
 import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
+import type { BeginAnsweredCall, SuspendCall } from '../../src/store/approvals/approval-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { BeginAnsweredCall, CommitStep, Store, SuspendCall } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { CommitStep } from '../../src/store/turns/step-store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { Doom, type Dooms, type Moment } from './doom.ts';
 import { gatedApp } from './gated-apps.ts';
 import { GatedEffects } from './gated-effects.ts';
 import type { FromWorker } from './supervised-worker.ts';
+import { type StoreOperation, wrappedStore } from './wrapped-store.ts';
 
 /** What the harness tells a worker process, as JSON in its first argument. */
 export interface GatedWorkerOptions {
@@ -37,7 +40,7 @@ Runtime.install({
 const effects = new GatedEffects(options.folder);
 const doom = new Doom(options.folder, options.dooms);
 const store = await openStore({ socket: options.socket });
-store.onNotice((notice) => tell({ type: 'notice', notice }));
+store.live.onNotice((notice) => tell({ type: 'notice', notice }));
 const worker = await createWorker({
   apps: [gatedApp(effects, doom, options.issuers)],
   store: doomed(store),
@@ -53,37 +56,32 @@ await running;
 
 /** The store, at some of whose calls the process dies. */
 function doomed(actual: Store): Store {
-  const keysOf: Record<string, [what: string, (given: never) => (string | undefined)[]]> = {
-    commitStep: ['ask', ({ requests = [] }: CommitStep) => requests.map(({ callKey }) => callKey)],
-    suspendCall: ['suspend', ({ callKey }: SuspendCall) => [callKey]],
-    recordEntries: [
+  const keysOf: Partial<Record<StoreOperation, [what: string, (given: never) => (string | undefined)[]]>> = {
+    'turns.commitStep': ['ask', ({ requests = [] }: CommitStep) => requests.map(({ callKey }) => callKey)],
+    'approvals.suspendCall': ['suspend', ({ callKey }: SuspendCall) => [callKey]],
+    'approvals.recordEntries': [
       'vote',
       ({ entries }: { entries: RequestEntry[] }) =>
         entries.map(({ requestId }) => callKeyOfRequest(requestId)),
     ],
-    recordSigned: [
+    'approvals.recordSigned': [
       'vote',
       ({ signed }: { signed: { requestId: string } }) => [callKeyOfRequest(signed.requestId)],
     ],
-    beginAnsweredCall: ['begin', ({ callKey }: BeginAnsweredCall) => [callKey]],
-    settleCall: ['settle', ({ callKey }: { callKey: string }) => [callKey]],
+    'approvals.beginAnsweredCall': ['begin', ({ callKey }: BeginAnsweredCall) => [callKey]],
+    'turns.settleCall': ['settle', ({ callKey }: { callKey: string }) => [callKey]],
   };
-  return new Proxy(actual, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      const own = value.bind(target) as (given: never) => unknown;
-      const [what, keys] = keysOf[String(name)] ?? [];
-      if (keys === undefined) return own;
-      return async (given: never) => {
-        const die = async (when: 'before' | 'after') => {
-          for (const key of keys(given)) await doom.reached(`${when} ${what}` as Moment, key ?? '');
-        };
-        await die('before');
-        const result = await own(given);
-        await die('after');
-        return result;
+  return wrappedStore(actual, (operation, own) => {
+    const [what, keys] = keysOf[operation] ?? [];
+    if (keys === undefined) return undefined;
+    return async (given: never) => {
+      const die = async (when: 'before' | 'after') => {
+        for (const key of keys(given)) await doom.reached(`${when} ${what}` as Moment, key ?? '');
       };
-    },
+      await die('before');
+      const result = await own(given);
+      await die('after');
+      return result;
+    };
   });
 }

@@ -4,7 +4,7 @@ import { BaseCodeExecutor, type CodeExecutionResult } from '../../src/code-execu
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import type { PluginParams } from '../../src/plugins/plugin-hook.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, raw, text } from '../../src/testing/gemini-reply.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -88,7 +88,7 @@ export const HOOK_TURN_KINDS: Record<string, TurnKind> = {
     script: stepCalls([[{ name: 'streams' }, { name: 'looks' }]]),
     async drive({ client, store, temporal }, names) {
       const streamed = Promise.withResolvers<string>();
-      const stop = store.onNotice((notice) => {
+      const stop = store.live.onNotice((notice) => {
         if (notice.type === 'tool chunk') streamed.resolve(notice.callKey);
       });
       const turn = await client.sendMessage({ ...names, message: 'go' });

@@ -4,7 +4,7 @@ import type { HoldfastClient, TurnHandle } from '../../src/client/index.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { defineGateway } from '../../src/gateway/index.ts';
 import { type Content, LlmAgent, LongRunningFunctionTool } from '../../src/index.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, type TestEnvironment, text } from '../../src/testing/index.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { openPlacedEnvironment } from './placed-environment.ts';
@@ -91,7 +91,7 @@ export async function openJobDesk(): Promise<JobDesk> {
       return { names, turn, thing };
     },
     async said(names) {
-      const events = await env.store.readEvents(names);
+      const events = await env.store.sessions.readEvents(names);
       return events.flatMap(({ event }) =>
         (event.content?.parts ?? []).flatMap((part) =>
           event.author !== 'user' && part.text ? [part.text] : [],

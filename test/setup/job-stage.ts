@@ -53,7 +53,7 @@ export class JobStage {
     this.#ground = ground;
     this.#gateway = gateway;
     this.#options = options;
-    this.worker = new SupervisedWorker(PROGRAM, options, gemini.env, (notice) => store.hear(notice));
+    this.worker = new SupervisedWorker(PROGRAM, options, gemini.env, (notice) => store.live.hear(notice));
   }
 
   static async open(script: GeminiScript, dooms: Dooms<JobMoment> = {}): Promise<JobStage> {

@@ -4,7 +4,7 @@ import { App } from '../../src/app/app.ts';
 import { callKeyOf, invocationIdOf, jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import type { JobStatus, ToolJobStatus, WaitingJob } from '../../src/protocol/job.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
@@ -50,7 +50,7 @@ async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
 const parked = ({ store }: TurnEnvironment, handle: WorkflowHandle, count: number) =>
   until(async () => {
     const { jobs } = await handle.query<TurnStatus>('status');
-    const rows = await Promise.all(jobs.map(({ jobId }) => store.findJob(jobId)));
+    const rows = await Promise.all(jobs.map(({ jobId }) => store.jobs.find(jobId)));
     const areWaitedFor = rows.every((row) => row?.address?.activityId.endsWith('/wait'));
     return jobs.length === count && areWaitedFor ? jobs : undefined;
   });
@@ -104,18 +104,18 @@ function ordered(
     const job = environment.temporal.workflow.getHandle(jobWorkflowId(names));
     const { jobId } = await job.query<ToolJobStatus>('status');
     await until(async () => {
-      const row = await environment.store.findJob(jobId);
+      const row = await environment.store.jobs.find(jobId);
       return row?.address?.workflowId === job.workflowId ? row : undefined;
     });
     await act({ environment, job, jobId });
     await job.result().catch(() => undefined);
-    await until(async () => (await environment.store.findJob(jobId))?.deliveredSeq);
+    await until(async () => (await environment.store.jobs.find(jobId))?.deliveredSeq);
     await handle.result();
   };
 }
 
 const ended = ({ store }: TurnEnvironment, jobId: string, status: JobStatus) =>
-  until(async () => ((await store.findJob(jobId))?.status === status ? status : undefined));
+  until(async () => ((await store.jobs.find(jobId))?.status === status ? status : undefined));
 
 /** Turns that wait for jobs, and jobs that go on behind their turns. */
 export const JOB_TURN_KINDS: Record<string, TurnKind> = {

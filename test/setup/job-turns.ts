@@ -4,7 +4,8 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { JobRow, Store } from '../../src/store/store.ts';
+import type { JobRow } from '../../src/store/jobs/job-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
@@ -111,7 +112,7 @@ const ALL = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as cons
 
 /** The session's newest job, once it stands like this. */
 export async function jobOf(
-  { store }: { store: Pick<Store, 'listJobs'> },
+  { store }: { store: Pick<Store, 'jobs'> },
   names: JobTurn['names'],
   mode?: JobRow['mode'],
   status?: JobRow['status'],
@@ -120,7 +121,7 @@ export async function jobOf(
   await expect
     .poll(
       async () => {
-        row = (await store.listJobs({ ...names, status: ALL })).at(-1);
+        row = (await store.jobs.list({ ...names, status: ALL })).at(-1);
         return row && { mode: row.mode, status: row.status };
       },
       { timeout: 30_000 },
@@ -131,9 +132,9 @@ export async function jobOf(
 
 /** All that the session was told by tools, in order. */
 export async function responsesOf(
-  { store }: { store: Pick<Store, 'readEvents'> },
+  { store }: { store: Pick<Store, 'sessions'> },
   names: JobTurn['names'],
 ): Promise<FunctionResponse[]> {
-  const events = await store.readEvents(names);
+  const events = await store.sessions.readEvents(names);
   return events.flatMap(({ event }) => getFunctionResponses(event));
 }

@@ -3,14 +3,16 @@ import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { JobRow, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import { jsonLogger } from '../../worker/index.ts';
 import { Doom, type Dooms } from './doom.ts';
 import { type Deployment, type JobMoment, jobApp } from './job-apps.ts';
 import { JobService } from './job-service.ts';
 import type { FromWorker } from './supervised-worker.ts';
+import { type StoreOperation, wrappedStore } from './wrapped-store.ts';
 
 /** What the harness tells a worker process, as JSON in its first argument. */
 export interface JobWorkerOptions {
@@ -37,7 +39,7 @@ Runtime.install({
 const service = new JobService(options.folder);
 const doom = new Doom<JobMoment>(options.folder, options.dooms);
 const store = await openStore({ socket: options.socket });
-store.onNotice((notice) => tell({ type: 'notice', notice }));
+store.live.onNotice((notice) => tell({ type: 'notice', notice }));
 const worker = await createTestWorker({
   apps: [jobApp(service, doom, options.deployment)],
   store: doomed(store),
@@ -55,38 +57,37 @@ await running;
 
 /** The store, at some of whose calls the process dies; it leaves word outside of jobs that their tools have handed out. */
 function doomed(actual: Store): Store {
-  const whats: Partial<Record<keyof Store, string>> = {
-    openJob: 'open',
-    parkJob: 'park',
-    detachJob: 'detach',
-    awaitJob: 'wait',
-    recordPoll: 'poll',
-    endJob: 'end',
-    settleCall: 'settle',
-    jobDelivery: 'deliver',
+  const whats: Partial<Record<StoreOperation, string>> = {
+    'jobs.open': 'open',
+    'jobs.park': 'park',
+    'jobs.detach': 'detach',
+    'jobs.await': 'wait',
+    'jobs.recordPoll': 'poll',
+    'jobs.end': 'end',
+    'turns.settleCall': 'settle',
+    'jobs.delivery': 'deliver',
   };
-  const handedOut = { parkJob: 'parked', detachJob: 'detached' } as const;
+  const handedOut: Partial<Record<StoreOperation, 'parked' | 'detached'>> = {
+    'jobs.park': 'parked',
+    'jobs.detach': 'detached',
+  };
   const callKeyOf = async ({ callKey, jobId }: { callKey?: string; jobId?: string }) =>
-    callKey ?? (jobId === undefined ? undefined : (await actual.findJob(jobId))?.callKey) ?? '';
-  return new Proxy(actual, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      const own = value.bind(target) as (given: never) => Promise<unknown>;
-      const what = whats[name as keyof Store];
-      if (what === undefined) return own;
-      return async (given: never) => {
-        const callKey = await callKeyOf(given);
-        await doom.reached(`before ${what}` as JobMoment, callKey);
-        const result = await own(given);
-        const row = result as JobRow | undefined;
-        if ((name === 'parkJob' || name === 'detachJob') && row !== undefined) {
-          const { jobId, sessionId: session, tool } = row;
-          service.note({ what: handedOut[name], jobId, session, callKey, tool, n: 0 });
-        }
-        await doom.reached(`after ${what}` as JobMoment, callKey);
-        return result;
-      };
-    },
+    callKey ?? (jobId === undefined ? undefined : (await actual.jobs.find(jobId))?.callKey) ?? '';
+  return wrappedStore(actual, (operation, own) => {
+    const what = whats[operation];
+    if (what === undefined) return undefined;
+    return async (given: never) => {
+      const callKey = await callKeyOf(given);
+      await doom.reached(`before ${what}` as JobMoment, callKey);
+      const result = await own(given);
+      const row = result as JobRow | undefined;
+      const handed = handedOut[operation];
+      if (handed !== undefined && row !== undefined) {
+        const { jobId, sessionId: session, tool } = row;
+        service.note({ what: handed, jobId, session, callKey, tool, n: 0 });
+      }
+      await doom.reached(`after ${what}` as JobMoment, callKey);
+      return result;
+    };
   });
 }

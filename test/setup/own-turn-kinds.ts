@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import { OwnWorker } from '../own-workflows/own-worker.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
@@ -20,7 +20,7 @@ function running(workflow: string, given: object, act?: Act, more: Partial<TurnK
       const own = new OwnWorker(environment);
       await own.start();
       const called = Promise.withResolvers<void>();
-      const stop = environment.store.onNotice((notice) => {
+      const stop = environment.store.live.onNotice((notice) => {
         if (notice.type === 'call started') called.resolve();
       });
       try {

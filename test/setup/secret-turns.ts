@@ -170,7 +170,7 @@ export class SecretTurns {
     const { store, temporal } = this.#running;
     const holding = async (start: () => Promise<unknown>) => {
       const started = Promise.withResolvers<string>();
-      const stop = store.onNotice((notice) => {
+      const stop = store.live.onNotice((notice) => {
         if (notice.type === 'call started' && notice.tool === 'holds') started.resolve(notice.callKey);
       });
       await start();

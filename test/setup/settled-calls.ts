@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts';
 export function settledCalls(store: Store, tool: string, count: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let settled = 0;
-  const stop = store.onNotice((notice) => {
+  const stop = store.live.onNotice((notice) => {
     if (notice.type !== 'call settled' || notice.tool !== tool || ++settled < count) return;
     stop();
     resolve();

@@ -43,10 +43,10 @@ await running;
 function noting(actual: Store): Store {
   const attempts = new Map<string, number>();
   const attemptOf = (callKey: string) => attempts.get(callKey) ?? 0;
-  const methods: Partial<Store> = {
+  const noted: Pick<Store['turns'], 'beginCall' | 'recordOnce' | 'settleCall'> = {
     async beginCall(call) {
       const asked = Date.now();
-      const begun = await actual.beginCall(call);
+      const begun = await actual.turns.beginCall(call);
       if (begun.kind === 'started') {
         const { callKey } = call;
         attempts.set(callKey, begun.attempt);
@@ -55,24 +55,17 @@ function noting(actual: Store): Store {
       return begun;
     },
     async recordOnce(call) {
-      const recorded = await actual.recordOnce(call);
+      const recorded = await actual.turns.recordOnce(call);
       // What is said before a step asks its model is recorded, too.
       const { callKey } = call;
       if (attempts.has(callKey)) effects.note({ kind: 'recorded', callKey, attempt: attemptOf(callKey) });
       return recorded;
     },
     async settleCall(call) {
-      const settled = await actual.settleCall(call);
+      const settled = await actual.turns.settleCall(call);
       effects.note({ kind: 'settled', callKey: call.callKey, attempt: attemptOf(call.callKey) });
       return settled;
     },
   };
-  return new Proxy(actual, {
-    get(target, name) {
-      const own: unknown = Reflect.get(methods, name);
-      if (own !== undefined) return own;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return { ...actual, turns: { ...actual.turns, ...noted } };
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import type { StoreNotice } from '../../src/store/store.ts';
+import type { StoreNotice } from '../../src/store/live/live-feed.ts';
 
 /** What a worker process tells the harness. */
 export type FromWorker = { type: 'polls' } | { type: 'notice'; notice: StoreNotice };

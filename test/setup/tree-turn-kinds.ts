@@ -14,7 +14,7 @@ import {
   runKeyOfCall,
   workflowIdOf,
 } from '../../src/protocol/identity.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, error, type GeminiReply, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';

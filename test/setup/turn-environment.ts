@@ -13,7 +13,7 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import {
   type GeminiScript,
   type GeminiStandIn,
@@ -225,7 +225,7 @@ export async function runTurn(
   return {
     result,
     workflowId: handle.workflowId,
-    events: await store.readEvents({ ...names, ...pick(turn) }),
+    events: await store.sessions.readEvents({ ...names, ...pick(turn) }),
     history: await temporal.workflow.getHandle(handle.workflowId, handle.runId).fetchHistory(),
   };
 }

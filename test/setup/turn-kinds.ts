@@ -5,7 +5,7 @@ import { App } from '../../src/app/app.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionCalls } from '../../src/events/event.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, error, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -127,7 +127,7 @@ const oftenNew = SHORT_RUNS;
 /** Resolves when a call of the tool has started. */
 async function callOf(tool: string, { store }: TurnEnvironment): Promise<void> {
   const started = Promise.withResolvers<void>();
-  const stop = store.onNotice((notice) => {
+  const stop = store.live.onNotice((notice) => {
     if (notice.type === 'call started' && notice.tool === tool) started.resolve();
   });
   await started.promise;

@@ -1,11 +1,13 @@
 import { flushCompileCache } from 'node:module';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import type { StoreNotice } from '../../src/store/live/live-feed.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { Store, StoreNotice } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import type { TemporalPlace } from './own-namespace.ts';
 import { watchedApps } from './watched-apps.ts';
 import { Witness } from './witness.ts';
+import { type StoreOperation, wrappedStore } from './wrapped-store.ts';
 
 /** What the test tells the worker process, as JSON in its first argument. */
 export interface WatchedWorkerOptions {
@@ -21,7 +23,7 @@ export interface WatchedWorkerOptions {
 /** What the worker process tells the test. */
 export type FromWatchedWorker = { type: 'polls' } | { type: 'notice'; notice: StoreNotice };
 
-const SEEN = ['openStep', 'commitStep', 'recordOnce'] as const satisfies (keyof Store)[];
+const SEEN: readonly StoreOperation[] = ['turns.openStep', 'turns.commitStep', 'turns.recordOnce'];
 
 const options: WatchedWorkerOptions = JSON.parse(process.argv[2] ?? '{}');
 const tell = (message: FromWatchedWorker) => process.send?.(message);
@@ -29,7 +31,7 @@ process.once('disconnect', () => process.exit(1));
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 const witness = new Witness(options.file, options.holds);
 const store = await openStore({ socket: options.socket });
-store.onNotice((notice) => tell({ type: 'notice', notice }));
+store.live.onNotice((notice) => tell({ type: 'notice', notice }));
 const worker = await createWorker({
   apps: watchedApps(witness),
   store: seen(store),
@@ -47,27 +49,22 @@ await running;
 /** The witness sees what is written of those sessions that are held there. */
 function seen(actual: Store): Store {
   const sessions = new Map<string, string>();
-  return new Proxy(actual, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      const own = value.bind(target) as (...args: unknown[]) => unknown;
-      const method = SEEN.find((each) => each === name);
-      if (method === undefined) return own;
-      return async (given: { session?: string; identity?: { sessionId: string } }) => {
-        const named = () => given.identity?.sessionId ?? sessions.get(given.session ?? '') ?? '';
-        const see = async (when: 'before' | 'after') => {
-          const session = named();
-          if (options.holds[session]?.startsWith(method)) await witness.saw(session, `${method} ${when}`);
-        };
-        await see('before');
-        const result = (await own(given)) as { session?: string };
-        if (given.identity !== undefined && result.session !== undefined) {
-          sessions.set(result.session, given.identity.sessionId);
-        }
-        await see('after');
-        return result;
+  return wrappedStore(actual, (operation, own) => {
+    if (!SEEN.includes(operation)) return undefined;
+    const [, method] = operation.split('.');
+    return async (given: { session?: string; identity?: { sessionId: string } }) => {
+      const named = () => given.identity?.sessionId ?? sessions.get(given.session ?? '') ?? '';
+      const see = async (when: 'before' | 'after') => {
+        const session = named();
+        if (options.holds[session]?.startsWith(`${method}`)) await witness.saw(session, `${method} ${when}`);
       };
-    },
+      await see('before');
+      const result = (await own(given as never)) as { session?: string };
+      if (given.identity !== undefined && result.session !== undefined) {
+        sessions.set(result.session, given.identity.sessionId);
+      }
+      await see('after');
+      return result;
+    };
   });
 }

@@ -5,6 +5,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { type CrashFiles, crashAgents } from './crash-agents.ts';
 import type { TemporalPlace } from './own-namespace.ts';
+import { type StoreOperation, wrappedStore } from './wrapped-store.ts';
 
 /** What the test tells the worker process, as JSON in its first argument. */
 export interface WorkerProcessOptions {
@@ -14,7 +15,7 @@ export interface WorkerProcessOptions {
   url: string;
   files: CrashFiles;
   /** Never returns from this call of the store, and says so. */
-  hang?: { when: 'before' | 'after'; method: keyof Store; call: number };
+  hang?: { when: 'before' | 'after'; operation: StoreOperation; call: number };
 }
 
 const options: WorkerProcessOptions = JSON.parse(process.argv[2] ?? '{}');
@@ -34,22 +35,17 @@ console.log('polling');
 flushCompileCache();
 await running;
 
-function hanging(actual: Store, { when, method, call }: NonNullable<WorkerProcessOptions['hang']>): Store {
+function hanging(actual: Store, { when, operation, call }: NonNullable<WorkerProcessOptions['hang']>): Store {
   let calls = 0;
-  return new Proxy(actual, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      const own = value.bind(target) as (...args: unknown[]) => unknown;
-      if (name !== method) return own;
-      return async (...args: unknown[]) => {
-        calls += 1;
-        if (calls === call && when === 'before') await hang();
-        const result = await own(...args);
-        if (calls === call && when === 'after') await hang();
-        return result;
-      };
-    },
+  return wrappedStore(actual, (asked, own) => {
+    if (asked !== operation) return undefined;
+    return async (...given) => {
+      calls += 1;
+      if (calls === call && when === 'before') await hang();
+      const result = await own(...given);
+      if (calls === call && when === 'after') await hang();
+      return result;
+    };
   });
 }
 

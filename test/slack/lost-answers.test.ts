@@ -39,7 +39,7 @@ describe('Slack does what it is asked for, and its answer is lost', () => {
     scene.slack.become({ mute: 'chat.postMessage' });
     const asked = await scene.askSilently('pay');
     const message = await scene.messageOf(asked.request);
-    const note = () => scene.environment.store.findNote('slack', `${CHANNEL}:${message.ts}`);
+    const note = () => scene.environment.store.notices.findNote('slack', `${CHANNEL}:${message.ts}`);
     await until(async () => expect(await note()).toMatchObject({ requestId: asked.request.requestId }));
     expect(times('chat.postMessage') - before).toBe(1);
     expect(about(asked.request.requestId)).toHaveLength(1);
@@ -51,14 +51,14 @@ describe('Slack does what it is asked for, and its answer is lost', () => {
     const { message, request } = await scene.ask('pay');
     const { store } = scene.environment;
     const { requestId } = request;
-    const note = () => store.findNote('slack', `${CHANNEL}:${message.ts}`);
+    const note = () => store.notices.findNote('slack', `${CHANNEL}:${message.ts}`);
     const found = await until(async () => {
       const kept = await note();
       if (kept === undefined) throw new Error('nothing was noted');
       return kept;
     });
     const keep = (value: unknown, place: string) =>
-      store.keepNote({ notifier: 'slack', requestId, session: found.session, value, place });
+      store.notices.keepNote({ notifier: 'slack', requestId, session: found.session, value, place });
     await keep({ posting: { at: Date.now(), isOver: true } }, 'nowhere');
     // Longer ago than a click waits for the note.
     message.ts = `${Math.floor(Date.now() / 1_000) - 120}.000001`;

@@ -101,6 +101,6 @@ describe('Slack, or the workers, away', () => {
     expect(answer.status).toBe(200);
     await until(() => expect(scene.ran).toContain(`${request.callKey} 700`));
     await until(async () => expect(await scene.environment.client.status(names)).toBeUndefined());
-    expect(await scene.environment.store.listDeadNotices()).toEqual([]);
+    expect(await scene.environment.store.notices.listDeadNotices()).toEqual([]);
   });
 });

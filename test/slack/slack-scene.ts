@@ -6,7 +6,8 @@ import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/cre
 import type { Gateway, GatewayLogger, GatewayOptions } from '../../src/gateway/index.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { type SlackOptions, slack } from '../../src/slack/index.ts';
-import type { ApprovalRow, SessionNames } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { startSlackStandIn } from '../../src/testing/slack-stand-in.ts';

@@ -62,7 +62,11 @@ describe.concurrent('turns in Slack', () => {
     expect(await said(ts, 2)).toContain('You said: and &lt;again&gt; &amp; again');
     const [sessionId = ''] = (await sessionsOf('mira')).filter((id) => id.includes(ts));
     expect(sessionId.startsWith(`slack:${scene.slack.teamId}:${GENERAL}:${ts}`)).toBe(true);
-    const events = await scene.environment.store.readEvents({ app: 'shop', userId: 'mira', sessionId });
+    const events = await scene.environment.store.sessions.readEvents({
+      app: 'shop',
+      userId: 'mira',
+      sessionId,
+    });
     const asked = events.filter(({ event }) => event.author === 'user');
     expect(asked.map(({ event }) => event.content?.parts?.[0]?.text)).toEqual([hello, 'and <again> & again']);
   });

@@ -1,4 +1,4 @@
-import type { StepUsage } from '../../src/store/store.ts';
+import type { StepUsage } from '../../src/store/turns/usage.ts';
 import type { SessionEvidence, SoakEvidence } from './evidence.ts';
 import { messagesOf } from './plan.ts';
 import { Findings, type Violation } from './violation.ts';

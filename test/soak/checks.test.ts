@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createEvent } from '../../src/events/event.ts';
 import { callKeyOf } from '../../src/protocol/identity.ts';
-import type { EventKind, StoredEvent } from '../../src/store/store.ts';
+import type { EventKind, StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { Outages } from '../setup/soak-outages.ts';
 import { checkEffects } from './check-effects.ts';
 import { checkHooks } from './check-hooks.ts';

@@ -4,8 +4,11 @@ import { sql } from 'kysely';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { KEEP_MESSAGES } from '../../src/protocol/names.ts';
 import type { KeepMessagesResult } from '../../src/protocol/step.ts';
+import type { InboxRow } from '../../src/store/messages/message-store.ts';
 import type { OpenedStore } from '../../src/store/open-store.ts';
-import type { InboxRow, RecordedInvocation, StepUsage, StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
+import type { RecordedInvocation } from '../../src/store/turns/turn-store.ts';
+import type { StepUsage } from '../../src/store/turns/usage.ts';
 import type { SoakEffect } from '../setup/soak-effects.ts';
 import type { Outages } from '../setup/soak-outages.ts';
 import { namesOf, type PlayedScenario, workflowIdOfScenario } from './driver.ts';
@@ -66,10 +69,10 @@ export async function gatherSession(
   const names = namesOf(played.scenario);
   const invocations = new Map<string, RecordedInvocation>();
   for (const { turn } of messagesOf(played.scenario)) {
-    const recorded = await store.findInvocation(names, invocationOf(played.scenario, turn.messageId));
+    const recorded = await store.turns.findInvocation(names, invocationOf(played.scenario, turn.messageId));
     if (recorded !== undefined) invocations.set(turn.messageId, recorded);
   }
-  const session = await store.getSession({ ...names, numRecentEvents: 0 });
+  const session = await store.sessions.get({ ...names, numRecentEvents: 0 });
   const kept = await keptBeforeStop(temporalClient, workflowIdOfScenario(played.scenario));
   return {
     ...(kept === undefined ? {} : { keptBeforeStop: kept }),
@@ -77,7 +80,7 @@ export async function gatherSession(
     invocations,
     events: await eventsOf(store, names),
     calls: session === undefined ? new Map() : await callsOf(store, session.session),
-    inbox: await store.readInbox(names),
+    inbox: await store.messages.readInbox(names),
     state: session?.state ?? {},
     usage: session?.usage ?? { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     workflowProblems: await workflowProblems(temporalClient, workflowIdOfScenario(played.scenario)),
@@ -87,7 +90,7 @@ export async function gatherSession(
 async function eventsOf(store: OpenedStore, names: ReturnType<typeof namesOf>): Promise<StoredEvent[]> {
   const events: StoredEvent[] = [];
   for (;;) {
-    const page = await store.readEvents({ ...names, after: events.at(-1)?.seq ?? 0, limit: PAGE });
+    const page = await store.sessions.readEvents({ ...names, after: events.at(-1)?.seq ?? 0, limit: PAGE });
     events.push(...page);
     if (page.length < PAGE) return events;
   }

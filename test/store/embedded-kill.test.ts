@@ -51,9 +51,9 @@ test('nothing acknowledged is lost in SIGKILLs, and seq stays gapless [store.dur
   const recorded = new Set<string>();
   for (const sessionId of ['s0', 's1', 's2', 's3']) {
     const names = { app: 'kill', userId: 'ada', sessionId };
-    const events = await store.readEvents({ ...names, limit: 100_000 });
+    const events = await store.sessions.readEvents({ ...names, limit: 100_000 });
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-    expect((await store.findSession(names))?.seq).toBe(events.length);
+    expect((await store.sessions.find(names))?.seq).toBe(events.length);
     for (const { seq, kind, runKey } of events) recorded.add(`seq ${sessionId} ${seq} ${kind} ${runKey}`);
   }
   expect(readdirSync(tmpdir())).toHaveLength(1);
@@ -71,6 +71,6 @@ test('SIGKILLs in the first initialisation leave no trace', async () => {
     expect(line).toContain('initialising');
   }
   const store = await openStore({ folder: fresh });
-  expect(await store.readEvents({ app: 'kill', userId: 'ada', sessionId: 's9' })).toEqual([]);
+  expect(await store.sessions.readEvents({ app: 'kill', userId: 'ada', sessionId: 's9' })).toEqual([]);
   await store.close();
 });

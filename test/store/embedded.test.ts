@@ -30,7 +30,7 @@ test('a store is made once, keeps what it has, and is open in one place at a tim
   const second = await openStore({ folder, onProgress: (line) => progress.push(line) });
   console.log(`reopened: ${(performance.now() - reopening).toFixed(0)} ms`);
   expect(progress).toHaveLength(2);
-  expect(await second.readEvents(turn.names)).toHaveLength(2);
+  expect(await second.sessions.readEvents(turn.names)).toHaveLength(2);
   await second.close();
 });
 

@@ -45,7 +45,9 @@ class GrowingSession {
 
   /** Nothing that was acknowledged is lost, and there is no gap. */
   async check(): Promise<void> {
-    const seqs = (await this.store.readEvents({ ...this.names, limit: 100_000 })).map(({ seq }) => seq);
+    const seqs = (await this.store.sessions.readEvents({ ...this.names, limit: 100_000 })).map(
+      ({ seq }) => seq,
+    );
     expect(seqs).toEqual(seqs.map((_, index) => index + 1));
     expect(this.acknowledged.filter((seq) => seq > seqs.length)).toEqual([]);
     expect(this.acknowledged.length).toBeGreaterThan(10);

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { SessionNews } from '../../src/client/stream/session-news.ts';
+import type { StoreNotice } from '../../src/store/live/live-feed.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import type { StoreNotice } from '../../src/store/store.ts';
 import { SteadyTurns } from './steady-turns.ts';
 import { partialText } from './suite/live/notices.ts';
 import { newNames, Turn } from './suite/turns/turn.ts';
@@ -45,7 +45,7 @@ test('stores that join write at once with the owner, whose statements stay prepa
   const turn = new Turn(owner);
   await turn.opened(1);
   expect(await preparedStatements()).toBeGreaterThan(3);
-  expect(await joined[1]?.readEvents(turn.names)).toMatchObject([{ seq: 1 }]);
+  expect(await joined[1]?.sessions.readEvents(turn.names)).toMatchObject([{ seq: 1 }]);
 });
 
 test('one session is written from two processes in order and without a gap [cli.dev]', async () => {
@@ -56,27 +56,27 @@ test('one session is written from two processes in order and without a gap [cli.
     await turn.opened(1);
     await turn.commit(1, 0);
   }
-  expect((await joined.readEvents(names)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  expect((await joined.sessions.readEvents(names)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
 test('what a joined store does is heard where its notices are passed on [cli.dev]', async () => {
   const joined = await join();
-  expect([owner.listens, joined.listens, joined.socket]).toEqual([true, false, undefined]);
-  joined.onNotice((notice) => owner.hear(structuredClone(notice)));
+  expect([owner.live.listens, joined.live.listens, joined.socket]).toEqual([true, false, undefined]);
+  joined.live.onNotice((notice) => owner.live.hear(structuredClone(notice)));
   const turn = new Turn(joined);
   let begun = 0;
-  owner.watchTurns(turn.names, () => {
+  owner.live.watchTurns(turn.names, () => {
     begun += 1;
   });
   const everything: StoreNotice[] = [];
-  owner.onNotice((notice) => everything.push(notice));
+  owner.live.onNotice((notice) => everything.push(notice));
   await turn.opened(1);
   await expect.poll(() => begun).toBe(1);
   const heard: StoreNotice[] = [];
-  owner.watch(turn.session, (notice) => heard.push(notice));
+  owner.live.watch(turn.session, (notice) => heard.push(notice));
   const { session } = turn;
   const text = partialText(turn, 'Hel');
-  joined.tell(text);
+  joined.live.tell(text);
   await turn.commit(1, 0);
   await expect.poll(() => heard).toEqual([text, { type: 'appended', session, seq: 2 }]);
   expect(everything).toEqual([{ type: 'appended', session, seq: 1, names: turn.names }, ...heard]);
@@ -125,7 +125,7 @@ test('a process that is killed in a transaction leaves neither a lock nor half o
     .selectAll()
     .execute();
   expect(left).toEqual([]);
-  expect(await owner.readEvents(JSON.parse(lines[0] ?? ''))).toHaveLength(2);
+  expect(await owner.sessions.readEvents(JSON.parse(lines[0] ?? ''))).toHaveLength(2);
 });
 
 test('a breakdown of the thread moves nobody: the socket stays, and those who joined go on [cli.dev]', async () => {
@@ -138,19 +138,19 @@ test('a breakdown of the thread moves nobody: the socket stays, and those who jo
   await expect.poll(() => turn.events().catch(String), { timeout: 60_000 }).toHaveLength(1);
   expect(owner.socket).toBe(socket);
   expect(await turn.commit(1, 0)).toMatchObject({ seq: 2 });
-  expect(await owner.readEvents(turn.names)).toHaveLength(2);
+  expect(await owner.sessions.readEvents(turn.names)).toHaveLength(2);
 });
 
 test('without its owner a joined store is unavailable, and says why [cli.dev]', async () => {
   const joined = await join();
   const names = newNames();
-  expect(await joined.readEvents(names)).toEqual([]);
+  expect(await joined.sessions.readEvents(names)).toEqual([]);
   await owner.close();
   const error = {
     code: 'HOLDFAST_STORE_UNAVAILABLE',
     message: expect.stringContaining('the process that owns it'),
   };
-  await expect(joined.readEvents(names)).rejects.toMatchObject(error);
+  await expect(joined.sessions.readEvents(names)).rejects.toMatchObject(error);
   await expect(openStore({ socket })).rejects.toMatchObject(error);
   owner = await openStore({ folder });
 });

@@ -130,7 +130,7 @@ test('a statement under which a function is replaced by one of other parameters 
   await holder.query('begin');
   await holder.query('select from holdfast.jobs where job_id = $1 for update', [jobId]);
   const address = { workflowId: 'w', runId: 'r', activityId: 'a' };
-  const waiting = store.awaitJob({ session: turn.session, jobId, address });
+  const waiting = store.jobs.await({ session: turn.session, jobId, address });
   const blocked = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%await_job%'`;
   await expect.poll(() => server.query(blocked)).toHaveLength(1);
   await migrate(pooled({ connectionString: url, max: 1 }), () => undefined, NEXT_FUNCTIONS);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { StoreNotice } from '../../src/store/live/live-feed.ts';
 import { NoticeOutbox, type OutgoingNotice } from '../../src/store/live/notice-outbox.ts';
-import type { StoreNotice } from '../../src/store/store.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

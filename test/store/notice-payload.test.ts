@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { StoreNotice, ToolChunk } from '../../src/store/live/live-feed.ts';
 import {
   channelOf,
   decodeNotice,
@@ -7,7 +8,6 @@ import {
   MOST_TEXT_BYTES,
   tellableText,
 } from '../../src/store/live/notice-payload.ts';
-import type { StoreNotice, ToolChunk } from '../../src/store/store.ts';
 
 /** PostgreSQL's own limit, exclusive, and that of a channel's name, inclusive. */
 const PAYLOAD_LIMIT = 8_000;

@@ -42,7 +42,7 @@ test('a session that is deleted while another statement makes it is made again [
   await deleting.query('delete from holdfast.sessions where id = $1', [turn.session]);
   await deleting.query('commit');
   expect((await made).rows).toEqual([{ id: 'a-new-one' }]);
-  expect((await store.findSession(turn.names))?.session).toBe('a-new-one');
+  expect((await store.sessions.find(turn.names))?.session).toBe('a-new-one');
   await Promise.all([deleting.end(), making.end(), store.close()]);
 });
 
@@ -85,7 +85,7 @@ test('an approved call that is settled while it begins anew keeps its outcome [c
     response: { error: 'unknown' },
     failed: true,
   };
-  expect(await store.settleCall({ ...unknown, actions: {} })).toMatchObject({ first: false });
+  expect(await store.turns.settleCall({ ...unknown, actions: {} })).toMatchObject({ first: false });
   await Promise.all([settling.end(), store.close()]);
 });
 

@@ -105,7 +105,7 @@ test('a schema newer than this release is left alone, and works [store.migrate]'
   await turn.opened(1);
   await turn.commit(1, 0);
   expect(progress).toEqual([]);
-  expect(await store.readEvents(before.names)).toHaveLength(3);
+  expect(await store.sessions.readEvents(before.names)).toHaveLength(3);
 });
 
 test.each([['another text', `update holdfast.migrations set checksum = 'other' where version = 1`]])(

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { followEvents } from '../../src/client/stream/follow-events.ts';
+import type { StoreNotice } from '../../src/store/live/live-feed.ts';
 import { MOST_TEXT_BYTES, tellableText } from '../../src/store/live/notice-payload.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import type { StoreNotice } from '../../src/store/store.ts';
 import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
 import { partialText } from './suite/live/notices.ts';
@@ -34,12 +34,12 @@ const PATIENCE = { timeout: 30_000 };
 async function watching(store: OpenedStore, turn: Turn): Promise<{ heard: StoreNotice[]; stop: () => void }> {
   const { session, invocationId: runKey } = turn;
   const heard: StoreNotice[] = [];
-  const stop = store.watch(session, (notice) => heard.push(notice));
+  const stop = store.live.watch(session, (notice) => heard.push(notice));
   onTestFinished(stop);
   // That it listens is said by where the session stands.
   await expect.poll(() => heard, PATIENCE).toContainEqual({ type: 'appended', session, seq: turn.seq });
   const mark: StoreNotice = { type: 'text dropped', session, runKey, step: 0, attempt: 0 };
-  turn.store.tell(mark);
+  turn.store.live.tell(mark);
   await expect.poll(() => heard.at(-1), PATIENCE).toEqual(mark);
   heard.length = 0;
   return { heard, stop };
@@ -53,16 +53,16 @@ async function channels(): Promise<string[]> {
 }
 
 test('who listens hears what others write and tell, in order, and knows where it stands [stream.text]', async () => {
-  expect([writer.listens, listener.listens]).toEqual([false, true]);
+  expect([writer.live.listens, listener.live.listens]).toEqual([false, true]);
   const turn = new Turn(writer);
   await turn.opened(1);
   const { session, invocationId: runKey } = turn;
   const { heard } = await watching(listener, turn);
   const deaf: StoreNotice[] = [];
-  writer.watch(session, (notice) => deaf.push(notice));
+  writer.live.watch(session, (notice) => deaf.push(notice));
   const texts = Array.from({ length: 40 }, (_, index) => partialText(turn, `${index} `, index));
-  for (const text of texts) writer.tell(text);
-  writer.tell({ type: 'text dropped', session, runKey, step: 1, attempt: 2 });
+  for (const text of texts) writer.live.tell(text);
+  writer.live.tell({ type: 'text dropped', session, runKey, step: 1, attempt: 2 });
   await turn.commit(1, 1);
   await turn.begin(1, 0);
   await turn.settle(1, 0, { ok: true });
@@ -106,7 +106,7 @@ test('two that write and listen hear each other, and themselves once [stream.tex
   const texts = Array.from({ length: 10 }, (_, index) => partialText(turn, `${index}`, index));
   const heardTexts = () => [ours, theirs].map(({ heard }) => heard.filter(({ type }) => type === 'text'));
   for (const [index, text] of texts.entries()) {
-    (index % 2 === 0 ? other : listener).tell(text);
+    (index % 2 === 0 ? other : listener).live.tell(text);
     const told = texts.slice(0, index + 1);
     await expect.poll(heardTexts, PATIENCE).toEqual([told, told]);
   }
@@ -116,7 +116,7 @@ test('who waits for a session of some names hears of its first turn elsewhere [s
   const names = newNames();
   let begun = 0;
   onTestFinished(
-    listener.watchTurns(names, () => {
+    listener.live.watchTurns(names, () => {
       begun += 1;
     }),
   );
@@ -141,7 +141,7 @@ test('text of any characters and of 7 KiB crosses as it is told [stream.text]', 
     const times = long ? Math.floor(MOST_TEXT_BYTES / Buffer.byteLength(characters)) : 1;
     return partialText(turn, characters.repeat(times), index);
   });
-  for (const text of texts) writer.tell(text);
+  for (const text of texts) writer.live.tell(text);
   await expect.poll(() => heard.length, PATIENCE).toBe(texts.length);
   expect(heard).toEqual(texts.map((text) => ({ ...text, text: tellableText(text.text) })));
 });
@@ -159,8 +159,8 @@ test('a listening connection that is cut comes back by itself, and says what was
   await server.query(`select pg_terminate_backend(${before?.pid})`);
   await expect.poll(() => heard, PATIENCE).toEqual([{ type: 'appended', session, seq: 1 }]);
   expect(await listening()).not.toEqual([before]);
-  expect(listener.listens).toBe(true);
-  writer.tell(partialText(turn, 'after'));
+  expect(listener.live.listens).toBe(true);
+  writer.live.tell(partialText(turn, 'after'));
   await expect.poll(() => heard.at(-1), PATIENCE).toEqual(partialText(turn, 'after'));
 });
 
@@ -170,10 +170,10 @@ test('a server that goes away fails no notice, and all is heard again once it is
   const { session } = turn;
   const { heard } = await watching(listener, turn);
   await server.stop();
-  for (let index = 0; index < 100; index += 1) writer.tell(partialText(turn, 'lost', index));
-  await expect.poll(() => listener.listens, PATIENCE).toBe(false);
+  for (let index = 0; index < 100; index += 1) writer.live.tell(partialText(turn, 'lost', index));
+  await expect.poll(() => listener.live.listens, PATIENCE).toBe(false);
   await server.start();
-  await expect.poll(() => listener.listens, PATIENCE).toBe(true);
+  await expect.poll(() => listener.live.listens, PATIENCE).toBe(true);
   await turn.commit(1, 0);
   await expect.poll(() => heard.at(-1), PATIENCE).toEqual({ type: 'appended', session, seq: 2 });
 });
@@ -184,12 +184,12 @@ test('a channel is left a while after its last watcher, who comes and goes for n
   const { stop } = await watching(listener, turn);
   const hints: StoreNotice[] = [];
   for (let visits = 0; visits < 50; visits += 1) {
-    const leave = listener.watch(turn.session, (notice) => hints.push(notice));
+    const leave = listener.live.watch(turn.session, (notice) => hints.push(notice));
     leave();
     leave();
   }
   stop();
-  const last = listener.watch(turn.session, (notice) => hints.push(notice));
+  const last = listener.live.watch(turn.session, (notice) => hints.push(notice));
   await turn.commit(1, 0);
   await expect.poll(() => hints, PATIENCE).toEqual([{ type: 'appended', session: turn.session, seq: 2 }]);
   last();
@@ -216,7 +216,7 @@ test('a store that is closed sends what it had to tell first, and leaves no conn
   const turn = new Turn(closing);
   await turn.opened(1);
   const { heard } = await watching(listener, turn);
-  for (let index = 0; index < 5; index += 1) closing.tell(partialText(turn, 'last words', index));
+  for (let index = 0; index < 5; index += 1) closing.live.tell(partialText(turn, 'last words', index));
   await closing.close();
   await expect.poll(() => heard.length, PATIENCE).toBe(5);
   const open = () => server.query(`select from pg_stat_activity where application_name = 'holdfast listen'`);
@@ -240,7 +240,7 @@ test('a store is closed soon where nothing comes from its listening connection a
   const closing = await openStore({ url, listen: listen.href });
   for (const socket of sockets) socket.unpipe().pause();
   await closing.close();
-  expect(closing.listens).toBe(false);
+  expect(closing.live.listens).toBe(false);
 });
 
 const program = findPgBouncer();
@@ -257,7 +257,7 @@ test.skipIf(program === undefined)(
     const turn = new Turn(both);
     await turn.opened(1);
     const { heard } = await watching(listener, turn);
-    both.tell(partialText(turn, 'pooled'));
+    both.live.tell(partialText(turn, 'pooled'));
     await expect.poll(() => heard.at(-1), PATIENCE).toEqual(partialText(turn, 'pooled'));
     const elsewhere = await server.newDatabase();
     const refusals = [pooled, elsewhere].map((listen) =>

@@ -56,10 +56,10 @@ test.each(interruptions)(
 
 test('a server that is down is unavailable by name, and the store works again by itself once it is up [store.unavailable]', async () => {
   await server.stop();
-  await expect(store.readEvents({ app: 'a', userId: 'u', sessionId: 's' })).rejects.toMatchObject({
+  await expect(store.sessions.readEvents({ app: 'a', userId: 'u', sessionId: 's' })).rejects.toMatchObject({
     code: 'HOLDFAST_STORE_UNAVAILABLE',
     message: expect.stringMatching(/PostgreSQL at 127\.0\.0\.1:\d+, database test_1.*ECONNREFUSED/),
   });
   await server.start();
-  expect(await store.readEvents({ app: 'a', userId: 'u', sessionId: 's' })).toEqual([]);
+  expect(await store.sessions.readEvents({ app: 'a', userId: 'u', sessionId: 's' })).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import { PostgresStore } from '../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/store/postgres-store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
 import { newNames, Turn } from './suite/turns/turn.ts';
 
@@ -59,7 +59,7 @@ async function interposed(
       return around(query, send);
     }) as typeof client.query;
   });
-  return await PostgresStore.open(pool);
+  return await openPostgresStore(pool);
 }
 
 test('a fork locks its session for no longer than it is written, however long its events are read [session.fork]', async () => {
@@ -67,7 +67,7 @@ test('a fork locks its session for no longer than it is written, however long it
   await ended(names);
   await withClient(async (client) => {
     await client.query('begin; lock table holdfast.events in access exclusive mode');
-    const fork = store.forkSession({ ...names, to: 'fork' });
+    const fork = store.sessions.fork({ ...names, to: 'fork' });
     await expect.poll(waiting).toBe(1);
     await server.query(
       `select from holdfast.sessions where app = '${names.app}' for update nowait`,
@@ -90,13 +90,13 @@ test('a fork that is sent again while the first one still executes is the same f
       await client.query('commit');
       return await again;
     });
-    expect(await repeating.forkSession({ ...names, to: 'fork' })).toMatchObject({
+    expect(await repeating.sessions.fork({ ...names, to: 'fork' })).toMatchObject({
       sessionId: 'fork',
       seq: 2,
     });
     await repeating.close();
   });
-  await expect(store.forkSession({ ...names, to: 'fork' })).rejects.toMatchObject({
+  await expect(store.sessions.fork({ ...names, to: 'fork' })).rejects.toMatchObject({
     code: 'HOLDFAST_SESSION_EXISTS',
   });
 });
@@ -106,10 +106,10 @@ test('a deletion whose answer is lost leaves the session that was made meanwhile
   await ended(names);
   const repeating = await interposed('holdfast.delete_session(', async (query, send) => {
     await send(query);
-    await store.createSession({ ...names, state: { made: 'meanwhile' } });
+    await store.sessions.create({ ...names, state: { made: 'meanwhile' } });
     throw new Error('Connection terminated unexpectedly');
   });
-  expect(await repeating.deleteSession(names)).toEqual([names]);
+  expect(await repeating.sessions.delete(names)).toEqual([names]);
   await repeating.close();
-  expect(await store.getSession(names)).toMatchObject({ seq: 0, state: { made: 'meanwhile' } });
+  expect(await store.sessions.get(names)).toMatchObject({ seq: 0, state: { made: 'meanwhile' } });
 });

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { servePglite } from '../../src/store/engine/pglite-server.ts';
 import { makePrivateSocket } from '../../src/store/engine/private-socket.ts';
-import { PostgresStore } from '../../src/store/postgres-store.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/store/postgres-store.ts';
 import { Turn } from './suite/turns/turn.ts';
 
 const socket = makePrivateSocket();
@@ -21,7 +21,7 @@ beforeAll(async () => {
     database: 'postgres',
   });
   pool.on('connect', (client) => clients.push(client));
-  store = await PostgresStore.open(pool, { place: 'a test' });
+  store = await openPostgresStore(pool, { place: 'a test' });
 });
 
 afterAll(async () => {

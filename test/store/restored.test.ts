@@ -88,7 +88,7 @@ describe.each(kinds)('%s, restored from an older backup', (_kind, make) => {
     const first = new Turn(behind, { names });
     first.seq = turn.seq;
     await expect(first.open(1)).rejects.toMatchObject(BEHIND);
-    expect((await behind.readEvents(names)).map(({ seq }) => seq)).toEqual([1, 2]);
+    expect((await behind.sessions.readEvents(names)).map(({ seq }) => seq)).toEqual([1, 2]);
     await behind.close();
 
     const right = await whole();
@@ -97,7 +97,7 @@ describe.each(kinds)('%s, restored from an older backup', (_kind, make) => {
     await on.settle(2, 0, { paid: true });
     expect(await on.opened(3)).toMatchObject({ attempt: 1 });
     expect(await on.commit(3, 0)).toMatchObject({ kind: 'committed' });
-    const seqs = (await right.readEvents(names)).map(({ seq }) => seq);
+    const seqs = (await right.sessions.readEvents(names)).map(({ seq }) => seq);
     expect(seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     await right.close();
   });
@@ -105,7 +105,7 @@ describe.each(kinds)('%s, restored from an older backup', (_kind, make) => {
 
 /** The end of its step 2, as the workflow asks for it. */
 function settled({ store, session, invocationId, fence, seq }: Turn): Promise<unknown> {
-  return store.settleStep({
+  return store.turns.settleStep({
     session,
     invocationId,
     runKey: invocationId,

@@ -38,9 +38,9 @@ export class SteadyTurns {
     await this.#running;
     const recorded = new Set<string>();
     for (const names of this.#sessions) {
-      const events = await this.#store.readEvents({ ...names, limit: 1_000_000 });
+      const events = await this.#store.sessions.readEvents({ ...names, limit: 1_000_000 });
       expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-      expect((await this.#store.findSession(names))?.seq).toBe(events.length);
+      expect((await this.#store.sessions.find(names))?.seq).toBe(events.length);
       expect(events.map(({ kind }) => kind)).toEqual(
         events.map((_, index) => ['message', 'model', 'responses', 'model'][index % 4]),
       );

@@ -41,11 +41,13 @@ test('a ready-made store is made once, whoever is killed or comes at the same ti
   for (const [index, store] of stores.entries()) {
     for (let turns = 0; turns <= index; turns += 1) await new Turn(store, { names }).opened(1);
   }
-  const counts = await Promise.all(stores.map(async (store) => (await store.readEvents(names)).length));
+  const counts = await Promise.all(
+    stores.map(async (store) => (await store.sessions.readEvents(names)).length),
+  );
   expect(counts).toEqual([1, 2, 3]);
   await Promise.all(stores.map((store) => store.close()));
   const again = await open('second');
-  expect(await again.readEvents(names)).toHaveLength(2);
+  expect(await again.sessions.readEvents(names)).toHaveLength(2);
   await again.close();
 }, 60_000);
 

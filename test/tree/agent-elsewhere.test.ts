@@ -81,7 +81,7 @@ test('an agent that is a tool runs where it lives, with what it has there, and w
   expect(textsOf(librarian.shown[0])).toEqual(['where?']);
   expect(JSON.stringify(librarian.shown[1])).toContain('gold');
   expect([editor, stub].map(({ shown }) => shown.length)).toEqual([2, 0]);
-  expect((await scene.environment.store.getSession(scene.names))?.state).toMatchObject({
+  expect((await scene.environment.store.sessions.get(scene.names))?.state).toMatchObject({
     found: 'in the cellar',
   });
   const [child] = await scene.below();
@@ -164,7 +164,7 @@ test('an agent without a worker is given up when the time of its call is up [age
   await expect.poll(async () => (await scene.below()).length).toBe(1);
   expect(await turn.result()).toMatchObject({ status: 'completed', text: 'Then not.' });
   expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_AGENT_TIMED_OUT');
-  const [child] = await scene.environment.store.listChildren(scene.names);
+  const [child] = await scene.environment.store.turns.listChildren(scene.names);
   expect(child?.status ?? 'never begun').toBe('never begun');
   // A worker that comes then asks no model.
   const late = new Speaking('librarian', ['too late']);

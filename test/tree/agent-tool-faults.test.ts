@@ -74,7 +74,7 @@ describe('an agent that a call runs', () => {
       .poll(async () => (await scene.below()).map(({ status }) => status).toSorted())
       .toEqual(['CANCELLED', 'TERMINATED']);
     expect(await scene.environment.client.approvals.list(scene.names)).toEqual([]);
-    const children = await scene.environment.store.listChildren(scene.names);
+    const children = await scene.environment.store.turns.listChildren(scene.names);
     expect(children.map(({ status }) => status)).toEqual(['interrupted', 'interrupted']);
     expect(paid).toEqual([]);
     expect(await scene.say('and now?')).toMatchObject({ status: 'completed', text: 'all is well' });
@@ -99,7 +99,7 @@ describe('an agent that a call runs', () => {
     await scene.root.cancel();
     await expect(turn.result()).rejects.toThrow('cancelled');
     expect((await scene.below()).map(({ status }) => status)).toEqual(Array(4).fill('CANCELLED'));
-    const children = await scene.environment.store.listChildren(scene.names);
+    const children = await scene.environment.store.turns.listChildren(scene.names);
     expect(children.map(({ status }) => status)).toEqual(Array(4).fill('interrupted'));
     expect(await scene.environment.client.approvals.list(scene.names)).toEqual([]);
     root.replies = ['as before'];
@@ -130,7 +130,7 @@ describe('an agent that a call runs', () => {
       // The model that was asked may have answered.
       const usage = { modelCalls: order === 'interrupt' ? 2 : 3, unknownCalls: 1 };
       expect(await turn.result()).toMatchObject({ status, usage });
-      expect(await scene.environment.store.listChildren(scene.names)).toMatchObject([
+      expect(await scene.environment.store.turns.listChildren(scene.names)).toMatchObject([
         { status: 'interrupted' },
       ]);
     },

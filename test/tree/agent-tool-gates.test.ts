@@ -130,7 +130,7 @@ describe('where ADK is known to lose what a tree of agents does', () => {
     const { environment, names, send } = bound(await open(root));
     expect(await (await send()).result()).toMatchObject({ status: 'completed' });
     expect(second.told[0]).toContain('MEND<a draft>');
-    expect((await environment.store.getSession(names))?.state).toEqual({});
+    expect((await environment.store.sessions.get(names))?.state).toEqual({});
   });
 
   test('steps that have ended don’t run again once a later one is approved, adk-python #6198 [flow.resume]', async () => {

@@ -249,7 +249,7 @@ describe('its state [agentTool.state]', () => {
     expect(ran.result.status).toBe('completed');
     expect(seen).toEqual([{ own: 'old', kept: 1, 'user:name': 'Ada', 'temp:page': 3 }]);
     expect(editor.told[1]).toContain('OWN<written||written|done>');
-    const session = await ran.store.getSession({
+    const session = await ran.store.sessions.get({
       app: 'test',
       userId: 'ada',
       sessionId: 'of-state',

@@ -45,7 +45,7 @@ test('an agent that a tool stands for is asked in a session of its own, which be
   const session = await client.sessions.get(names);
   expect(session?.state).toMatchObject({ plan: 'gold', noted: 'gold by helper', 'user:seen': true });
   expect(session?.usage).toMatchObject({ modelCalls: 4 });
-  const [child, ...more] = await store.listChildren(names);
+  const [child, ...more] = await store.turns.listChildren(names);
   expect(more).toEqual([]);
   expect(child).toMatchObject({ status: 'completed', path: ['root', 'helper'], parent: session?.session });
   const listed = await client.sessions.list({ app: names.app, userId: names.userId });
@@ -106,7 +106,7 @@ test('what people have said to a called agent is in the audit of the root, in a 
   await client.approvals.confirm({ requestId: request?.requestId ?? '' }, { confirmed: true });
   expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
   expect(paid).toHaveLength(1);
-  const [child] = await store.listChildren(names);
+  const [child] = await store.turns.listChildren(names);
   const rows = await client.approvals.audit(names);
   expect(rows.map(({ kind, sessionId }) => [kind, sessionId])).toEqual([
     ['requested', child?.runKey],

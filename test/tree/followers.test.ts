@@ -9,7 +9,7 @@ import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { FollowedEvent, StreamItem } from '../../src/client/stream/stream-item.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
-import type { SessionNames } from '../../src/store/store.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { NotARootSession } from '../../src/store/store-errors.ts';
 import { call, text as geminiText } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
@@ -121,7 +121,7 @@ describe('a follower of the root', () => {
     await following;
     expect((await all(turn.events())).map(lineOf)).toEqual(DEEP);
     // They are not in the root's own transcript.
-    const own = await store.readEvents(names);
+    const own = await store.sessions.readEvents(names);
     expect(own.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
     expect(live.filter(isOwn).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
     for (const { holdfast, seq, runKey } of live) {
@@ -188,7 +188,7 @@ describe('a follower of the root', () => {
     const { url } = await servedBy(opened);
     const turn = await client.sendMessage({ ...names, message: 'go' });
     await turn.result();
-    const own = await store.readEvents(names);
+    const own = await store.sessions.readEvents(names);
     const headers = { authorization: `Bearer ${TOKEN}` };
     const of = ({ app, userId, sessionId }: SessionNames) =>
       `${url}/v1/apps/${app}/users/${userId}/sessions/${sessionId}/events`;
@@ -201,7 +201,7 @@ describe('a follower of the root', () => {
         more: seq === 0,
       });
     }
-    const [child] = await store.listChildren(names);
+    const [child] = await store.turns.listChildren(names);
     const eve = { ...names, userId: 'eve', sessionId: child?.runKey ?? '' };
     expect((await fetch(of(eve), { headers })).status).toBe(404);
     const others = { ...names, userId: 'eve' };
@@ -245,7 +245,7 @@ describe('a follower of the root', () => {
     const { client, names, store } = opened;
     const { gateway } = await servedBy(opened);
     await (await client.sendMessage({ ...names, message: 'go' })).result();
-    const [child] = await store.listChildren(names);
+    const [child] = await store.turns.listChildren(names);
     const below = { ...names, sessionId: child?.runKey ?? '' };
     expect((await gateway.sessions.list({ app: 'test', userId: names.userId })).totalItems).toBe(1);
     for (const { sessions } of [client, gateway] as Pick<HoldfastApi, 'sessions'>[]) {
@@ -268,7 +268,7 @@ describe('a follower of the root', () => {
         message: expect.stringMatching(/the session of its root/),
       },
     });
-    expect((await store.readEvents(below)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    expect((await store.sessions.readEvents(below)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
   });
 
   test('misses no agent that has begun, waited or ended while it was away [tree.events]', async () => {

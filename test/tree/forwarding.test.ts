@@ -17,7 +17,7 @@ import type { DecisionReceipt } from '../../src/protocol/gate.ts';
 import { callKeyOf, childWorkflowIdOf, runKeyOfCallKey } from '../../src/protocol/identity.ts';
 import type { CancelReceipt, MessageReceipt } from '../../src/protocol/message.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking } from './speaking.ts';
@@ -156,7 +156,7 @@ test('cancels a call of an agent below, which is told so [tree.cancel]', async (
   ).toMatchObject({ status: 'forwarded', callKey: left.callKey, workflowId: left.workflowId });
   await root.signal('cancelCall', { callKey: right.callKey, reason: 'too late' });
   expect(await turn.result()).toMatchObject({ status: 'completed' });
-  const responses = (await store.readEvents(names)).flatMap(({ event }) =>
+  const responses = (await store.sessions.readEvents(names)).flatMap(({ event }) =>
     (event.content?.parts ?? []).flatMap(({ functionResponse }) =>
       functionResponse?.name === 'pay' ? [JSON.stringify(functionResponse.response)] : [],
     ),
@@ -206,7 +206,7 @@ test('a signed decision arrives as it was signed, and one that is not counts for
   for (const { requestId } of requests) {
     await root.signal('confirm', { requestId, confirmed: true });
     await expect
-      .poll(async () => (await store.findApproval(requestId))?.history.map(({ kind }) => kind))
+      .poll(async () => (await store.approvals.find(requestId))?.history.map(({ kind }) => kind))
       .toContain('refused');
   }
   expect(paid).toEqual([]);

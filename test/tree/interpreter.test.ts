@@ -71,7 +71,7 @@ describe('a tree made at random does what a simple interpreter says', () => {
       const interpreter = interpreted(plan);
       expectShown(plan, agents.shown, interpreter);
       expect(calls, described).toBe(interpreter.tally.shown.length);
-      const session = await environment.store.getSession(names);
+      const session = await environment.store.sessions.get(names);
       expect(session?.state, described).toEqual(interpreter.state);
     },
   );

@@ -3,7 +3,7 @@ import { Client, WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { type FaultGround, openFaultGround } from '../setup/fault-ground.ts';
 import { SupervisedWorker } from '../setup/supervised-worker.ts';
 import { inTier } from '../setup/tier.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   client = new HoldfastClient({ temporal, store, searchAttributes: true });
   effects = new TreeEffects(folder);
   const options = { address: server.address, socket: store.socket ?? '', folder };
-  worker = new SupervisedWorker(PROGRAM, options, gemini.env, (notice) => store.hear(notice));
+  worker = new SupervisedWorker(PROGRAM, options, gemini.env, (notice) => store.live.hear(notice));
   await worker.start();
 });
 afterAll(async () => {
@@ -79,9 +79,9 @@ function idsIn(events: readonly StoredEvent[]) {
 
 /** What the session and its sub-agents' have been told so far. */
 async function transcriptsOf(sessionId: string): Promise<(readonly StoredEvent[])[]> {
-  const children = await ground.store.listChildren(namesOf(sessionId));
+  const children = await ground.store.turns.listChildren(namesOf(sessionId));
   const keys = [namesOf(sessionId), ...children.map(({ runKey }) => namesOf(runKey))];
-  return await Promise.all(keys.map((key) => ground.store.readEvents(key)));
+  return await Promise.all(keys.map((key) => ground.store.sessions.readEvents(key)));
 }
 
 /** Nothing of the turn runs: all that is left of it waits for people. */

@@ -5,6 +5,7 @@ import { parsePlace } from '../../src/client/stream/stream-place.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { PostgresStore } from '../../src/store/postgres-store.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
+import { wrappedStore } from '../setup/wrapped-store.ts';
 import { CalledTurn } from '../store/suite/turns/called-turn.ts';
 import { Turn } from '../store/suite/turns/turn.ts';
 
@@ -38,17 +39,13 @@ afterAll(async () => {
 /** The store, and how many agents it has told of at most at once. */
 function counted(): { counting: PostgresStore; most: () => number } {
   let most = 0;
-  const counting = new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      if (name !== 'findChildren' && name !== 'listChildren') return value.bind(target) as unknown;
-      return async (...given: unknown[]) => {
-        const told = (await value.apply(target, given)) as { children: unknown[] } | unknown[];
-        most = Math.max(most, 'children' in told ? told.children.length : told.length);
-        return told;
-      };
-    },
+  const counting = wrappedStore(store, (operation, own) => {
+    if (operation !== 'turns.findChildren' && operation !== 'turns.listChildren') return undefined;
+    return async (...given) => {
+      const told = (await own(...given)) as { children: unknown[] } | unknown[];
+      most = Math.max(most, 'children' in told ? told.children.length : told.length);
+      return told;
+    };
   });
   return { counting, most: () => most };
 }

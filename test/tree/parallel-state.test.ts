@@ -76,7 +76,7 @@ test.each(CREWS.map((each) => [each.app.name, each] as const))(
     const names = { app: name, userId: 'ada', sessionId: name };
     const turn = await environment.client.sendMessage({ ...names, message: 'go' });
     expect(await turn.result(), described).toMatchObject({ status: 'completed' });
-    const session = await environment.store.getSession(names);
+    const session = await environment.store.sessions.get(names);
     const events = session?.events ?? [];
 
     const written = events.flatMap(({ event }) => Object.entries(event.actions?.stateDelta ?? {}));

@@ -7,7 +7,7 @@ import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import type { DecisionReceipt, GateKind } from '../../src/protocol/gate.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

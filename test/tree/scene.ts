@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { RunningChild, TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow, StoredEvent } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { OpenShared, OwnPart } from '../setup/shared-environment.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 
@@ -100,7 +101,7 @@ export class TreeScene {
   }
 
   async events(): Promise<StoredEvent[]> {
-    return await this.environment.store.readEvents(this.names);
+    return await this.environment.store.sessions.readEvents(this.names);
   }
 
   /** Responses of the session's calls, in order. */

@@ -118,7 +118,9 @@ describe('what a script decides by is what it was when it stood there [flow.cust
     );
     expect(await opened.say('go')).toMatchObject({ status: 'completed', text: 'I end.' });
     expect(seen).toEqual(['1 undefined, 2 begun, 2 begun, 3 begun, 4 over']);
-    expect((await opened.environment.store.getSession(opened.names))?.state).toMatchObject({ phase: 'over' });
+    expect((await opened.environment.store.sessions.get(opened.names))?.state).toMatchObject({
+      phase: 'over',
+    });
   });
 
   test('contents and calls are those that stand in the session by then', async () => {
@@ -189,7 +191,7 @@ describe('a script of any kind sees what is in the session [flow.custom]', () =>
       }),
     );
     const { text } = await opened.say('go');
-    const session = await opened.environment.store.getSession(opened.names);
+    const session = await opened.environment.store.sessions.get(opened.names);
     expect(text).toBe(`Order ${session?.state.order}`);
   });
 
@@ -208,7 +210,7 @@ describe('a script of any kind sees what is in the session [flow.custom]', () =>
     );
     expect(await opened.say('go')).toMatchObject({ status: 'completed' });
     expect(critic.shown).toHaveLength(1);
-    expect((await opened.environment.store.getSession(opened.names))?.state.verdict).toBe('ok');
+    expect((await opened.environment.store.sessions.get(opened.names))?.state.verdict).toBe('ok');
   });
 
   test('a sub-agent that it turns away from has run all the same', async () => {

@@ -27,7 +27,7 @@ test('hands the turn to a sub-agent, which also gets the next one; it may hand i
   expect(desk.shown).toHaveLength(1);
   expect(await say('somebody else, please')).toMatchObject({ text: 'Back at the desk.' });
   expect(await say('hello?')).toMatchObject({ text: 'Back at the desk.' });
-  const events = await store.readEvents(names);
+  const events = await store.sessions.readEvents(names);
   expect(events.map(({ event }) => event.author)).toEqual([
     ...['user', 'desk', 'desk', 'billing'],
     ...['user', 'billing'],
@@ -45,7 +45,7 @@ test('goes to peers, and to no agent that there isn’t: that is an answer [tran
   const desk = new Speaking('desk', [to('sales')], { subAgents: [sales.agent, billing.agent] });
   const { say, store, names } = await open(desk.agent);
   expect(await say('my bill?')).toMatchObject({ status: 'completed', text: 'paid' });
-  const responses = (await store.readEvents(names)).flatMap(({ event }) =>
+  const responses = (await store.sessions.readEvents(names)).flatMap(({ event }) =>
     (event.content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.response ?? []),
   );
   expect(responses[1]).toEqual({ error: expect.stringMatching(/unknown agent.*nobody/) });
@@ -83,7 +83,7 @@ test('takes no tools along: each agent has its own [transfer.to]', async () => {
   const desk = new Speaking('desk', [to('billing')], { tools: [secret], subAgents: [billing.agent] });
   const { say, store, names } = await open(desk.agent);
   await say('go');
-  const responses = (await store.readEvents(names)).flatMap(({ event }) =>
+  const responses = (await store.sessions.readEvents(names)).flatMap(({ event }) =>
     (event.content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.response ?? []),
   );
   expect(responses.at(-1)).toEqual({ error: expect.stringMatching(/'secret' not found/) });

@@ -28,7 +28,7 @@ Runtime.install({
   }),
 });
 const store = await openStore({ socket: options.socket });
-store.onNotice((notice) => tell({ type: 'notice', notice }));
+store.live.onNotice((notice) => tell({ type: 'notice', notice }));
 const worker = await createWorker({
   apps: [treeApp(new TreeEffects(options.folder))],
   store,

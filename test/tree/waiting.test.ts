@@ -64,7 +64,7 @@ test('siblings go on while one waits; a worker that is gone meanwhile loses noth
   const { client, names, turn, restartWorker, store } = await open(root);
   await expect.poll(async () => (await client.approvals.list(names)).length).toBe(1);
   await expect
-    .poll(async () => (await store.readEvents(names)).some(({ event }) => event.author === 'other'))
+    .poll(async () => (await store.sessions.readEvents(names)).some(({ event }) => event.author === 'other'))
     .toBe(true);
   await restartWorker();
   const [request] = await client.approvals.list(names);
@@ -107,7 +107,7 @@ test('cancelling and interrupting a turn ends all that runs below it [tree.cance
   };
   // The list comes a moment behind the runs.
   await expect.poll(running).toEqual([]);
-  const responses = (await store.readEvents(names)).flatMap(({ event }) =>
+  const responses = (await store.sessions.readEvents(names)).flatMap(({ event }) =>
     (event.content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.response ?? []),
   );
   expect(responses).toHaveLength(2);

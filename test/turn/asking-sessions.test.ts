@@ -132,7 +132,7 @@ describe('a session in which people are asked', () => {
     };
     const answer = environment.client.sendMessage({ ...forked, message: { role: 'user', parts: [reply] } });
     await expect(answer).rejects.toThrow(request?.requestId);
-    expect(await environment.store.listApprovals(forked)).toEqual([]);
+    expect(await environment.store.approvals.list(forked)).toEqual([]);
     // Nothing of it has reached the turn that waits.
     expect(await turn.pending()).toMatchObject([{ status: 'pending' }]);
     await turn.confirm({ confirmed: true });

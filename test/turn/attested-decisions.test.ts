@@ -16,7 +16,7 @@ import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import { INTERRUPT, STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { textOf } from '../setup/history-facts.ts';
@@ -74,7 +74,7 @@ beforeAll(async () => {
     durable: { approval: { issuers }, notifiers: [notifier] },
   });
   environment = await openTurnEnvironment({ apps: [app], workerOptions: { credentialKeys } });
-  vault = new CredentialVault(environment.store, credentialKeys);
+  vault = new CredentialVault(environment.store.credentials, credentialKeys);
 });
 afterAll(() => environment.close());
 beforeEach(() => {
@@ -171,7 +171,7 @@ describe('through a real server, a call that waits for approvers', () => {
         const digest = sha256Digest(jws.slice(0, jws.lastIndexOf('.')));
         const { privateKey } = keys.get(principal) as ApproverKey;
         const at = Date.now();
-        await store.recordSigned({
+        await store.approvals.recordSigned({
           session,
           signed: {
             ...{ requestId, digest, principal, jws, says: 'approve', cameAt: at },
@@ -189,7 +189,7 @@ describe('through a real server, a call that waits for approvers', () => {
     expect(ran).toEqual([{ amount: 40 }]);
     const [row] = await turn.requests();
     expect(row).toMatchObject({ status: 'approved' });
-    expect(await store.verifyAudit(row?.session ?? '')).toMatchObject({ ok: true });
+    expect(await store.approvals.verifyAudit(row?.session ?? '')).toMatchObject({ ok: true });
   });
 
   test('runs when one of them has signed, and by nothing else [approval.approvers]', async () => {

@@ -8,7 +8,7 @@ import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/store.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { RunAsyncToolRequest } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';

@@ -34,7 +34,7 @@ test('a session whose last turn is of tomorrow, since the clock was set back, go
 
 test('a late attempt of a run that Temporal has closed stays out, whatever its clock says [store.fence]', async () => {
   const { store } = environment;
-  const opened = store.openStep({
+  const opened = store.turns.openStep({
     identity: { ...names, messageId: 'late' },
     invocationId: 'e-late',
     runKey: 'e-late',

@@ -79,7 +79,7 @@ function conversation() {
       return runs;
     },
     async messages(): Promise<string[]> {
-      const events = await environment.store.readEvents({ ...names, limit: 10_000 });
+      const events = await environment.store.sessions.readEvents({ ...names, limit: 10_000 });
       expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
       return events
         .filter(({ kind }) => kind === 'message')

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../src/store/store.ts';
 import { type GeminiReply, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { inTier, isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
+import type { StoreOperation } from '../setup/wrapped-store.ts';
 
-type Boundary = [name: string, when: 'before' | 'after', method: keyof Store, call: number];
+type Boundary = [name: string, when: 'before' | 'after', operation: StoreOperation, call: number];
 
 const FEW_BOUNDARIES: readonly Boundary[] = [
-  ['a recorded model step and its completion', 'after', 'commitStep', 1],
-  ["a tool's start and its run", 'after', 'beginCall', 2],
+  ['a recorded model step and its completion', 'after', 'turns.commitStep', 1],
+  ["a tool's start and its run", 'after', 'turns.beginCall', 2],
 ];
 const BOUNDARIES: readonly Boundary[] = [
   ...FEW_BOUNDARIES,
-  ['the last step and its completion', 'after', 'commitStep', 3],
-  ['two steps', 'before', 'openStep', 2],
-  ['the opening of a step and its model call', 'after', 'openStep', 2],
-  ["a tool's ledger write and its completion", 'after', 'settleCall', 1],
+  ['the last step and its completion', 'after', 'turns.commitStep', 3],
+  ['two steps', 'before', 'turns.openStep', 2],
+  ['the opening of a step and its model call', 'after', 'turns.openStep', 2],
+  ["a tool's ledger write and its completion", 'after', 'turns.settleCall', 1],
 ];
 
 let server: CrashServer;
@@ -129,9 +129,9 @@ describe.concurrent('SIGKILL of the worker', () => {
 
   test.each(inTier(FEW_BOUNDARIES, BOUNDARIES))(
     'between %s: nothing recorded is asked or run again [turn.crash.boundary]',
-    (_name, when, method, call) =>
+    (_name, when, operation, call) =>
       play(stepCalls([[effect(1)], [effect(2)]]), async (scene) => {
-        const doomed = await scene.startWorker({ when, method, call });
+        const doomed = await scene.startWorker({ when, operation, call });
         const handle = await scene.client.sendMessage(scene.turn);
         await doomed.hanging;
         await doomed.kill();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -83,14 +83,14 @@ describe('a turn that is cut off', () => {
     return { turn, run: environment.temporal.workflow.getHandle(turn.workflowId, turn.runId) };
   }
 
-  const recorded = (invocationId: string) => environment.store.findInvocation(names, invocationId);
+  const recorded = (invocationId: string) => environment.store.turns.findInvocation(names, invocationId);
 
   /** The session's next turn, which the model takes only where each call has exactly one response. */
   async function expectGoesOn({ responses }: Point): Promise<void> {
     environment.gemini.reset([text('still here')]);
     const next = await environment.client.sendMessage({ ...names, message: 'are you there?' });
     expect(await next.result()).toMatchObject({ status: 'completed', text: 'still here' });
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.flatMap(({ event }) => getFunctionCalls(event))).toHaveLength(responses.length);
     expect(responsesOf(events)).toEqual(responses);
@@ -110,10 +110,10 @@ describe('a turn that is cut off', () => {
       expect({ status, outcome: outcome?.status }).toEqual({ status: 'interrupted', outcome: 'interrupted' });
 
       await expectGoesOn(point);
-      const transcript = await environment.store.readEvents(names);
+      const transcript = await environment.store.sessions.readEvents(names);
       const again = await environment.client.sendMessage({ ...names, message: 'go', messageId: 'm1' });
       expect(await again.result()).toMatchObject({ status: 'interrupted' });
-      expect(await environment.store.readEvents(names)).toEqual(transcript);
+      expect(await environment.store.sessions.readEvents(names)).toEqual(transcript);
     });
 
     test('terminated: the next turn goes on, and then the store says so [steer.reset] [store.heal]', async () => {

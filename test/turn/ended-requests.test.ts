@@ -126,9 +126,9 @@ async function stateOf(turn: AskingTurn): Promise<Record<string, unknown>> {
 
 /** The audit of the turn's session: what happened to each request, in order; its chain is whole. */
 async function auditOf(turn: AskingTurn): Promise<string[]> {
-  const { session = '' } = (await environment.store.findSession(turn.names)) ?? {};
-  expect(await environment.store.verifyAudit(session)).toMatchObject({ ok: true });
-  return (await environment.store.readAudit(session)).map(({ kind }) => kind);
+  const { session = '' } = (await environment.store.sessions.find(turn.names)) ?? {};
+  expect(await environment.store.approvals.verifyAudit(session)).toMatchObject({ ok: true });
+  return (await environment.store.sessions.readAudit(session)).map(({ kind }) => kind);
 }
 
 describe('the callbacks of a gated call', () => {
@@ -228,10 +228,10 @@ describe.each(Object.entries(ENDS))('a turn that waits for people and %s', (_nam
       called('pay', 2),
     );
     const [first, second] = await turn.pending(2);
-    const { session = '' } = (await environment.store.findSession(turn.names)) ?? {};
+    const { session = '' } = (await environment.store.sessions.find(turn.names)) ?? {};
     const look = callKeyOf(first?.requestId).replace(/0$/, '1');
     await expect
-      .poll(async () => (await environment.store.findCall({ session, callKey: look }))?.settled)
+      .poll(async () => (await environment.store.turns.findCall({ session, callKey: look }))?.settled)
       .toBe(true);
     environment.gemini.reset(stepCalls([]));
     await end(turn);

@@ -35,11 +35,11 @@ describe('the start and the end of a turn', () => {
 
   /** Has a call of the store wait, before or after it is done, until the returned function is called. */
   function hold(method: 'settleStep' | 'commitStep', when: 'before' | 'after') {
-    const { store } = environment;
+    const { turns } = environment.store;
     const reached = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
-    const original = store[method].bind(store) as (input: unknown) => Promise<unknown>;
-    vi.spyOn(store, method).mockImplementation((async (input: unknown) => {
+    const original = turns[method].bind(turns) as (input: unknown) => Promise<unknown>;
+    vi.spyOn(turns, method).mockImplementation((async (input: unknown) => {
       const before = when === 'before' ? undefined : await original(input);
       reached.resolve();
       await released.promise;
@@ -72,7 +72,7 @@ describe('the start and the end of a turn', () => {
       async ended() {
         await turn.result().catch(() => undefined);
         const { status } = await handle.describe();
-        const recorded = await environment.store.findInvocation(names, turn.invocationId);
+        const recorded = await environment.store.turns.findInvocation(names, turn.invocationId);
         return { temporal: status.name, store: recorded?.status };
       },
     };
@@ -112,7 +112,7 @@ describe('the start and the end of a turn', () => {
   test.each(['ends', 'add'])('cancelled when the call %s is settled, both agree [turn.end]', async (name) => {
     environment.gemini.reset(() => call(name));
     const settled = Promise.withResolvers<void>();
-    const stop = environment.store.onNotice((notice) => {
+    const stop = environment.store.live.onNotice((notice) => {
       if (notice.type === 'call settled') settled.resolve();
     });
     const turn = await start({ maxLlmCalls: 2 });

@@ -92,7 +92,7 @@ async function asking(sessionId: string, call?: string, agent?: string): Promise
 }
 
 async function lastError(sessionId: string): Promise<string | undefined> {
-  const events = await environment.store.readEvents({ app: 'test', userId: 'ada', sessionId });
+  const events = await environment.store.sessions.readEvents({ app: 'test', userId: 'ada', sessionId });
   return events.at(-1)?.event.errorCode;
 }
 

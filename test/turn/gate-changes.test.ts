@@ -30,7 +30,7 @@ let environment: TurnEnvironment;
 let vault: CredentialVault;
 beforeAll(async () => {
   environment = await openTurnEnvironment({ agents: deployed, workerOptions: { credentialKeys } });
-  vault = new CredentialVault(environment.store, parseCredentialKeys(credentialKeys));
+  vault = new CredentialVault(environment.store.credentials, parseCredentialKeys(credentialKeys));
 });
 afterAll(() => environment.close());
 

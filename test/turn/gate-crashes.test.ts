@@ -60,7 +60,7 @@ describe.concurrent('SIGKILL of the worker of a gated call', () => {
     ),
   ] as const)('%s: it is started once at most [confirm.once]', (_name, when, outcome) =>
     play(asks('pay', { n: 5 }), async (scene) => {
-      const doomed = await scene.startWorker({ when, method: 'beginAnsweredCall', call: 1 });
+      const doomed = await scene.startWorker({ when, operation: 'approvals.beginAnsweredCall', call: 1 });
       const turn = await scene.client.sendMessage(scene.turn);
       await waiting(scene, turn);
       await approve(scene, turn);
@@ -119,7 +119,11 @@ describe.concurrent('SIGKILL of the worker of a gated call', () => {
   if (isDeep) {
     test('between the question of a run and the end of its attempt: one request is asked [confirm.inside] [confirm.once]', () =>
       play(asks('pay_if_allowed'), async (scene) => {
-        const doomed = await scene.startWorker({ when: 'after', method: 'suspendCall', call: 1 });
+        const doomed = await scene.startWorker({
+          when: 'after',
+          operation: 'approvals.suspendCall',
+          call: 1,
+        });
         const turn = await scene.client.sendMessage(scene.turn);
         await doomed.hanging;
         await doomed.kill();

@@ -170,9 +170,9 @@ describe('a gated call', () => {
     };
     const turn = await asked(called('pay'), called('look'));
     await turn.pending();
-    const found = await environment.store.findSession(turn.names);
+    const found = await environment.store.sessions.find(turn.names);
     const heard: string[] = [];
-    const stop = environment.store.watch(found?.session ?? '', (notice) => {
+    const stop = environment.store.live.watch(found?.session ?? '', (notice) => {
       if (notice.type === 'call started' || notice.type === 'call settled') {
         heard.push(`${notice.type}: ${notice.tool}`);
       }

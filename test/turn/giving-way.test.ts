@@ -70,7 +70,7 @@ describe.each([
     const idOf = ({ names: { app, userId, sessionId } }: Conversation, messageId: string) =>
       invocationIdOf(app, userId, sessionId, messageId);
     const waiting = async ({ names }: Conversation) =>
-      (await environment.store.readInbox(names)).map(({ messageId }) => messageId);
+      (await environment.store.messages.readInbox(names)).map(({ messageId }) => messageId);
     /** What was said since the turn that was terminated. */
     const said = async (conversation: Conversation) => (await conversation.said()).slice(3);
 
@@ -149,7 +149,7 @@ describe.each([
         }
         const one = await accepted[0]?.result();
         expect(one).toMatchObject({ status: 'completed', invocationId: accepted[0]?.invocationId });
-        const events = await store.readEvents(names);
+        const events = await store.sessions.readEvents(names);
         expect(events.filter(({ kind }) => kind === 'message').map(({ runKey }) => runKey)).toEqual(
           [first, ...accepted].map(({ invocationId }) => invocationId),
         );

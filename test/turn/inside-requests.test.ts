@@ -201,7 +201,7 @@ describe('a tool that asks while it runs', () => {
       isOver = true;
     });
     while (!isOver) {
-      const [request] = await environment.store.listApprovals(turn.names);
+      const [request] = await environment.store.approvals.list(turn.names);
       if (request !== undefined) await turn.signal({ requestId: request.requestId, confirmed: true });
     }
     expect(await turn.responses()).toMatchObject([{ error: expect.stringContaining('too often') }]);

@@ -88,7 +88,7 @@ test('jobs that are waited for, those that go on, and what was said of them outl
     expect(receipt.jobs).toMatchObject([{ status: 'ended', job: 'completed' }]);
     answered.push(job.callId);
   }
-  const [ordered] = await environment.store.listJobs(names);
+  const [ordered] = await environment.store.jobs.list(names);
   expect((await handle.result()).status).toBe('completed');
   expect((await handle.describe()).runId).not.toBe(first);
   expect(ordered).toMatchObject({ tool: 'order', status: 'running', mode: 'detached' });
@@ -96,7 +96,7 @@ test('jobs that are waited for, those that go on, and what was said of them outl
   await environment.client.jobs.complete(ordered?.jobId ?? '', { result: { shipped: true } });
   await expect
     .poll(async () => {
-      const events = await environment.store.readEvents(names);
+      const events = await environment.store.sessions.readEvents(names);
       return events.flatMap(({ event }) => getFunctionResponses(event)).at(-1)?.response;
     })
     .toEqual({ shipped: true });

@@ -9,7 +9,7 @@ import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { error, hang, raw, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { stepCalls } from '../setup/scripts.ts';
@@ -124,7 +124,7 @@ async function startWorker(options: Omit<WatchedWorkerOptions, 'place' | 'socket
   await new Promise<void>((polls, failed) => {
     child.on('message', (message: FromWatchedWorker) => {
       if (message.type === 'polls') polls();
-      else store.hear(message.notice);
+      else store.live.hear(message.notice);
     });
     child.once('exit', (status) => failed(new Error(`the worker process exited with ${status}`)));
   });
@@ -172,7 +172,7 @@ beforeAll(async () => {
   for (const plan of Object.keys(PLANS) as Plan[]) {
     for (const session of results.keys()) {
       if (!session.startsWith(`${plan} `)) continue;
-      transcripts.set(session, await environment.store.readEvents(namesOf(plan, session)));
+      transcripts.set(session, await environment.store.sessions.readEvents(namesOf(plan, session)));
     }
   }
 });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LiveChunks } from '../../activities/tool/live-chunks.ts';
-import type { ToolChunk as ToldChunk } from '../../src/store/live/store-notice.ts';
-import type { LiveNotice } from '../../src/store/store.ts';
+import type { LiveNotice, ToolChunk as ToldChunk } from '../../src/store/live/live-feed.ts';
 import type { ToolChunk } from '../../src/tools/base-tool.ts';
 
 const PLACE = { session: 's', runKey: 'e-1', callKey: 'e-1.2.0', tool: 'watch' };

@@ -65,13 +65,13 @@ describe("Temporal's histories are deleted", () => {
     environment.gemini.reset(stepCalls([[{ name: 'add', args: { a: 1 } }]]));
     const turn = await send('go', 'm1');
     const result = await turn.result();
-    const transcript = await environment.store.readEvents(names);
+    const transcript = await environment.store.sessions.readEvents(names);
     await deleteHistory(turn);
 
     const again = await send('go', 'm1');
     expect(again.runId).not.toBe(turn.runId);
     expect(await again.result()).toEqual(result);
-    expect(await environment.store.readEvents(names)).toEqual(transcript);
+    expect(await environment.store.sessions.readEvents(names)).toEqual(transcript);
     expect(effects).toHaveLength(1);
     expect(environment.gemini.requests).toHaveLength(2);
 
@@ -117,7 +117,7 @@ describe("Temporal's histories are deleted", () => {
     expect(await next.result()).toMatchObject({ status: 'completed', text: 'still here' });
     held.release();
 
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     expect(events.map(({ kind }) => kind)).toEqual([
       ...['message', 'model', 'responses', 'model', 'responses'],
@@ -131,6 +131,6 @@ describe("Temporal's histories are deleted", () => {
 
     const resent = await (await send('go', 'm1')).result();
     expect(resent).toMatchObject({ invocationId: broken.invocationId, status: 'interrupted' });
-    expect(await environment.store.readEvents(names)).toEqual(events);
+    expect(await environment.store.sessions.readEvents(names)).toEqual(events);
   });
 });

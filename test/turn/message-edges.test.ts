@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
-import type { OpenStep } from '../../src/store/store.ts';
+import type { OpenStep } from '../../src/store/turns/step-store.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
@@ -77,7 +77,7 @@ const signalWithStart = (conversation: Conversation, messageId: string, start: o
     signalArgs: [{ messageId, message: messageId }],
   });
 
-const inbox = (conversation: Conversation) => environment.store.readInbox(conversation.names);
+const inbox = (conversation: Conversation) => environment.store.messages.readInbox(conversation.names);
 
 describe('what comes before the first task', () => {
   test('a message is kept although its run is cancelled at once [message.acknowledged]', async () => {
@@ -101,7 +101,7 @@ describe('what comes before the first task', () => {
     expect(await conversation.said()).toEqual(['hold']);
     const { app, userId, sessionId } = conversation.names;
     const invocationId = invocationIdOf(app, userId, sessionId, 'hold');
-    expect(await environment.store.findInvocation(conversation.names, invocationId)).toMatchObject({
+    expect(await environment.store.turns.findInvocation(conversation.names, invocationId)).toMatchObject({
       status: 'interrupted',
     });
     await conversation.start('hold');
@@ -208,10 +208,10 @@ test('an interrupt of another invocation does nothing, one order is one order, a
 test('an accepted message is answered to who asked, also while its run is being cancelled [message.acknowledged]', async () => {
   const conversation = await holding();
   const { store } = environment;
-  const original = store.keepMessages.bind(store);
+  const original = store.messages.keep.bind(store);
   const reached = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  store.keepMessages = async (keep) => {
+  store.messages.keep = async (keep) => {
     reached.resolve();
     await released.promise;
     return await original(keep);
@@ -223,7 +223,7 @@ test('an accepted message is answered to who asked, also while its run is being 
     released.resolve();
     expect(await asked).toMatchObject({ status: 'queued' });
   } finally {
-    store.keepMessages = original;
+    store.messages.keep = original;
   }
   await conversation.result().catch(() => undefined);
   expect(await inbox(conversation)).toMatchObject([{ messageId: 'kept', status: 'waiting' }]);
@@ -252,7 +252,7 @@ test.each([
     await conversation.result();
     held.release();
     const { app, userId, sessionId } = conversation.names;
-    const invocation = await environment.store.findInvocation(
+    const invocation = await environment.store.turns.findInvocation(
       conversation.names,
       invocationIdOf(app, userId, sessionId, 'hold'),
     );

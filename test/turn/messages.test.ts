@@ -73,7 +73,7 @@ describe('messages while a turn runs', () => {
       'two',
       'answer to two',
     ]);
-    expect(await environment.store.readInbox(conversation.names)).toEqual([]);
+    expect(await environment.store.messages.readInbox(conversation.names)).toEqual([]);
   });
 
   test('of one id with other content are duplicates, and nothing is lost by them [message.enqueue]', async () => {
@@ -114,7 +114,7 @@ describe('messages while a turn runs', () => {
     expect(await conversation.ask('now', { policy: 'reject' })).toMatchObject({ status: 'rejected' });
     await conversation.send('again', { policy: 'reject' });
     await expect
-      .poll(async () => await environment.store.readInbox(conversation.names))
+      .poll(async () => await environment.store.messages.readInbox(conversation.names))
       .toEqual([expect.objectContaining({ messageId: 'again', status: 'rejected' })]);
     expect(await conversation.ask('again', { policy: 'reject' })).toMatchObject({ status: 'rejected' });
     held.release();
@@ -223,7 +223,7 @@ describe('messages while a turn runs', () => {
       await conversation.ask('two');
       await conversation.handle[how]();
       await conversation.result().catch(() => undefined);
-      expect(await environment.store.readInbox(conversation.names)).toHaveLength(2);
+      expect(await environment.store.messages.readInbox(conversation.names)).toHaveLength(2);
       await conversation.start('three');
       await conversation.result();
       expect((await conversation.said()).slice(3)).toEqual([

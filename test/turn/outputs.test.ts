@@ -304,7 +304,7 @@ describe('what a turn answers', () => {
     await environment.restartWorker();
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
     expect(seen).toEqual([['query_7'], ['query_7'], ['query_7']]);
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     expect(events[2]?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({ of: 7 });
     expect(JSON.stringify(events)).not.toContain('_holdfast');
 

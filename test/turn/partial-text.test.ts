@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LiveText } from '../../activities/model/live-text.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
-import type { LiveNotice, PartialText } from '../../src/store/store.ts';
+import type { LiveNotice, PartialText } from '../../src/store/live/live-feed.ts';
 
 const PLACE = { session: 's', runKey: 'e-1', step: 2 };
 

@@ -213,7 +213,7 @@ describe('plugins of an app', () => {
     const other = await environment.client.sendMessage({ ...message, message: 'my card is 5678' });
     expect((await other.result()).error?.code).toBe('HOLDFAST_MESSAGE_CONFLICT');
     expect(called).toEqual([]);
-    expect(await environment.store.readEvents(message)).toHaveLength(4);
+    expect(await environment.store.sessions.readEvents(message)).toHaveLength(4);
   });
 
   test('replace a message that waited in the queue, its metadata stay [plugin.hooks]', async () => {
@@ -235,7 +235,7 @@ describe('plugins of an app', () => {
     });
     goOn.resolve();
     await Promise.all([first.result(), second.result()]);
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     expect(texts(events)).toEqual(['first', 'fine', 'sec\ufffdnd, please', 'fine']);
     expect(events[2]?.event.customMetadata).toEqual({ channel: 'chat' });
   });
@@ -265,7 +265,9 @@ describe('plugins of an app', () => {
     const third = await send('third');
     expect(await third.result()).toMatchObject({ status: 'completed', invocationId: third.invocationId });
     expect(heard).toEqual(['first', 'second', 'third']);
-    const messages = (await environment.store.readEvents(names)).filter(({ kind }) => kind === 'message');
+    const messages = (await environment.store.sessions.readEvents(names)).filter(
+      ({ kind }) => kind === 'message',
+    );
     expect(texts(messages)).toEqual(['first, please', 'second, please', 'third, please']);
   });
 

@@ -131,7 +131,7 @@ describe('rate limits of models', () => {
   });
 
   test('what is answered without the model, and other models, wait for nothing', async () => {
-    await environment.store.limitModel({ key: ownKey, retryAfterMs: 3_600_000 });
+    await environment.store.turns.limitModel({ key: ownKey, retryAfterMs: 3_600_000 });
     const turn = await environment.run({ message: 'go', agent: 'cached' });
     expect(turn.result).toMatchObject({ status: 'completed', text: 'from the cache' });
     environment.gemini.reset(() => text('another'));
@@ -140,7 +140,7 @@ describe('rate limits of models', () => {
   });
 
   test('a turn that is cancelled while it waits ends at once, its message kept', async () => {
-    await environment.store.limitModel({ key: ownKey, retryAfterMs: 3_600_000 });
+    await environment.store.turns.limitModel({ key: ownKey, retryAfterMs: 3_600_000 });
     const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
     const handle = await environment.client.sendMessage({ ...names, message: 'go', agent: 'owned' });
     const run = environment.temporal.workflow.getHandle(handle.workflowId);
@@ -149,7 +149,7 @@ describe('rate limits of models', () => {
       .toContain(`waits for the rate limit of ${ownKey}, until `);
     await environment.client.interrupt(names);
     expect(await handle.result()).toMatchObject({ status: 'interrupted' });
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     expect(events.map(({ kind }) => kind)).toEqual(['message']);
     expect(own.asked).toBe(0);
   });

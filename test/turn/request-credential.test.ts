@@ -41,7 +41,7 @@ beforeAll(async () => {
     logger: { warn: (message: string) => warnings.push(message) },
     workerOptions: { credentialKeys },
   });
-  vault = new CredentialVault(environment.store, parseCredentialKeys(credentialKeys));
+  vault = new CredentialVault(environment.store.credentials, parseCredentialKeys(credentialKeys));
 });
 beforeEach(() => {
   execute = ({ credential }) => ({ bought: credential?.apiKey === SECRET });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
@@ -103,7 +103,7 @@ class Session {
     const { gemini, store } = this.#environment;
     return {
       result: await this.#workflow.getHandle(run.workflowId, run.runId).result(),
-      transcript: await store.readEvents(this.names),
+      transcript: await store.sessions.readEvents(this.names),
       effects: [...effects],
       requests: gemini.requests.length,
     };

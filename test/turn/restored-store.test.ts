@@ -197,7 +197,7 @@ async function expectStopped(scene: Scene, turn: TurnHandle): Promise<void> {
   scene.restore();
   scene.letGo();
   await scene.start();
-  const old = await scene.store.readEvents(scene.names);
+  const old = await scene.store.sessions.readEvents(scene.names);
   const stopped = { status: 'RUNNING', type: 'HOLDFAST_STORE_BEHIND_HISTORY' };
   await until(async () => expect(await scene.pending(turn)).toMatchObject(stopped));
   await scene.quickenRetries(turn);
@@ -205,7 +205,7 @@ async function expectStopped(scene: Scene, turn: TurnHandle): Promise<void> {
   await until(async () => expect((await scene.pending(turn)).attempt).toBeGreaterThan(attempt));
   expect(await scene.pending(turn)).toMatchObject(stopped);
   expect({ effects, requests: gemini.requests.length }).toEqual(before);
-  expect(await scene.store.readEvents(scene.names)).toEqual(old);
+  expect(await scene.store.sessions.readEvents(scene.names)).toEqual(old);
   await scene.stop();
   scene.putBack();
 }
@@ -247,7 +247,7 @@ describe.concurrent('a store that was restored from an older backup while a turn
           text: 'done',
           events: { from: 1, to: 8 },
         });
-        const events = await scene.store.readEvents(scene.names);
+        const events = await scene.store.sessions.readEvents(scene.names);
         expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
         const { effects, gemini } = scene;
         expect(effects.map((key) => key.split('.').slice(1).join('.'))).toEqual(['1.0', '2.0', '3.0']);
@@ -263,7 +263,7 @@ describe.concurrent('a store that was restored from an older backup while a turn
       await inFirst;
       await scene.send('m2');
       await until(async () =>
-        expect(await scene.store.readInbox(scene.names)).toMatchObject([{ messageId: 'm2' }]),
+        expect(await scene.store.messages.readInbox(scene.names)).toMatchObject([{ messageId: 'm2' }]),
       );
       await scene.stop();
       scene.backUp();
@@ -276,7 +276,7 @@ describe.concurrent('a store that was restored from an older backup while a turn
 
       await scene.start();
       expect(await turn.result()).toMatchObject({ status: 'completed', others: [{ status: 'completed' }] });
-      const events = await scene.store.readEvents(scene.names);
+      const events = await scene.store.sessions.readEvents(scene.names);
       expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, index) => index + 1));
       expect(scene.effects).toHaveLength(2 * STEPS);
       expect(scene.gemini.refusals).toEqual([]);

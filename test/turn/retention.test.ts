@@ -41,11 +41,11 @@ test('sessions are deleted by their age, with their histories; those whose turns
     await environment.temporal.schedule.getHandle(retentionId(app)).trigger();
   }
   const { store } = environment;
-  await expect.poll(() => store.findSession(names('forgets', 's'))).toBeUndefined();
+  await expect.poll(() => store.sessions.find(names('forgets', 's'))).toBeUndefined();
   await expect.poll(() => runs('forgets', 's')).toBe(0);
   held.release();
   expect(await running.result()).toMatchObject({ status: 'completed', text: 'held' });
-  expect(await store.findSession(names('keeps', 's'))).toMatchObject({ seq: 2 });
+  expect(await store.sessions.find(names('keeps', 's'))).toMatchObject({ seq: 2 });
   expect(await runs('keeps', 's')).toBe(1);
 });
 

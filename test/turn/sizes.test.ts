@@ -100,6 +100,6 @@ describe('the size rule', () => {
     if (typeof reference !== 'object') throw new Error('expected a reference');
     expect(reference).toMatchObject({ bytes: answer.length + 2, gist: expect.stringMatching(/^"word word/) });
     const names = { app: 'test', userId: 'ada', sessionId: 'long' };
-    expect(await environment.store.readReference(names, reference.key)).toBe(answer);
+    expect(await environment.store.turns.readReference(names, reference.key)).toBe(answer);
   });
 });

@@ -113,7 +113,7 @@ function activitiesOf(deployed: App): HoldfastActivities {
     transcripts: new TranscriptCache(),
     logger: { debug: silent, info: silent, warn: silent, error: silent },
     telemetry: { tracing: undefined, metrics: new TurnMetrics(noopMetricMeter) },
-    credentials: new CredentialVault(store, undefined),
+    credentials: new CredentialVault(store.credentials, undefined),
     transcriptUrl: undefined,
     searchAttributes: false,
     publicUrl: () => undefined,
@@ -184,9 +184,9 @@ test.each([
     expect(stalled).toBeInstanceOf(Promise);
     expect(outcome?.status).toBe('completed');
     // Each place has written its attempt, and a key of that attempt: those of two attempts would be more.
-    expect(Object.keys((await store.getSession(names))?.state ?? {})).toHaveLength(2 * WRITING.length);
+    expect(Object.keys((await store.sessions.get(names))?.state ?? {})).toHaveLength(2 * WRITING.length);
     await turn(names, 2);
-    const all = () => Promise.all([store.readEvents(names), store.getSession(names)]);
+    const all = () => Promise.all([store.sessions.readEvents(names), store.sessions.get(names)]);
     const before = await all();
     goOn.resolve();
     await stalled;

@@ -32,7 +32,7 @@ async function effect(name: string): Promise<{ did: string }> {
 }
 
 const isThere = () =>
-  store.findJob('none').then(
+  store.jobs.find('none').then(
     () => true,
     () => false,
   );
@@ -133,7 +133,7 @@ async function sent(message: string) {
 const count = (name: string) => effects.filter((each) => each === name).length;
 
 async function responsesOf(names: { app: string; userId: string; sessionId: string }) {
-  const events = await store.readEvents(names);
+  const events = await store.sessions.readEvents(names);
   return events.flatMap(({ event }) => getFunctionResponses(event)).map(({ response }) => response);
 }
 
@@ -207,6 +207,6 @@ test('a turn that is cancelled waits for no store [turn.outage]', async () => {
   await server.start();
   const { invocationId } = turn;
   await expect
-    .poll(async () => (await store.findInvocation(names, invocationId))?.status)
+    .poll(async () => (await store.turns.findInvocation(names, invocationId))?.status)
     .toBe('interrupted');
 });

@@ -227,7 +227,7 @@ describe('a cancellable tool', () => {
     const callKey = `${turn.invocationId}.1.0`;
     await environment.client.cancelCall(names, { callKey, reason: 'enough', timeout: 60_000 });
     expect(await turn.result()).toMatchObject({ status: 'completed' });
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     return events.flatMap(({ event }) => getFunctionResponses(event)).map(({ response }) => response);
   }
 
@@ -284,7 +284,7 @@ describe('a cancellable tool', () => {
     expect(told).toEqual([]);
     stopped.resolve({ dug: 'all' });
     expect(await turn.result()).toMatchObject({ status: 'completed' });
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     expect(events.flatMap(({ event }) => getFunctionResponses(event))).toMatchObject([
       { response: { dug: 'all' } },
     ]);

@@ -10,7 +10,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
@@ -345,7 +345,7 @@ describe('callbacks of a call', () => {
       timeout: 60_000,
     });
     expect(await turn.result()).toMatchObject({ status: 'completed' });
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     expect(responsesOf(events)).toEqual([{ seen: 'A-1' }, { told: 'cancelled: too long' }]);
     expect(events.findLast(({ kind }) => kind === 'responses')?.event.actions.stateDelta).toEqual({
       cancelled: 'look yes',
@@ -361,7 +361,7 @@ describe('callbacks of a call', () => {
     await held.begun();
     await environment.client.interrupt(names, { timeout: 60_000 });
     expect(await turn.result()).toMatchObject({ status: 'interrupted' });
-    expect(responsesOf(await environment.store.readEvents(names))).toEqual([
+    expect(responsesOf(await environment.store.sessions.readEvents(names))).toEqual([
       { error: expect.stringContaining('cancelled') },
     ]);
   });
@@ -408,8 +408,12 @@ describe('the context of a call', () => {
 
   test('of an agent without callbacks costs no reading [callback.tool]', async () => {
     const { store } = environment;
-    const reads = [vi.spyOn(store, 'readEvents'), vi.spyOn(store, 'findCall'), vi.spyOn(store, 'peekStep')];
-    const writes = [vi.spyOn(store, 'beginCall'), vi.spyOn(store, 'settleCall')];
+    const reads = [
+      vi.spyOn(store.sessions, 'readEvents'),
+      vi.spyOn(store.turns, 'findCall'),
+      vi.spyOn(store.turns, 'peekStep'),
+    ];
+    const writes = [vi.spyOn(store.turns, 'beginCall'), vi.spyOn(store.turns, 'settleCall')];
     environment.gemini.reset(stepCalls([[{ name: 'look', args: { id: 'A-1' } }]]));
     const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
     const turn = await environment.client.sendMessage({ ...names, message: 'go', agent: 'plain' });

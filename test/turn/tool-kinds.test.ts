@@ -249,7 +249,7 @@ describe('code that the model wrote', () => {
     await begun.promise;
     await environment.restartWorker();
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'I will look' });
-    const events = await environment.store.readEvents(names);
+    const events = await environment.store.sessions.readEvents(names);
     expect(events.find(({ kind }) => kind === 'responses')?.event.content?.parts).toEqual([
       {
         codeExecutionResult: {

@@ -83,7 +83,9 @@ describe('quotas of running turns', () => {
     const ofApp = 'waits: app shop has 3 of 3 turns running';
     await expect.poll(() => pendingFailure(last.workflowId)).toBe(ofApp);
     // Nothing of a turn that waits is in the store: its time has not begun.
-    expect(await environment.store.findInvocation(namesOf('eve', last), last.invocationId)).toBeUndefined();
+    expect(
+      await environment.store.turns.findInvocation(namesOf('eve', last), last.invocationId),
+    ).toBeUndefined();
     answers[2]?.();
     expect(await other.result()).toMatchObject({ status: 'completed' });
     await expect.poll(() => answers.length).toBe(4);

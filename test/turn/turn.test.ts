@@ -474,7 +474,7 @@ describe('a turn', () => {
     environment.gemini.reset(stepCalls([[{ name: 'waits' }, { name: 'add', args: { a: 1, b: 1 } }]]));
     const names = { app: 'test', userId: 'ada', sessionId: 'cancelled' };
     const waiting = Promise.withResolvers<void>();
-    const stop = environment.store.onNotice((notice) => {
+    const stop = environment.store.live.onNotice((notice) => {
       if (notice.type === 'call started' && notice.tool === 'waits') waiting.resolve();
     });
     const added = settledCalls(environment.store, 'add', 1);
@@ -483,7 +483,7 @@ describe('a turn', () => {
     stop();
     await environment.temporal.workflow.getHandle(handle.workflowId).cancel();
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
-    expect(await environment.store.findInvocation(names, handle.invocationId)).toMatchObject({
+    expect(await environment.store.turns.findInvocation(names, handle.invocationId)).toMatchObject({
       status: 'interrupted',
     });
 

@@ -11,7 +11,7 @@ import type { AskedStep } from '../../src/flows/step-draft.ts';
 import { unmatchedResponses } from '../../src/flows/unmatched-responses.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
-import type { StoredEvent } from '../../src/store/store.ts';
+import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

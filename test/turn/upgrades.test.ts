@@ -67,7 +67,9 @@ describe('workers that come and go', () => {
     });
     await site.deploy(agent('support', [pay]));
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
-    const responses = (await site.store.readEvents(session)).find(({ kind }) => kind === 'responses');
+    const responses = (await site.store.sessions.readEvents(session)).find(
+      ({ kind }) => kind === 'responses',
+    );
     expect(responses?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({
       error: expect.stringMatching(/cents/),
     });
@@ -85,7 +87,9 @@ describe('workers that come and go', () => {
     await quickenRetries(site.temporal, turn.workflowId, 'pay');
     await site.deploy(agent('support'));
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
-    const responses = (await site.store.readEvents(session)).find(({ kind }) => kind === 'responses');
+    const responses = (await site.store.sessions.readEvents(session)).find(
+      ({ kind }) => kind === 'responses',
+    );
     expect(responses?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({
       error: expect.stringMatching(/no tool "pay".*it may have run/),
     });
@@ -130,7 +134,7 @@ test('a turn goes on when everything was shut down, deployed anew and started ag
       status: 'completed',
       text: 'done',
     });
-    expect((await site.store.readEvents(session)).map(({ kind }) => kind)).toEqual([
+    expect((await site.store.sessions.readEvents(session)).map(({ kind }) => kind)).toEqual([
       'message',
       'model',
       'responses',

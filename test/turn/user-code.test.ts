@@ -209,8 +209,8 @@ describe('code of users', () => {
   });
 
   test('no outcome in time: the model is told, and nothing of the infrastructure [tool.totalTimeout]', async () => {
-    const settleCall = environment.store.settleCall.bind(environment.store);
-    vi.spyOn(environment.store, 'settleCall').mockImplementation((call) =>
+    const settleCall = environment.store.turns.settleCall.bind(environment.store);
+    vi.spyOn(environment.store.turns, 'settleCall').mockImplementation((call) =>
       call.failed ? settleCall(call) : Promise.reject(new StoreUnavailable('db.internal:5432 refused')),
     );
     const turn = await runCalls({ name: 'slow' }, { name: 'unsettled' });

@@ -65,10 +65,10 @@ test.each(['watch', 'quiet'])(
     const turn = await environment.client.sendMessage({ ...session, message: 'go' });
     await expect.poll(() => polls, { timeout: 30_000 }).toBeGreaterThan(2);
     const { store } = environment;
-    expect(await store.listJobs(session)).toMatchObject([{ status: 'running' }]);
+    expect(await store.jobs.list(session)).toMatchObject([{ status: 'running' }]);
     ended = true;
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
-    expect(await store.listJobs({ ...session, status: ['completed'] })).toHaveLength(1);
+    expect(await store.jobs.list({ ...session, status: ['completed'] })).toHaveLength(1);
   },
 );
 
@@ -101,14 +101,14 @@ test('a session is as old as the store says [time.store]', async () => {
   const [action] = info.recentActions;
   const started = action?.action.type === 'startWorkflow' ? action.action.workflow.workflowId : '';
   expect(await environment.temporal.workflow.getHandle(started).result()).toEqual({ deleted: 0 });
-  expect(await environment.store.findSession(session)).toMatchObject({ seq: 2 });
+  expect(await environment.store.sessions.find(session)).toMatchObject({ seq: 2 });
 });
 
 test('an API key is good until the store says otherwise [time.store]', async () => {
   const { text: secret, keyId, digest } = newKeyText();
   const { store } = environment;
   const grants = [{ app: 'watches', roles: ['read'] as const }];
-  await store.createApiKey({ keyId, digest, name: 'mira', grants, expiresIn: HOUR / 2 });
+  await store.keys.create({ keyId, digest, name: 'mira', grants, expiresIn: HOUR / 2 });
   const keys = new ApiKeys({ store, logger: { warn: () => undefined } });
   expect(await keys.authenticate(secret)).toMatchObject({ person: 'mira' });
 });

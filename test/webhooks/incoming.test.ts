@@ -289,7 +289,7 @@ describe('webhooks that come in [webhook.in]', () => {
     expect(await send({ id })).toMatchObject({ status: 200, body: { invocationId: expect.any(String) } });
     const names = { app: 'shop', userId: 'ada', sessionId };
     const messages = async () =>
-      (await environment.store.readEvents(names)).filter(({ kind }) => kind === 'message');
+      (await environment.store.sessions.readEvents(names)).filter(({ kind }) => kind === 'message');
     await expect.poll(messages, { timeout: 30_000 }).toHaveLength(1);
     await expect
       .poll(async () => (await environment.client.status(names))?.status, { timeout: 30_000 })

@@ -116,7 +116,9 @@ describe('webhooks that go out [webhook.out]', () => {
     endpoint.answers.set('/gone', (response) => response.writeHead(410).end());
     const { requestId, hooks } = await asked('gone');
     const dead = async () =>
-      (await environment.store.listDeadNotices({ app: 'gone' })).find((each) => each.requestId === requestId);
+      (await environment.store.notices.listDeadNotices({ app: 'gone' })).find(
+        (each) => each.requestId === requestId,
+      );
     await expect.poll(dead, { timeout: 30_000 }).toMatchObject({
       notifier: 'webhook',
       why: 'opened',

@@ -75,7 +75,7 @@ async function eventsOf({ temporal }: TurnEnvironment): Promise<Record<string, B
 
 async function transcriptsOf({ store }: TurnEnvironment, sessions: readonly string[]): Promise<Buffer> {
   const all = await Promise.all(
-    sessions.map((sessionId) => store.readEvents({ app: 'test', userId: 'ada', sessionId })),
+    sessions.map((sessionId) => store.sessions.readEvents({ app: 'test', userId: 'ada', sessionId })),
   );
   return Buffer.from(JSON.stringify(all));
 }

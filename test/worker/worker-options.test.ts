@@ -206,7 +206,7 @@ describe('with a codec that a plugin brings to the worker', () => {
 
   test('an unexpected error is told without its text, which may quote anything [worker.codec]', async () => {
     logged.length = 0;
-    vi.spyOn(environment.store, 'openStep').mockImplementationOnce(() => {
+    vi.spyOn(environment.store.turns, 'openStep').mockImplementationOnce(() => {
       throw new TypeError(`can't read ${SECRET}\n    at ${SECRET}`);
     });
     environment.gemini.reset(stepCalls([]));
@@ -327,7 +327,7 @@ describe('a worker that is given what Temporal takes', () => {
 
   test('says where its own code failed, since the history gets no stack [worker.logs]', async () => {
     lines.length = 0;
-    vi.spyOn(environment.store, 'openStep').mockImplementationOnce(() => {
+    vi.spyOn(environment.store.turns, 'openStep').mockImplementationOnce(() => {
       throw new TypeError('a bug');
     });
     environment.gemini.reset(stepCalls([]));

@@ -9,7 +9,7 @@ import { SessionNotFound } from '../../store/store-errors.ts';
 export function storedApprovals(store: Store): Pick<Approvals, 'list' | 'get' | 'audit' | 'verifyAudit'> {
   const sessionOf = async (which: WhichAudit): Promise<string> => {
     if ('session' in which) return which.session;
-    const found = await store.findSession(which);
+    const found = await store.sessions.find(which);
     if (found !== undefined) return found.session;
     const { app, userId, sessionId } = which;
     throw new SessionNotFound(
@@ -17,7 +17,7 @@ export function storedApprovals(store: Store): Pick<Approvals, 'list' | 'get' | 
     );
   };
   return {
-    list: async (list) => (await store.listApprovals(list)).map(shownRequest),
+    list: async (list) => (await store.approvals.list(list)).map(shownRequest),
     async get(which) {
       const method = 'approvals.get';
       const row = await findRequest(store, namedRequest(which, method), method);

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { GrantRole } from '../../store/store.ts';
+import type { GrantRole } from '../../store/keys/key-store.ts';
 import { CliError } from '../cli-error.ts';
 import type { ListDenialsOptions } from '../keys/list-denials.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';

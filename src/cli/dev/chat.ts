@@ -6,7 +6,7 @@ import type { Confirmed } from '../../client/turns/steering.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { MessagePolicy } from '../../protocol/message.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { describeError } from '../cli-error.ts';
 import { GateDesk } from '../gates/gate-desk.ts';
 import { ChatQuestion } from './chat-question.ts';

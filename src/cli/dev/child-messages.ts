@@ -1,5 +1,5 @@
 import type { TemporalTarget } from '../../../worker/index.ts';
-import type { StoreNotice } from '../../store/store.ts';
+import type { StoreNotice } from '../../store/live/live-feed.ts';
 
 /** What an agents file turned out to define. */
 export interface LoadedAgents {

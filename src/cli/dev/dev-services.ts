@@ -79,7 +79,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
       line: (line) => view.printed(line),
       notice: (notice) =>
         opening.then(
-          ({ store }) => store.hear(notice),
+          ({ store }) => store.live.hear(notice),
           () => undefined,
         ),
     });

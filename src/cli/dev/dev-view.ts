@@ -1,6 +1,6 @@
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { LoadedAgents } from './child-messages.ts';
 
 /** What a person, or a program, is told when all is up. */

@@ -3,7 +3,8 @@ import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import { jobMessageId } from '../../protocol/job.ts';
-import type { JobRow, SessionNames } from '../../store/store.ts';
+import type { JobRow } from '../../store/jobs/job-store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 
 /** Milliseconds between two looks at a job, from the first to those of a long one. */
 const POLL = { first: 500, longest: 5_000 };

@@ -3,7 +3,7 @@ import { visibleEvents } from '../../flows/visible-events.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { spanText } from '../approvals/span-text.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';

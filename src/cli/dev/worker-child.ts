@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { StoreNotice } from '../../store/store.ts';
+import type { StoreNotice } from '../../store/live/live-feed.ts';
 import type { FromWorker, LoadedAgents, LoadedFile, ToWorker, WorkerPlace } from './child-messages.ts';
 
 export interface ChildListener {

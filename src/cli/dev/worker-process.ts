@@ -56,7 +56,7 @@ async function workerProcess(file: string): Promise<number> {
   installRuntime(logger, { handlesSignals: false });
   const store = await openStore(place.store);
   // What it does is heard in the chat at once, and with an embedded store in no other way.
-  store.onNotice((notice) => tell({ type: 'notice', notice }));
+  store.live.onNotice((notice) => tell({ type: 'notice', notice }));
   const { temporal, taskQueue, gatewayUrl } = place;
   const worker = await startWorker({
     temporal,

@@ -13,7 +13,7 @@ export function readinessOf(
 ): () => Promise<Readiness> {
   return readiness({
     temporal: () => temporal.workflowService.getSystemInfo({}),
-    store: () => store.findSession(NOBODY),
+    store: () => store.sessions.find(NOBODY),
     ...others,
   });
 }

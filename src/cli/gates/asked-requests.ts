@@ -6,7 +6,7 @@ import {
 import type { GateKind } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { isRecord } from '../../schema/kind-of.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 
 /** A request as its event tells it. */
 export interface AskedRequest {

@@ -1,6 +1,6 @@
 import type { JobEnder, JobProgress } from '../../protocol/job.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
-import type { JobRow } from '../../store/store.ts';
+import type { JobRow } from '../../store/jobs/job-store.ts';
 import { untilText } from '../approvals/request-text.ts';
 import { valueLines } from '../approvals/shown-arguments.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';

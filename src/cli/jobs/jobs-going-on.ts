@@ -1,5 +1,5 @@
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Printer } from '../run/printer.ts';
 
 /** Jobs that a turn waits for since before it was followed: nobody tells of those again. */

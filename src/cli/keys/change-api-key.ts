@@ -1,6 +1,6 @@
 import { newKeyText } from '../../gateway/access/key-text.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { ApiKeyRow, ApiKeyStore } from '../../store/store.ts';
+import type { ApiKeyRow, KeyStore } from '../../store/keys/key-store.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
@@ -16,8 +16,8 @@ export async function revokeApiKey(
   options: Options,
   output: CommandOutput = processOutput(),
 ): Promise<void> {
-  await withKey(which, options, output, async (store, { keyId, name }) => {
-    const revoked = await store.revokeApiKey(keyId);
+  await withKey(which, options, output, async (keys, { keyId, name }) => {
+    const revoked = await keys.revoke(keyId);
     if (options.json) return output.json(revoked);
     output.line(`${keyId} is revoked`);
     output.note(`no gateway takes the key of ${name} any more, in 5 seconds at the latest`);
@@ -30,9 +30,9 @@ export async function rotateApiKey(
   options: Options & { /** Milliseconds. */ grace: number },
   output: CommandOutput = processOutput(),
 ): Promise<void> {
-  await withKey(which, options, output, async (store, { keyId, name }) => {
+  await withKey(which, options, output, async (keys, { keyId, name }) => {
     const { text, digest } = newKeyText(keyId);
-    const rotated = await store.rotateApiKey({ keyId, digest, grace: options.grace });
+    const rotated = await keys.rotate({ keyId, digest, grace: options.grace });
     if (rotated === undefined) throw new CliError(`${keyId} is revoked: make another key`);
     if (options.json) return output.json({ key: text, ...rotated });
     output.line(text);
@@ -47,11 +47,11 @@ async function withKey(
   which: string,
   { folder, env }: Options,
   output: CommandOutput,
-  change: (store: ApiKeyStore, key: ApiKeyRow) => Promise<void>,
+  change: (keys: KeyStore, key: ApiKeyRow) => Promise<void>,
 ): Promise<void> {
   const { store, close } = await connectStore({ folder, env, onProgress: output.note });
   try {
-    await change(store, oneOf(await store.listApiKeys(), which));
+    await change(store.keys, oneOf(await store.keys.list(), which));
   } finally {
     await close();
   }

@@ -1,6 +1,6 @@
 import { newKeyText } from '../../gateway/access/key-text.ts';
 import { problemOfName } from '../../schema/person-name.ts';
-import type { GrantRole } from '../../store/store.ts';
+import type { GrantRole } from '../../store/keys/key-store.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
@@ -36,7 +36,7 @@ export async function createApiKey(
     const made = await withProgress(
       output,
       'storing',
-      store.createApiKey({
+      store.keys.create({
         ...{ keyId, digest, name },
         grants: [...new Set(app)].map((each) => ({ app: each, roles: [...new Set(role)] })),
         ...(user === undefined ? {} : { userId: user }),

@@ -10,7 +10,7 @@ export async function listApiKeys(
 ): Promise<void> {
   const { store, close } = await connectStore({ folder, env, onProgress: output.note });
   try {
-    const keys = await withProgress(output, 'reading keys', store.listApiKeys());
+    const keys = await withProgress(output, 'reading keys', store.keys.list());
     if (json) return output.json({ keys });
     if (keys.length === 0)
       return output.note('no API keys; holdfast keys create NAME --app APP --role run,read makes one');

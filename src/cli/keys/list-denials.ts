@@ -20,7 +20,7 @@ export async function listDenials(
   const { store, close } = await connectStore({ folder, env, onProgress: output.note });
   try {
     const from = since === undefined ? {} : { since: Date.now() - since };
-    const denials = await withProgress(output, 'reading', store.listDenials({ limit, ...from }));
+    const denials = await withProgress(output, 'reading', store.keys.listDenials({ limit, ...from }));
     if (json) return output.json({ denials });
     if (denials.length === 0) return output.note('nothing was refused');
     const rows = denials.map(({ count, lastAt, reason, route, who, address, permission = '', app = '' }) =>

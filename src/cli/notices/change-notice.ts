@@ -2,7 +2,8 @@ import { Client, Connection } from '@temporalio/client';
 import { openTemporal, stopEmbedded } from '../../../worker/index.ts';
 import { retriesUntilClosed } from '../../../worker/temporal/retries-until-closed.ts';
 import { startNotice } from '../../approvals/start-notice.ts';
-import type { DeadNotice, Store } from '../../store/store.ts';
+import type { DeadNotice } from '../../store/notices/notice-store.ts';
+import type { Store } from '../../store/store.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
@@ -28,7 +29,7 @@ export async function dropNotice(
   const { store, close } = await connectStore({ folder, env, onProgress: output.note });
   try {
     const notice = await namedNotice(store, argument);
-    await withProgress(output, 'dropping', store.dropDeadNotice(notice));
+    await withProgress(output, 'dropping', store.notices.dropDeadNotice(notice));
     if (json) output.json(shownNotice(notice));
     else output.line(`${shortId(notice)} is dropped`);
   } finally {
@@ -80,7 +81,7 @@ export async function resendNotice(
       if (!(await withProgress(output, 'sending', start))) continue;
       sent.push(notice);
       // One that has failed again by now stays.
-      await store.dropDeadNotice(notice);
+      await store.notices.dropDeadNotice(notice);
       if (!json) output.line(`${shortId(notice)} is being told again, by a worker of ${taskQueue}`);
     }
     const [first] = sent;
@@ -97,7 +98,7 @@ export async function resendNotice(
 async function allNotices(store: Store, app: string | undefined): Promise<DeadNotice[]> {
   const all = new Map<string, DeadNotice>();
   for (let after: DeadNotice | undefined; ; ) {
-    const page = await store.listDeadNotices({
+    const page = await store.notices.listDeadNotices({
       limit: PAGE,
       ...(app === undefined ? {} : { app }),
       ...(after === undefined ? {} : { after }),

@@ -1,5 +1,5 @@
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { DeadNotice } from '../../store/store.ts';
+import type { DeadNotice } from '../../store/notices/notice-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-store.ts';
@@ -28,7 +28,7 @@ export async function listNotices(
       ...(app === undefined ? {} : { app }),
       ...(after === undefined ? {} : { after: await placeOf(store, after) }),
     };
-    const found = await withProgress(output, 'reading notices', store.listDeadNotices(list));
+    const found = await withProgress(output, 'reading notices', store.notices.listDeadNotices(list));
     const notices = found.slice(0, limit);
     const [last] = notices.slice(-1);
     const next = found.length > limit && last !== undefined ? { next: shownPlace(last) } : {};

@@ -1,4 +1,5 @@
-import type { DeadNotice, Store } from '../../store/store.ts';
+import type { DeadNotice } from '../../store/notices/notice-store.ts';
+import type { Store } from '../../store/store.ts';
 import { CliError } from '../cli-error.ts';
 
 /** Of an end of an id, so that it means what was meant. */
@@ -14,16 +15,13 @@ export function shortId({ noticeId }: Pick<DeadNotice, 'noticeId'>): string {
  *
  * @throws CliError where there is none, or several.
  */
-export async function namedNotice(
-  store: Pick<Store, 'findDeadNotice' | 'deadNoticesNamed'>,
-  argument: string,
-): Promise<DeadNotice> {
-  const whole = await store.findDeadNotice(argument);
+export async function namedNotice(store: Pick<Store, 'notices'>, argument: string): Promise<DeadNotice> {
+  const whole = await store.notices.findDeadNotice(argument);
   if (whole !== undefined) return whole;
   if (argument.length < FEWEST_CHARACTERS) {
     throw new CliError(`name a notice by ${FEWEST_CHARACTERS} characters of the end of its id, or more`, 2);
   }
-  const [found, other] = await store.deadNoticesNamed(argument);
+  const [found, other] = await store.notices.deadNoticesNamed(argument);
   if (found === undefined) {
     throw new CliError(
       `there is no notice ${argument}: holdfast notices list shows those that were given up`,

@@ -1,4 +1,5 @@
-import type { DeadNoticePlace, Store } from '../../store/store.ts';
+import type { DeadNoticePlace } from '../../store/notices/notice-store.ts';
+import type { Store } from '../../store/store.ts';
 import { namedNotice } from './named-notice.ts';
 
 const PLACE = /^(\d{1,15}):([\w-]+)$/;
@@ -13,10 +14,7 @@ export function shownPlace({ diedAt, noticeId }: DeadNoticePlace): string {
  *
  * @throws CliError where it is neither.
  */
-export async function placeOf(
-  store: Pick<Store, 'findDeadNotice' | 'deadNoticesNamed'>,
-  argument: string,
-): Promise<DeadNoticePlace> {
+export async function placeOf(store: Pick<Store, 'notices'>, argument: string): Promise<DeadNoticePlace> {
   const [, diedAt, noticeId] = PLACE.exec(argument) ?? [];
   if (diedAt === undefined || noticeId === undefined) return await namedNotice(store, argument);
   return { diedAt: Number(diedAt), noticeId: Buffer.from(noticeId, 'base64url').toString() };

@@ -2,7 +2,7 @@ import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.
 import type { Content } from '../../events/content.ts';
 import type { InvocationOutcome, TurnUsage } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { JobLines } from '../jobs/job-lines.ts';
 import { showJobCommand } from '../jobs/next-job-commands.ts';

@@ -1,5 +1,5 @@
 import type { Content, FunctionResponse, Part } from '../../events/content.ts';
-import type { StepUsage } from '../../store/store.ts';
+import type { StepUsage } from '../../store/turns/usage.ts';
 
 const LONGEST_VALUE = 160;
 

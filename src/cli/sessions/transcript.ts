@@ -2,7 +2,7 @@ import type { Part } from '../../events/content.ts';
 import { visibleEvents } from '../../flows/visible-events.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import type { CommandOutput } from '../command-output.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { clockTime, codeLines, cutJson, messageAuthor, responseLine } from './shown-values.ts';

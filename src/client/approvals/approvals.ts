@@ -5,8 +5,9 @@ import type {
   ProvideInput,
   RequestName,
 } from '../../protocol/gate.ts';
+import type { ApprovalRow, AuditedRequest, ListApprovals } from '../../store/approvals/approval-store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
-import type { ApprovalRow, AuditedRequest, ListApprovals, SessionNames } from '../../store/store.ts';
 import type { AnswerOptions, Confirmed } from '../turns/steering.ts';
 
 /**

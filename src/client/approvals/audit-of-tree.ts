@@ -20,7 +20,7 @@ export async function auditedSessions(
   id: string,
 ): Promise<AuditedSession[]> {
   if ('session' in which) return [{ id }];
-  const children = await store.listChildren(which);
+  const children = await store.turns.listChildren(which);
   return [{ id }, ...children.map(({ session, runKey }) => ({ id: session, below: runKey }))];
 }
 
@@ -44,16 +44,16 @@ export async function readAudits(
  * @param credentialKeys of the gateway's signatures. Defaults to the keys that the store has kept with them.
  */
 export async function verifyAudits(
-  store: Pick<Store, 'verifyAudit' | 'readAudit' | 'listSignatures'>,
+  store: Pick<Store, 'approvals' | 'sessions'>,
   sessions: readonly AuditedSession[],
   credentialKeys?: CredentialKeys,
 ): Promise<AuditedRequest> {
   const all: AuditedRequest = { ok: true, rows: 0, problems: [] };
   for (const { id, below } of sessions) {
-    const chain = await store.verifyAudit(id);
-    const rows = await store.readAudit(id);
+    const chain = await store.approvals.verifyAudit(id);
+    const rows = await store.sessions.readAudit(id);
     // After the rows: none of those is there before its signature.
-    const signatures = await store.listSignatures(id);
+    const signatures = await store.approvals.listSignatures(id);
     const signed = await auditedSignatures({ session: id, rows, signatures, credentialKeys });
     const named = (found: readonly AuditProblem[]) =>
       below === undefined ? found : found.map((each) => ({ ...each, sessionId: below }));

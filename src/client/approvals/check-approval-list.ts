@@ -1,5 +1,5 @@
 import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
-import type { ListApprovals } from '../../store/store.ts';
+import type { ListApprovals } from '../../store/approvals/approval-store.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import { checkText } from '../turns/turn-names.ts';
 

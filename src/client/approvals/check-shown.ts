@@ -1,4 +1,4 @@
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { DecisionRefused, InvalidTurn, StoreNeeded } from '../client-errors.ts';
 import type { ShownRequest } from './approvals.ts';
 

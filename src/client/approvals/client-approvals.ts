@@ -1,7 +1,8 @@
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
+import type { ApprovalRow, AuditedRequest, ListApprovals } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
-import type { ApprovalRow, AuditedRequest, ListApprovals, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { isSameJson } from '../same-json.ts';
@@ -36,7 +37,7 @@ export class ClientApprovals implements Approvals {
   async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
     const store = this.#store('approvals.list');
     checkList(list);
-    return (await store.listApprovals(list)).map(shownRequest);
+    return (await store.approvals.list(list)).map(shownRequest);
   }
 
   /** @throws StoreNeeded, AmbiguousRequest, InvalidTurn */
@@ -132,7 +133,7 @@ async function sessionIdOf(store: Store, which: WhichAudit, method: string): Pro
     checkText({ session: which.session }, method);
     return which.session;
   }
-  const found = await store.findSession(sessionNamesOf(which, method));
+  const found = await store.sessions.find(sessionNamesOf(which, method));
   if (found === undefined) throw noAudit(method, which);
   return found.session;
 }

@@ -3,7 +3,7 @@ import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { ANSWER_TIMEOUT, type Answer, aboutWorkers, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import {
@@ -90,7 +90,7 @@ function sessionOf({ shown, order }: Said): { session?: string } {
 /** Meanwhile the session may have been deleted, and made again. */
 async function checkIsStillShown({ store }: ClientContext, { row }: Addressee, { shown, method }: Said) {
   if (row === undefined || shown === undefined) return;
-  const now = await store?.findApproval(row.requestId);
+  const now = await store?.approvals.find(row.requestId);
   if (now === undefined) {
     throw new RequestNotFound(`${method}: ${row.requestId}: its session was deleted meanwhile`);
   }
@@ -150,7 +150,7 @@ export async function afterEnd(
   { method, isSame }: Pick<Said, 'method' | 'isSame'>,
   told?: string,
 ): Promise<Confirmed<DecisionReceipt>> {
-  const now = known && (await store?.findApproval(known.requestId));
+  const now = known && (await store?.approvals.find(known.requestId));
   const row = now?.session === known?.session ? now : known;
   if (row === undefined || row.status === 'pending') {
     const requestId = row?.requestId ?? named.requestId ?? 'the request';

@@ -1,5 +1,7 @@
 import { callKeyOfRequest, REQUEST_PREFIX, type RequestName, requestIdOf } from '../../protocol/gate.ts';
-import type { ApprovalRow, SessionNames, Store } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';
 import { AmbiguousRequest, InvalidTurn, RequestNotFound, StoreNeeded } from '../client-errors.ts';
 import { checkBounded, sessionNamesOf, workflowIdOfSession } from '../turns/turn-names.ts';
@@ -64,20 +66,20 @@ export async function findRequest(
   const { requestId, callKey, callId } = named;
   const ofSession = (row: ApprovalRow | undefined) =>
     row !== undefined && (names === undefined || isOf(row, names)) ? row : undefined;
-  if (requestId !== undefined) return ofSession(await store.findApproval(requestId));
+  if (requestId !== undefined) return ofSession(await store.approvals.find(requestId));
   if (callKey !== undefined) return ofSession(await latestOfCall(store, callKey));
   const fits = (row: ApprovalRow) => callId === undefined || row.callId === callId;
-  const pending = (await store.listApprovals({ ...names, limit: MOST_LOOKED_AT })).filter(fits);
+  const pending = (await store.approvals.list({ ...names, limit: MOST_LOOKED_AT })).filter(fits);
   if (pending.length > 1) throw ambiguous(method, pending);
   if (pending.length === 1 || callId === undefined) return pending[0];
-  return (await store.listApprovals({ ...names, status: ENDED, limit: MOST_LOOKED_AT })).findLast(fits);
+  return (await store.approvals.list({ ...names, status: ENDED, limit: MOST_LOOKED_AT })).findLast(fits);
 }
 
 /** A call asks again only when it was answered. */
 async function latestOfCall(store: Store, callKey: string): Promise<ApprovalRow | undefined> {
   let latest: ApprovalRow | undefined;
   for (let n = 1; ; n += 1) {
-    const row = await store.findApproval(requestIdOf(callKey, n));
+    const row = await store.approvals.find(requestIdOf(callKey, n));
     if (row === undefined) return latest;
     latest = row;
   }
@@ -93,9 +95,9 @@ export async function answeredRequest(
   id: string | undefined,
 ): Promise<ApprovalRow | undefined> {
   if (store === undefined) return undefined;
-  const row = id === undefined ? undefined : await store.findApproval(id);
+  const row = id === undefined ? undefined : await store.approvals.find(id);
   if (row !== undefined) return isOf(row, names) ? row : undefined;
-  const pending = await store.listApprovals({ ...names, limit: MOST_LOOKED_AT });
+  const pending = await store.approvals.list({ ...names, limit: MOST_LOOKED_AT });
   const fitting = id === undefined ? pending : pending.filter(({ callId }) => callId === id);
   return fitting.length === 1 ? fitting[0] : undefined;
 }

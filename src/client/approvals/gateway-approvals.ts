@@ -1,6 +1,7 @@
 import type { DecisionReceipt } from '../../protocol/gate.ts';
+import type { ApprovalRow, AuditedRequest, ListApprovals } from '../../store/approvals/approval-store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
-import type { ApprovalRow, AuditedRequest, ListApprovals, SessionNames } from '../../store/store.ts';
 import { RequestNotFound } from '../client-errors.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
 import { auditPath, requestPath, sessionPath, withQuery } from '../gateway-paths.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { secretInEdit } from '../../approvals/edited-arguments.ts';
 import type { Confirm, ProvideInput } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import { isConcealed } from './shown-request.ts';
@@ -25,7 +25,13 @@ export async function sealedInput(
   }
   const responseRef = `ri-${randomBytes(16).toString('base64url')}`;
   const { session, requestId } = row;
-  await storeOf(context, 'provideInput').keepResponse({ session, requestId, responseRef, response, isText });
+  await storeOf(context, 'provideInput').approvals.keepResponse({
+    session,
+    requestId,
+    responseRef,
+    response,
+    isText,
+  });
   return { responseRef };
 }
 

@@ -1,5 +1,6 @@
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
-import type { ApprovalRow, Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 
 const MASK = '(sensitive)';
 
@@ -25,15 +26,16 @@ export function isConcealed(row: Pick<ApprovalRow, 'sensitive'>): boolean {
 
 /** The audit of a session, by the store's id of it, as {@link shownRequest} shows its requests; the store masks arguments itself. */
 export async function shownAudit(
-  store: Pick<Store, 'readAudit' | 'findRequest'>,
+  store: Pick<Store, 'sessions' | 'approvals'>,
   session: string,
 ): Promise<AuditRow[]> {
-  const rows = await store.readAudit(session);
+  const rows = await store.sessions.readAudit(session);
   return await Promise.all(
     rows.map(async (row) => {
       const { requestId } = row.facts;
       if (row.content === undefined || !('response' in row.content)) return row;
-      const request = typeof requestId === 'string' ? await store.findRequest(session, requestId) : undefined;
+      const request =
+        typeof requestId === 'string' ? await store.approvals.findRequest(session, requestId) : undefined;
       return shownAuditRow(row, request);
     }),
   );

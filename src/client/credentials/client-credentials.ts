@@ -1,5 +1,5 @@
 import { CredentialVault } from '../../credentials/credential-vault.ts';
-import type { StoredCredential } from '../../store/store.ts';
+import type { StoredCredential } from '../../store/credentials/credential-store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { checkText } from '../turns/turn-names.ts';
 import type { Credentials, PutCredential } from './credentials.ts';
@@ -36,6 +36,6 @@ export class ClientCredentials implements Credentials {
   }
 
   #vault(what: string): CredentialVault {
-    return new CredentialVault(storeOf(this.#context, what), this.#context.credentialKeys);
+    return new CredentialVault(storeOf(this.#context, what).credentials, this.#context.credentialKeys);
   }
 }

@@ -1,5 +1,5 @@
 import type { AuthCredential } from '../../events/auth-credential.ts';
-import type { StoredCredential } from '../../store/store.ts';
+import type { StoredCredential } from '../../store/credentials/credential-store.ts';
 
 /** What {@link Credentials.put} takes. */
 export interface PutCredential {

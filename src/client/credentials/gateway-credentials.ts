@@ -1,4 +1,4 @@
-import type { StoredCredential } from '../../store/store.ts';
+import type { StoredCredential } from '../../store/credentials/credential-store.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
 import { credentialsPath } from '../gateway-paths.ts';
 import type { Credentials, PutCredential } from './credentials.ts';

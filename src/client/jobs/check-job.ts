@@ -3,7 +3,7 @@ import { depthProblem } from '../../protocol/message-limits.ts';
 import { JsonValueError, toJsonValue } from '../../schema/json-value.ts';
 import { isRecord, kindOf } from '../../schema/kind-of.ts';
 import { problemOfName } from '../../schema/person-name.ts';
-import type { ListJobs } from '../../store/store.ts';
+import type { ListJobs } from '../../store/jobs/job-store.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import { checkText } from '../turns/turn-names.ts';
 import { InvalidJob } from './job-errors.ts';

@@ -1,7 +1,15 @@
 import { verifyJobToken } from '../../jobs/job-token.ts';
 import type { JobStatus } from '../../protocol/job.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { EndedJob, EndJob, JobClaims, JobOutcome, JobRow, ListJobs, Store } from '../../store/store.ts';
+import type {
+  EndedJob,
+  EndJob,
+  JobClaims,
+  JobOutcome,
+  JobRow,
+  ListJobs,
+} from '../../store/jobs/job-store.ts';
+import type { Store } from '../../store/store.ts';
 import { UnknownJob } from '../../store/store-errors.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import {
@@ -43,7 +51,7 @@ export class ClientJobs implements Jobs {
   async list(list: ListJobs = {}): Promise<JobRow[]> {
     const store = storeOf(this.#context, 'jobs.list');
     checkJobList(list);
-    return await store.listJobs(list);
+    return await store.jobs.list(list);
   }
 
   async get(jobId: string, speaker?: { token?: undefined }): Promise<JobRow | undefined>;
@@ -53,7 +61,7 @@ export class ClientJobs implements Jobs {
     const method = 'jobs.get';
     const store = storeOf(this.#context, method);
     const claims = await this.#claimsOf(jobId, speaker, method);
-    const job = await store.findJob(jobId);
+    const job = await store.jobs.find(jobId);
     return job === undefined || claims === undefined ? job : ownJob(job);
   }
 
@@ -82,7 +90,7 @@ export class ClientJobs implements Jobs {
     const progress = checkedProgress(options, method);
     const claims = await this.#claimsOf(jobId, options, method);
     const told = await found(method, jobId, () =>
-      store.progressJob({ jobId, ...progress, ...(claims === undefined ? {} : { claims }) }),
+      store.jobs.progress({ jobId, ...progress, ...(claims === undefined ? {} : { claims }) }),
     );
     const { job, tells } = told;
     if (job.status !== 'running') return { ...answerOf(job, 'refused'), reason: howItEnded(job) };
@@ -112,7 +120,7 @@ export class ClientJobs implements Jobs {
     const claims = await this.#claimsOf(jobId, speaker, method);
     const by: Pick<EndJob, 'by' | 'person' | 'claims'> =
       claims === undefined ? { by: 'operator', ...person } : { by: 'callback', claims };
-    const ended = await found(method, jobId, () => store.endJob({ jobId, ...ending, ...by }));
+    const ended = await found(method, jobId, () => store.jobs.end({ jobId, ...ending, ...by }));
     // Also for those who come late: whoever was first may not have come to it.
     await tellOfEnd(this.#context, store, ended.job);
     return endAnswer(ended);

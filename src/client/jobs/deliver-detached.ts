@@ -4,7 +4,8 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { jobWorkflowIdOf, workflowIdOf } from '../../protocol/identity.ts';
 import { jobMessageId, type ToolJobStart, textOfJobBelow } from '../../protocol/job.ts';
 import { TOOL_JOB } from '../../protocol/names.ts';
-import type { JobRow, Store } from '../../store/store.ts';
+import type { JobRow } from '../../store/jobs/job-store.ts';
+import type { Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';
 import { deliverUploaded } from '../messages/deliver-uploaded.ts';
 import { outgoingTurn } from '../messages/outgoing-turn.ts';
@@ -22,7 +23,7 @@ export async function deliverDetached(context: ClientContext, store: Store, job:
   // It looks by itself before it waits.
   if (known?.status.name === 'RUNNING') return;
   if (known !== undefined) await startAgain(context.temporal, known, job, await store.now());
-  else if ((await store.jobDelivery(job)) === 'due') await tellSession(context, store, job);
+  else if ((await store.jobs.delivery(job)) === 'due') await tellSession(context, store, job);
 }
 
 async function describe(
@@ -70,7 +71,7 @@ async function tellSession(context: ClientContext, store: Store, job: JobRow): P
   const response = { status };
   const parts = [{ functionResponse: { id: callId, name: tool, response } }];
   const names = turnNamesOf(session, jobMessageId(callKey), 'jobs');
-  const isBelow = (await store.findSession(session))?.session !== job.session;
+  const isBelow = (await store.sessions.find(session))?.session !== job.session;
   const turn = await outgoingTurn(
     context,
     names,

@@ -1,4 +1,4 @@
-import type { JobRow, ListJobs } from '../../store/store.ts';
+import type { JobRow, ListJobs } from '../../store/jobs/job-store.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
 import { jobPath, withQuery } from '../gateway-paths.ts';
 import {

@@ -1,5 +1,5 @@
 import type { JobReceipt } from '../../protocol/job.ts';
-import type { JobRow, ListJobs } from '../../store/store.ts';
+import type { JobRow, ListJobs } from '../../store/jobs/job-store.ts';
 
 /** Who speaks for a job: an operator, or the service that does it, by the job's own token. */
 export interface JobSpeaker {

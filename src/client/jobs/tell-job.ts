@@ -3,7 +3,8 @@ import { getLogger } from '../../logger.ts';
 import type { JobProgressed } from '../../protocol/job.ts';
 import { JOB_PROGRESS } from '../../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { JobOfMessage, JobRow, Store } from '../../store/store.ts';
+import type { JobOfMessage, JobRow } from '../../store/jobs/job-store.ts';
+import type { Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';
 import { deliverDetached } from './deliver-detached.ts';
 

@@ -33,7 +33,7 @@ function mayBeSent(error: unknown): boolean {
 
 async function forget({ store }: ClientContext, { names }: OutgoingTurn): Promise<void> {
   try {
-    await store?.forgetUpload(names.session, names.messageId);
+    await store?.messages.forgetUpload(names.session, names.messageId);
   } catch (error) {
     // Why the message was not sent tells more; its content is left, and used where it is sent again.
     if (!isStoreAway(error)) throw error;

@@ -91,7 +91,9 @@ async function signalRun(
  */
 export async function sendAgain(context: ClientContext, turn: OutgoingTurn): Promise<Delivery> {
   const { session, invocationId } = turn.names;
-  const waiting = (await context.store?.readInbox(session))?.find(({ status }) => status === 'waiting');
+  const waiting = (await context.store?.messages.readInbox(session))?.find(
+    ({ status }) => status === 'waiting',
+  );
   if (waiting === undefined || waiting.invocationId === invocationId) return await signalRun(context, turn);
   const names = { ...turn.names, messageId: waiting.messageId, invocationId: waiting.invocationId };
   return await signalRun(context, { ...turn, names, start: storedTurn(names, waiting).start });

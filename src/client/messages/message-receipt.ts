@@ -55,7 +55,7 @@ export async function receiptOf(
 }
 
 async function recordedReceipt({ store }: ClientContext, { names }: SentTurn): Promise<Receipt | undefined> {
-  const recorded = await store?.findInvocation(names.session, names.invocationId);
+  const recorded = await store?.turns.findInvocation(names.session, names.invocationId);
   return recorded && receipt(names, hasEnded(recorded) ? 'finished' : 'running');
 }
 
@@ -69,7 +69,7 @@ async function queuedReceipt(
   { names }: SentTurn,
   isLast: boolean,
 ): Promise<Receipt | undefined> {
-  const row = await store?.findWaiting(names.session, names.invocationId);
+  const row = await store?.messages.findWaiting(names.session, names.invocationId);
   if (row?.status !== 'waiting') return undefined;
   const told = isLast || (await openRun(temporal, names.workflowId)) !== undefined;
   return told ? receipt(names, 'queued') : undefined;
@@ -77,7 +77,7 @@ async function queuedReceipt(
 
 /** Of a message that was looked for, and of which only the store can say anything. */
 async function inboxReceipt({ store }: ClientContext, { names }: SentTurn): Promise<Receipt | undefined> {
-  const row = await store?.findWaiting(names.session, names.invocationId);
+  const row = await store?.messages.findWaiting(names.session, names.invocationId);
   if (row?.status === 'rejected') return { ...rejectedReceipt(names, row), confirmed: true };
   return row?.status === 'waiting' ? receipt(names, 'queued') : undefined;
 }

@@ -128,7 +128,7 @@ export async function outgoingTurn(
     }
     if (store === undefined) throw tooLarge(bytes);
     uploaded = !(await isKept(store, names));
-    content = { stored: await store.uploadMessage({ ...session, messageId, message, ...withDelta }) };
+    content = { stored: await store.messages.upload({ ...session, messageId, message, ...withDelta }) };
   }
   const common = {
     v: PROTOCOL_VERSION,
@@ -151,7 +151,7 @@ export async function outgoingTurn(
 
 /** Somebody else has sent a message of this id, or is about to, and needs its content. */
 async function isKept(store: Store, { session, invocationId }: TurnNames): Promise<boolean> {
-  const row = await store.findWaiting(session, invocationId);
+  const row = await store.messages.findWaiting(session, invocationId);
   return row?.status === 'waiting' || row?.status === 'uploaded';
 }
 

@@ -7,7 +7,7 @@ import {
 import { confirmationReplyOf } from '../../protocol/confirmation-reply.ts';
 import { callKeyOfRequest, type GateKind } from '../../protocol/gate.ts';
 import { type InputReply, inputReplyOf } from '../../protocol/input-reply.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { isSameJson } from '../same-json.ts';
 
 /** A part of a message that answers a request, in ADK's form. */

@@ -4,7 +4,7 @@ import { callKeyOfRequest, type DecisionReceipt } from '../../protocol/gate.ts';
 import type { MessageReceipt, SendMessage } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { afterEnd, afterRefusal, askDecision, type Said } from '../approvals/decide.ts';
 import { type Addressee, answeredRequest } from '../approvals/find-request.ts';
 import { ANSWER_TIMEOUT, aboutWorkers } from '../ask-workflow.ts';
@@ -130,7 +130,7 @@ async function taken(
   if (first !== undefined && refused.length === told.length) {
     const reply = replies.find(({ part }) => part.id === first.requestId) ?? replies[0];
     // What has ended says more of itself than the turn does.
-    const row = reply?.row && (await context.store?.findApproval(reply.row.requestId));
+    const row = reply?.row && (await context.store?.approvals.find(reply.row.requestId));
     if (reply !== undefined && row !== undefined && row.status !== 'pending') {
       return await ended(context, names, [reply], (to, said) => afterEnd(context, to, said));
     }

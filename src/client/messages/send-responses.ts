@@ -4,7 +4,8 @@ import type { JobMessage, JobReceipt } from '../../protocol/job.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { JobRow, Store } from '../../store/store.ts';
+import type { JobRow } from '../../store/jobs/job-store.ts';
+import type { Store } from '../../store/store.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
@@ -41,9 +42,9 @@ export async function toldTurn(
   const { store } = context;
   if (store === undefined || !isResponsesOnly(message)) return undefined;
   const said = jobMessage(names, message, stateDelta);
-  const invocationId = await store.findJobAnswer(names.session, said);
+  const invocationId = await store.jobs.findAnswer(names.session, said);
   if (invocationId === undefined) return undefined;
-  if (uploaded) await store.forgetUpload(names.session, names.messageId);
+  if (uploaded) await store.messages.forgetUpload(names.session, names.messageId);
   const { messageId } = names;
   const receipt = { v: PROTOCOL_VERSION, messageId, invocationId, status: 'finished' } as const;
   return { turn: await waitingTurn(context, names, invocationId), receipt: { ...receipt, confirmed: true } };
@@ -144,7 +145,7 @@ export async function recordLargeResponses(
   // Of a run that was terminated nobody goes on: the turn that begins with the message tells what it says.
   if ((await openRun(context.temporal, names.workflowId)) === undefined) return undefined;
   // Nobody is to find it there, and begin a turn with it.
-  if (uploaded) await store.forgetUpload(names.session, names.messageId);
+  if (uploaded) await store.messages.forgetUpload(names.session, names.messageId);
   if (!isResponsesOnly(content) || waiting.length < (content.parts ?? []).length) {
     throw new InvalidTurn(
       'sendMessage: message: what calls wait for goes in a message of its own, or all of it in at most 64 KiB of JSON',
@@ -154,7 +155,7 @@ export async function recordLargeResponses(
   const jobs: JobReceipt[] = [];
   const message = jobMessage(names, content, undefined);
   for (const { job, said } of waiting) {
-    await store.keepJobAnswer(job, message);
+    await store.jobs.keepAnswer(job, message);
     jobs.push(await record(context, store, job, said));
   }
   const invocationId = await rootInvocationOf(context, names, first.job.invocationId);
@@ -176,14 +177,14 @@ async function record(
 ): Promise<JobReceipt> {
   const named = { v: PROTOCOL_VERSION, jobId, callKey };
   if (willContinue) {
-    const { job } = await store.progressJob({ jobId, intermediate: response });
+    const { job } = await store.jobs.progress({ jobId, intermediate: response });
     if (job.status === 'running') return { ...named, status: 'updated', job: job.status };
     const reason = 'the job has ended: an update says nothing any more';
     return { ...named, status: 'refused', job: job.status, reason };
   }
   const failed = 'error' in response;
   const status = failed ? 'failed' : 'completed';
-  const ended = await store.endJob({ jobId, status, outcome: { response, failed }, by: 'message' });
+  const ended = await store.jobs.end({ jobId, status, outcome: { response, failed }, by: 'message' });
   await tellOfEnd(context, store, ended.job);
   const told = ended.first ? (ended.repeated ? 'duplicate' : 'ended') : 'known';
   return { ...named, status: told, job: ended.job.status };
@@ -222,7 +223,7 @@ async function waitingJobs(
 ): Promise<WaitingCall[]> {
   const responses = (content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse ?? []);
   if (store === undefined || responses.length === 0) return [];
-  const running = await store.listJobs({ ...session, limit: MOST_LOOKED_AT });
+  const running = await store.jobs.list({ ...session, limit: MOST_LOOKED_AT });
   const waiting = running.filter(({ mode }) => mode !== 'detached');
   return responses.flatMap((said) => {
     const job =

@@ -11,7 +11,8 @@ import type {
   RewindSession,
   Session,
 } from '../../store/sessions/session-store.ts';
-import type { Store, StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
+import type { Store } from '../../store/store.ts';
 import { activeTrace } from '../active-trace.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
@@ -49,18 +50,18 @@ export class ClientSessions {
     const { app, userId, sessionId } = create;
     checkText({ app, userId, ...(sessionId === undefined ? {} : { sessionId }) }, 'sessions.create');
     checkState({ state: create.state }, 'sessions.create');
-    return await store.createSession(create);
+    return await store.sessions.create(create);
   }
 
   /** Undefined where there is none. */
   async get(get: GetSession): Promise<Session | undefined> {
     const store = this.#store('sessions.get');
     sessionNamesOf(get, 'sessions.get');
-    return await store.getSession(get);
+    return await store.sessions.get(get);
   }
 
   async list(list: ListSessions): Promise<ListedSessions> {
-    return await this.#store('sessions.list').listSessions(list);
+    return await this.#store('sessions.list').sessions.list(list);
   }
 
   /**
@@ -105,7 +106,7 @@ export class ClientSessions {
     const store = this.#store('sessions.fork');
     sessionNamesOf(fork, 'sessions.fork');
     if (fork.to !== undefined) checkText({ to: fork.to }, 'sessions.fork');
-    return await store.forkSession(fork);
+    return await store.sessions.fork(fork);
   }
 
   /**
@@ -117,7 +118,7 @@ export class ClientSessions {
   async rewind(rewind: RewindSession): Promise<StoredEvent> {
     const store = this.#store('sessions.rewind');
     await assertIdle(this.#context, rewind, 'sessions.rewind');
-    return await store.rewindSession(rewind);
+    return await store.sessions.rewind(rewind);
   }
 
   /**
@@ -140,7 +141,7 @@ export class ClientSessions {
       throw new InvalidTurn('sessions.append: event.content.parts: calls and responses belong to turns');
     }
     await assertIdle(this.#context, append, 'sessions.append');
-    return await store.appendEvent(append);
+    return await store.sessions.append(append);
   }
 
   /**
@@ -162,7 +163,7 @@ export class ClientSessions {
       messageId,
       agent,
       jobs = [],
-    } = await store.prepareRetry({
+    } = await store.sessions.prepareRetry({
       ...retry,
       interrupts: true,
     });

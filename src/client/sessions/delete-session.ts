@@ -47,7 +47,7 @@ export async function deleteSession(
 ): Promise<DeletedSessions> {
   const names = sessionNamesOf(options, 'sessions.delete');
   const { withForks = false, cancelRunning = false, timeout = CANCEL_TIMEOUT } = options;
-  const all = withForks ? [names, ...(await store.forksOf(names))] : [names];
+  const all = withForks ? [names, ...(await store.sessions.forksOf(names))] : [names];
   const latest = new Map<string, Awaited<ReturnType<typeof latestRun>>>();
   for (const each of all) {
     const workflowId = workflowIdOfSession(each, 'sessions.delete');
@@ -59,12 +59,12 @@ export async function deleteSession(
   const { idleSince } = options;
   const idle = idleSince === undefined ? {} : { idleSince };
   if (idleSince !== undefined) await assertNoJob(store, names);
-  const deleted = await store.deleteSession({ ...names, withForks, ...idle });
+  const deleted = await store.sessions.delete({ ...names, withForks, ...idle });
   const sessions = deleted.map(({ app, userId, sessionId }) => ({ app, userId, sessionId }));
   let runs = 0;
   if (idleSince !== undefined && sessions.length === 0) {
     // It was written to, and its histories are of what stays.
-    if ((await store.findSession(names)) !== undefined) return { sessions, runs };
+    if ((await store.sessions.find(names)) !== undefined) return { sessions, runs };
   }
   // Repeating a deletion that was cut off here finds no session any more, and still their runs.
   for (const each of [...all, ...sessions]) {
@@ -104,7 +104,7 @@ export async function deleteExpired(
 async function* idleSessions(store: Store, app: string, before: number): AsyncGenerator<IdleSession> {
   let last: IdleSession | undefined;
   for (;;) {
-    const page = await store.sessionsIdleSince(app, before, PAGE, last);
+    const page = await store.sessions.idleSince(app, before, PAGE, last);
     yield* page;
     last = page.at(-1);
     if (page.length < PAGE) return;
@@ -149,7 +149,7 @@ async function cancelledRun(
  * @throws TurnRunning
  */
 async function assertNoJob(store: Store, names: SessionNames): Promise<void> {
-  const [job] = await store.listJobs({ ...names, limit: 1 });
+  const [job] = await store.jobs.list({ ...names, limit: 1 });
   if (job === undefined) return;
   throw new TurnRunning(
     `job ${job.jobId} of session ${names.sessionId} goes on, and its outcome is for this session`,

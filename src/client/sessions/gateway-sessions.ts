@@ -9,7 +9,7 @@ import type {
   Session,
   SessionSummary,
 } from '../../store/sessions/session-store.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
 import { appSessionsPath, sessionPath, turnPath, userSessionsPath, withQuery } from '../gateway-paths.ts';

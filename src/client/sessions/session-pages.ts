@@ -1,4 +1,6 @@
-import type { SessionNames, Store, StoredEvent } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
+import type { Store } from '../../store/store.ts';
 import { sharedRead } from '../stream/shared-reads.ts';
 
 const LONGEST_PAGE = 500;
@@ -58,14 +60,14 @@ export class SessionPages {
     return [];
   }
 
-  #find(): ReturnType<Store['findSession']> {
-    return sharedRead(this.#store, `session ${this.#key}`, () => this.#store.findSession(this.#names));
+  #find(): ReturnType<Store['sessions']['find']> {
+    return sharedRead(this.#store, `session ${this.#key}`, () => this.#store.sessions.find(this.#names));
   }
 
   #read(most: number): Promise<StoredEvent[]> {
     const read = { ...this.#names, after: this.last, limit: Math.min(most, LONGEST_PAGE) };
     return sharedRead(this.#store, `events ${read.after} ${read.limit} ${this.#key}`, () =>
-      this.#store.readEvents(read),
+      this.#store.sessions.readEvents(read),
     );
   }
 

@@ -1,5 +1,7 @@
+import type { StoreNotice } from '../../store/live/live-feed.ts';
 import { contentBytes } from '../../store/live/notice-payload.ts';
-import type { SessionNames, Store, StoreNotice } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { Store } from '../../store/store.ts';
 import { FollowerTooSlow } from '../client-errors.ts';
 import type { LiveItem } from './stream-item.ts';
 
@@ -47,8 +49,8 @@ export class LiveItems {
   constructor(store: Store, names: SessionNames) {
     this.#store = store;
     this.#wanted = () => true;
-    this.#stop = store.onNotice((notice) => this.#hear(notice));
-    this.#stopTurns = store.watchTurns(names, () => this.lookAgain());
+    this.#stop = store.live.onNotice((notice) => this.#hear(notice));
+    this.#stopTurns = store.live.watchTurns(names, () => this.lookAgain());
   }
 
   /** Without what is of others. */
@@ -64,7 +66,7 @@ export class LiveItems {
     if (this.#session !== undefined) this.#lookAt = 0;
     this.#stop();
     this.#session = session;
-    this.#stop = this.#store.watch(session, (notice) => this.#hear(notice));
+    this.#stop = this.#store.live.watch(session, (notice) => this.#hear(notice));
     this.#keep(({ notice }) => notice.session === session);
   }
 
@@ -79,7 +81,7 @@ export class LiveItems {
    */
   looking(): () => void {
     // A session can be made without a turn, which nobody tells.
-    const isTold = this.#session !== undefined && this.#store.listens;
+    const isTold = this.#session !== undefined && this.#store.live.listens;
     const interval = isTold ? POLL_INTERVAL_OF_LISTENERS : POLL_INTERVAL;
     // All followers look in the same moments, since one read is enough for all of a session.
     this.#lookAt = (Math.floor(performance.now() / interval) + 1) * interval;

@@ -1,4 +1,4 @@
-import type { EventKind, StoredEvent } from '../../store/store.ts';
+import type { EventKind, StoredEvent } from '../../store/sessions/stored-event.ts';
 import { JobNews } from '../jobs/job-news.ts';
 import type { LiveItem } from './stream-item.ts';
 

@@ -1,4 +1,6 @@
-import type { SessionNames, Store, StoreNotice } from '../../store/store.ts';
+import type { StoreNotice } from '../../store/live/live-feed.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Milliseconds between looks where nobody tells what another process writes. */
 const POLL_INTERVAL = 500;
@@ -21,7 +23,7 @@ export class SessionNews {
    * @param told called where an agent of one of the session's calls has begun.
    */
   constructor(
-    store: Pick<Store, 'onNotice' | 'watch' | 'watchTurns' | 'listens'>,
+    store: Pick<Store, 'live'>,
     session: string | undefined,
     names?: SessionNames,
     told: () => void = () => undefined,
@@ -29,16 +31,17 @@ export class SessionNews {
     const wake = () => this.wake();
     if (session !== undefined) {
       this.#stops.push(
-        store.watch(session, (notice) => {
+        store.live.watch(session, (notice) => {
           if (notice.type === 'child') told();
           else if (isWritten(notice)) wake();
         }),
       );
     }
-    if (names !== undefined) this.#stops.push(store.watchTurns(names, wake));
-    if (this.#stops.length === 0) this.#stops.push(store.onNotice((notice) => isWritten(notice) && wake()));
+    if (names !== undefined) this.#stops.push(store.live.watchTurns(names, wake));
+    if (this.#stops.length === 0)
+      this.#stops.push(store.live.onNotice((notice) => isWritten(notice) && wake()));
     // A session can be made without a turn.
-    this.#interval = () => (session !== undefined && store.listens ? SAFETY_INTERVAL : POLL_INTERVAL);
+    this.#interval = () => (session !== undefined && store.live.listens ? SAFETY_INTERVAL : POLL_INTERVAL);
   }
 
   wake(): void {

@@ -1,4 +1,5 @@
-import type { SessionNames, Store } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { Store } from '../../store/store.ts';
 import { type FollowOptions, followEvents, type SessionReading } from './follow-events.ts';
 import { LiveItems } from './live-items.ts';
 import type { FollowedEvent, StreamItem } from './stream-item.ts';

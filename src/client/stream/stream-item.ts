@@ -1,4 +1,5 @@
-import type { StoredEvent, StoreNotice } from '../../store/store.ts';
+import type { StoreNotice } from '../../store/live/live-feed.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 
 type WithoutSession<Notice> = Notice extends StoreNotice ? Omit<Notice, 'session'> & Marked : never;
 

@@ -1,5 +1,6 @@
 import { stepKeyOf } from '../../protocol/identity.ts';
-import type { SessionNames, Store } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { Store } from '../../store/store.ts';
 import { isStoreAway } from '../../store/store-errors.ts';
 import type { ChildSession, FoundChildren } from '../../store/turns/child-store.ts';
 import { FollowerTooSlow } from '../client-errors.ts';
@@ -276,7 +277,7 @@ class StreamTree {
     this.#looks += 1;
     const look = this.#looks;
     const known = this.#branches.map((branch): [StreamBranch, number] => [branch, branch.known]);
-    const interval = this.#store.listens ? LOOK_INTERVAL_OF_LISTENERS : LOOK_INTERVAL;
+    const interval = this.#store.live.listens ? LOOK_INTERVAL_OF_LISTENERS : LOOK_INTERVAL;
     this.#lookAt = performance.now() + interval;
     let areAll: boolean;
     try {
@@ -302,7 +303,7 @@ class StreamTree {
     };
     const { app, userId, sessionId } = this.#names;
     const key = `children ${JSON.stringify([app, userId, sessionId, which])}`;
-    return await sharedRead(this.#store, key, () => this.#store.findChildren(this.#names, which));
+    return await sharedRead(this.#store, key, () => this.#store.turns.findChildren(this.#names, which));
   }
 
   /** Until something arrives, a look is due, or the signal is aborted. */

@@ -4,8 +4,11 @@ import type { MessageReceipt } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { InvocationOutcome, TurnResult } from '../../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type { InboxRow, RecordedInvocation, SessionNames, Store } from '../../store/store.ts';
+import type { InboxRow } from '../../store/messages/message-store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { Store } from '../../store/store.ts';
 import { isStoreAway } from '../../store/store-errors.ts';
+import type { RecordedInvocation } from '../../store/turns/turn-store.ts';
 import { ANSWER_TIMEOUT, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import { MessageRejected, NoAnswer } from '../client-errors.ts';
@@ -50,7 +53,7 @@ export async function awaitResult(
   const { store } = context;
   if (output === undefined || !('ref' in output) || store === undefined) return result;
   const { session } = turn.names;
-  const text = await readWhenBack(() => store.readReference(session, output.ref.key), signal);
+  const text = await readWhenBack(() => store.turns.readReference(session, output.ref.key), signal);
   // A session that was deleted meanwhile has nothing to read any more.
   return typeof text === 'string' ? { ...result, output: { value: JSON.parse(text) } } : result;
 }
@@ -94,7 +97,7 @@ async function withContent(
 ): Promise<SentTurn | undefined> {
   if (turn.message !== undefined || store === undefined) return turn.message && turn;
   const { session, invocationId } = turn.names;
-  const row = await readWhenBack(() => store.findWaiting(session, invocationId), signal);
+  const row = await readWhenBack(() => store.messages.findWaiting(session, invocationId), signal);
   return row?.status === 'waiting' ? { ...turn, ...storedTurn(turn.names, row) } : undefined;
 }
 
@@ -136,7 +139,7 @@ function isOwn(end: RunEnd, invocationId: string): boolean {
 }
 
 async function anyWaits(store: Store, session: SessionNames): Promise<boolean> {
-  return (await store.readInbox(session)).some(({ status }) => status === 'waiting');
+  return (await store.messages.readInbox(session)).some(({ status }) => status === 'waiting');
 }
 
 async function recordedEnd(
@@ -151,9 +154,9 @@ async function recordedEnd(
   for (;;) {
     const news = new SessionNews(store, session, names.session);
     try {
-      const recorded = await store.findInvocation(names.session, names.invocationId);
+      const recorded = await store.turns.findInvocation(names.session, names.invocationId);
       if (hasEnded(recorded)) return recorded;
-      session ??= recorded?.session ?? (await store.findSession(names.session))?.session;
+      session ??= recorded?.session ?? (await store.sessions.find(names.session))?.session;
       if (!accepted) accepted = recorded !== undefined || (await isInQueue(context, store, turn));
       await news.wait(signal);
     } catch (error) {
@@ -174,7 +177,7 @@ async function isInQueue(
   { names, message }: SentTurn,
 ): Promise<boolean> {
   const { session, workflowId, invocationId } = names;
-  const row = await store.findWaiting(session, invocationId);
+  const row = await store.messages.findWaiting(session, invocationId);
   if (row?.status !== 'rejected') return row?.status === 'waiting';
   if (message === undefined) throw rejected(workflowId, rejectedReceipt(names, row));
   // The row may be of an earlier try to send this message.
@@ -200,7 +203,7 @@ async function resultAfter(
   const error = 'error' in end ? end.error : undefined;
   if ('result' in end && end.result.invocationId === invocationId) return { result: end.result };
   const recorded = await readWhenBack(
-    async () => await context.store?.findInvocation(session, invocationId),
+    async () => await context.store?.turns.findInvocation(session, invocationId),
     signal,
   );
   if (hasEnded(recorded) && !(isCancelled(recorded.outcome) && wasCancelled(error))) {

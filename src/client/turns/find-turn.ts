@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { RecordedInvocation } from '../../store/store.ts';
+import type { RecordedInvocation } from '../../store/turns/turn-store.ts';
 import type { ClientContext } from '../client-context.ts';
 import { wasSent } from '../messages/was-sent.ts';
 import { hasEnded, type SentTurn } from './await-result.ts';
@@ -39,12 +39,12 @@ async function lookForTurn(
   // A retry that nobody has taken up yet is known to its run only.
   if (run !== undefined && isOpen(run) && isOf(run, messageId)) return begun(names, run, place);
   const recorded = async () => {
-    const found = await store?.findInvocation(session, names.invocationId);
+    const found = await store?.turns.findInvocation(session, names.invocationId);
     return found && recordedTurn(names, found, place);
   };
   const known = await recorded();
   if (known !== undefined) return known;
-  const row = await store?.findWaiting(session, names.invocationId);
+  const row = await store?.messages.findWaiting(session, names.invocationId);
   if (row?.status === 'waiting') return { ...storedTurn(names, row), ...place, disposition: 'sent' };
   if (row?.status === 'rejected') return withoutContent(names, place, 'sent');
   if (run === undefined) return undefined;

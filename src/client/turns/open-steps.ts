@@ -1,5 +1,7 @@
 import { stepKeyOf } from '../../protocol/identity.ts';
-import type { SessionNames, Store, StoredEvent } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Steps of a session whose calls have been asked for, and have no responses yet, as far as its events were read. */
 export class OpenSteps {
@@ -36,17 +38,17 @@ export function stepOfCall(callKey: string): string {
 
 /** The steps that are open behind an event of a session. Calls are open in the invocation of that event only. */
 export async function openStepsAt(
-  store: Pick<Store, 'readEvents' | 'findInvocation' | 'readLatestSteps'>,
+  store: Pick<Store, 'sessions' | 'turns'>,
   names: SessionNames,
   seq: number,
 ): Promise<OpenSteps> {
   const steps = new OpenSteps();
   if (seq === 0) return steps;
-  const [last] = await store.readEvents({ ...names, after: seq - 1, limit: 1 });
+  const [last] = await store.sessions.readEvents({ ...names, after: seq - 1, limit: 1 });
   if (last === undefined) return steps;
-  const invocation = await store.findInvocation(names, last.event.invocationId);
+  const invocation = await store.turns.findInvocation(names, last.event.invocationId);
   if (invocation === undefined || (invocation.outcome !== undefined && invocation.to <= seq)) return steps;
-  for (const stored of await store.readLatestSteps({ ...names, from: invocation.from, to: seq })) {
+  for (const stored of await store.turns.readLatestSteps({ ...names, from: invocation.from, to: seq })) {
     steps.passed(stored);
   }
   return steps;

@@ -12,11 +12,11 @@ export async function rootInvocationOf(
   { session, workflowId }: Pick<TurnNames, 'session' | 'workflowId'>,
   invocationId: string,
 ): Promise<string> {
-  if (store === undefined || (await store.findInvocation(session, invocationId)) !== undefined) {
+  if (store === undefined || (await store.turns.findInvocation(session, invocationId)) !== undefined) {
     return invocationId;
   }
   const callerOf = async (called: string) => {
-    const { children } = await store.findChildren(session, { steps: [], runKeys: [called] });
+    const { children } = await store.turns.findChildren(session, { steps: [], runKeys: [called] });
     const child = children.find((each) => each.runKey === called);
     return child && runKeyOfCallKey(child.callKey);
   };
@@ -24,7 +24,8 @@ export async function rootInvocationOf(
   for (let caller = await callerOf(runKey); caller !== undefined; caller = await callerOf(runKey)) {
     runKey = caller;
   }
-  if (runKey === invocationId || (await store.findInvocation(session, runKey)) !== undefined) return runKey;
+  if (runKey === invocationId || (await store.turns.findInvocation(session, runKey)) !== undefined)
+    return runKey;
   // The call is of an agent that runs in the session itself: of the turn that is under way.
   const run = await latestRun(temporal, workflowId);
   return typeof run?.memo?.invocationId === 'string' ? run.memo.invocationId : runKey;

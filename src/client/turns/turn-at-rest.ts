@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { TurnStatus } from '../../protocol/turn.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
 
 /** Between looks at a turn, milliseconds. */

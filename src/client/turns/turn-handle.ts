@@ -149,8 +149,8 @@ async function turnPlace(
   store: Store,
   { names: { session, invocationId } }: SentTurn,
 ): Promise<{ invocationId: string; before: number }> {
-  const known = await store.findSession(session);
-  const recorded = await store.findInvocation(session, invocationId);
+  const known = await store.sessions.find(session);
+  const recorded = await store.turns.findInvocation(session, invocationId);
   if (recorded === undefined) return { invocationId, before: known?.seq ?? 0 };
   return { invocationId: recorded.invocationId, before: recorded.from - 1 };
 }

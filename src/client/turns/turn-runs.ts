@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import type { LiveItem } from '../stream/stream-item.ts';
 
 /** Runs of other turns whose keys are remembered. */

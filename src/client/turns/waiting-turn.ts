@@ -11,7 +11,7 @@ export async function waitingTurn(
 ): Promise<SentTurn> {
   const { session, workflowId } = names;
   const run = await latestRun(context.temporal, workflowId);
-  const recorded = await context.store?.findInvocation(session, invocationId);
+  const recorded = await context.store?.turns.findInvocation(session, invocationId);
   const memo = run?.memo?.invocationId === invocationId ? run.memo.messageId : undefined;
   const messageId = recorded?.messageId ?? (typeof memo === 'string' ? memo : names.messageId);
   return {

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ApiKeyStore, KnownApiKey, Store } from '../../store/store.ts';
+import type { KeyStore, KnownApiKey } from '../../store/keys/key-store.ts';
+import type { Store } from '../../store/store.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 import type { Principal } from './access.ts';
 import { BatchedLookups } from './batched-lookups.ts';
@@ -8,7 +9,7 @@ import { grantedPrincipal } from './granted-principal.ts';
 import { readKeyText } from './key-text.ts';
 
 export interface ApiKeysOptions {
-  store: Pick<ApiKeyStore, 'findApiKeys' | 'touchApiKey'> & Pick<Store, 'now'>;
+  store: Pick<Store, 'now'> & { keys: Pick<KeyStore, 'find' | 'touch'> };
   logger: Pick<GatewayLogger, 'warn'>;
 }
 
@@ -44,7 +45,7 @@ export class ApiKeys {
     this.#store = store;
     this.#logger = logger;
     const findAll = async (keyIds: readonly string[]) =>
-      new Map((await store.findApiKeys(keyIds)).map((row) => [row.keyId, row]));
+      new Map((await store.keys.find(keyIds)).map((row) => [row.keyId, row]));
     this.#lookups = new BatchedLookups(findAll, 0);
     this.#unseenLookups = new BatchedLookups(findAll, UNSEEN_EVERY);
   }
@@ -96,7 +97,7 @@ export class ApiKeys {
   #note({ keyId, usedAt = 0 }: KnownApiKey, now: number): void {
     if (now - Math.max(usedAt, this.#noted.get(keyId) ?? 0) < NOTED) return;
     this.#noted.set(keyId, now);
-    this.#store.touchApiKey(keyId).catch((error: unknown) => {
+    this.#store.keys.touch(keyId).catch((error: unknown) => {
       this.#logger.warn('the use of an API key can’t be noted', { keyId, error });
     });
   }

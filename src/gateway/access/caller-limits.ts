@@ -1,5 +1,5 @@
 import { routePath } from 'hono/route';
-import type { DeniedKind } from '../../store/store.ts';
+import type { DeniedKind } from '../../store/keys/key-store.ts';
 import type { GatewayContext, GatewayMiddleware } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
@@ -35,7 +35,7 @@ export class CallerLimits {
     this.#principals = new TokenBuckets(rateLimits.principals ?? PRINCIPALS);
     this.#strangers = new TokenBuckets(rateLimits.strangers ?? STRANGERS);
     this.#proxies = Number(trustProxy);
-    this.#denials = records && new DenialLog(records, logger);
+    this.#denials = records && new DenialLog(records.keys, logger);
   }
 
   /** Writes down what was refused. */

@@ -1,4 +1,4 @@
-import type { Denial, DeniedKind } from '../../store/store.ts';
+import type { Denial, DeniedKind } from '../../store/keys/key-store.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 
@@ -14,14 +14,17 @@ const LONGEST = 200;
 
 /** Counts what is refused, and writes it down now and then: a storm of refusals is a few rows. */
 export class DenialLog {
-  readonly #records: Pick<GatewayRecords, 'noteDenials'>;
+  readonly #records: Pick<GatewayRecords['keys'], 'noteDenials'>;
   readonly #logger: Pick<GatewayLogger, 'warn' | 'error'>;
   #counted = new Map<string, Denial>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #swept = Number.NEGATIVE_INFINITY;
 
-  constructor(records: Pick<GatewayRecords, 'noteDenials'>, logger: Pick<GatewayLogger, 'warn' | 'error'>) {
+  constructor(
+    records: Pick<GatewayRecords['keys'], 'noteDenials'>,
+    logger: Pick<GatewayLogger, 'warn' | 'error'>,
+  ) {
     this.#records = records;
     this.#logger = logger;
   }

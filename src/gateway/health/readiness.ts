@@ -12,7 +12,7 @@ const FRESH = 1_000;
  * @example
  * const ready = readiness({
  *   temporal: () => connection.ensureConnected(),
- *   store: () => store.findSession({ app: '-', userId: '-', sessionId: '-' }),
+ *   store: () => store.sessions.find({ app: '-', userId: '-', sessionId: '-' }),
  * });
  */
 export function readiness(

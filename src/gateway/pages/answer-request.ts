@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { Confirmed } from '../../client/turns/steering.ts';
 import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Channel, Decider } from '../approvals/gateway-attester.ts';
 import type { RouteSetting } from '../gateway-app.ts';
 import { answerForm, editForm, previewForm, type Visitor, withdrawForm } from './answer-forms.ts';

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { PutCredential } from '../../client/credentials/credentials.ts';
 import { isRecord } from '../../schema/kind-of.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Field, Filled } from './fields.ts';
 import type { Form } from './take-form.ts';
 

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Field, type Filled, parsedJson, parsedNumber } from './fields.ts';
 import { isPlain } from './shown-text.ts';
 import { isSensitive, nameOf } from './shown-value.ts';

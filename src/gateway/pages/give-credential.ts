@@ -4,7 +4,7 @@ import type { Confirmed } from '../../client/turns/steering.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 
@@ -26,7 +26,7 @@ export async function giveCredential(
   if (row.status !== 'pending')
     throw new RequestNotPending(`${requestId} is not pending: it was ${row.status}`);
   const keys = credentialKeys === undefined ? undefined : credentialKeysOf(credentialKeys);
-  const vault = new CredentialVault(records, keys);
+  const vault = new CredentialVault(records.credentials, keys);
   const { credentialKey } = authConfig;
   const { credentialRef, undo } = await vault.putForNow({ app, userId, credentialKey, credential });
   try {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { JobStatus } from '../../protocol/job.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Principal } from '../access/access.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
@@ -45,7 +45,7 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { options, keys } = setting;
   const { records, logger, settings } = options;
   if (records === undefined || keys === undefined || settings?.inbox?.enabled === false) return;
-  const parts: SignInParts = { records, keys, lookups: new SignInLookups(records) };
+  const parts: SignInParts = { records, keys, lookups: new SignInLookups(records.keys) };
   const site = (context: GatewayContext) => siteOf(context, options.publicUrl);
   const frameOf = (context: GatewayContext, who: SignedIn): InboxFrame => ({
     ...{ who, site: site(context), about: options.about(), now: Date.now() },

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { isRecord } from '../../schema/kind-of.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Field, type Filled, parsedJson, parsedNumber } from './fields.ts';
 import { type Html, shown } from './shown-text.ts';
 import { nameOf } from './shown-value.ts';

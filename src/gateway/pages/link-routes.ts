@@ -3,8 +3,8 @@ import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { type ApprovalLink, verifyApprovalLink } from '../../approvals/approval-link.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../credentials/credential-keys.ts';
-import type { UsedLink } from '../../store/keys/page-store.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { UsedLink } from '../../store/keys/key-store.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
@@ -74,7 +74,7 @@ const EXPIRED = wordsPage({
 });
 
 async function showLink(context: GatewayContext, links: Links, opened: Opened): Promise<Response> {
-  const used = await links.records.findUsedLink(opened.link.id);
+  const used = await links.records.keys.findUsedLink(opened.link.id);
   if (used !== undefined) return sendPage(context, usedPage(opened, used));
   const visitor = visitorOf(context, links, opened);
   const isEditing = context.req.query('edit') !== undefined && isEditable(opened.row);
@@ -93,7 +93,7 @@ async function useLink(context: GatewayContext, links: Links, opened: Opened): P
     refuse(context, denied);
   }
   const { records, setting } = links;
-  const used = await records.findUsedLink(link.id);
+  const used = await records.keys.findUsedLink(link.id);
   if (used !== undefined) return sendPage(context, usedPage(opened, used), 409);
   const visitor = visitorOf(context, links, opened);
   if (row.status !== 'pending') {
@@ -118,21 +118,21 @@ async function useLink(context: GatewayContext, links: Links, opened: Opened): P
 
 /** How a link was used that somebody else has taken meanwhile. */
 async function usedBy({ records }: Links, { id }: ApprovalLink): Promise<UsedLink> {
-  return (await records.findUsedLink(id)) ?? { at: Date.now() };
+  return (await records.keys.findUsedLink(id)) ?? { at: Date.now() };
 }
 
 /** The link is taken before anything is said by it, and given back where that wasn't taken. */
 function onceBy({ records, setting }: Links, { link }: Opened): Say {
   return async (said, send) => {
     const take = { id: link.id, holder: randomUUID() };
-    const used = await records.takeLink({ ...take, requestId: link.requestId });
+    const used = await records.keys.takeLink({ ...take, requestId: link.requestId });
     if (used !== undefined) return undefined;
     try {
       const receipt = await send();
-      await records.useLink({ ...take, outcome: said });
+      await records.keys.useLink({ ...take, outcome: said });
       return receipt;
     } catch (error) {
-      await records.giveLinkBack(take).catch((failure: unknown) => {
+      await records.keys.giveLinkBack(take).catch((failure: unknown) => {
         setting.options.logger.warn('a link could not be given back', { error: failure });
       });
       throw error;

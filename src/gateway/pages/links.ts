@@ -1,6 +1,6 @@
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { GatewayAbout } from '../../contract/about.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 
 export interface TurnLinks {
   result: string;

@@ -1,4 +1,4 @@
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { GatewayContext, GatewayEnv } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
 import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';
 import { shownTime } from './shown-time.ts';
 import { argumentTable, shownJson } from './shown-value.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { PageStore, SignIn } from '../../store/keys/page-store.ts';
+import type { KeyStore, SignIn } from '../../store/keys/key-store.ts';
 import { BatchedLookups } from '../access/batched-lookups.ts';
 
 /** How often the store is asked for cookies that nobody has seen, milliseconds: anybody may make them up. */
@@ -14,9 +14,9 @@ export class SignInLookups {
   readonly #lookups: BatchedLookups<SignIn>;
   readonly #unseenLookups: BatchedLookups<SignIn>;
 
-  constructor(store: Pick<PageStore, 'findSignIns'>) {
+  constructor(keys: Pick<KeyStore, 'findSignIns'>) {
     const findAll = async (tokens: readonly string[]) => {
-      const found = await store.findSignIns(tokens.map((token) => Buffer.from(token, 'hex')));
+      const found = await keys.findSignIns(tokens.map((token) => Buffer.from(token, 'hex')));
       return new Map(found.map((each) => [each.token, each]));
     };
     this.#lookups = new BatchedLookups(findAll, 0);

@@ -73,7 +73,7 @@ export async function signIn(
   if (shown === undefined || principal?.person === undefined) return undefined;
   admit(principal);
   const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
-  await records.openSignIn({ tokenHash: hashOf(cookie), keyId: shown.keyId, keyDigest: shown.digest });
+  await records.keys.openSignIn({ tokenHash: hashOf(cookie), keyId: shown.keyId, keyDigest: shown.digest });
   keepCookie(context, site, { name: COOKIE, value: cookie });
   return principal;
 }
@@ -83,7 +83,7 @@ export async function signOut(
   site: PageSite,
   { records, tokenHash }: { records: GatewayRecords; tokenHash: Buffer },
 ): Promise<void> {
-  await records.endSignIn(tokenHash);
+  await records.keys.endSignIn(tokenHash);
   keepCookie(context, site, { name: COOKIE, value: '', maxAge: 0 });
 }
 

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Confirmed } from '../../client/turns/steering.ts';
 import type { DecisionReceipt, RequestStatus } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { expected } from '../request-problems.ts';
 import { bodyOf, record, text, time, wholeNumber } from './fields.ts';
 

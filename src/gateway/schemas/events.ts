@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import type { Event } from '../../events/event.ts';
-import type { StoredEvent } from '../../store/store.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 
 export const CONTENT = z
   .looseObject({

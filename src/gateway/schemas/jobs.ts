@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { isLongerThan, LONGEST_ERROR, LONGEST_JOB_MESSAGE } from '../../client/jobs/check-job.ts';
 import type { JobAnswer, OwnJob } from '../../client/jobs/jobs.ts';
 import type { JobStatus } from '../../protocol/job.ts';
-import type { JobRow } from '../../store/store.ts';
+import type { JobRow } from '../../store/jobs/job-store.ts';
 import { expected } from '../request-problems.ts';
 import { bodyOf, text, wholeNumber } from './fields.ts';
 

@@ -1,5 +1,6 @@
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { SessionNames, StoredEvent } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 
 export interface EventPage {
   events: StoredEvent[];

@@ -51,7 +51,7 @@ export class HeardOnce {
     { listener, nothing }: Pick<Done, 'listener' | 'nothing'>,
   ): Promise<boolean> {
     try {
-      return await this.#background.patiently(() => this.#records.hearSlack(heard));
+      return await this.#background.patiently(() => this.#records.messages.hearSlack(heard));
     } catch (error) {
       if (listener !== undefined) {
         await this.#teller.tell(listener, `${nothing}: Holdfast can’t be reached now. Try again later.`);

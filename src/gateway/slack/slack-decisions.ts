@@ -30,7 +30,7 @@ import { type SlackApp, SlackPersonLate } from '../../slack/slack-app.ts';
 import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackText } from '../../slack/slack-text.ts';
-import type { ApprovalRow } from '../../store/store.ts';
+import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { RouteSetting } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import { type Background, isLeft, isPassing } from './background.ts';
@@ -252,8 +252,9 @@ export class SlackDecisions {
     // Its name is when it was posted, in seconds.
     const deadline = Math.min(Number(ts) * 1_000, Date.now()) + NOTE_TIME;
     for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
-      const isBeingPosted = readPosting(await this.#records.noteOf({ notifier, requestId })) !== undefined;
-      const found = await this.#records.findNote(notifier, placeOf({ channel, ts }));
+      const isBeingPosted =
+        readPosting(await this.#records.notices.noteOf({ notifier, requestId })) !== undefined;
+      const found = await this.#records.notices.findNote(notifier, placeOf({ channel, ts }));
       if (found !== undefined || !isBeingPosted || !(Date.now() < deadline)) return { found, isBeingPosted };
       await this.#background.pause(pause);
     }

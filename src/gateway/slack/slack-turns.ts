@@ -6,7 +6,8 @@ import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackLines, slackText } from '../../slack/slack-text.ts';
 import { sessionOfThread } from '../../slack/thread-session.ts';
-import type { SessionNames, StoredThread } from '../../store/store.ts';
+import type { StoredThread } from '../../store/messages/message-store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { RouteSetting } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import { type Background, isPassing } from './background.ts';
@@ -80,7 +81,7 @@ export class SlackTurns {
     const [secret] = await this.#app.signingSecrets();
     const names = { app, userId: person, sessionId: sessionOfThread(place, secret) };
     try {
-      await this.#background.patiently(() => this.#records.keepThread(place, names));
+      await this.#background.patiently(() => this.#records.messages.keepThread(place, names));
       await this.#send(names, { id, person, text });
     } catch (error) {
       await this.#tellThread(place, 'It could not be asked. Try again later.');
@@ -112,7 +113,7 @@ export class SlackTurns {
   ): Promise<{ names: SessionNames; thread: StoredThread } | undefined> {
     for (const thread of threads) {
       if (!this.#app.teamIds.has(thread.team)) continue;
-      const names = await this.#records.findThread(thread);
+      const names = await this.#records.messages.findThread(thread);
       if (names !== undefined) return { names, thread };
     }
     return undefined;

@@ -2,7 +2,7 @@ import { MOST_LOOKED_AT } from '../../client/approvals/find-request.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
 import { replyParts } from '../../client/messages/reply-parts.ts';
 import { ownCallId } from '../../protocol/identity.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Permission } from '../access/access.ts';
 import { demand, subjectOf } from '../access/screen.ts';
 import type { GatewayContext, RouteSetting } from '../gateway-app.ts';
@@ -43,7 +43,7 @@ export async function demandAnswers(
   }
   const pending = await client.approvals.list({ ...names, limit: MOST_LOOKED_AT });
   if (forget(pending.map(({ callId }) => callId))) demand(context, 'approve', subject);
-  forget((await records?.findClientCalls(names)) ?? []);
+  forget((await records?.turns.findClientCalls(names)) ?? []);
   if (open.size === 0) return;
   demand(context, 'approve', subject);
   demand(context, 'operate', subject);

@@ -1,7 +1,7 @@
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { TurnResult, TurnStatus } from '../../protocol/turn.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 
 /** How a turn stands when its caller has waited long enough. */
 export type Polled = { result: TurnResult } | { status?: TurnStatus; reason?: string };

@@ -3,7 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
 import { isResponsesOnly } from '../../client/messages/reply-parts.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
-import type { SessionNames } from '../../store/store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { guarded, LONG_BODY } from '../access/guarded.ts';
 import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';

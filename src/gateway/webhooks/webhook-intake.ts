@@ -2,10 +2,11 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
 import { jsonBytes } from '../../protocol/json-bytes.ts';
 import { isRecord } from '../../schema/kind-of.ts';
-import type { WebhookAnswered, WebhookDelivery, WebhookStore } from '../../store/messages/webhook-store.ts';
+import type { WebhookAnswered, WebhookDelivery } from '../../store/messages/message-store.ts';
 import type { GatewayAttester } from '../approvals/gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
+import type { GatewayRecords } from '../gateway-records.ts';
 import { isSourceName } from './check-sources.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSource } from './options.ts';
 import { shownHeaders } from './read-request.ts';
@@ -28,12 +29,12 @@ export type Taken = { kind: 'busy' } | { kind: 'answered'; answer: WebhookAnswer
 export class WebhookIntake {
   readonly #options: GatewayOptions;
   readonly #attester: GatewayAttester;
-  readonly #store: WebhookStore;
+  readonly #messages: GatewayRecords['messages'];
 
-  constructor(options: GatewayOptions, attester: GatewayAttester, store: WebhookStore) {
+  constructor(options: GatewayOptions, attester: GatewayAttester, messages: GatewayRecords['messages']) {
     this.#options = options;
     this.#attester = attester;
-    this.#store = store;
+    this.#messages = messages;
   }
 
   /**
@@ -63,7 +64,7 @@ export class WebhookIntake {
     const known = await verified(source, request);
     if (!('key' in known)) throw refused(known);
     const delivery = { source: name, id: known.key, holder: randomUUID() };
-    const taken = await this.#store.takeDelivery({ ...delivery, time: LONGEST_HOLD });
+    const taken = await this.#messages.takeDelivery({ ...delivery, time: LONGEST_HOLD });
     if (taken.kind !== 'taken') return taken;
     const work = this.#handled(delivery, source, eventOf(known.id, request));
     const late = Promise.withResolvers<Taken>();
@@ -92,10 +93,10 @@ export class WebhookIntake {
     try {
       answer = answeredBy(name, await source.handle(event, desk));
     } catch (error) {
-      await this.#store.giveDeliveryBack(delivery);
+      await this.#messages.giveDeliveryBack(delivery);
       throw error;
     }
-    await this.#store.answerDelivery({ ...delivery, answer });
+    await this.#messages.answerDelivery({ ...delivery, answer });
     return { kind: 'answered', answer };
   }
 }

@@ -25,7 +25,7 @@ export function webhookRoutes(app: GatewayHono, setting: RouteSetting): void {
   }
   checkGivenSecrets('defineGateway', webhooks);
   const sources = new Map(Object.entries(webhooks));
-  const intake = new WebhookIntake(options, attester, records);
+  const intake = new WebhookIntake(options, attester, records.messages);
   app.openAPIRegistry.registerPath({
     method: 'post',
     path: '/v1/webhooks/{source}',

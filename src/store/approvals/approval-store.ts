@@ -2,7 +2,7 @@ import type { PublicJwk } from '../../approvals/issuer.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
 import type { GateKind, OnExpiry, RequestEntry, RequestStatus, Voter } from '../../protocol/gate.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import type { DraftEvent } from '../store.ts';
+import type { DraftEvent } from '../sessions/stored-event.ts';
 import type { BeginCall, BegunCall } from '../turns/call-store.ts';
 
 /** Who may decide a request, and how; durations in milliseconds. */
@@ -201,29 +201,6 @@ export interface AuditProblem {
   sessionId?: string;
 }
 
-/** A secret that is kept encrypted; see `src/credentials`. */
-export interface StoredCredential {
-  credentialRef: string;
-  app: string;
-  userId: string;
-  /** `AuthConfig.credentialKey`. */
-  credentialKey: string;
-  /** `apiKey`, `http`, … as in ADK's `AuthCredential.authType`. */
-  authType: string;
-  /** For people. */
-  label?: string;
-  /** Milliseconds since the epoch. */
-  createdAt: number;
-}
-
-/** As it lies in the store. */
-export interface SealedCredential extends StoredCredential {
-  /** Which key sealed it. */
-  keyId: string;
-  /** Base64: nonce, ciphertext and tag. */
-  sealed: string;
-}
-
 /** Requests to people, votes, and what they gave. The workflow that waits is the authority; these rows list, prove and dedupe. */
 export interface ApprovalStore {
   /**
@@ -239,7 +216,7 @@ export interface ApprovalStore {
   /** What the store has about the requests of a call; of a call without requests nothing. */
   findEvidence(session: string, callKey: string): Promise<Evidence>;
   /** Has a pending request have waited for its time: for test environments, whose requests run out when a test says so. */
-  hastenRequest(session: string, requestId: string): Promise<void>;
+  hasten(session: string, requestId: string): Promise<void>;
   /** Of all requests of a session, those of deleted sessions included. */
   listSignatures(session: string): Promise<StoredSignature[]>;
   /** As `beginCall`, for a call whose request was answered. One round trip. */
@@ -264,29 +241,9 @@ export interface ApprovalStore {
   /** Undefined where there is none. */
   findRequest(session: string, requestId: string): Promise<ApprovalRow | undefined>;
   /** By its id alone, for those who are told nothing else; it names the session by its call key. */
-  findApproval(requestId: string): Promise<ApprovalRow | undefined>;
+  find(requestId: string): Promise<ApprovalRow | undefined>;
   /** Oldest first, unless told otherwise. */
-  listApprovals(list?: ListApprovals): Promise<ApprovalRow[]>;
+  list(list?: ListApprovals): Promise<ApprovalRow[]>;
   /** Recomputes the chain of a session's audit, those of deleted sessions included. Signatures are checked by whoever has the keys. */
   verifyAudit(session: string): Promise<AuditedRequest>;
-
-  /** Replaces the one of the same app, user and key. */
-  putCredential(credential: Omit<SealedCredential, 'createdAt'>): Promise<StoredCredential>;
-  /**
-   * As `putCredential`, where the user's credential of this key is still the one with the reference `before`; without `before`, where
-   * there is none.
-   *
-   * @returns whether it is stored.
-   */
-  swapCredential(swap: {
-    credential: Omit<SealedCredential, 'createdAt'> & { createdAt?: number };
-    before?: string | undefined;
-  }): Promise<boolean>;
-  findCredential(
-    find: { app: string; userId: string } & ({ credentialRef: string } | { credentialKey: string }),
-  ): Promise<SealedCredential | undefined>;
-  /** By user and key. */
-  listCredentials(list: { app: string; userId?: string }): Promise<StoredCredential[]>;
-  /** Whether there was one. */
-  removeCredential(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean>;
 }

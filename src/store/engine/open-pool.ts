@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { PostgresStore, type PostgresStoreOptions } from '../postgres-store.ts';
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../postgres-store.ts';
 
 export const APPLICATION_NAME = 'holdfast';
 
@@ -29,7 +29,7 @@ export function pgliteConfig(
 export async function openPool(config: pg.PoolConfig, options: PostgresStoreOptions): Promise<PostgresStore> {
   const pool = new pg.Pool(config);
   try {
-    return await PostgresStore.open(pool, options);
+    return await openPostgresStore(pool, options);
   } catch (error) {
     await pool.end();
     throw error;

@@ -6,12 +6,12 @@ import type { TurnRunConfig } from '../../protocol/run-terms.ts';
 import type { StepOutcome } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { ApprovalColumns } from '../approvals/approval-row.ts';
-import type { SignatureColumns } from '../approvals/signatures.ts';
+import type { SignatureColumns } from '../approvals/postgres-approvals.ts';
 import type { JobColumns } from '../jobs/job-row.ts';
-import type { Grant } from '../keys/api-key-store.ts';
-import type { DeniedKind } from '../keys/denial-store.ts';
+import type { DeniedKind, Grant } from '../keys/key-store.ts';
+import type { InboxRow } from '../messages/message-store.ts';
 import type { AuditRow } from '../sessions/session-store.ts';
-import type { EventKind, InboxRow } from '../store.ts';
+import type { EventKind } from '../sessions/stored-event.ts';
 import type { CallActions } from '../turns/call-store.ts';
 
 /** PostgreSQL's bigint arrives as text; every one here is below 2^53. */

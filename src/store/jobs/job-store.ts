@@ -122,51 +122,37 @@ export interface JobOfMessage {
  * waits. Every write may be repeated.
  */
 export interface JobStore {
-  /**
-   * Keeps that a message tells a job's turn of it, so that the message gives that turn's result for ever. Changes nothing where the
-   * store has no such job.
-   */
-  keepJobAnswer(job: { jobId: string }, message: JobMessage): Promise<void>;
-  /**
-   * The newest invocation of the turn that a message told of its jobs: undefined while that turn runs, and where the message has
-   * another content or said more than that.
-   */
-  findJobAnswer(names: SessionNames, message: JobMessage): Promise<string | undefined>;
   /** Writes a job's row, or its address where the row is there. Gives the row as it is by then, which may have ended. */
-  openJob(job: NewJob): Promise<JobRow>;
+  open(job: NewJob): Promise<JobRow>;
   /**
    * The tool has returned without an outcome: its attempt ends and is no unknown one. `intermediate` is what it returned. Gives the
    * row, which may have ended meanwhile.
    *
    * @returns undefined where the attempt isn't the call's newest, or the call is settled, or its turn has ended.
    */
-  parkJob(park: {
+  park(park: {
     session: string;
     jobId: string;
     attempt: number;
     intermediate?: Record<string, unknown>;
   }): Promise<JobRow | undefined>;
   /** The model is told `intermediate`, and the job goes on without the turn. */
-  detachJob(detach: {
-    session: string;
-    jobId: string;
-    intermediate: Record<string, unknown>;
-  }): Promise<JobRow>;
+  detach(detach: { session: string; jobId: string; intermediate: Record<string, unknown> }): Promise<JobRow>;
   /** Who waits for a job from now on, and how the job stands. Undefined where there is no such job. */
-  awaitJob(wait: { session: string; jobId: string; address: JobAddress }): Promise<JobRow | undefined>;
+  await(wait: { session: string; jobId: string; address: JobAddress }): Promise<JobRow | undefined>;
   /**
    * Ends a job; the first outcome counts.
    *
    * @throws UnknownJob where there is no such job and no claims of one.
    */
-  endJob(end: EndJob): Promise<EndedJob>;
+  end(end: EndJob): Promise<EndedJob>;
   /**
    * Records how far a job has got, or an update of its response. `tells`: the workflow that waits hasn't heard for a while, the
    * longer the older the job is (5 seconds, or a tenth of its age).
    *
    * @throws UnknownJob
    */
-  progressJob(progress: {
+  progress(progress: {
     jobId: string;
     value?: number;
     message?: string;
@@ -175,12 +161,22 @@ export interface JobStore {
   }): Promise<{ job: JobRow; tells: boolean }>;
   /** Counts a poll, unless the job has ended. Gives the row. */
   recordPoll(poll: { session: string; jobId: string; error?: string }): Promise<JobRow>;
-  findJob(jobId: string): Promise<JobRow | undefined>;
+  find(jobId: string): Promise<JobRow | undefined>;
   /** Oldest first. */
-  listJobs(list?: ListJobs): Promise<JobRow[]>;
+  list(list?: ListJobs): Promise<JobRow[]>;
   /**
    * Whether a session is to be told what a detached job came to. `told`: it was, by a message, or by the call where that was cut
    * off. `open`: the call is yet to be settled, and tells more. `hidden`: a rewind hides the call. `deleted`: the session is gone.
    */
-  jobDelivery(job: { session: string; jobId: string }): Promise<'due' | NonNullable<DeliveredJob['reason']>>;
+  delivery(job: { session: string; jobId: string }): Promise<'due' | NonNullable<DeliveredJob['reason']>>;
+  /**
+   * Keeps that a message tells a job's turn of it, so that the message gives that turn's result for ever. Changes nothing where the
+   * store has no such job.
+   */
+  keepAnswer(job: { jobId: string }, message: JobMessage): Promise<void>;
+  /**
+   * The newest invocation of the turn that a message told of its jobs: undefined while that turn runs, and where the message has
+   * another content or said more than that.
+   */
+  findAnswer(names: SessionNames, message: JobMessage): Promise<string | undefined>;
 }

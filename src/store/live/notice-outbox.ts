@@ -1,6 +1,6 @@
-import type { StoreNotice } from '../store.ts';
+import type { StoreNotice } from './live-feed.ts';
+import { type Topic, topicText } from './live-feed.ts';
 import { contentBytes } from './notice-payload.ts';
-import { type Topic, topicText } from './topics.ts';
 
 /** Milliseconds between two statements: at most 20 a second. */
 const INTERVAL = 50;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JobProgress } from '../../protocol/job.ts';
-import type { StoreNotice } from '../store.ts';
-import { type Topic, topicText } from './topics.ts';
+import type { StoreNotice } from './live-feed.ts';
+import { type Topic, topicText } from './live-feed.ts';
 
 /** Bytes of UTF-8 that the text of one notice may have, and bytes of JSON that a chunk may have. */
 export const MOST_TEXT_BYTES = 7 * 1024;

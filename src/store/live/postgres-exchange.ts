@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Database } from '../engine/database.ts';
-import type { StoreNotice } from '../store.ts';
 import { InvalidStoreUrl } from '../store-errors.ts';
+import type { StoreNotice, Topic } from './live-feed.ts';
+import type { LiveNotices, NoticeExchange } from './live-notices.ts';
 import { NoticeListener } from './notice-listener.ts';
 import { NoticeOutbox, type OutgoingNotice } from './notice-outbox.ts';
 import { channelOf, decodeNotice, encodeNotice } from './notice-payload.ts';
-import type { NoticeExchange, Notices } from './notices.ts';
-import type { Topic } from './topics.ts';
 
 const NOTIFY = 'select count(pg_notify(c, p)) from unnest($1::text[], $2::text[]) as n (c, p)';
 
@@ -24,7 +23,7 @@ export interface PostgresExchangeOptions {
 /** NOTIFY on the store's pool, outside of its transactions; LISTEN on a connection of its own. */
 export class PostgresExchange implements NoticeExchange {
   readonly #database: Database;
-  readonly #notices: Notices;
+  readonly #notices: LiveNotices;
   /** Tells what this store sent from what others did. */
   readonly #origin = randomBytes(9).toString('base64url');
   readonly #outbox: NoticeOutbox;
@@ -32,7 +31,7 @@ export class PostgresExchange implements NoticeExchange {
   readonly #probe = { channel: channelOf({ session: this.#origin }), come: Promise.withResolvers<void>() };
   #listener: NoticeListener | undefined;
 
-  private constructor(database: Database, notices: Notices) {
+  private constructor(database: Database, notices: LiveNotices) {
     this.#database = database;
     this.#notices = notices;
     this.#outbox = new NoticeOutbox((outgoing) => this.#notify(outgoing));
@@ -45,7 +44,7 @@ export class PostgresExchange implements NoticeExchange {
    */
   static async open(
     database: Database,
-    notices: Notices,
+    notices: LiveNotices,
     { listen }: PostgresExchangeOptions,
   ): Promise<PostgresExchange> {
     const exchange = new PostgresExchange(database, notices);

@@ -1,8 +1,9 @@
 import type { RequestEntry } from '../../protocol/gate.ts';
 import type { SessionPlace } from '../../protocol/retention.ts';
 import type { JobOfMessage } from '../jobs/job-store.ts';
-import type { DraftEvent, StepUsage, StoredEvent } from '../store.ts';
+import type { StepUsage } from '../turns/usage.ts';
 import type { SessionNames } from './session-names.ts';
+import type { DraftEvent, StoredEvent } from './stored-event.ts';
 
 export type { SessionPlace } from '../../protocol/retention.ts';
 
@@ -126,66 +127,6 @@ export interface PreparedRetry {
   jobs?: JobOfMessage[];
 }
 
-/**
- * Sessions as people and programs handle them. None of these looks whether a turn runs: only Temporal knows, so
- * `HoldfastClient` asks it first.
- */
-export interface SessionStore {
-  /** @throws SessionExists, Unstorable */
-  createSession(create: CreateSession): Promise<Session>;
-  getSession(get: GetSession): Promise<Session | undefined>;
-  listSessions(list: ListSessions): Promise<ListedSessions>;
-  /**
-   * Deletes events, ledger, inbox, requests, jobs and state of the session; `app:` and `user:` state stays, and so do credentials.
-   * Keeps audit rows without content. Returns the names of what was deleted, forks included; empty where there was no such session, or one that was
-   * written to after `idleSince`. Who has Temporal ends the workflows of the jobs that went on in them.
-   *
-   * @throws SessionHasForks
-   */
-  deleteSession(remove: DeleteSession): Promise<DeletedSession[]>;
-  /** The sessions that were forked from one, and from those: parents before their forks. */
-  forksOf(names: SessionNames): Promise<SessionNames[]>;
-  /**
-   * A session that begins with the events of another up to a seq, and its state at that point. Nothing is copied.
-   *
-   * @throws SessionNotFound, SessionExists, NoSuchPlace
-   */
-  forkSession(fork: ForkSession): Promise<Session>;
-  /**
-   * Appends ADK's marker event (`actions.rewindBeforeInvocationId`), which also restores the session's state.
-   *
-   * @throws SessionNotFound, NoSuchPlace
-   */
-  rewindSession(rewind: RewindSession): Promise<StoredEvent>;
-  /**
-   * Appends an event of a program's own, and applies its state delta: a `message` where the user says something, else a
-   * `callback`. The store gives its id and its time.
-   *
-   * @throws SessionNotFound, Unstorable
-   */
-  appendEvent(append: AppendEvent): Promise<StoredEvent>;
-  /**
-   * Hides what came after a step's model event and prepares an invocation that goes on from there: settled siblings of the
-   * call keep their outcomes, the call gets a new key. So do siblings that the end of their turn cut off: they run anew
-   * under it, those that had begun too, whatever their tools' `onUnknownOutcome` says, which is about the same key. Jobs of
-   * calls that run anew end as cancelled. Preparing the same retry again before it ran returns the one prepared.
-   *
-   * @throws SessionNotFound, NoSuchPlace
-   */
-  prepareRetry(retry: RetryTurn): Promise<PreparedRetry>;
-  /**
-   * Sessions of an app that nothing was written to since a time, the last made first, so that forks come before what they
-   * were forked from. None with a fork that was written to since then.
-   *
-   * @param before milliseconds since the epoch.
-   * @param after goes on behind this one, the last of the page before, whether it is still there or not.
-   */
-  sessionsIdleSince(app: string, before: number, limit: number, after?: SessionPlace): Promise<IdleSession[]>;
-  readAudit(session: string): Promise<AuditRow[]>;
-  /** Ids of calls in the newest 100 events that no worker runs: the session's client answers them. */
-  findClientCalls(names: SessionNames): Promise<string[]>;
-}
-
 /** What was done to a session, and asked in it; kept after its deletion, then without any content. Rows of a session are chained by their hashes. */
 export interface AuditRow {
   /** Of the session of an agent that a tool has run, below the one that was asked for: its name. It has a chain of its own. */
@@ -205,4 +146,74 @@ export interface AuditRow {
    * the session, n, at, kind, facts]`.
    */
   hash: string;
+}
+
+export interface ReadEvents extends SessionNames {
+  /** Events after this seq. Defaults to 0: from the start. */
+  after?: number;
+  /** Defaults to 1,000. */
+  limit?: number;
+}
+
+/**
+ * Sessions as people and programs handle them. None of these looks whether a turn runs: only Temporal knows, so
+ * `HoldfastClient` asks it first.
+ */
+export interface SessionStore {
+  /** @throws SessionExists, Unstorable */
+  create(create: CreateSession): Promise<Session>;
+  get(get: GetSession): Promise<Session | undefined>;
+  find(
+    names: SessionNames,
+  ): Promise<{ session: string; seq: number; lastAgent: string | undefined } | undefined>;
+  list(list: ListSessions): Promise<ListedSessions>;
+  /** In seq order. Empty where there is no such session. */
+  readEvents(read: ReadEvents): Promise<StoredEvent[]>;
+  /**
+   * Deletes events, ledger, inbox, requests, jobs and state of the session; `app:` and `user:` state stays, and so do credentials.
+   * Keeps audit rows without content. Returns the names of what was deleted, forks included; empty where there was no such session, or one that was
+   * written to after `idleSince`. Who has Temporal ends the workflows of the jobs that went on in them.
+   *
+   * @throws SessionHasForks
+   */
+  delete(remove: DeleteSession): Promise<DeletedSession[]>;
+  /** The sessions that were forked from one, and from those: parents before their forks. */
+  forksOf(names: SessionNames): Promise<SessionNames[]>;
+  /**
+   * A session that begins with the events of another up to a seq, and its state at that point. Nothing is copied.
+   *
+   * @throws SessionNotFound, SessionExists, NoSuchPlace
+   */
+  fork(fork: ForkSession): Promise<Session>;
+  /**
+   * Appends ADK's marker event (`actions.rewindBeforeInvocationId`), which also restores the session's state.
+   *
+   * @throws SessionNotFound, NoSuchPlace
+   */
+  rewind(rewind: RewindSession): Promise<StoredEvent>;
+  /**
+   * Appends an event of a program's own, and applies its state delta: a `message` where the user says something, else a
+   * `callback`. The store gives its id and its time.
+   *
+   * @throws SessionNotFound, Unstorable
+   */
+  append(append: AppendEvent): Promise<StoredEvent>;
+  /**
+   * Hides what came after a step's model event and prepares an invocation that goes on from there: settled siblings of the
+   * call keep their outcomes, the call gets a new key. So do siblings that the end of their turn cut off: they run anew
+   * under it, those that had begun too, whatever their tools' `onUnknownOutcome` says, which is about the same key. Jobs of
+   * calls that run anew end as cancelled. Preparing the same retry again before it ran returns the one prepared.
+   *
+   * @throws SessionNotFound, NoSuchPlace
+   */
+  prepareRetry(retry: RetryTurn): Promise<PreparedRetry>;
+  /**
+   * Sessions of an app that nothing was written to since a time, the last made first, so that forks come before what they
+   * were forked from. None with a fork that was written to since then.
+   *
+   * @param before milliseconds since the epoch.
+   * @param after goes on behind this one, the last of the page before, whether it is still there or not.
+   */
+  idleSince(app: string, before: number, limit: number, after?: SessionPlace): Promise<IdleSession[]>;
+  readAudit(session: string): Promise<AuditRow[]>;
 }

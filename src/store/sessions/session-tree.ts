@@ -1,8 +1,8 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
-import { sessionKeys } from './session-key.ts';
 import type { SessionNames } from './session-names.ts';
+import { sessionKeys } from './session-names.ts';
 
 /** Id of the session that people and programs know a row of `holdfast.sessions` by: its own, or that of its root. */
 export function rootOf(alias: string) {

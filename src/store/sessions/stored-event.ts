@@ -1,7 +1,28 @@
 import type { Event } from '../../events/event.ts';
 import { storableText } from '../engine/json-text.ts';
 import { JsonDocument } from '../engine/sql-function.ts';
-import type { DraftEvent, EventKind, StoredEvent } from '../store.ts';
+
+/**
+ * What an event is in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events
+ * between `hidesAfter` and itself. `callback` is said by user code for its agent: a callback's answer or state, what a
+ * plugin or a processor adds. `request` asks people, by calls with reserved names.
+ */
+export type EventKind = 'message' | 'model' | 'responses' | 'error' | 'rewind' | 'callback' | 'request';
+
+/** An event with its place in the session. */
+export interface StoredEvent {
+  /** From 1, gapless within a session. */
+  seq: number;
+  kind: EventKind;
+  runKey: string;
+  step: number;
+  /** Of a `rewind`: events with a greater seq, up to this one, are no part of what agents see. */
+  hidesAfter?: number;
+  event: Event;
+}
+
+/** An event without what the store gives. */
+export type DraftEvent = Omit<Event, 'id' | 'timestamp'>;
 
 const TEMPORARY = 'temp:';
 
@@ -52,4 +73,16 @@ export function storedEvent([
 ]: EventRow): StoredEvent {
   const stored = { seq, kind, runKey, step, event: { id, timestamp, ...body } };
   return typeof hidesAfter === 'number' ? { ...stored, hidesAfter } : stored;
+}
+
+type Values = Record<string, unknown>;
+
+type Entries = [key: string, value: unknown][];
+
+/** State as the store's statements return it: what each scope holds, keys with their prefixes. */
+export type StateParts = [session: Values, app: Entries, user: Entries, temporary: Values | null];
+
+export function stateOf([session, app, user, temporary]: StateParts): Values {
+  const shared = app.length + user.length === 0 ? {} : Object.fromEntries([...app, ...user]);
+  return { ...session, ...shared, ...temporary };
 }

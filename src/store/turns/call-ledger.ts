@@ -5,11 +5,12 @@ import { stepKeyOf } from '../../protocol/identity.ts';
 import { Batch } from '../engine/batch.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonArray, jsonText, partsText, storableText } from '../engine/json-text.ts';
-import { type StateParts, stateOf } from '../sessions/state-parts.ts';
-import type { BeginCall, BegunCall, CallActions, SessionNames, SettleCall, SettledCall } from '../store.ts';
+import type { SessionNames } from '../sessions/session-names.ts';
+import { type StateParts, stateOf } from '../sessions/stored-event.ts';
 import { AttemptReplaced, StoreBehindHistory, StoreUnavailable } from '../store-errors.ts';
 import { placeOfCall } from './call-place.ts';
 import { BEGIN_FIRST, BEGIN_MANY, BEGIN_NEXT, SETTLE_MANY, SETTLE_STARTED } from './call-statements.ts';
+import type { BeginCall, BegunCall, CallActions, SettleCall, SettledCall } from './call-store.ts';
 import { type RememberedColumn, rememberedOf } from './remembered.ts';
 
 /** A call begun costs little to send; the limit that counts is that of items. */

@@ -100,3 +100,47 @@ export interface SettledCall {
   failed: boolean;
   actions: CallActions;
 }
+
+/** The ledger of calls. The first outcome wins. */
+export interface CallStore {
+  /** @throws AttemptReplaced where an attempt that was scheduled later has begun. */
+  beginCall(call: BeginCall): Promise<BegunCall>;
+  settleCall(call: SettleCall): Promise<SettledCall>;
+  /**
+   * Records that the running attempt failed by the tool's own doing, so that the next one doesn't find its outcome
+   * unknown. Returns how many failures count now; `counts: false` (a poll that says *not yet*) adds none.
+   */
+  recordCallFailure(call: {
+    session: string;
+    callKey: string;
+    error: string;
+    /** Defaults to true. */
+    counts?: boolean;
+    /** As it was answered when the attempt began, so that repeating this changes nothing. Defaults to the newest one. */
+    attempt?: number;
+  }): Promise<number>;
+  /** Records a `once` result of a call, or of a step by its key; returns the one recorded first. */
+  recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown>;
+  /**
+   * What `recordOnce` has under this key by now; undefined where there is nothing. Asked right before what would be recorded happens.
+   *
+   * @param call `attempt`: as it was answered when the attempt of the call began; left out by those who are none.
+   * @throws AttemptReplaced where that attempt isn't the call's newest, or the call is settled.
+   */
+  askOnce(call: { session: string; callKey: string; key: string; attempt?: number }): Promise<unknown>;
+  /** What `recordOnce` has of a call, or of a step. */
+  readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>>;
+  /** Changes nothing. Undefined for a call that was not begun, and whose arguments the ledger doesn't keep. */
+  findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined>;
+  /** A call as its step has planned it; undefined for one that nobody has planned, or that was answered when it was. */
+  findPlannedCall(call: { session: string; callKey: string }): Promise<CallAsPlanned | undefined>;
+  /**
+   * A call's arguments as a person has changed them, or was shown them last; else as they were planned, which before-callbacks have
+   * had by then where its tool has a gate. Undefined where none is planned.
+   */
+  callArguments(call: { session: string; callKey: string }): Promise<Record<string, unknown> | undefined>;
+  /** A call's recorded response or arguments, or an invocation's outcome content, by its reference's key. */
+  readReference(names: SessionNames, key: string): Promise<unknown>;
+  /** Ids of calls in the newest 100 events that no worker runs: the session's client answers them. */
+  findClientCalls(names: SessionNames): Promise<string[]>;
+}

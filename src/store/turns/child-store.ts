@@ -2,8 +2,9 @@ import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { PlannedCall } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import type { StepUsage, StoredEvent } from '../store.ts';
+import type { StoredEvent } from '../sessions/stored-event.ts';
 import type { CallAsPlanned } from './call-store.ts';
+import type { StepUsage } from './usage.ts';
 
 /** The session of an agent that a call has run: below the session of that call, and deleted with it. */
 export interface ChildSession {
@@ -61,6 +62,7 @@ export interface CallOfAgentFound {
   args?: Record<string, unknown>;
 }
 
+/** Agents that calls have run, and the sessions that they have below the root's. */
 export interface ChildStore {
   /** The call whose agent's session this is; undefined for the session of a turn. */
   findPlanningCall(session: string): Promise<CallAsPlanned | undefined>;

@@ -38,7 +38,7 @@ export function answeredCallSuite(store: () => PostgresStore): void {
       failed: false,
       actions: {},
     });
-    expect((await store().readAudit(turn.session)).map(({ kind }) => kind)).toEqual([
+    expect((await store().sessions.readAudit(turn.session)).map(({ kind }) => kind)).toEqual([
       'requested',
       'approved',
     ]);
@@ -54,7 +54,7 @@ export function answeredCallSuite(store: () => PostgresStore): void {
     expect(begun.map((one) => one.kind === 'started' && one.attempt).toSorted()).toEqual([
       1, 2, 3, 4, 5, 6, 7, 8,
     ]);
-    expect(await store().readAudit(turn.session)).toHaveLength(2);
+    expect(await store().sessions.readAudit(turn.session)).toHaveLength(2);
   });
 
   test('an attempt that begins after a later one is refused, and counts for nothing [turn.late]', async () => {
@@ -82,7 +82,12 @@ export function answeredCallSuite(store: () => PostgresStore): void {
     const entries = [entry(request.requestId, 1, 'approved')];
     await turn.beginAnswered(request, entries);
     const { session } = turn;
-    await store().recordCallFailure({ session, callKey: request.callKey, error: 'no paper', attempt: 1 });
+    await store().turns.recordCallFailure({
+      session,
+      callKey: request.callKey,
+      error: 'no paper',
+      attempt: 1,
+    });
     expect(await turn.beginAnswered(request, entries)).toMatchObject({
       attempt: 2,
       unknown: false,
@@ -113,8 +118,10 @@ export function answeredCallSuite(store: () => PostgresStore): void {
       await turn.record(entry(request.requestId, 1, before));
       const begun = await turn.beginAnswered(request, [entry(request.requestId, 1, 'approved')]);
       expect(begun).toMatchObject({ kind: 'closed', request: { ...turn.names, status: before } });
-      expect(await store().findCall({ session: turn.session, callKey: request.callKey })).toBeUndefined();
-      expect(await store().readAudit(turn.session)).toHaveLength(3);
+      expect(
+        await store().turns.findCall({ session: turn.session, callKey: request.callKey }),
+      ).toBeUndefined();
+      expect(await store().sessions.readAudit(turn.session)).toHaveLength(3);
     }
     for (const status of ['pending', 'cancelled'] as const) {
       const turn = new AskingTurn(store());
@@ -148,7 +155,7 @@ export function answeredCallSuite(store: () => PostgresStore): void {
     await turn.begin(1, 0);
     const first = turn.request(1, 0, { kind: 'input', responseSchema: { type: 'string' } });
     const notices: unknown[] = [];
-    const stop = store().onNotice((notice) => notices.push(notice));
+    const stop = store().live.onNotice((notice) => notices.push(notice));
     expect(await turn.suspend(first, 1)).toBe(true);
     expect(await turn.suspend({ ...first, hint: 'another' }, 1)).toBe(true);
     stop();
@@ -273,7 +280,7 @@ export function answeredCallSuite(store: () => PostgresStore): void {
       actions: createEventActions({ stateDelta: { asked: 1, 'temp:asked': 2 } }),
     };
     const suspend = { session, runKey: invocationId, callKey: request.callKey, attempt: 1, request, event };
-    await losingAnswers(() => store().suspendCall(suspend));
+    await losingAnswers(() => store().approvals.suspendCall(suspend));
     const begun = await turn.beginAnswered(request, [entry(request.requestId, 1, 'approved')]);
     expect(begun).toMatchObject({ state: { asked: 1, 'temp:asked': 2 } });
     expect((await turn.events()).at(-1)).toMatchObject({

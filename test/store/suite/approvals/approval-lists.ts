@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import type { NewRequest } from '../../../../src/store/approvals/approval-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { NewRequest } from '../../../../src/store/store.ts';
 import { watchingReads } from '../statements.ts';
 import { newNames, USAGE } from '../turns/turn.ts';
 import { ADA, AskingTurn, entry } from './asking-turn.ts';
@@ -34,8 +34,8 @@ export function approvalListSuite(store: () => PostgresStore): void {
       ids.push(...requests.map(({ requestId }) => requestId));
     }
     const [a = '', b = '', c = '', d = '', e = '', f = '', g = '', h = ''] = ids;
-    const listed = async (list: Parameters<PostgresStore['listApprovals']>[0]) =>
-      (await store().listApprovals(list)).map(({ requestId }) => requestId);
+    const listed = async (list: Parameters<PostgresStore['approvals']['list']>[0]) =>
+      (await store().approvals.list(list)).map(({ requestId }) => requestId);
     expect(await listed({ app })).toEqual([a, b, c, d, e, f]);
     expect(await listed({ app, userId: 'ada' })).toEqual([a, b, c, d]);
     expect(await listed({ app, userId: 'ada', sessionId: 's2' })).toEqual([c, d]);
@@ -58,17 +58,17 @@ export function approvalListSuite(store: () => PostgresStore): void {
     const paged: string[] = [];
     let after: { since: number; requestId: string } | undefined;
     for (;;) {
-      const page = await store().listApprovals({ app, limit: 3, ...(after && { after }) });
+      const page = await store().approvals.list({ app, limit: 3, ...(after && { after }) });
       paged.push(...page.map(({ requestId }) => requestId));
       after = page.at(-1);
       if (page.length < 3) break;
     }
     expect(paged).toEqual([b, d, e, f]);
-    const newest = await store().listApprovals({ app, order: 'newest', limit: 3 });
+    const newest = await store().approvals.list({ app, order: 'newest', limit: 3 });
     expect(newest.map(({ requestId }) => requestId)).toEqual([f, e, d]);
     const [, , last] = newest;
     expect(await listed({ app, order: 'newest', ...(last && { after: last }) })).toEqual([b]);
-    await expect(store().listApprovals({ limit: 1.5 })).rejects.toThrow('limit');
+    await expect(store().approvals.list({ limit: 1.5 })).rejects.toThrow('limit');
   });
 
   test('what was decided is read page by page, the newest first, however much of it there is [approval.list]', async () => {
@@ -93,7 +93,7 @@ export function approvalListSuite(store: () => PostgresStore): void {
           let after: { since: number; requestId: string } | undefined;
           for (const page of [0, 1, 2]) {
             const list = { ...whose, status: ENDED, order: 'newest' as const, limit: 25 };
-            const rows = await store().listApprovals({ ...list, ...(after && { after }) });
+            const rows = await store().approvals.list({ ...list, ...(after && { after }) });
             const ids = rows.map(({ requestId }) => requestId);
             if ('app' in whose) {
               expect(ids).toEqual(ids.map((_id, n) => `${decided}-${10_000 - page * 25 - n}`));
@@ -132,9 +132,9 @@ export function approvalListSuite(store: () => PostgresStore): void {
         await turn.beginAnswered(first, [entry(first.requestId, 2, 'approved', { by: ADA })]);
         await turn.suspend(turn.request(1, 0, {}, 2), 1);
         await turn.row(second.requestId);
-        await store().findApproval(second.requestId);
-        await store().listApprovals({ app: names.app });
-        await store().listApprovals(names);
+        await store().approvals.find(second.requestId);
+        await store().approvals.list({ app: names.app });
+        await store().approvals.list(names);
         await turn.end(1, [{ index: 1, error: 'no' }], INTERRUPTED);
       }
     });

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RequestEntry } from '../../../../src/protocol/gate.ts';
+import type {
+  ApprovalRow,
+  BegunAnsweredCall,
+  NewRequest,
+} from '../../../../src/store/approvals/approval-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { ApprovalRow, BegunAnsweredCall, NewRequest } from '../../../../src/store/store.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { USAGE } from '../turns/turn.ts';
 import { ApprovalModel, type Operation, operation } from './approval-operations.ts';
@@ -41,7 +45,7 @@ class Play {
 
   fail(call: number, attempt: number) {
     const { session, store } = this.turn;
-    return store.recordCallFailure({
+    return store.turns.recordCallFailure({
       session,
       callKey: this.turn.callKey(1, call),
       error: 'no',
@@ -71,7 +75,7 @@ export function approvalModelSuite(store: () => PostgresStore): void {
             ended.set(requestId, row);
           }
         }
-        const audited = await store().verifyAudit(play.turn.session);
+        const audited = await store().approvals.verifyAudit(play.turn.session);
         expect(audited).toEqual({ ok: true, rows: model.audited, problems: [] });
       }),
       { numRuns: inTier(6, 60) },
@@ -93,12 +97,12 @@ export function approvalModelSuite(store: () => PostgresStore): void {
           const [answered] = one.requests;
           expect(answered).toEqual(row);
         }
-        const rows = await store().readAudit(session);
+        const rows = await store().sessions.readAudit(session);
         const said = rows.map(({ facts }) => `${facts.entryId}@${facts.at}`);
         for (const { entryId, at } of play.entries) {
           expect(said.filter((one) => one === `${entryId}@${at}`)).toHaveLength(1);
         }
-        expect(await store().verifyAudit(session)).toMatchObject({ ok: true });
+        expect(await store().approvals.verifyAudit(session)).toMatchObject({ ok: true });
       }),
       { numRuns: inTier(5, 40) },
     );

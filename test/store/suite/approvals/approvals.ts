@@ -26,7 +26,7 @@ export function approvalSuite(store: () => PostgresStore): void {
       history: [],
     });
     expect(row?.since).toBeGreaterThanOrEqual(before - 1_000);
-    expect(await store().findApproval(request.requestId)).toEqual(row);
+    expect(await store().approvals.find(request.requestId)).toEqual(row);
     expect((await turn.events()).map(({ kind }) => kind)).toEqual(['message', 'model', 'request']);
   });
 
@@ -37,7 +37,7 @@ export function approvalSuite(store: () => PostgresStore): void {
     const again = await turn.commitAsking(1, [turn.request(1, 0, { hint: 'another' })]);
     expect(again.kind).toBe('recorded');
     expect(await turn.row(request.requestId)).toMatchObject({ status: 'rejected', hint: request.hint });
-    expect((await store().readAudit(turn.session)).map(({ kind }) => kind)).toEqual([
+    expect((await store().sessions.readAudit(turn.session)).map(({ kind }) => kind)).toEqual([
       'requested',
       'rejected',
     ]);
@@ -47,12 +47,12 @@ export function approvalSuite(store: () => PostgresStore): void {
     const turn = new AskingTurn(store());
     const { requestId } = await turn.asked();
     expect(await turn.row(`${requestId}1`)).toBeUndefined();
-    expect(await store().findRequest('nobody', requestId)).toBeUndefined();
-    expect(await store().findApproval('rq-\0')).toBeUndefined();
+    expect(await store().approvals.findRequest('nobody', requestId)).toBeUndefined();
+    expect(await store().approvals.find('rq-\0')).toBeUndefined();
     const unknown = entry(`${requestId}1`, 1, 'approved');
     await expect(turn.record(unknown)).rejects.toMatchObject({ code: 'HOLDFAST_STORE_BEHIND_HISTORY' });
     await expect(
-      store().recordEntries({ session: 'nobody', entries: [entry(requestId, 1, 'approved')] }),
+      store().approvals.recordEntries({ session: 'nobody', entries: [entry(requestId, 1, 'approved')] }),
     ).rejects.toMatchObject({ code: 'HOLDFAST_STORE_BEHIND_HISTORY' });
   });
 
@@ -102,13 +102,13 @@ export function approvalSuite(store: () => PostgresStore): void {
     expect(row?.history).toHaveLength(2);
     await turn.record({ ...approved, at: approved.at + 60_000, kind: 'rejected' });
     expect(await turn.row(requestId)).toEqual(row);
-    expect((await store().readAudit(turn.session)).map(({ kind }) => kind)).toEqual([
+    expect((await store().sessions.readAudit(turn.session)).map(({ kind }) => kind)).toEqual([
       'requested',
       'voted',
       'approved',
       'rejected',
     ]);
-    expect(await store().verifyAudit(turn.session)).toMatchObject({ ok: true, rows: 4 });
+    expect(await store().approvals.verifyAudit(turn.session)).toMatchObject({ ok: true, rows: 4 });
   });
 
   test('a request that has ended stays as it is, whatever comes later [confirm.once]', async () => {
@@ -124,7 +124,7 @@ export function approvalSuite(store: () => PostgresStore): void {
         await turn.record(entry(requestId, nth + 2, later, { by: BOB, args: {}, response: 1 }));
       }
       expect(await turn.row(requestId)).toEqual(row);
-      expect(await store().readAudit(turn.session)).toHaveLength(10);
+      expect(await store().sessions.readAudit(turn.session)).toHaveLength(10);
     }
   });
 
@@ -143,7 +143,7 @@ export function approvalSuite(store: () => PostgresStore): void {
       'voted',
       ...refused.slice(10).map(({ reason }) => reason),
     ]);
-    expect(await store().readAudit(turn.session)).toHaveLength(32);
+    expect(await store().sessions.readAudit(turn.session)).toHaveLength(32);
   });
 
   test('those who are asked next have as much time again [approval.expiry]', async () => {
@@ -179,7 +179,7 @@ export function approvalSuite(store: () => PostgresStore): void {
       answerPayload: { note: 1 },
       votes: [{ by: ADA }],
     });
-    const [, voted, approved] = await store().readAudit(turn.session);
+    const [, voted, approved] = await store().sessions.readAudit(turn.session);
     expect(voted).toMatchObject({
       kind: 'voted',
       facts: { by: 'ada', verified: true, channel: 'cli', confirmed: true },
@@ -198,7 +198,7 @@ export function approvalSuite(store: () => PostgresStore): void {
     expect((await turn.row(request.requestId))?.requester).toBe('ada@example.com');
 
     const queued = new AskingTurn(store(), { names: turn.names });
-    await store().keepMessages({
+    await store().messages.keep({
       ...turn.names,
       startedAt: turn.fence.startedAt,
       messages: [

@@ -4,11 +4,10 @@ import { type Gate, type RequestEntry, requestIdOf } from '../../../../src/proto
 import type {
   BeginAnsweredCall,
   BegunAnsweredCall,
-  CommittedStep,
-  DraftEvent,
   NewRequest,
-  PlannedRow,
-} from '../../../../src/store/store.ts';
+} from '../../../../src/store/approvals/approval-store.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
+import type { CommittedStep, PlannedRow } from '../../../../src/store/turns/step-store.ts';
 import { Turn, USAGE } from '../turns/turn.ts';
 
 export const ARGS = { to: 'ada', amount: 40 };
@@ -102,7 +101,7 @@ export class AskingTurn extends Turn {
       };
     });
     const { session, invocationId, fence } = this;
-    const committed = await this.store.commitStep({
+    const committed = await this.store.turns.commitStep({
       session,
       invocationId,
       runKey: invocationId,
@@ -156,11 +155,11 @@ export class AskingTurn extends Turn {
   }
 
   record(...entries: RequestEntry[]): Promise<void> {
-    return this.store.recordEntries({ session: this.session, entries });
+    return this.store.approvals.recordEntries({ session: this.session, entries });
   }
 
   row(requestId: string) {
-    return this.store.findRequest(this.session, requestId);
+    return this.store.approvals.findRequest(this.session, requestId);
   }
 
   /** As whoever has verified what the store has of it. */
@@ -170,7 +169,7 @@ export class AskingTurn extends Turn {
     more: Partial<BeginAnsweredCall> = {},
   ): Promise<BegunAnsweredCall> {
     const begin = (proven: string) =>
-      this.store.beginAnsweredCall({
+      this.store.approvals.beginAnsweredCall({
         session: this.session,
         runKey: this.invocationId,
         callKey,
@@ -183,7 +182,7 @@ export class AskingTurn extends Turn {
         proven,
         ...more,
       });
-    const { stamp } = await this.store.findEvidence(this.session, callKey);
+    const { stamp } = await this.store.approvals.findEvidence(this.session, callKey);
     let begun = await begin(stamp);
     // Another one has begun it meanwhile.
     while (begun.kind === 'unproven') begun = await begin(begun.evidence.stamp);
@@ -191,7 +190,7 @@ export class AskingTurn extends Turn {
   }
 
   suspend(request: NewRequest, attempt: number): Promise<boolean> {
-    return this.store.suspendCall({
+    return this.store.approvals.suspendCall({
       session: this.session,
       runKey: this.invocationId,
       callKey: request.callKey,

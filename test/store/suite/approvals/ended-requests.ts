@@ -25,7 +25,7 @@ export function endedRequestSuite(store: () => PostgresStore): void {
     expect((await turn.row(requests[1]?.requestId ?? ''))?.decidedAt).toBeGreaterThan(0);
     await turn.end(1, [], INTERRUPTED);
     expect(await statuses(turn, requests)).toEqual(['approved', 'cancelled', 'cancelled']);
-    expect((await store().readAudit(turn.session)).map(({ kind }) => kind)).toEqual([
+    expect((await store().sessions.readAudit(turn.session)).map(({ kind }) => kind)).toEqual([
       'requested',
       'requested',
       'requested',
@@ -33,7 +33,7 @@ export function endedRequestSuite(store: () => PostgresStore): void {
       'cancelled',
       'cancelled',
     ]);
-    expect(await store().verifyAudit(turn.session)).toMatchObject({ ok: true });
+    expect(await store().approvals.verifyAudit(turn.session)).toMatchObject({ ok: true });
   });
 
   test('a turn that was broken off ends its requests when the next one heals it [approval.audit]', async () => {
@@ -61,10 +61,10 @@ export function endedRequestSuite(store: () => PostgresStore): void {
   test('a rewind ends what was asked; a fork has no requests of its own', async () => {
     const turn = new AskingTurn(store());
     const request = await turn.asked();
-    const fork = await store().forkSession(turn.names);
+    const fork = await store().sessions.fork(turn.names);
     const ofFork = { ...turn.names, sessionId: fork.sessionId };
-    expect(await store().listApprovals(ofFork)).toEqual([]);
-    await store().rewindSession({ ...turn.names, beforeInvocationId: turn.invocationId });
+    expect(await store().approvals.list(ofFork)).toEqual([]);
+    await store().sessions.rewind({ ...turn.names, beforeInvocationId: turn.invocationId });
     expect(await statuses(turn, [request])).toEqual(['cancelled']);
   });
 
@@ -79,18 +79,20 @@ export function endedRequestSuite(store: () => PostgresStore): void {
       entry(request.requestId, 1, 'voted', { by: ADA, confirmed: true, reason: 'secret reason' }),
       entry(request.requestId, 2, 'approved', { args: { a: 'secret edit' } }),
     );
-    expect(JSON.stringify(await store().readAudit(turn.session))).toContain('secret');
-    await store().deleteSession(turn.names);
-    expect(await store().findApproval(request.requestId)).toBeUndefined();
-    expect(await store().listApprovals({ app: turn.names.app, status: ['approved', 'pending'] })).toEqual([]);
-    const rows = await store().readAudit(turn.session);
+    expect(JSON.stringify(await store().sessions.readAudit(turn.session))).toContain('secret');
+    await store().sessions.delete(turn.names);
+    expect(await store().approvals.find(request.requestId)).toBeUndefined();
+    expect(await store().approvals.list({ app: turn.names.app, status: ['approved', 'pending'] })).toEqual(
+      [],
+    );
+    const rows = await store().sessions.readAudit(turn.session);
     expect(rows.map(({ kind }) => kind)).toEqual(['requested', 'voted', 'approved', 'deleted']);
     expect(JSON.stringify(rows)).not.toContain('secret');
     expect(rows[1]?.facts).toMatchObject({ by: 'ada', verified: true, requestId: request.requestId });
     const { rows: kept } = await sql<{ text: string }>`
       select a::text as text from holdfast.audit a where a.session_id = ${turn.session}`.execute(store().db);
     expect(JSON.stringify(kept)).not.toContain('secret');
-    expect(await store().verifyAudit(turn.session)).toEqual({ ok: true, rows: 4, problems: [] });
+    expect(await store().approvals.verifyAudit(turn.session)).toEqual({ ok: true, rows: 4, problems: [] });
   });
 
   test('the audit shows no argument that its tool withholds [approval.audit]', async () => {
@@ -100,7 +102,7 @@ export function endedRequestSuite(store: () => PostgresStore): void {
     const all = turn.request(1, 1, { args: { pin: '8264' }, sensitive: true });
     await turn.commitAsking(1, [some, all]);
     await turn.record(entry(some.requestId, 1, 'approved', { args: { pin: '8265', amount: 2 } }));
-    const rows = await store().readAudit(turn.session);
+    const rows = await store().sessions.readAudit(turn.session);
     expect(rows.map(({ content }) => content)).toMatchObject([
       { args: { pin: '(sensitive)', amount: 1 } },
       { args: '(sensitive)' },
@@ -121,7 +123,7 @@ export function endedRequestSuite(store: () => PostgresStore): void {
     await sql
       .raw(`update holdfast.audit set ${change} where session_id = '${turn.session}' and n = 1`)
       .execute(store().db);
-    expect(await store().verifyAudit(turn.session)).toMatchObject({
+    expect(await store().approvals.verifyAudit(turn.session)).toMatchObject({
       ok: false,
       rows: 3,
       problems: [{ n: 1, problem: expect.stringContaining(problem) }],
@@ -133,9 +135,9 @@ export function endedRequestSuite(store: () => PostgresStore): void {
     const { requestId } = await turn.asked();
     await turn.record(entry(requestId, 1, 'refused'), entry(requestId, 2, 'rejected'));
     await sql`delete from holdfast.audit where session_id = ${turn.session} and n = 2`.execute(store().db);
-    const { ok, problems } = await store().verifyAudit(turn.session);
+    const { ok, problems } = await store().approvals.verifyAudit(turn.session);
     expect(ok).toBe(false);
     expect(problems.map(({ problem }) => problem).join()).toContain('row 2 is missing');
-    expect(await store().verifyAudit('nobody')).toEqual({ ok: true, rows: 0, problems: [] });
+    expect(await store().approvals.verifyAudit('nobody')).toEqual({ ok: true, rows: 0, problems: [] });
   });
 }

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import { visibleEvents } from '../../../../src/flows/visible-events.ts';
 import { requestIdOf } from '../../../../src/protocol/gate.ts';
 import { callKeyOf, retryIdOf } from '../../../../src/protocol/identity.ts';
+import type { NewRequest } from '../../../../src/store/approvals/approval-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import type { PreparedRetry } from '../../../../src/store/sessions/session-store.ts';
-import type { NewRequest, OpenedStep } from '../../../../src/store/store.ts';
+import type { OpenedStep } from '../../../../src/store/turns/step-store.ts';
 import { USAGE } from '../turns/turn.ts';
 import { ADA, AskingTurn, entry } from './asking-turn.ts';
 
@@ -44,7 +45,7 @@ export function retriedRequestSuite(store: () => PostgresStore): void {
   async function takeUp(turn: AskingTurn, { invocationId, messageId }: PreparedRetry) {
     const { names } = turn;
     const retry = Object.assign(new AskingTurn(store(), { names, messageId }), { invocationId });
-    const opened = await store().openStep({
+    const opened = await store().turns.openStep({
       identity: { ...names, messageId },
       invocationId,
       runKey: invocationId,
@@ -60,13 +61,13 @@ export function retriedRequestSuite(store: () => PostgresStore): void {
     const { turn, requests } = await ended();
     const callKey = turn.callKey(1, 1);
     const notices: unknown[] = [];
-    const stop = store().onNotice((notice) => notices.push(notice));
-    const prepared = await store().prepareRetry({ ...turn.names, callKey });
+    const stop = store().live.onNotice((notice) => notices.push(notice));
+    const prepared = await store().sessions.prepareRetry({ ...turn.names, callKey });
     stop();
     const run = retryIdOf(turn.invocationId, 1);
     const again = [1, 2].map((index) => requestIdOf(callKeyOf(run, 1, index), 1));
 
-    const pending = await store().listApprovals(turn.names);
+    const pending = await store().approvals.list(turn.names);
     expect(pending.map(({ requestId }) => requestId)).toEqual(again);
     expect(pending).toMatchObject(
       [1, 2].map((index) => {
@@ -119,32 +120,32 @@ export function retriedRequestSuite(store: () => PostgresStore): void {
       prepared: { stateDelta: { before: 1 } },
       requests: [{ requestId: first.requestId }],
     });
-    expect(await store().verifyAudit(turn.session)).toMatchObject({ ok: true });
+    expect(await store().approvals.verifyAudit(turn.session)).toMatchObject({ ok: true });
   });
 
   test('a retry that is prepared again before it ran asks once [session.retry]', async () => {
     const { turn } = await ended();
     const retry = { ...turn.names, callKey: turn.callKey(1, 2) };
-    const prepared = await Promise.all([1, 2, 3].map(() => store().prepareRetry(retry)));
+    const prepared = await Promise.all([1, 2, 3].map(() => store().sessions.prepareRetry(retry)));
     expect(prepared[1]).toEqual(prepared[0]);
     expect(prepared[2]).toEqual(prepared[0]);
-    expect(await store().listApprovals(turn.names)).toHaveLength(1);
-    const other = await store().prepareRetry({ ...retry, callKey: turn.callKey(1, 0) });
+    expect(await store().approvals.list(turn.names)).toHaveLength(1);
+    const other = await store().sessions.prepareRetry({ ...retry, callKey: turn.callKey(1, 0) });
     expect(other.generation).toBe(2);
     // The one before was never taken up: what it asked is cancelled with it.
-    const pending = await store().listApprovals(turn.names);
+    const pending = await store().approvals.list(turn.names);
     expect(pending.map(({ runKey }) => runKey)).toEqual([other.invocationId, other.invocationId]);
     expect((await turn.events()).filter(({ kind }) => kind === 'request')).toHaveLength(3);
   });
 
   test('a retry of a retry asks as the first turn did [session.retry]', async () => {
     const { turn, requests } = await ended();
-    const first = await store().prepareRetry({ ...turn.names, callKey: turn.callKey(1, 2) });
+    const first = await store().sessions.prepareRetry({ ...turn.names, callKey: turn.callKey(1, 2) });
     const { retry } = await takeUp(turn, first);
     await retry.end(1, [], { ...COMPLETED, status: 'interrupted' });
-    const second = await store().prepareRetry({ ...turn.names, callKey: retry.callKey(1, 2) });
+    const second = await store().sessions.prepareRetry({ ...turn.names, callKey: retry.callKey(1, 2) });
     expect(second.generation).toBe(2);
-    const [pending] = await store().listApprovals(turn.names);
+    const [pending] = await store().approvals.list(turn.names);
     expect(pending).toMatchObject({
       callKey: callKeyOf(second.invocationId, 1, 2),
       hint: requests[2]?.hint,
@@ -161,10 +162,13 @@ export function retriedRequestSuite(store: () => PostgresStore): void {
     const late = requests[1] as NewRequest;
     await turn.beginAnswered(late, [entry(late.requestId, 1, 'approved')]);
     const retry = { ...turn.names, callKey: turn.callKey(1, 0), interrupts: true };
-    const [prepared] = await Promise.all([store().prepareRetry(retry), turn.settle(1, 1, { ok: 1 })]);
+    const [prepared] = await Promise.all([
+      store().sessions.prepareRetry(retry),
+      turn.settle(1, 1, { ok: 1 }),
+    ]);
     const { opened } = await takeUp(turn, prepared);
     const calls = opened.outcome.kind === 'calls' ? opened.outcome.calls : [];
-    const pending = await store().listApprovals(turn.names);
+    const pending = await store().approvals.list(turn.names);
     expect(calls.flatMap(({ gate }) => (gate === undefined ? [] : [gate.requestId]))).toEqual(
       pending.map(({ requestId }) => requestId),
     );

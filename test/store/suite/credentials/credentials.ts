@@ -17,66 +17,66 @@ export function credentialSuite(store: () => PostgresStore): void {
     const app = randomUUID();
     const shop = { ...sealed(app, 'ada', 'shop'), label: 'the shop' };
     const { keyId, sealed: secret, ...stored } = shop;
-    const put = await store().putCredential(shop);
+    const put = await store().credentials.put(shop);
     expect(put).toEqual({ ...stored, createdAt: expect.any(Number) });
     const found = { ...put, keyId, sealed: secret };
-    expect(await store().findCredential({ app, userId: 'ada', credentialKey: 'shop' })).toEqual(found);
+    expect(await store().credentials.find({ app, userId: 'ada', credentialKey: 'shop' })).toEqual(found);
     const { credentialRef } = shop;
-    expect(await store().findCredential({ app, userId: 'ada', credentialRef })).toEqual(found);
-    expect(await store().findCredential({ app, userId: 'bob', credentialRef })).toBeUndefined();
-    expect(await store().findCredential({ app: `${app}2`, userId: 'ada', credentialRef })).toBeUndefined();
-    expect(await store().findCredential({ app, userId: 'ada', credentialKey: 'bank' })).toBeUndefined();
+    expect(await store().credentials.find({ app, userId: 'ada', credentialRef })).toEqual(found);
+    expect(await store().credentials.find({ app, userId: 'bob', credentialRef })).toBeUndefined();
+    expect(await store().credentials.find({ app: `${app}2`, userId: 'ada', credentialRef })).toBeUndefined();
+    expect(await store().credentials.find({ app, userId: 'ada', credentialKey: 'bank' })).toBeUndefined();
   });
 
   test('a newer credential takes the place of the one before; what was removed is gone [credential.request]', async () => {
     const app = randomUUID();
     const [first, second] = [sealed(app, 'ada', 'shop'), sealed(app, 'ada', 'shop')];
     const other = sealed(app, 'bob', 'shop');
-    for (const credential of [first, other, second, second]) await store().putCredential(credential);
+    for (const credential of [first, other, second, second]) await store().credentials.put(credential);
     const { credentialRef } = first;
-    expect(await store().findCredential({ app, userId: 'ada', credentialRef })).toBeUndefined();
-    expect(await store().listCredentials({ app })).toMatchObject([
+    expect(await store().credentials.find({ app, userId: 'ada', credentialRef })).toBeUndefined();
+    expect(await store().credentials.list({ app })).toMatchObject([
       { credentialRef: second.credentialRef },
       { credentialRef: other.credentialRef },
     ]);
-    const ofAda = await store().listCredentials({ app, userId: 'ada' });
+    const ofAda = await store().credentials.list({ app, userId: 'ada' });
     expect(ofAda).toMatchObject([{ credentialRef: second.credentialRef, credentialKey: 'shop' }]);
     expect(JSON.stringify(ofAda)).not.toContain(second.sealed);
     const remove = { app, userId: 'ada', credentialRef: second.credentialRef };
-    expect(await store().removeCredential({ ...remove, userId: 'bob' })).toBe(false);
-    expect(await store().removeCredential(remove)).toBe(true);
-    expect(await store().removeCredential(remove)).toBe(false);
-    expect(await store().listCredentials({ app, userId: 'ada' })).toEqual([]);
+    expect(await store().credentials.remove({ ...remove, userId: 'bob' })).toBe(false);
+    expect(await store().credentials.remove(remove)).toBe(true);
+    expect(await store().credentials.remove(remove)).toBe(false);
+    expect(await store().credentials.list({ app, userId: 'ada' })).toEqual([]);
   });
 
   test('a credential takes the place of the one that it is meant to, and of no other [credential.request]', async () => {
     const app = randomUUID();
     const [first, second, third] = ['ada', 'ada', 'ada'].map((user) => sealed(app, user, 'shop'));
     if (first === undefined || second === undefined || third === undefined) throw new Error('three are made');
-    const now = async () => await store().findCredential({ app, userId: 'ada', credentialKey: 'shop' });
+    const now = async () => await store().credentials.find({ app, userId: 'ada', credentialKey: 'shop' });
     // In the place of one that is gone nothing comes back.
-    expect(await store().swapCredential({ credential: first, before: second.credentialRef })).toBe(false);
-    expect(await store().swapCredential({ credential: first })).toBe(true);
-    expect(await store().swapCredential({ credential: second })).toBe(false);
-    expect(await store().swapCredential({ credential: first })).toBe(true);
-    expect(await store().swapCredential({ credential: second, before: third.credentialRef })).toBe(false);
+    expect(await store().credentials.swap({ credential: first, before: second.credentialRef })).toBe(false);
+    expect(await store().credentials.swap({ credential: first })).toBe(true);
+    expect(await store().credentials.swap({ credential: second })).toBe(false);
+    expect(await store().credentials.swap({ credential: first })).toBe(true);
+    expect(await store().credentials.swap({ credential: second, before: third.credentialRef })).toBe(false);
     const before = await now();
     expect(before).toMatchObject(first);
-    expect(await store().swapCredential({ credential: second, before: first.credentialRef })).toBe(true);
+    expect(await store().credentials.swap({ credential: second, before: first.credentialRef })).toBe(true);
     expect(await now()).toMatchObject(second);
     if (before === undefined) throw new Error('there is one');
-    expect(await store().swapCredential({ credential: before, before: second.credentialRef })).toBe(true);
+    expect(await store().credentials.swap({ credential: before, before: second.credentialRef })).toBe(true);
     expect(await now()).toEqual(before);
     const others = Array.from({ length: 10 }, () => sealed(app, 'ada', 'shop'));
     const swapped = await Promise.all(
-      others.map((credential) => store().swapCredential({ credential, before: first.credentialRef })),
+      others.map((credential) => store().credentials.swap({ credential, before: first.credentialRef })),
     );
     expect(swapped.filter((done) => done)).toHaveLength(1);
     expect(await now()).toMatchObject(others[swapped.indexOf(true)] ?? {});
   });
 
   test('a key that the store would give back as another is refused', async () => {
-    await expect(store().putCredential(sealed('app', 'ada', 'a\0b'))).rejects.toMatchObject({
+    await expect(store().credentials.put(sealed('app', 'ada', 'a\0b'))).rejects.toMatchObject({
       code: 'HOLDFAST_UNSTORABLE',
     });
   });

@@ -55,7 +55,7 @@ export function schemaSuite(store: () => PostgresStore): void {
         await Promise.all([turn.settle(1, 1, { ok: true }), turn.settle(1, 2, { ok: true })]);
         await turn.settle(1, 3, { ok: true });
         if (nth % 2 === 0) await turn.settle(1, 4, { ok: true });
-        await store().recordCallFailure({
+        await store().turns.recordCallFailure({
           session: turn.session,
           callKey: turn.callKey(1, 4),
           error: 'no',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { StoreNotice } from '../../../../src/store/live/live-feed.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { StoreNotice } from '../../../../src/store/store.ts';
 import { Turn, USAGE } from '../turns/turn.ts';
 import { AnsweringTurn, answer, JobTurn, ORDERED, REPORT } from './job-turn.ts';
 
@@ -29,7 +29,7 @@ export function endedJobSuite(store: () => PostgresStore): void {
     const listener = (notice: StoreNotice) => {
       if (notice.type === 'job') news.push([notice.callKey, notice.status, notice.mode]);
     };
-    return { news, stop: store().watch(turn.session, listener) };
+    return { news, stop: store().live.watch(turn.session, listener) };
   }
 
   test('the next turn ends the jobs of one that died; those that are detached go on [job.cancel]', async () => {
@@ -109,10 +109,10 @@ export function endedJobSuite(store: () => PostgresStore): void {
     await turn.openJob(0);
     await turn.detach(0);
     const { job } = await turn.endJob(0);
-    expect(await store().jobDelivery(job)).toBe('open');
+    expect(await store().jobs.delivery(job)).toBe('open');
     await turn.end(1, [], INTERRUPTED);
     expect((await turn.responses())[0]).toMatchObject({ response: REPORT.response });
-    expect(await store().jobDelivery(job)).toBe('told');
+    expect(await store().jobs.delivery(job)).toBe('told');
     expect(await turn.job(0)).toEqual(job);
   });
 
@@ -123,7 +123,7 @@ export function endedJobSuite(store: () => PostgresStore): void {
       await Promise.allSettled([
         ...(nth % 2 === 0
           ? [turn.openJob(0)]
-          : [store().progressJob({ jobId: turn.jobId(0), claims: turn.claims(0) })]),
+          : [store().jobs.progress({ jobId: turn.jobId(0), claims: turn.claims(0) })]),
         turn.end(1, [], INTERRUPTED),
       ]);
       expect(await turn.job(0)).toMatchObject({ status: 'cancelled', endedBy: 'turn' });
@@ -138,13 +138,13 @@ export function endedJobSuite(store: () => PostgresStore): void {
     const later = new Turn(store(), { names: turn.names });
     await later.opened(1);
     await later.commit(1, 0);
-    await store().rewindSession({ ...turn.names, beforeInvocationId: later.invocationId });
-    expect(await store().jobDelivery({ session, jobId })).toBe('due');
-    await store().rewindSession({ ...turn.names, beforeInvocationId: turn.invocationId });
-    expect(await store().jobDelivery({ session, jobId })).toBe('hidden');
+    await store().sessions.rewind({ ...turn.names, beforeInvocationId: later.invocationId });
+    expect(await store().jobs.delivery({ session, jobId })).toBe('due');
+    await store().sessions.rewind({ ...turn.names, beforeInvocationId: turn.invocationId });
+    expect(await store().jobs.delivery({ session, jobId })).toBe('hidden');
     const { first, job } = await turn.endJob(0);
     expect([first, job.outcome]).toEqual([true, REPORT]);
-    expect(await store().jobDelivery({ session, jobId })).toBe('hidden');
+    expect(await store().jobs.delivery({ session, jobId })).toBe('hidden');
     const next = new AnsweringTurn(store(), { names: turn.names });
     const parts = [answer(0, { another: 1 })];
     await next.opens(parts);
@@ -157,14 +157,14 @@ export function endedJobSuite(store: () => PostgresStore): void {
     await turn.detached(2);
     const { session } = turn;
     const retry = { ...turn.names, callKey: turn.callKey(1, 0) };
-    const prepared = await store().prepareRetry(retry);
+    const prepared = await store().sessions.prepareRetry(retry);
     const { address } = turn.newJob(0);
     expect(prepared.jobs).toEqual([{ jobId: turn.jobId(0), ended: true, address }]);
-    expect(await store().prepareRetry(retry)).toEqual(prepared);
+    expect(await store().sessions.prepareRetry(retry)).toEqual(prepared);
     expect(await turn.job(0)).toMatchObject({ ...BY_TURN, outcome: { failed: true } });
-    expect(await store().jobDelivery({ session, jobId: turn.jobId(0) })).toBe('hidden');
+    expect(await store().jobs.delivery({ session, jobId: turn.jobId(0) })).toBe('hidden');
     expect(await turn.job(1)).toMatchObject({ status: 'running' });
-    expect(await store().jobDelivery({ session, jobId: turn.jobId(1) })).toBe('due');
+    expect(await store().jobs.delivery({ session, jobId: turn.jobId(1) })).toBe('due');
 
     const retried = new JobTurn(store(), { names: turn.names, messageId: turn.messageId });
     Object.assign(retried, { session, invocationId: prepared.invocationId });
@@ -186,8 +186,8 @@ export function endedJobSuite(store: () => PostgresStore): void {
     await turn.begin(2, 0);
     const later = { jobId: turn.jobId(0, 2), callKey: turn.callKey(2, 0) };
     await turn.openJob(0, later);
-    await store().detachJob({ session: turn.session, jobId: later.jobId, intermediate: ORDERED });
-    await turn.store.settleCall({
+    await store().jobs.detach({ session: turn.session, jobId: later.jobId, intermediate: ORDERED });
+    await turn.store.turns.settleCall({
       session: turn.session,
       callKey: later.callKey,
       response: ORDERED,
@@ -197,11 +197,11 @@ export function endedJobSuite(store: () => PostgresStore): void {
     });
     await turn.opened(3);
     await turn.commit(3, 0);
-    const prepared = await store().prepareRetry({ ...turn.names, callKey: turn.callKey(1, 0) });
+    const prepared = await store().sessions.prepareRetry({ ...turn.names, callKey: turn.callKey(1, 0) });
     expect(prepared).not.toHaveProperty('jobs');
     const { session } = turn;
-    expect(await store().jobDelivery({ session, jobId: later.jobId })).toBe('hidden');
-    expect(await store().findJob(later.jobId)).toMatchObject({ status: 'running' });
+    expect(await store().jobs.delivery({ session, jobId: later.jobId })).toBe('hidden');
+    expect(await store().jobs.find(later.jobId)).toMatchObject({ status: 'running' });
   });
 
   test('who deletes a session learns which jobs go on in it, and nothing of them is left [session.delete]', async () => {
@@ -214,26 +214,26 @@ export function endedJobSuite(store: () => PostgresStore): void {
     const told = new AnsweringTurn(store(), { names: turn.names });
     await told.opens([answer(1, REPORT.response)]);
     const jobs = [{ jobId: turn.jobId(0), callKey: turn.callKey(1, 0) }];
-    expect(await store().deleteSession(turn.names)).toEqual([{ ...turn.names, jobs }]);
+    expect(await store().sessions.delete(turn.names)).toEqual([{ ...turn.names, jobs }]);
     expect(
-      await store().listJobs({ app: turn.names.app, status: ['running', 'completed', 'cancelled'] }),
+      await store().jobs.list({ app: turn.names.app, status: ['running', 'completed', 'cancelled'] }),
     ).toEqual([]);
     expect(await turn.job(0)).toBeUndefined();
     const { session } = turn;
-    expect(await store().jobDelivery({ session, jobId: turn.jobId(0) })).toBe('deleted');
+    expect(await store().jobs.delivery({ session, jobId: turn.jobId(0) })).toBe('deleted');
     await expect(turn.endJob(0, { claims: turn.claims(0) })).rejects.toMatchObject({
       code: 'HOLDFAST_UNKNOWN_JOB',
     });
-    expect(await store().deleteSession(turn.names)).toEqual([]);
+    expect(await store().sessions.delete(turn.names)).toEqual([]);
   });
 
   test('a fork has none of its parent’s jobs, and goes without them [session.fork]', async () => {
     const turn = new JobTurn(store());
     await turn.detached();
     const fork = { ...turn.names, sessionId: 's2' };
-    await store().forkSession({ ...turn.names, to: fork.sessionId });
-    expect(await store().listJobs(fork)).toEqual([]);
-    expect(await store().deleteSession(fork)).toEqual([fork]);
+    await store().sessions.fork({ ...turn.names, to: fork.sessionId });
+    expect(await store().jobs.list(fork)).toEqual([]);
+    expect(await store().sessions.delete(fork)).toEqual([fork]);
     expect(await turn.job(0)).toMatchObject({ status: 'running' });
   });
 }

@@ -18,10 +18,10 @@ export function jobListSuite(store: () => PostgresStore): void {
     await turn.calling(3);
     const large = { pages: 'x'.repeat(5_000) };
     for (const index of [0, 1, 2]) await turn.openJob(index);
-    await store().progressJob({ jobId: turn.jobId(0), intermediate: large });
+    await store().jobs.progress({ jobId: turn.jobId(0), intermediate: large });
     await turn.endJob(1, { outcome: { response: large, failed: false } });
     await turn.endJob(2);
-    const rows = await store().listJobs({ ...turn.names, status: ['running', 'completed'] });
+    const rows = await store().jobs.list({ ...turn.names, status: ['running', 'completed'] });
     const of = (index: number) => rows.find(({ jobId }) => jobId === turn.jobId(index));
     expect(of(0)).toBeDefined();
     expect(of(0)).not.toHaveProperty('intermediate');
@@ -49,13 +49,13 @@ export function jobListSuite(store: () => PostgresStore): void {
       await turn.openJob(1);
       turns.push(turn);
     }
-    const all = (await store().listJobs({ limit: 1_000 })).map(({ jobId }) => jobId);
+    const all = (await store().jobs.list({ limit: 1_000 })).map(({ jobId }) => jobId);
     const ids = (turn: JobTurn | undefined, ...indexes: number[]) =>
       indexes.map((index) => turn?.jobId(index));
     /** In the order of the store: jobs of one millisecond come by their ids. */
     const inOrder = (wanted: (string | undefined)[]) => all.filter((jobId) => wanted.includes(jobId));
-    const listed = async (list: Parameters<PostgresStore['listJobs']>[0]) =>
-      (await store().listJobs(list)).map(({ jobId }) => jobId);
+    const listed = async (list: Parameters<PostgresStore['jobs']['list']>[0]) =>
+      (await store().jobs.list(list)).map(({ jobId }) => jobId);
     const [s1, s2, bobs, other] = turns;
     expect(await listed({ app })).toEqual(inOrder([...ids(s1, 0, 1), ...ids(s2, 0, 1), ...ids(bobs, 0, 1)]));
     expect(await listed({ app, userId: 'ada' })).toEqual(inOrder([...ids(s1, 0, 1), ...ids(s2, 0, 1)]));
@@ -75,19 +75,19 @@ export function jobListSuite(store: () => PostgresStore): void {
 
     const ended = { app, status: ENDED, order: 'newest' as const };
     expect(await listed(ended)).toEqual(inOrder([...ids(s1, 0), ...ids(s2, 1)]).reverse());
-    const [last] = await store().listJobs({ ...ended, limit: 1 });
+    const [last] = await store().jobs.list({ ...ended, limit: 1 });
     expect(await listed({ ...ended, ...(last && { after: last }) })).toHaveLength(1);
 
     const paged: string[] = [];
     let after: { since: number; jobId: string } | undefined;
     for (;;) {
-      const page = await store().listJobs({ app, limit: 3, ...(after && { after }) });
+      const page = await store().jobs.list({ app, limit: 3, ...(after && { after }) });
       paged.push(...page.map(({ jobId }) => jobId));
       after = page.at(-1);
       if (page.length < 3) break;
     }
     expect(paged).toEqual(inOrder([...ids(s1, 1), ...ids(s2, 0), ...ids(bobs, 0, 1)]));
-    await expect(store().listJobs({ limit: 1.5 })).rejects.toThrow('limit');
+    await expect(store().jobs.list({ limit: 1.5 })).rejects.toThrow('limit');
   });
 
   test('what has ended is read page by page, the newest first, however much of it there is [job.progress]', async () => {
@@ -108,7 +108,7 @@ export function jobListSuite(store: () => PostgresStore): void {
     try {
       const read = await watchingReads(async () => {
         for (const whose of [{}, { app }, { app, userId }]) {
-          const rows = await store().listJobs({ ...whose, status: ENDED, order: 'newest', limit: 25 });
+          const rows = await store().jobs.list({ ...whose, status: ENDED, order: 'newest', limit: 25 });
           expect(rows).toHaveLength(25);
           if ('app' in whose) expect(rows[0]?.jobId).toBe(`${first}-10000`);
         }
@@ -142,12 +142,12 @@ export function jobListSuite(store: () => PostgresStore): void {
         await turn.park(0);
         await turn.detach(1);
         await turn.settleGoingOn(1);
-        await store().awaitJob({ ...turn.newJob(0) });
-        await store().progressJob({ jobId: turn.jobId(0), value: 0.5 });
-        await store().recordPoll(turn.newJob(0));
+        await store().jobs.await({ ...turn.newJob(0) });
+        await store().jobs.progress({ jobId: turn.jobId(0), value: 0.5 });
+        await store().jobs.recordPoll(turn.newJob(0));
         if (nth % 2 === 0) await turn.endJob(0);
         await turn.job(0);
-        await store().jobDelivery(turn.newJob(1));
+        await store().jobs.delivery(turn.newJob(1));
         await turn.end(1, [{ index: 0, error: 'no' }], INTERRUPTED);
         const next = new AnsweringTurn(store(), { names });
         next.session = long.session;

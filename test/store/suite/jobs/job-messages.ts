@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Part } from '../../../../src/events/content.ts';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { PeekedStep } from '../../../../src/store/store.ts';
+import type { PeekedStep } from '../../../../src/store/turns/step-store.ts';
 import { USAGE } from '../turns/turn.ts';
 import { AnsweringTurn, answer, JobTurn, ORDERED, REPORT } from './job-turn.ts';
 
@@ -57,7 +57,7 @@ export function jobMessageSuite(store: () => PostgresStore): void {
     // Whoever opens it again can tell those who wait.
     expect((await next.opens(way === 'sent along' ? parts : undefined)).jobs).toEqual(jobs);
     expect(await turn.job(0)).toEqual(first);
-    expect(await store().jobDelivery({ session: turn.session, jobId: turn.jobId(0) })).toBe('told');
+    expect(await store().jobs.delivery({ session: turn.session, jobId: turn.jobId(0) })).toBe('told');
   });
 
   test.each(WAYS)('a message %s that comes too late says what the job came to [job.message]', async (way) => {
@@ -77,11 +77,11 @@ export function jobMessageSuite(store: () => PostgresStore): void {
     const { turn, next } = await answered();
     const { job } = await turn.endJob(0);
     const { session, jobId } = job;
-    expect(await store().jobDelivery({ session, jobId })).toBe('due');
+    expect(await store().jobs.delivery({ session, jobId })).toBe('due');
     const { jobs, seq } = await next.opens([answer(0, REPORT.response)]);
     expect(jobs ?? []).toEqual([]);
     expect(await turn.job(0)).toEqual({ ...job, deliveredSeq: seq });
-    expect(await store().jobDelivery({ session, jobId })).toBe('told');
+    expect(await store().jobs.delivery({ session, jobId })).toBe('told');
     const later = new AnsweringTurn(store(), { names: turn.names });
     await later.opens([answer(0, REPORT.response)]);
     expect((await turn.job(0))?.deliveredSeq).toBe(seq);
@@ -151,7 +151,7 @@ export function jobMessageSuite(store: () => PostgresStore): void {
     await second.detached();
     const third = new JobTurn(store(), { names: turn.names });
     await third.detached();
-    await store().rewindSession({ ...turn.names, beforeInvocationId: third.invocationId });
+    await store().sessions.rewind({ ...turn.names, beforeInvocationId: third.invocationId });
     const next = new AnsweringTurn(store(), { names: turn.names });
     expect((await next.opens([answer(0, REPORT.response)])).jobs).toMatchObject([{ jobId: second.jobId(0) }]);
     const statuses = await Promise.all([turn, second, third].map((one) => one.job(0)));
@@ -160,7 +160,7 @@ export function jobMessageSuite(store: () => PostgresStore): void {
 
   test('another session’s jobs are none of a message’s, a fork’s neither [job.message]', async () => {
     const { turn } = await answered();
-    const fork = await store().forkSession({ ...turn.names, to: 's2' });
+    const fork = await store().sessions.fork({ ...turn.names, to: 's2' });
     const next = new AnsweringTurn(store(), { names: { ...turn.names, sessionId: fork.sessionId } });
     const parts = [answer(0, REPORT.response)];
     expect((await next.opens(parts)).jobs ?? []).toEqual([]);

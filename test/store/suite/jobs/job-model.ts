@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { JobOutcome, JobRow } from '../../../../src/store/jobs/job-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { JobOutcome, JobRow } from '../../../../src/store/store.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { AnsweringTurn, answer, JobTurn } from './job-turn.ts';
 
@@ -83,7 +83,7 @@ class Play {
       }
       case 'progress': {
         const claims = one.early || !this.#opened ? { claims: turn.claims(0) } : {};
-        const { job } = await turn.store.progressJob({
+        const { job } = await turn.store.jobs.progress({
           jobId: turn.jobId(0),
           value: one.says / 4,
           ...claims,
@@ -133,8 +133,8 @@ class Play {
     const job = turn.newJob(0);
     if (type === 'park') this.#hear(await turn.park(0));
     else if (type === 'detach') this.#hear(await turn.detach(0));
-    else if (type === 'await') this.#hear(await turn.store.awaitJob(job));
-    else if (type === 'poll') this.#hear(await turn.store.recordPoll(job));
+    else if (type === 'await') this.#hear(await turn.store.jobs.await(job));
+    else if (type === 'poll') this.#hear(await turn.store.jobs.recordPoll(job));
     else await turn.settleGoingOn(0);
   }
 

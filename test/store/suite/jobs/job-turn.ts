@@ -2,7 +2,8 @@ import type { FunctionResponse, Part } from '../../../../src/events/content.ts';
 import { getFunctionResponses } from '../../../../src/events/event.ts';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import { jobIdOf } from '../../../../src/protocol/identity.ts';
-import type { DraftEvent, EndedJob, EndJob, JobClaims, JobRow, NewJob } from '../../../../src/store/store.ts';
+import type { EndedJob, EndJob, JobClaims, JobRow, NewJob } from '../../../../src/store/jobs/job-store.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
 import { type Opened, Turn } from '../turns/turn.ts';
 
 export const HOUR = 3_600_000;
@@ -45,13 +46,13 @@ export class JobTurn extends Turn {
   }
 
   openJob(index: number, more: Partial<NewJob> = {}): Promise<JobRow> {
-    return this.store.openJob(this.newJob(index, more));
+    return this.store.jobs.open(this.newJob(index, more));
   }
 
   park(index: number, attempt = 1, intermediate?: Record<string, unknown>): Promise<JobRow | undefined> {
     const jobId = this.jobId(index);
     const returned = intermediate === undefined ? {} : { intermediate };
-    return this.store.parkJob({ session: this.session, jobId, attempt, ...returned });
+    return this.store.jobs.park({ session: this.session, jobId, attempt, ...returned });
   }
 
   async parked(index: number): Promise<JobRow> {
@@ -62,11 +63,11 @@ export class JobTurn extends Turn {
   }
 
   detach(index: number, intermediate: Record<string, unknown> = ORDERED): Promise<JobRow> {
-    return this.store.detachJob({ session: this.session, jobId: this.jobId(index), intermediate });
+    return this.store.jobs.detach({ session: this.session, jobId: this.jobId(index), intermediate });
   }
 
   settleGoingOn(index: number, response: Record<string, unknown> = ORDERED) {
-    return this.store.settleCall({
+    return this.store.turns.settleCall({
       session: this.session,
       callKey: this.callKey(1, index),
       response,
@@ -90,19 +91,19 @@ export class JobTurn extends Turn {
 
   endJob(index: number, more: Partial<EndJob> = {}): Promise<EndedJob> {
     const jobId = this.jobId(index);
-    return this.store.endJob({ jobId, status: 'completed', outcome: REPORT, by: 'callback', ...more });
+    return this.store.jobs.end({ jobId, status: 'completed', outcome: REPORT, by: 'callback', ...more });
   }
 
   /** What the transcript has of the first step's calls. */
   async responses(): Promise<FunctionResponse[]> {
-    const events = await this.store.readEvents(this.names);
+    const events = await this.store.sessions.readEvents(this.names);
     const found = events.find(({ kind, runKey }) => kind === 'responses' && runKey === this.invocationId);
     return found === undefined ? [] : getFunctionResponses(found.event);
   }
 
   /** As writes answer it: without arguments. */
   async job(index: number): Promise<JobRow | undefined> {
-    const found = await this.store.findJob(this.jobId(index));
+    const found = await this.store.jobs.find(this.jobId(index));
     if (found === undefined) return undefined;
     const { args: _args, ...job } = found;
     return job;
@@ -134,7 +135,7 @@ export class AnsweringTurn extends Turn {
   }
 
   async opens(parts?: Part[]): Promise<Opened> {
-    const opened = await this.store.openStep({
+    const opened = await this.store.turns.openStep({
       identity: { ...this.names, messageId: this.messageId },
       invocationId: this.invocationId,
       runKey: this.invocationId,
@@ -151,7 +152,7 @@ export class AnsweringTurn extends Turn {
 
   /** Accepted, and not yet begun. */
   async queued(parts: Part[]): Promise<void> {
-    await this.store.keepMessages({
+    await this.store.messages.keep({
       ...this.names,
       startedAt: this.fence.startedAt,
       messages: [
@@ -169,7 +170,7 @@ export class AnsweringTurn extends Turn {
 
   /** What its message says of calls, as the transcript has it. */
   async heard(): Promise<Part[]> {
-    const events = await this.store.readEvents(this.names);
+    const events = await this.store.sessions.readEvents(this.names);
     const { event } =
       events.find(({ kind, runKey }) => kind === 'message' && runKey === this.invocationId) ?? {};
     return event?.content?.parts ?? [];

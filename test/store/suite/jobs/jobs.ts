@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { EndJob } from '../../../../src/store/jobs/job-store.ts';
+import type { StoreNotice } from '../../../../src/store/live/live-feed.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { EndJob, StoreNotice } from '../../../../src/store/store.ts';
 import { losingAnswers } from '../statements.ts';
 import { USAGE } from '../turns/turn.ts';
 import { HOUR, JobTurn, ORDERED, REPORT } from './job-turn.ts';
@@ -34,8 +35,8 @@ export function jobSuite(store: () => PostgresStore): void {
     });
     expect(opened.since).toBeGreaterThanOrEqual(before - 1_000);
     expect(Math.abs(opened.until - opened.since - HOUR)).toBeLessThan(1_000);
-    expect(await store().findJob(opened.jobId)).toEqual({ ...opened, args: { value: {} } });
-    expect(await store().listJobs(turn.names)).toEqual([opened]);
+    expect(await store().jobs.find(opened.jobId)).toEqual({ ...opened, args: { value: {} } });
+    expect(await store().jobs.list(turn.names)).toEqual([opened]);
   });
 
   test('a job that is begun again keeps its deadline; whoever waits for it last is told of its end [job.callback]', async () => {
@@ -47,11 +48,11 @@ export function jobSuite(store: () => PostgresStore): void {
     const address = { workflowId: 'w', runId: 'r-2', activityId: 'a' };
     expect(await turn.openJob(0, { address, deadline: 1 })).toEqual({ ...opened, address });
     const wait = { ...address, activityId: 'a/wait' };
-    expect(await store().awaitJob({ session, jobId, address: wait })).toEqual({ ...opened, address: wait });
+    expect(await store().jobs.await({ session, jobId, address: wait })).toEqual({ ...opened, address: wait });
     await turn.endJob(0);
     const ended = await turn.job(0);
     expect(ended).toMatchObject({ status: 'completed', address: wait });
-    expect(await store().awaitJob({ session, jobId, address })).toEqual(ended);
+    expect(await store().jobs.await({ session, jobId, address })).toEqual(ended);
     expect(await turn.openJob(0)).toEqual(ended);
   });
 
@@ -113,7 +114,7 @@ export function jobSuite(store: () => PostgresStore): void {
     expect(await turn.endJob(0, { by: 'operator', person: 'jo' })).toMatchObject({ repeated: true });
     expect(await turn.job(0)).toMatchObject({ endedByPerson: 'mira' });
     await expect(
-      store().endJob({
+      store().jobs.end({
         jobId: 'job-none',
         status: 'completed',
         outcome: REPORT,
@@ -121,7 +122,7 @@ export function jobSuite(store: () => PostgresStore): void {
         person: 'mira',
       }),
     ).rejects.toMatchObject({ code: 'HOLDFAST_UNKNOWN_JOB' });
-    const listed = await store().listJobs({ ...turn.names, status: ['completed'] });
+    const listed = await store().jobs.list({ ...turn.names, status: ['completed'] });
     expect(listed).toMatchObject([{ endedByPerson: 'mira' }]);
   });
 
@@ -176,7 +177,7 @@ export function jobSuite(store: () => PostgresStore): void {
   test('progress of a job that is not written yet writes it, and its call goes on with it [job.progress]', async () => {
     const turn = new JobTurn(store());
     await turn.calling();
-    const { job } = await store().progressJob({ jobId: turn.jobId(0), value: 0.1, claims: turn.claims(0) });
+    const { job } = await store().jobs.progress({ jobId: turn.jobId(0), value: 0.1, claims: turn.claims(0) });
     expect(job).toMatchObject({ status: 'running', progress: { value: 0.1 } });
     const { address } = turn.newJob(0);
     expect(await turn.openJob(0)).toEqual({ ...job, address });
@@ -208,18 +209,18 @@ export function jobSuite(store: () => PostgresStore): void {
     const unknown = { code: 'HOLDFAST_UNKNOWN_JOB', retryable: false };
     await expect(turn.endJob(0)).rejects.toMatchObject(unknown);
     await expect(turn.endJob(0, { jobId: 'job-\0' })).rejects.toMatchObject(unknown);
-    await expect(store().progressJob({ jobId, value: 1 })).rejects.toMatchObject(unknown);
+    await expect(store().jobs.progress({ jobId, value: 1 })).rejects.toMatchObject(unknown);
     const claims = { ...turn.claims(0), session: 'nobody' };
     await expect(turn.endJob(0, { claims })).rejects.toMatchObject(unknown);
     const behind = { code: 'HOLDFAST_STORE_BEHIND_HISTORY' };
-    await expect(store().recordPoll(NOBODY)).rejects.toMatchObject(behind);
-    await expect(store().parkJob({ ...NOBODY, attempt: 1 })).rejects.toMatchObject(behind);
-    await expect(store().detachJob({ ...NOBODY, intermediate: {} })).rejects.toMatchObject(behind);
+    await expect(store().jobs.recordPoll(NOBODY)).rejects.toMatchObject(behind);
+    await expect(store().jobs.park({ ...NOBODY, attempt: 1 })).rejects.toMatchObject(behind);
+    await expect(store().jobs.detach({ ...NOBODY, intermediate: {} })).rejects.toMatchObject(behind);
     await expect(turn.openJob(0, { session: 'nobody' })).rejects.toMatchObject(behind);
     const address = { workflowId: 'w', runId: 'r', activityId: 'a' };
-    expect(await store().awaitJob({ ...NOBODY, address })).toBeUndefined();
-    expect(await store().findJob('job-\0')).toBeUndefined();
-    expect(await store().jobDelivery(NOBODY)).toBe('deleted');
+    expect(await store().jobs.await({ ...NOBODY, address })).toBeUndefined();
+    expect(await store().jobs.find('job-\0')).toBeUndefined();
+    expect(await store().jobs.delivery(NOBODY)).toBe('deleted');
   });
 
   test('progress is kept, and told to who waits when it has not heard for a while [job.progress]', async () => {
@@ -227,16 +228,16 @@ export function jobSuite(store: () => PostgresStore): void {
     await turn.calling();
     await turn.parked(0);
     const jobId = turn.jobId(0);
-    const first = await store().progressJob({ jobId, value: 0.25, message: 'a quarter' });
+    const first = await store().jobs.progress({ jobId, value: 0.25, message: 'a quarter' });
     expect(first.tells).toBe(true);
     expect(first.job.progress).toEqual({ value: 0.25, message: 'a quarter', at: first.job.heardAt });
-    const second = await store().progressJob({ jobId, message: 'more' });
+    const second = await store().jobs.progress({ jobId, message: 'more' });
     expect(second.tells).toBe(false);
     expect(second.job.progress).toEqual({ message: 'more', at: second.job.heardAt });
-    const update = await store().progressJob({ jobId, intermediate: { pages: 3 } });
+    const update = await store().jobs.progress({ jobId, intermediate: { pages: 3 } });
     expect(update.job).toMatchObject({ progress: second.job.progress, intermediate: { pages: 3 } });
     const { job } = await turn.endJob(0);
-    expect(await store().progressJob({ jobId, value: 1, intermediate: { pages: 4 } })).toEqual({
+    expect(await store().jobs.progress({ jobId, value: 1, intermediate: { pages: 4 } })).toEqual({
       job,
       tells: false,
     });
@@ -254,7 +255,7 @@ export function jobSuite(store: () => PostgresStore): void {
         .set({ since: now - age, told_at: now - told })
         .where('job_id', '=', jobId)
         .execute();
-      return (await store().progressJob({ jobId, value: 0.5 })).tells;
+      return (await store().jobs.progress({ jobId, value: 0.5 })).tells;
     };
     expect(await toldBefore(10_000, 4_000)).toBe(false);
     expect(await toldBefore(10_000, 6_000)).toBe(true);
@@ -267,12 +268,12 @@ export function jobSuite(store: () => PostgresStore): void {
     await turn.calling();
     await turn.parked(0);
     const poll = { session: turn.session, jobId: turn.jobId(0) };
-    await store().recordPoll(poll);
-    await store().recordPoll({ ...poll, error: 'down' });
-    const { polls } = await store().recordPoll({ ...poll, error: 'still down' });
+    await store().jobs.recordPoll(poll);
+    await store().jobs.recordPoll({ ...poll, error: 'down' });
+    const { polls } = await store().jobs.recordPoll({ ...poll, error: 'still down' });
     const lastAt = expect.any(Number);
     expect(polls).toEqual({ notYet: 1, failed: 2, failedInARow: 2, lastError: 'still down', lastAt });
-    expect((await store().recordPoll(poll)).polls).toEqual({
+    expect((await store().jobs.recordPoll(poll)).polls).toEqual({
       notYet: 2,
       failed: 2,
       failedInARow: 0,
@@ -288,10 +289,12 @@ export function jobSuite(store: () => PostgresStore): void {
     const { session } = turn;
     await losingAnswers(() => turn.openJob(0));
     expect(await losingAnswers(() => turn.park(0))).toMatchObject({ mode: 'parked' });
-    expect(await losingAnswers(() => store().recordPoll({ session, jobId, error: 'no' }))).toMatchObject({
-      polls: { failed: 1, failedInARow: 1 },
-    });
-    await losingAnswers(() => store().progressJob({ jobId, value: 0.5 }));
+    expect(await losingAnswers(() => store().jobs.recordPoll({ session, jobId, error: 'no' }))).toMatchObject(
+      {
+        polls: { failed: 1, failedInARow: 1 },
+      },
+    );
+    await losingAnswers(() => store().jobs.progress({ jobId, value: 0.5 }));
     expect(await losingAnswers(() => turn.endJob(0))).toMatchObject({ first: true, repeated: false });
     expect(await turn.endJob(0)).toMatchObject({ first: true, repeated: true });
   });
@@ -300,12 +303,12 @@ export function jobSuite(store: () => PostgresStore): void {
     const turn = new JobTurn(store());
     await turn.calling();
     const heard: StoreNotice[] = [];
-    const stop = store().watch(turn.session, (notice) => heard.push(notice));
+    const stop = store().live.watch(turn.session, (notice) => heard.push(notice));
     for (const _again of [1, 2]) {
       await turn.openJob(0);
       await turn.park(0);
       await turn.endJob(0);
-      await store().progressJob({ jobId: turn.jobId(0), value: 1 });
+      await store().jobs.progress({ jobId: turn.jobId(0), value: 1 });
     }
     stop();
     const { session, invocationId: runKey } = turn;

@@ -14,7 +14,7 @@ export function accessSuite(store: () => PostgresStore): void {
   test('an API key is found by its id, with what it may do [auth.keys]', async () => {
     const key = { ...newKey(), userId: 'ada', expiresIn: 60_000 };
     const before = Date.now();
-    const created = await store().createApiKey(key);
+    const created = await store().keys.create(key);
     const { digest: secret, expiresIn: _expiresIn, ...told } = key;
     expect(created).toEqual({
       ...told,
@@ -22,39 +22,39 @@ export function accessSuite(store: () => PostgresStore): void {
       expiresAt: expect.any(Number),
     });
     expect(created.expiresAt).toBeGreaterThanOrEqual(before + 59_000);
-    expect((await store().findApiKeys([key.keyId]))[0]).toEqual({ ...created, digest: Buffer.from(secret) });
-    expect(await store().listApiKeys()).toContainEqual(created);
-    expect((await store().findApiKeys(['0000']))[0]).toBeUndefined();
+    expect((await store().keys.find([key.keyId]))[0]).toEqual({ ...created, digest: Buffer.from(secret) });
+    expect(await store().keys.list()).toContainEqual(created);
+    expect((await store().keys.find(['0000']))[0]).toBeUndefined();
     // Once more, as after an answer that was lost; another key takes no id that is taken.
-    expect(await store().createApiKey(key)).toMatchObject({ keyId: key.keyId });
-    await expect(store().createApiKey({ ...key, digest: digest() })).rejects.toThrow('another API key');
+    expect(await store().keys.create(key)).toMatchObject({ keyId: key.keyId });
+    await expect(store().keys.create({ ...key, digest: digest() })).rejects.toThrow('another API key');
   });
 
   test('a rotated key has two secrets for a while; a revoked one is not rotated [auth.keys]', async () => {
     const key = newKey();
-    await store().createApiKey(key);
+    await store().keys.create(key);
     const rotation = { keyId: key.keyId, digest: digest(), grace: 60_000 };
-    for (const _again of [1, 2]) await store().rotateApiKey(rotation);
-    expect((await store().findApiKeys([key.keyId]))[0]).toMatchObject({
+    for (const _again of [1, 2]) await store().keys.rotate(rotation);
+    expect((await store().keys.find([key.keyId]))[0]).toMatchObject({
       digest: Buffer.from(rotation.digest),
       oldDigest: Buffer.from(key.digest),
       oldUntil: expect.any(Number),
     });
-    const revoked = await store().revokeApiKey(key.keyId);
+    const revoked = await store().keys.revoke(key.keyId);
     expect(revoked?.revokedAt).toEqual(expect.any(Number));
-    expect(await store().revokeApiKey(key.keyId)).toEqual(revoked);
-    expect(await store().rotateApiKey({ ...rotation, digest: digest() })).toBeUndefined();
-    expect(await store().revokeApiKey('0000')).toBeUndefined();
+    expect(await store().keys.revoke(key.keyId)).toEqual(revoked);
+    expect(await store().keys.rotate({ ...rotation, digest: digest() })).toBeUndefined();
+    expect(await store().keys.revoke('0000')).toBeUndefined();
   });
 
   test('the use of a key is written at most once a minute [auth.keys]', async () => {
     const key = newKey();
-    await store().createApiKey(key);
-    await store().touchApiKey(key.keyId);
-    const used = (await store().findApiKeys([key.keyId]))[0]?.usedAt;
+    await store().keys.create(key);
+    await store().keys.touch(key.keyId);
+    const used = (await store().keys.find([key.keyId]))[0]?.usedAt;
     expect(used).toEqual(expect.any(Number));
-    await store().touchApiKey(key.keyId);
-    expect((await store().findApiKeys([key.keyId]))[0]?.usedAt).toBe(used);
+    await store().keys.touch(key.keyId);
+    expect((await store().keys.find([key.keyId]))[0]?.usedAt).toBe(used);
   });
 
   test('denials that the store can’t tell apart are one row, however they were told [auth.denials]', async () => {
@@ -73,8 +73,8 @@ export function accessSuite(store: () => PostgresStore): void {
       firstAt: at,
       lastAt: at,
     };
-    await store().noteDenials([denied('a\0b', 1), denied('a\ud800b', 2), again]);
-    const listed = await store().listDenials({ since: at, limit: 1_000 });
+    await store().keys.noteDenials([denied('a\0b', 1), denied('a\ud800b', 2), again]);
+    const listed = await store().keys.listDenials({ since: at, limit: 1_000 });
     expect(listed.filter((denial) => denial.route === route)).toEqual([
       { ...denied('a\ufffdb', 7), firstAt: at, lastAt: at + 2 },
     ]);
@@ -85,19 +85,19 @@ export function accessSuite(store: () => PostgresStore): void {
     const minute = Math.floor(Date.now() / 60_000) * 60_000;
     const kind = { reason: 'forbidden', route, who: 'key:1', permission: 'run', app: 'shop' };
     const stranger = { reason: 'unauthenticated', route, address: '192.0.2.1' };
-    await store().noteDenials([
+    await store().keys.noteDenials([
       { ...kind, count: 2, firstAt: minute + 5, lastAt: minute + 10 },
       { ...stranger, count: 1, firstAt: minute + 7, lastAt: minute + 7 },
     ]);
     const old = minute - 31 * 86_400_000;
-    await store().noteDenials(
+    await store().keys.noteDenials(
       [
         { ...kind, count: 3, firstAt: minute + 1, lastAt: minute + 9 },
         { ...kind, count: 1, firstAt: old, lastAt: old },
       ],
       { sweep: true },
     );
-    const listed = await store().listDenials({ since: minute - 60 * 86_400_000, limit: 1_000 });
+    const listed = await store().keys.listDenials({ since: minute - 60 * 86_400_000, limit: 1_000 });
     const ours = listed.filter((denial) => denial.route === route);
     expect(ours).toEqual([
       { ...kind, count: 5, firstAt: minute + 1, lastAt: minute + 10 },

@@ -10,7 +10,7 @@ export function pageSuite(store: () => PostgresStore): void {
       where jti = ${id}`.execute(store().db);
   const hashOf = (text: string) => createHash('sha256').update(text).digest();
   const found = async (tokenHash: Buffer) => {
-    const [one, ...more] = await store().findSignIns([tokenHash]);
+    const [one, ...more] = await store().keys.findSignIns([tokenHash]);
     expect(more).toEqual([]);
     return one;
   };
@@ -24,7 +24,7 @@ export function pageSuite(store: () => PostgresStore): void {
     const taken = await Promise.all(
       [...holders, ...holders].map(async (holder) => ({
         holder,
-        used: await store().takeLink({ ...link, holder }),
+        used: await store().keys.takeLink({ ...link, holder }),
       })),
     );
     const [winner, ...others] = new Set(
@@ -32,51 +32,51 @@ export function pageSuite(store: () => PostgresStore): void {
     );
     expect(winner).toBeDefined();
     expect(others).toEqual([]);
-    expect(await store().findUsedLink(link.id)).toEqual({ at: expect.any(Number) });
+    expect(await store().keys.findUsedLink(link.id)).toEqual({ at: expect.any(Number) });
   });
 
   test('a link is used up by what is said, and not by what failed [link.once]', async () => {
     const link = newLink();
     const [one, two] = [randomUUID(), randomUUID()];
-    expect(await store().takeLink({ ...link, holder: one })).toBeUndefined();
-    await store().giveLinkBack({ id: link.id, holder: two });
-    expect(await store().takeLink({ ...link, holder: two })).toEqual({ at: expect.any(Number) });
-    await store().giveLinkBack({ id: link.id, holder: one });
-    expect(await store().findUsedLink(link.id)).toBeUndefined();
-    expect(await store().takeLink({ ...link, holder: two })).toBeUndefined();
-    await store().useLink({ id: link.id, holder: one, outcome: 'reject' });
-    await store().useLink({ id: link.id, holder: two, outcome: 'approve' });
-    await store().giveLinkBack({ id: link.id, holder: two });
+    expect(await store().keys.takeLink({ ...link, holder: one })).toBeUndefined();
+    await store().keys.giveLinkBack({ id: link.id, holder: two });
+    expect(await store().keys.takeLink({ ...link, holder: two })).toEqual({ at: expect.any(Number) });
+    await store().keys.giveLinkBack({ id: link.id, holder: one });
+    expect(await store().keys.findUsedLink(link.id)).toBeUndefined();
+    expect(await store().keys.takeLink({ ...link, holder: two })).toBeUndefined();
+    await store().keys.useLink({ id: link.id, holder: one, outcome: 'reject' });
+    await store().keys.useLink({ id: link.id, holder: two, outcome: 'approve' });
+    await store().keys.giveLinkBack({ id: link.id, holder: two });
     const used = { at: expect.any(Number), outcome: 'approve' };
-    expect(await store().takeLink({ ...link, holder: one })).toEqual(used);
+    expect(await store().keys.takeLink({ ...link, holder: one })).toEqual(used);
     await pass(link.id, '3 minutes');
-    expect(await store().takeLink({ ...link, holder: one })).toEqual(used);
-    expect(await store().findUsedLink(link.id)).toEqual(used);
+    expect(await store().keys.takeLink({ ...link, holder: one })).toEqual(used);
+    expect(await store().keys.findUsedLink(link.id)).toEqual(used);
   });
 
   test('who took a link and died leaves it to others, and is kept for a week [link.once]', async () => {
     const link = newLink();
     const [dead, next] = [randomUUID(), randomUUID()];
-    await store().takeLink({ ...link, holder: dead });
+    await store().keys.takeLink({ ...link, holder: dead });
     await pass(link.id, '100 seconds');
-    expect(await store().takeLink({ ...link, holder: next })).toBeDefined();
+    expect(await store().keys.takeLink({ ...link, holder: next })).toBeDefined();
     await pass(link.id, '21 seconds');
-    expect(await store().takeLink({ ...link, holder: next })).toBeUndefined();
-    await store().useLink({ id: link.id, holder: dead, outcome: 'reject' });
-    await store().useLink({ id: link.id, holder: next, outcome: 'approve' });
+    expect(await store().keys.takeLink({ ...link, holder: next })).toBeUndefined();
+    await store().keys.useLink({ id: link.id, holder: dead, outcome: 'reject' });
+    await store().keys.useLink({ id: link.id, holder: next, outcome: 'approve' });
     await pass(link.id, '7 days 23 hours');
-    await store().takeLink({ ...newLink(), holder: next });
-    expect(await store().findUsedLink(link.id)).toMatchObject({ outcome: 'approve' });
+    await store().keys.takeLink({ ...newLink(), holder: next });
+    expect(await store().keys.findUsedLink(link.id)).toMatchObject({ outcome: 'approve' });
     await pass(link.id, '2 hours');
-    await store().takeLink({ ...newLink(), holder: next });
-    expect(await store().findUsedLink(link.id)).toBeUndefined();
+    await store().keys.takeLink({ ...newLink(), holder: next });
+    expect(await store().keys.findUsedLink(link.id)).toBeUndefined();
   });
 
   test('somebody is signed in for 12 hours, and an hour after the last request [inbox.session]', async () => {
     const tokenHash = hashOf(randomUUID());
     expect(await found(tokenHash)).toBeUndefined();
-    await store().openSignIn({ tokenHash, keyId: 'k1', keyDigest: hashOf('1') });
-    await store().openSignIn({ tokenHash, keyId: 'k2', keyDigest: hashOf('2') });
+    await store().keys.openSignIn({ tokenHash, keyId: 'k1', keyDigest: hashOf('1') });
+    await store().keys.openSignIn({ tokenHash, keyId: 'k2', keyDigest: hashOf('2') });
     expect(await found(tokenHash)).toEqual({
       token: tokenHash.toString('hex'),
       keyId: 'k1',
@@ -94,10 +94,10 @@ export function pageSuite(store: () => PostgresStore): void {
 
   test('somebody who was idle, or has signed out, is signed in no more [inbox.session]', async () => {
     const [left, out] = [hashOf(randomUUID()), hashOf(randomUUID())];
-    await store().openSignIn({ tokenHash: left, keyId: 'k1', keyDigest: hashOf('1') });
-    await store().openSignIn({ tokenHash: out, keyId: 'k1', keyDigest: hashOf('1') });
+    await store().keys.openSignIn({ tokenHash: left, keyId: 'k1', keyDigest: hashOf('1') });
+    await store().keys.openSignIn({ tokenHash: out, keyId: 'k1', keyDigest: hashOf('1') });
     await idle(left, 'seen_at', 61);
-    await store().endSignIn(out);
+    await store().keys.endSignIn(out);
     expect(await found(left)).toBeUndefined();
     expect(await found(out)).toBeUndefined();
   });
@@ -106,24 +106,24 @@ export function pageSuite(store: () => PostgresStore): void {
     const [keyId, other] = [randomUUID(), randomUUID()];
     const hashes = Array.from({ length: 23 }, () => hashOf(randomUUID()));
     const kept = hashOf(randomUUID());
-    await store().openSignIn({ tokenHash: kept, keyId: other, keyDigest: hashOf('1') });
+    await store().keys.openSignIn({ tokenHash: kept, keyId: other, keyDigest: hashOf('1') });
     for (const [n, tokenHash] of hashes.entries()) {
-      await store().openSignIn({ tokenHash, keyId, keyDigest: hashOf('1') });
+      await store().keys.openSignIn({ tokenHash, keyId, keyDigest: hashOf('1') });
       await idle(tokenHash, 'since', 23 - n);
     }
     const last = hashOf(randomUUID());
-    await store().openSignIn({ tokenHash: last, keyId, keyDigest: hashOf('1') });
-    await store().openSignIn({ tokenHash: last, keyId, keyDigest: hashOf('1') });
-    const live = await store().findSignIns([...hashes, kept, last]);
+    await store().keys.openSignIn({ tokenHash: last, keyId, keyDigest: hashOf('1') });
+    await store().keys.openSignIn({ tokenHash: last, keyId, keyDigest: hashOf('1') });
+    const live = await store().keys.findSignIns([...hashes, kept, last]);
     expect(new Set(live.map(({ token }) => token))).toEqual(
       new Set([...hashes.slice(4), kept, last].map((hash) => hash.toString('hex'))),
     );
     const many = Array.from({ length: 50 }, () => hashOf(randomUUID()));
     await Promise.all(
-      many.map((tokenHash) => store().openSignIn({ tokenHash, keyId, keyDigest: hashOf('1') })),
+      many.map((tokenHash) => store().keys.openSignIn({ tokenHash, keyId, keyDigest: hashOf('1') })),
     );
-    expect(await store().findSignIns([...many, ...hashes])).toHaveLength(20);
+    expect(await store().keys.findSignIns([...many, ...hashes])).toHaveLength(20);
     expect(await found(kept)).toMatchObject({ token: kept.toString('hex') });
-    expect(await store().findSignIns([])).toEqual([]);
+    expect(await store().keys.findSignIns([])).toEqual([]);
   });
 }

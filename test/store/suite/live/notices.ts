@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { PartialText, StoreNotice } from '../../../../src/store/live/live-feed.ts';
 import { MOST_TEXT_BYTES } from '../../../../src/store/live/notice-payload.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { PartialText, StoreNotice } from '../../../../src/store/store.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 
 export function partialText(turn: Turn, text: string, index = 0): PartialText {
@@ -16,7 +16,7 @@ export function noticeSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     await turn.opened(1);
     const heard: StoreNotice[] = [];
-    return { turn, heard, stop: store().watch(turn.session, (notice) => heard.push(notice)) };
+    return { turn, heard, stop: store().live.watch(turn.session, (notice) => heard.push(notice)) };
   }
 
   test('who watches a session hears what is written and told of it, in order, and of no other [stream.text]', async () => {
@@ -24,10 +24,10 @@ export function noticeSuite(store: () => PostgresStore): void {
     const { session, invocationId: runKey } = turn;
     const other = new Turn(store());
     await other.opened(1);
-    store().tell(partialText(other, 'not for you'));
-    store().tell(partialText(turn, 'Hel'));
-    store().tell(partialText(turn, 'lo', 1));
-    store().tell({ type: 'text dropped', session, runKey, step: 1, attempt: 2 });
+    store().live.tell(partialText(other, 'not for you'));
+    store().live.tell(partialText(turn, 'Hel'));
+    store().live.tell(partialText(turn, 'lo', 1));
+    store().live.tell({ type: 'text dropped', session, runKey, step: 1, attempt: 2 });
     await turn.commit(1, 1);
     await turn.begin(1, 0);
     stop();
@@ -44,7 +44,7 @@ export function noticeSuite(store: () => PostgresStore): void {
   test('who waits for a session’s turns hears of each by the session’s names [stream.text]', async () => {
     const names = newNames();
     let begun = 0;
-    const stop = store().watchTurns(names, () => {
+    const stop = store().live.watchTurns(names, () => {
       begun += 1;
     });
     await new Turn(store()).opened(1);
@@ -52,7 +52,7 @@ export function noticeSuite(store: () => PostgresStore): void {
     await first.opened(1);
     await first.commit(1, 0);
     expect(begun).toBe(1);
-    await store().deleteSession({ ...names });
+    await store().sessions.delete({ ...names });
     await new Turn(store(), { names }).opened(1);
     expect(begun).toBe(2);
     stop();
@@ -63,9 +63,9 @@ export function noticeSuite(store: () => PostgresStore): void {
   test('text of 7 KiB is told, longer text to nobody, and none with what UTF-8 lacks [stream.text]', async () => {
     const { turn, heard, stop } = await watched();
     const longest = 'é'.repeat(MOST_TEXT_BYTES / 2);
-    store().tell(partialText(turn, `${longest}.`));
-    store().tell(partialText(turn, longest));
-    store().tell(partialText(turn, 'a\0b\ud800c'));
+    store().live.tell(partialText(turn, `${longest}.`));
+    store().live.tell(partialText(turn, longest));
+    store().live.tell(partialText(turn, 'a\0b\ud800c'));
     await new Promise(setImmediate);
     expect(heard).toEqual([partialText(turn, longest), partialText(turn, 'a\u001ab\ufffdc')]);
     stop();

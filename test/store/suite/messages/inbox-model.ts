@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { messageDigest } from '../../../../src/protocol/message.ts';
 import type { KeptMessage, MessageToKeep } from '../../../../src/protocol/step.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { MessageConflict, StoreBehindHistory } from '../../../../src/store/store-errors.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { newNames, nextFence, Turn, USAGE } from '../turns/turn.ts';
@@ -151,7 +151,7 @@ export function inboxModelSuite(store: () => PostgresStore): void {
               places += 1;
               return { message, place: places };
             });
-            const kept = await store().keepMessages({
+            const kept = await store().messages.keep({
               ...names,
               startedAt: chain.startedAt,
               messages: messages.map(({ message, place }) => sent(names, message, place)),
@@ -166,7 +166,7 @@ export function inboxModelSuite(store: () => PostgresStore): void {
             );
           } else if (next.type === 'upload') {
             model.upload(next.id, next.content);
-            await store().uploadMessage({ ...names, messageId: next.id, message: next.content });
+            await store().messages.upload({ ...names, messageId: next.id, message: next.content });
           } else if (next.type === 'begin') {
             chain = nextFence();
             places = 0;
@@ -202,13 +202,13 @@ export function inboxModelSuite(store: () => PostgresStore): void {
             current = undefined;
           }
         }
-        const rows = await store().readInbox(names);
+        const rows = await store().messages.readInbox(names);
         const ofStatus = (status: Row['status']) =>
           rows.filter((row) => row.status === status).map(({ messageId }) => messageId);
         expect(ofStatus('waiting')).toEqual(model.waiting());
         expect(rows).toHaveLength(model.rows.size);
         // Every message that began stands in the transcript once, with the content that was accepted.
-        const messages = (await store().readEvents(names)).filter(({ kind }) => kind === 'message');
+        const messages = (await store().sessions.readEvents(names)).filter(({ kind }) => kind === 'message');
         expect(messages.map(({ event }) => event.content?.parts?.[0]?.text)).toEqual([
           ...model.begun.values(),
         ]);
@@ -234,7 +234,7 @@ export function inboxModelSuite(store: () => PostgresStore): void {
           all.map(async ([type, messageId]) => {
             if (type === 'keep') {
               const messages = [toKeep(names, messageId, { place: ids.indexOf(messageId) })];
-              const [kept] = await store().keepMessages({ ...names, startedAt: 1, messages });
+              const [kept] = await store().messages.keep({ ...names, startedAt: 1, messages });
               expect(['kept', 'known', 'reset']).toContain(kept?.kind);
               accepted.add(messageId);
             } else {
@@ -245,8 +245,8 @@ export function inboxModelSuite(store: () => PostgresStore): void {
             }
           }),
         );
-        const waiting = (await store().readInbox(names)).map(({ invocationId }) => invocationId);
-        const begun = (await store().readEvents(names)).map(({ runKey }) => runKey);
+        const waiting = (await store().messages.readInbox(names)).map(({ invocationId }) => invocationId);
+        const begun = (await store().sessions.readEvents(names)).map(({ runKey }) => runKey);
         const idsOf = [...accepted].map((messageId) => new Turn(store(), { names, messageId }).invocationId);
         expect([...waiting, ...begun].sort()).toEqual(idsOf.sort());
       }),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { messageDigest } from '../../../../src/protocol/message.ts';
 import type { MessageToKeep } from '../../../../src/protocol/step.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { MessageConflict } from '../../../../src/store/store-errors.ts';
 import { watchingReads } from '../statements.ts';
 import { newNames, Turn } from '../turns/turn.ts';
@@ -11,7 +11,7 @@ import { toKeep } from './inbox.ts';
 
 export function inboxUploadSuite(store: () => PostgresStore): void {
   const keep = (names: SessionNames, messages: MessageToKeep[]) =>
-    store().keepMessages({ ...names, startedAt: 1, messages });
+    store().messages.keep({ ...names, startedAt: 1, messages });
   const kinds = async (names: SessionNames, messages: MessageToKeep[]) =>
     (await keep(names, messages)).map(({ kind }) => kind);
 
@@ -20,16 +20,16 @@ export function inboxUploadSuite(store: () => PostgresStore): void {
     const message = { role: 'user', parts: [{ text: 'é'.repeat(100_000) }] };
     const stateDelta = { 'temp:x': 1, y: 2 };
     const upload = { ...names, messageId: 'large', message, stateDelta };
-    const { digest, bytes } = await store().uploadMessage(upload);
+    const { digest, bytes } = await store().messages.upload(upload);
     expect(digest).toBe(messageDigest(message, stateDelta));
     expect(bytes).toBe(Buffer.byteLength(JSON.stringify(message)));
-    expect(await store().uploadMessage(upload)).toEqual({ digest, bytes });
-    expect(await store().findWaiting(names, toKeep(names, 'large').invocationId)).toMatchObject({
+    expect(await store().messages.upload(upload)).toEqual({ digest, bytes });
+    expect(await store().messages.findWaiting(names, toKeep(names, 'large').invocationId)).toMatchObject({
       messageId: 'large',
       status: 'uploaded',
       digest,
     });
-    const [row] = await store().readInbox(names);
+    const [row] = await store().messages.readInbox(names);
     expect(row).toMatchObject({ messageId: 'large', status: 'uploaded', digest, bytes });
     expect(Math.abs((row?.createdAt ?? 0) - Date.now())).toBeLessThan(60_000);
 
@@ -38,8 +38,10 @@ export function inboxUploadSuite(store: () => PostgresStore): void {
     expect(
       await kinds(names, [wrong, toKeep(names, 'gone', { stored: true }), stored, stored, wrong]),
     ).toEqual(['duplicate', 'missing', 'kept', 'kept', 'duplicate']);
-    expect(await store().readInbox(names)).toMatchObject([{ status: 'waiting', place: 4, digest, bytes }]);
-    expect(await store().uploadMessage({ ...upload, message: 'late' })).toMatchObject({
+    expect(await store().messages.readInbox(names)).toMatchObject([
+      { status: 'waiting', place: 4, digest, bytes },
+    ]);
+    expect(await store().messages.upload({ ...upload, message: 'late' })).toMatchObject({
       digest: messageDigest('late', stateDelta),
     });
     const turn = new Turn(store(), { names, messageId: 'large' });
@@ -48,30 +50,30 @@ export function inboxUploadSuite(store: () => PostgresStore): void {
     expect(events[0]?.event.content).toEqual(message);
     expect(events[0]?.event.actions.stateDelta).toEqual({ y: 2 });
     expect(state).toEqual({ 'temp:x': 1, y: 2 });
-    await store().uploadMessage(upload);
-    expect(await store().readInbox(names)).toEqual([]);
+    await store().messages.upload(upload);
+    expect(await store().messages.readInbox(names)).toEqual([]);
   });
 
   test('a turn is started with uploaded content, or with the same content sent along [message.large]', async () => {
     const names = newNames();
-    const { digest } = await store().uploadMessage({ ...names, messageId: 'm1', message: 'one' });
+    const { digest } = await store().messages.upload({ ...names, messageId: 'm1', message: 'one' });
     const turn = new Turn(store(), { names, messageId: 'm1' });
     expect((await turn.opened(1, { fromInbox: true, digest })).events[0]?.event.content?.parts).toEqual([
       { text: 'one' },
     ]);
-    await store().uploadMessage({ ...names, messageId: 'm2', message: 'two' });
+    await store().messages.upload({ ...names, messageId: 'm2', message: 'two' });
     expect(await kinds(names, [toKeep(names, 'm2', { message: 'three' })])).toEqual(['duplicate']);
     expect(await kinds(names, [toKeep(names, 'm2', { message: 'two' })])).toEqual(['kept']);
-    expect(await store().readInbox(names)).toMatchObject([{ messageId: 'm2', status: 'waiting' }]);
+    expect(await store().messages.readInbox(names)).toMatchObject([{ messageId: 'm2', status: 'waiting' }]);
   });
 
   test('content is replaced until its message is accepted, and a start with the old one is refused [message.large]', async () => {
     const names = newNames();
-    const upload = (message: string) => store().uploadMessage({ ...names, messageId: 'm', message });
+    const upload = (message: string) => store().messages.upload({ ...names, messageId: 'm', message });
     const one = await upload('one');
     const other = await upload('another');
     expect(other).toEqual({ digest: messageDigest('another'), bytes: one.bytes + 4 });
-    expect(await store().readInbox(names)).toMatchObject([{ status: 'uploaded', ...other }]);
+    expect(await store().messages.readInbox(names)).toMatchObject([{ status: 'uploaded', ...other }]);
     const turn = new Turn(store(), { names, messageId: 'm' });
     const start = (digest: string) => turn.open(1, { fromInbox: true, digest });
     await expect(start(one.digest)).rejects.toBeInstanceOf(MessageConflict);
@@ -91,17 +93,23 @@ export function inboxUploadSuite(store: () => PostgresStore): void {
   test('content of a message that was not sent is forgotten, an accepted one is not [message.large]', async () => {
     const names = newNames();
     for (const messageId of ['gone', 'kept']) {
-      await store().uploadMessage({ ...names, messageId, message: `text of ${messageId}` });
+      await store().messages.upload({ ...names, messageId, message: `text of ${messageId}` });
     }
     await keep(names, [toKeep(names, 'kept', { stored: true, digest: messageDigest('text of kept') })]);
-    for (const messageId of ['gone', 'gone', 'kept', 'never']) await store().forgetUpload(names, messageId);
-    await store().forgetUpload(newNames(), 'kept');
-    const statuses = (await store().readInbox(names)).map(({ messageId, status }) => [messageId, status]);
+    for (const messageId of ['gone', 'gone', 'kept', 'never'])
+      await store().messages.forgetUpload(names, messageId);
+    await store().messages.forgetUpload(newNames(), 'kept');
+    const statuses = (await store().messages.readInbox(names)).map(({ messageId, status }) => [
+      messageId,
+      status,
+    ]);
     expect(statuses).toEqual([['kept', 'waiting']]);
-    expect(await store().findWaiting(names, toKeep(names, 'gone').invocationId)).toBeUndefined();
+    expect(await store().messages.findWaiting(names, toKeep(names, 'gone').invocationId)).toBeUndefined();
     const { invocationId } = toKeep(names, 'kept');
-    expect(await store().findWaiting(names, invocationId)).toEqual((await store().readInbox(names))[0]);
-    expect(await store().findWaiting(newNames(), invocationId)).toBeUndefined();
+    expect(await store().messages.findWaiting(names, invocationId)).toEqual(
+      (await store().messages.readInbox(names))[0],
+    );
+    expect(await store().messages.findWaiting(newNames(), invocationId)).toBeUndefined();
   });
 
   test('notes and uploads that nobody comes for are dropped, what waits stays [message.enqueue]', async () => {
@@ -112,7 +120,7 @@ export function inboxUploadSuite(store: () => PostgresStore): void {
       await keep(names, [toKeep(names, messageId, { rejected: 'full', digest: '' })]);
     }
     for (const messageId of ['sent', 'old', 'new']) {
-      await store().uploadMessage({ ...names, messageId, message: 'x' });
+      await store().messages.upload({ ...names, messageId, message: 'x' });
     }
     await keep(names, [toKeep(names, 'sent', { stored: true, digest: messageDigest('x') })]);
     await sql`update holdfast.inbox i set created_at = i.created_at - interval '31 days' from holdfast.sessions s
@@ -120,7 +128,7 @@ export function inboxUploadSuite(store: () => PostgresStore): void {
       store().db,
     );
     await keep(names, [toKeep(names, 'waits', { place: 9 })]);
-    const left = (await store().readInbox(names)).map(({ messageId }) => messageId);
+    const left = (await store().messages.readInbox(names)).map(({ messageId }) => messageId);
     expect(left.slice(0, 3)).toEqual(['sent', 'waits', 'new']);
     expect(left).toHaveLength(103);
     // Those of one millisecond are in no order.
@@ -132,7 +140,7 @@ export function inboxUploadSuite(store: () => PostgresStore): void {
     const names = newNames();
     for (let index = 0; index < 100; index += 1) {
       await keep(names, [toKeep(names, `no${index}`, { rejected: 'full' })]);
-      await store().uploadMessage({ ...names, messageId: `up${index}`, message: 'x' });
+      await store().messages.upload({ ...names, messageId: `up${index}`, message: 'x' });
     }
     await keep(names, [toKeep(names, 'waits')]);
     const watched = await watchingReads(async () => {
@@ -164,11 +172,11 @@ export function inboxUploadSuite(store: () => PostgresStore): void {
         },
       ]);
       const upload = { ...names, messageId: 'up', message: 'x', stateDelta: delta };
-      await expect(store().uploadMessage(upload)).rejects.toMatchObject({
+      await expect(store().messages.upload(upload)).rejects.toMatchObject({
         code: 'HOLDFAST_UNSTORABLE',
         message: expect.stringContaining(shape),
       });
     }
-    expect(await store().readInbox(names)).toEqual([]);
+    expect(await store().messages.readInbox(names)).toEqual([]);
   });
 }

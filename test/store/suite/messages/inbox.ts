@@ -3,7 +3,7 @@ import { invocationIdOf } from '../../../../src/protocol/identity.ts';
 import { messageDigest } from '../../../../src/protocol/message.ts';
 import type { MessageToKeep } from '../../../../src/protocol/step.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { MessageConflict, StoreBehindHistory } from '../../../../src/store/store-errors.ts';
 import { newNames, nextFence, Turn, USAGE } from '../turns/turn.ts';
 
@@ -27,7 +27,7 @@ export function toKeep(
 
 export function inboxSuite(store: () => PostgresStore): void {
   const keep = (names: SessionNames, messages: MessageToKeep[], startedAt = 1) =>
-    store().keepMessages({ ...names, startedAt, messages });
+    store().messages.keep({ ...names, startedAt, messages });
   const kinds = async (names: SessionNames, messages: MessageToKeep[], startedAt?: number) =>
     (await keep(names, messages, startedAt)).map(({ kind }) => kind);
 
@@ -35,7 +35,7 @@ export function inboxSuite(store: () => PostgresStore): void {
     const content = { parts: [{ text: 'hi', thoughtSignature: 'x' }, { text: 'you' }] };
     const stateDelta = { 'temp:t': [1], kept: { z: 1, a: null }, 'user:u': 2 };
     const sent = new Turn(store());
-    await sent.store.openStep({
+    await sent.store.turns.openStep({
       identity: { ...sent.names, messageId: sent.messageId },
       invocationId: sent.invocationId,
       runKey: sent.invocationId,
@@ -71,11 +71,11 @@ export function inboxSuite(store: () => PostgresStore): void {
     const { id: _id, timestamp: _time, ...given } = one[0]?.event ?? {};
     expect(other).toEqual([{ ...one[0], runKey: kept.invocationId, event: expect.anything() }]);
     expect(shape({ ...other[0]?.event, id: undefined, timestamp: undefined }, kept)).toBe(shape(given, sent));
-    expect(await store().findInvocation(kept.names, kept.invocationId)).toMatchObject({
+    expect(await store().turns.findInvocation(kept.names, kept.invocationId)).toMatchObject({
       messageId: kept.messageId,
       status: 'running',
     });
-    expect(await store().readInbox(kept.names)).toEqual([]);
+    expect(await store().messages.readInbox(kept.names)).toEqual([]);
   });
 
   test('an attempt that is repeated is told the same, the message is appended once [message.acknowledged]', async () => {
@@ -126,11 +126,13 @@ export function inboxSuite(store: () => PostgresStore): void {
     await keep(names, [toKeep(names, 'b2', { place: 2 }), toKeep(names, 'b1', { place: 1 })], 20);
     await keep(names, [toKeep(names, 'b0', { place: -1.5 })], 20);
     await keep(names, [toKeep(names, 'a9', { place: 9 })], 10);
-    await store().uploadMessage({ ...names, messageId: 'up', message: 'up' });
+    await store().messages.upload({ ...names, messageId: 'up', message: 'up' });
     await keep(names, [toKeep(names, 'no', { rejected: 'full' })]);
     const { inbox } = await new Turn(store(), { names }).opened(1);
     expect(inbox.map(({ messageId }) => messageId)).toEqual(['a9', 'b0', 'b1', 'b2']);
-    expect((await store().readInbox(names)).map(({ messageId, status }) => [messageId, status])).toEqual([
+    expect(
+      (await store().messages.readInbox(names)).map(({ messageId, status }) => [messageId, status]),
+    ).toEqual([
       ['a9', 'waiting'],
       ['b0', 'waiting'],
       ['b1', 'waiting'],
@@ -145,7 +147,7 @@ export function inboxSuite(store: () => PostgresStore): void {
     const names = newNames();
     await keep(names, [toKeep(names, 'a2', { place: 2 }), toKeep(names, 'a1', { place: 1 })], 10);
     await keep(names, [toKeep(names, 'b1', { place: 1 })], 20);
-    await store().uploadMessage({ ...names, messageId: 'up', message: 'up' });
+    await store().messages.upload({ ...names, messageId: 'up', message: 'up' });
     const begin = (messageId: string, more: Parameters<Turn['open']>[1] = {}) =>
       new Turn(store(), { names, messageId }).open(1, { mayGiveWay: true, ...more });
     const sentAlong = { text: 'text of a2', digest: messageDigest('text of a2') };
@@ -161,10 +163,10 @@ export function inboxSuite(store: () => PostgresStore): void {
     }
     expect(await begin('b1', { fromInbox: true })).toMatchObject({ kind: 'behind' });
     expect(
-      await store().findInvocation(names, new Turn(store(), { names, messageId: 'a2' }).invocationId),
+      await store().turns.findInvocation(names, new Turn(store(), { names, messageId: 'a2' }).invocationId),
     ).toBe(undefined);
-    expect(await store().readEvents(names)).toEqual([]);
-    expect(await store().readInbox(names)).toHaveLength(4);
+    expect(await store().sessions.readEvents(names)).toEqual([]);
+    expect(await store().messages.readInbox(names)).toHaveLength(4);
     const other = { text: 'another', digest: messageDigest('another') };
     await expect(begin('a2', other)).rejects.toBeInstanceOf(MessageConflict);
 
@@ -206,7 +208,7 @@ export function inboxSuite(store: () => PostgresStore): void {
     expect(await kinds(names, [first, other, toKeep(names, 'm1', { rejected: 'full', digest: '' })])).toEqual(
       ['known', 'duplicate', 'known'],
     );
-    expect(await store().readInbox(names)).toHaveLength(1);
+    expect(await store().messages.readInbox(names)).toHaveLength(1);
   });
 
   test('a message that its own chain has begun is told apart: the chain was reset [steer.reset]', async () => {
@@ -231,14 +233,14 @@ export function inboxSuite(store: () => PostgresStore): void {
     const turn = new Turn(store(), { names, messageId: 'm1' });
     const opened = await turn.opened(1, { digest: messageDigest('hi') });
     expect(opened).toMatchObject({ asked: { agent: 'clerk' }, inbox: [{ messageId: 'm2' }] });
-    expect(await store().readInbox(names)).toHaveLength(1);
+    expect(await store().messages.readInbox(names)).toHaveLength(1);
     // Nobody was told that these are accepted.
-    await store().uploadMessage({ ...names, messageId: 'm3', message: 'uploaded' });
+    await store().messages.upload({ ...names, messageId: 'm3', message: 'uploaded' });
     await keep(names, [toKeep(names, 'm4', { rejected: 'full' })]);
     for (const messageId of ['m3', 'm4']) {
       await new Turn(store(), { names, messageId }).opened(1, { digest: messageDigest('hi') });
     }
-    expect((await store().readInbox(names)).map(({ messageId }) => messageId)).toEqual(['m2']);
+    expect((await store().messages.readInbox(names)).map(({ messageId }) => messageId)).toEqual(['m2']);
   });
 
   test('a turn with the message id of another content is refused, whatever became of that [turn.messageId]', async () => {
@@ -252,7 +254,9 @@ export function inboxSuite(store: () => PostgresStore): void {
       retryable: false,
       message: expect.stringContaining('waits'),
     });
-    expect(await store().readInbox(names)).toMatchObject([{ messageId: 'waits', status: 'waiting' }]);
+    expect(await store().messages.readInbox(names)).toMatchObject([
+      { messageId: 'waits', status: 'waiting' },
+    ]);
     expect(await start('waits', 'one')).toMatchObject({ kind: 'open', seq: 1 });
     await expect(start('waits', 'two')).rejects.toBeInstanceOf(MessageConflict);
     const turn = new Turn(store(), { names, messageId: 'ends' });
@@ -261,7 +265,7 @@ export function inboxSuite(store: () => PostgresStore): void {
     await expect(start('ends', 'two')).rejects.toBeInstanceOf(MessageConflict);
     expect(await start('ends', 'one')).toMatchObject({ kind: 'finished' });
     expect(await new Turn(store(), { names, messageId: 'ends' }).open(1)).toMatchObject({ kind: 'finished' });
-    await store().uploadMessage({ ...names, messageId: 'up', message: 'one' });
+    await store().messages.upload({ ...names, messageId: 'up', message: 'one' });
     const uploaded = new Turn(store(), { names, messageId: 'up' });
     await expect(uploaded.open(1, { fromInbox: true, digest: messageDigest('two') })).rejects.toBeInstanceOf(
       MessageConflict,
@@ -272,7 +276,7 @@ export function inboxSuite(store: () => PostgresStore): void {
   test('a turn whose message is nowhere is a store that is behind', async () => {
     const turn = new Turn(store());
     await expect(turn.open(1, { fromInbox: true })).rejects.toBeInstanceOf(StoreBehindHistory);
-    expect(await store().findSession(turn.names)).toBeUndefined();
+    expect(await store().sessions.find(turn.names)).toBeUndefined();
     await keep(turn.names, [toKeep(turn.names, 'another')]);
     await expect(turn.open(1, { fromInbox: true })).rejects.toBeInstanceOf(StoreBehindHistory);
     await keep(turn.names, [toKeep(turn.names, turn.messageId, { rejected: 'full' })]);
@@ -285,19 +289,19 @@ export function inboxSuite(store: () => PostgresStore): void {
     const rejected = (reason: string) => toKeep(names, 'm1', { rejected: reason, digest: '', bytes: 0 });
     expect(await kinds(names, [rejected('busy')])).toEqual(['kept']);
     expect(await kinds(names, [rejected('queue full: \0')])).toEqual(['kept']);
-    expect(await store().readInbox(names)).toMatchObject([
+    expect(await store().messages.readInbox(names)).toMatchObject([
       { messageId: 'm1', status: 'rejected', reason: 'queue full: \ufffd', bytes: 0 },
     ]);
     expect((await new Turn(store(), { names }).opened(1)).inbox).toEqual([]);
     expect(await kinds(names, [toKeep(names, 'm1', { stored: true })])).toEqual(['missing']);
-    await store().uploadMessage({ ...names, messageId: 'm1', message: 'text of m1' });
+    await store().messages.upload({ ...names, messageId: 'm1', message: 'text of m1' });
     expect(await kinds(names, [toKeep(names, 'm1', { stored: true })])).toEqual(['kept']);
     // What was accepted stays so.
     expect(await kinds(names, [rejected('busy')])).toEqual(['kept']);
-    const [row] = await store().readInbox(names);
+    const [row] = await store().messages.readInbox(names);
     expect(row).toMatchObject({ messageId: 'm1', status: 'waiting' });
     expect(row).not.toHaveProperty('reason');
-    await store().uploadMessage({ ...names, messageId: 'm2', message: 'content' });
+    await store().messages.upload({ ...names, messageId: 'm2', message: 'content' });
     expect(await kinds(names, [toKeep(names, 'm2', { rejected: 'full' })])).toEqual(['kept']);
     const turn = new Turn(store(), { names, messageId: 'm2' });
     await expect(turn.open(1, { fromInbox: true })).rejects.toBeInstanceOf(StoreBehindHistory);
@@ -341,7 +345,7 @@ export function inboxSuite(store: () => PostgresStore): void {
     expect(await keep(names, [messages[1] as MessageToKeep])).toMatchObject([{ kind: 'refused' }]);
     expect(await keep(names, [])).toEqual([]);
     const upload = { ...names, messageId: 'bad\0', message: 'x' };
-    await expect(store().uploadMessage(upload)).rejects.toMatchObject({ code: 'HOLDFAST_UNSTORABLE' });
+    await expect(store().messages.upload(upload)).rejects.toMatchObject({ code: 'HOLDFAST_UNSTORABLE' });
   });
 
   test('an invocation that ends before it began has its message in the transcript [message.interrupt]', async () => {
@@ -367,10 +371,10 @@ export function inboxSuite(store: () => PostgresStore): void {
       runKey: second.invocationId,
       event: { author: 'user', content: { parts: [{ text: 'text of m2' }] } },
     });
-    expect(await store().findInvocation(names, second.invocationId)).toMatchObject({ messageId: 'm2' });
+    expect(await store().turns.findInvocation(names, second.invocationId)).toMatchObject({ messageId: 'm2' });
     expect(await second.open(1, { fromInbox: true })).toMatchObject({ kind: 'finished', inbox: [] });
     expect((await new Turn(store(), { names }).opened(1)).state).toEqual({ seen: 1 });
-    expect(await store().readInbox(names)).toEqual([]);
+    expect(await store().messages.readInbox(names)).toEqual([]);
   });
 
   test('20 keep one message while its turn begins: it is waiting before and known after, appended once', async () => {
@@ -383,7 +387,7 @@ export function inboxSuite(store: () => PostgresStore): void {
     ]);
     for (const [kind] of kept) expect(['kept', 'known']).toContain(kind);
     expect(opened.events).toHaveLength(1);
-    expect(await store().readInbox(names)).toEqual([]);
-    expect(await store().readEvents(names)).toHaveLength(1);
+    expect(await store().messages.readInbox(names)).toEqual([]);
+    expect(await store().sessions.readEvents(names)).toHaveLength(1);
   });
 }

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { DeliverNotice } from '../../../../src/protocol/gate.ts';
+import type { DeadNotice } from '../../../../src/store/notices/notice-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { DeadNotice } from '../../../../src/store/store.ts';
 
 export function keptNoticeSuite(store: () => PostgresStore): void {
   async function session() {
     const names = { app: 'shop', userId: 'ada', sessionId: randomUUID() };
-    await store().createSession(names);
-    const found = await store().findSession(names);
+    await store().sessions.create(names);
+    const found = await store().sessions.find(names);
     return { names, session: found?.session ?? '' };
   }
   const request = () => `rq-${randomUUID()}.1.0.1`;
@@ -18,46 +18,52 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
     const [requestId, other] = [request(), request()];
     const [notifier, place] = [randomUUID(), randomUUID()];
     const name = { notifier, requestId };
-    expect(await store().noteOf(name)).toBeUndefined();
-    expect(await store().keepNote({ ...name, session: id, value: { ts: 1 }, place })).toBe(true);
-    expect(await store().keepNote({ ...name, session: id, value: { ts: 2 } })).toBe(true);
-    expect(await store().noteOf(name)).toEqual({ ts: 2 });
-    expect(await store().findNote(notifier, place)).toEqual({ session: id, requestId, value: { ts: 2 } });
-    expect(await store().findNote(randomUUID(), place)).toBeUndefined();
+    expect(await store().notices.noteOf(name)).toBeUndefined();
+    expect(await store().notices.keepNote({ ...name, session: id, value: { ts: 1 }, place })).toBe(true);
+    expect(await store().notices.keepNote({ ...name, session: id, value: { ts: 2 } })).toBe(true);
+    expect(await store().notices.noteOf(name)).toEqual({ ts: 2 });
+    expect(await store().notices.findNote(notifier, place)).toEqual({
+      session: id,
+      requestId,
+      value: { ts: 2 },
+    });
+    expect(await store().notices.findNote(randomUUID(), place)).toBeUndefined();
     // The place is taken by this notifier's other request only.
-    expect(await store().keepNote({ notifier, requestId: other, session: id, value: 1, place })).toBe(false);
-    expect(await store().noteOf({ notifier, requestId: other })).toBeUndefined();
+    expect(await store().notices.keepNote({ notifier, requestId: other, session: id, value: 1, place })).toBe(
+      false,
+    );
+    expect(await store().notices.noteOf({ notifier, requestId: other })).toBeUndefined();
     const elsewhere = { notifier: randomUUID(), requestId: other, session: id, value: 1, place };
-    expect(await store().keepNote(elsewhere)).toBe(true);
-    await store().deleteSession(names);
-    expect(await store().noteOf(name)).toBeUndefined();
-    expect(await store().keepNote({ ...name, session: id, value: 1 })).toBe(false);
+    expect(await store().notices.keepNote(elsewhere)).toBe(true);
+    await store().sessions.delete(names);
+    expect(await store().notices.noteOf(name)).toBeUndefined();
+    expect(await store().notices.keepNote({ ...name, session: id, value: 1 })).toBe(false);
   });
 
   test('nobody is told that a request waits once they are told of its end [notice.ended]', async () => {
     const { session: id } = await session();
     const name = { notifier: 'pager', requestId: request() };
     const telling = { ...name, session: id, time: 60_000 };
-    expect(await store().beginTelling(telling)).toBe(true);
-    expect(await store().beginTellingEnd({ ...name, session: id })).toBe(false);
+    expect(await store().notices.beginTelling(telling)).toBe(true);
+    expect(await store().notices.beginTellingEnd({ ...name, session: id })).toBe(false);
     // Another attempt of either.
-    expect(await store().beginTelling(telling)).toBe(false);
-    expect(await store().beginTellingEnd({ ...name, session: id })).toBe(false);
-    await store().endTelling(name);
-    expect(await store().beginTellingEnd({ ...name, session: id })).toBe(true);
-    expect(await store().beginTellingEnd({ ...name, session: id })).toBe(true);
-    expect(await store().beginTelling(telling)).toBe(false);
+    expect(await store().notices.beginTelling(telling)).toBe(false);
+    expect(await store().notices.beginTellingEnd({ ...name, session: id })).toBe(false);
+    await store().notices.endTelling(name);
+    expect(await store().notices.beginTellingEnd({ ...name, session: id })).toBe(true);
+    expect(await store().notices.beginTellingEnd({ ...name, session: id })).toBe(true);
+    expect(await store().notices.beginTelling(telling)).toBe(false);
     // Who tells, and dies, holds nobody up for ever.
     const lost = { notifier: 'pager', requestId: request(), session: id };
-    expect(await store().beginTelling({ ...lost, time: 0 })).toBe(true);
-    expect(await store().beginTellingEnd(lost)).toBe(true);
+    expect(await store().notices.beginTelling({ ...lost, time: 0 })).toBe(true);
+    expect(await store().notices.beginTellingEnd(lost)).toBe(true);
   });
 
   test('dead notices are read page by page, whatever becomes of the last one of a page [notice.dead]', async () => {
     const { session: id } = await session();
     const app = randomUUID();
     const bury = (noticeId: string) =>
-      store().buryNotice({
+      store().notices.addDeadNotice({
         ...{ noticeId, notifier: 'pager', app, session: id, requestId: request() },
         why: 'opened',
         ...{ error: 'down', attempts: 1, input: {} as DeliverNotice, taskQueue: 'holdfast' },
@@ -66,10 +72,10 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
     // Several within one millisecond among them, most likely.
     await Promise.all(ids.map(bury));
     const read: DeadNotice[] = [];
-    const begun = await store().listDeadNotices({ app });
+    const begun = await store().notices.listDeadNotices({ app });
     for (;;) {
       const last = read.at(-1);
-      const page = await store().listDeadNotices({
+      const page = await store().notices.listDeadNotices({
         ...{ app, limit: 2 },
         ...(last === undefined ? {} : { after: last }),
       });
@@ -78,7 +84,7 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
       const [, end] = page;
       // The last one goes, or dies again.
       if (end === undefined) break;
-      if (read.length === 2) await store().dropDeadNotice(end);
+      if (read.length === 2) await store().notices.dropDeadNotice(end);
       if (read.length === 4) await bury(end.noticeId);
     }
     const known = read.map(({ noticeId }) => noticeId);
@@ -93,39 +99,45 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
     const takers = await Promise.all(
       Array.from({ length: 20 }, async (_one, index) => {
         const holder = String(index);
-        return { holder, ...(await store().takeDelivery({ ...delivery, holder, time: 60_000 })) };
+        return { holder, ...(await store().messages.takeDelivery({ ...delivery, holder, time: 60_000 })) };
       }),
     );
     const [taker, ...others] = takers.filter(({ kind }) => kind === 'taken');
     expect(others).toEqual([]);
     const { holder = '' } = taker ?? {};
-    expect(await store().takeDelivery({ ...delivery, holder: 'late', time: 60_000 })).toEqual({
+    expect(await store().messages.takeDelivery({ ...delivery, holder: 'late', time: 60_000 })).toEqual({
       kind: 'busy',
     });
-    await store().answerDelivery({ ...delivery, holder: 'late', answer: { status: 299 } });
-    await store().giveDeliveryBack({ ...delivery, holder: 'late' });
-    expect(await store().takeDelivery({ ...delivery, holder: 'late', time: 60_000 })).toEqual({
+    await store().messages.answerDelivery({ ...delivery, holder: 'late', answer: { status: 299 } });
+    await store().messages.giveDeliveryBack({ ...delivery, holder: 'late' });
+    expect(await store().messages.takeDelivery({ ...delivery, holder: 'late', time: 60_000 })).toEqual({
       kind: 'busy',
     });
-    await store().giveDeliveryBack({ ...delivery, holder });
-    expect(await store().takeDelivery({ ...delivery, holder: 'next', time: 60_000 })).toEqual({
+    await store().messages.giveDeliveryBack({ ...delivery, holder });
+    expect(await store().messages.takeDelivery({ ...delivery, holder: 'next', time: 60_000 })).toEqual({
       kind: 'taken',
     });
     const answer = { status: 201, body: { a: [null] } };
-    await store().answerDelivery({ ...delivery, holder: 'next', answer });
+    await store().messages.answerDelivery({ ...delivery, holder: 'next', answer });
     for (const again of ['next', 'late']) {
-      const known = await store().takeDelivery({ ...delivery, holder: again, time: 60_000 });
+      const known = await store().messages.takeDelivery({ ...delivery, holder: again, time: 60_000 });
       expect(known).toEqual({ kind: 'answered', answer });
     }
     const elsewhere = { source: randomUUID(), id: delivery.id, holder: 'x', time: 60_000 };
-    expect(await store().takeDelivery(elsewhere)).toEqual({ kind: 'taken' });
+    expect(await store().messages.takeDelivery(elsewhere)).toEqual({ kind: 'taken' });
   });
 
   test('a delivery whose holder is gone is taken by another one [webhook.in]', async () => {
     const delivery = { source: randomUUID(), id: randomUUID() };
-    expect(await store().takeDelivery({ ...delivery, holder: 'a', time: -1 })).toEqual({ kind: 'taken' });
-    expect(await store().takeDelivery({ ...delivery, holder: 'b', time: 60_000 })).toEqual({ kind: 'taken' });
-    await store().answerDelivery({ ...delivery, holder: 'a', answer: { status: 200 } });
-    expect(await store().takeDelivery({ ...delivery, holder: 'c', time: 60_000 })).toEqual({ kind: 'busy' });
+    expect(await store().messages.takeDelivery({ ...delivery, holder: 'a', time: -1 })).toEqual({
+      kind: 'taken',
+    });
+    expect(await store().messages.takeDelivery({ ...delivery, holder: 'b', time: 60_000 })).toEqual({
+      kind: 'taken',
+    });
+    await store().messages.answerDelivery({ ...delivery, holder: 'a', answer: { status: 200 } });
+    expect(await store().messages.takeDelivery({ ...delivery, holder: 'c', time: 60_000 })).toEqual({
+      kind: 'busy',
+    });
   });
 }

@@ -17,21 +17,21 @@ export function appendedEventSuite(store: () => PostgresStore): void {
     await turn.opened(1, { stateDelta: { plan: 'silver', nested: { a: 1 } } });
     await turn.commit(1, 0);
     const notices: unknown[] = [];
-    const stop = store().onNotice((notice) => notices.push(notice));
+    const stop = store().live.onNotice((notice) => notices.push(notice));
     const event = {
       invocationId: '',
       author: 'crm',
       actions: actions({ plan: 'gold', nested: { b: 2 }, 'user:vip': true, 'temp:x': 1 }),
     };
-    const appended = await store().appendEvent({ ...names, key: 'k', event });
-    expect(await store().appendEvent({ ...names, key: 'k', event: { ...event, author: 'other' } })).toEqual(
-      appended,
-    );
+    const appended = await store().sessions.append({ ...names, key: 'k', event });
+    expect(
+      await store().sessions.append({ ...names, key: 'k', event: { ...event, author: 'other' } }),
+    ).toEqual(appended);
     stop();
     expect(appended).toMatchObject({ seq: 3, kind: 'callback', event: { author: 'crm' } });
     expect(appended.event.actions.stateDelta).toEqual({ plan: 'gold', nested: { b: 2 }, 'user:vip': true });
     expect(notices[0]).toEqual({ type: 'appended', session: turn.session, seq: 3 });
-    const session = await store().getSession(names);
+    const session = await store().sessions.get(names);
     expect(session?.events.at(-1)).toEqual(appended);
     expect(session?.state).toEqual({ plan: 'gold', nested: { b: 2 }, 'user:vip': true });
     expect(session?.lastAgent).toBe('clerk');
@@ -42,7 +42,7 @@ export function appendedEventSuite(store: () => PostgresStore): void {
       content: { role: 'user', parts: [{ text: 'hi' }] },
       actions: actions({}),
     };
-    const message = await store().appendEvent({ ...names, key: 'l', event: said });
+    const message = await store().sessions.append({ ...names, key: 'l', event: said });
     expect(message).toMatchObject({ seq: 4, kind: 'message' });
     const next = new Turn(store(), { names });
     const opened = await next.opened(1);
@@ -60,8 +60,10 @@ export function appendedEventSuite(store: () => PostgresStore): void {
     const turn = new Turn(store(), { names });
     await turn.opened(1);
     const event = { invocationId: '', author: 'crm', actions: actions({}) };
-    await store().appendEvent({ ...names, key: 'k', event });
-    expect((await store().findInvocation(names, turn.invocationId))?.status).toBe('interrupted');
-    await expect(store().appendEvent({ ...newNames(), key: 'k', event })).rejects.toThrow(SessionNotFound);
+    await store().sessions.append({ ...names, key: 'k', event });
+    expect((await store().turns.findInvocation(names, turn.invocationId))?.status).toBe('interrupted');
+    await expect(store().sessions.append({ ...newNames(), key: 'k', event })).rejects.toThrow(
+      SessionNotFound,
+    );
   });
 }

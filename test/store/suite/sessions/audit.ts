@@ -19,16 +19,16 @@ function chain(session: string, rows: readonly AuditRow[]): string[] {
 export function auditSuite(store: () => PostgresStore): void {
   test('what is done to a session is audited, chained, and kept after its deletion [session.delete]', async () => {
     const names = { ...newNames(), userId: 'ada@example.com', sessionId: 'secret plans' };
-    const { session } = await store().createSession({ ...names, state: { secret: 'plans' } });
+    const { session } = await store().sessions.create({ ...names, state: { secret: 'plans' } });
     const turn = new Turn(store(), { names });
     await turn.opened(1, { text: 'secret plans' });
     await turn.commit(1, 0);
-    await store().rewindSession({ ...names, beforeInvocationId: turn.invocationId });
-    const fork = await store().forkSession({ ...names, at: 2, to: 'secret fork' });
+    await store().sessions.rewind({ ...names, beforeInvocationId: turn.invocationId });
+    const fork = await store().sessions.fork({ ...names, at: 2, to: 'secret fork' });
     const before = Date.now();
-    await store().deleteSession({ ...names, withForks: true });
+    await store().sessions.delete({ ...names, withForks: true });
 
-    const rows = await store().readAudit(session);
+    const rows = await store().sessions.readAudit(session);
     expect(rows.map(({ n, kind, facts }) => [n, kind, facts])).toEqual([
       [1, 'created', {}],
       [2, 'rewound', { seq: 3, hidesAfter: 0, beforeInvocationId: turn.invocationId }],
@@ -36,7 +36,7 @@ export function auditSuite(store: () => PostgresStore): void {
     ]);
     expect(rows[2]?.at).toBeGreaterThanOrEqual(before - 1_000);
     expect(rows.map(({ hash }) => hash)).toEqual(chain(session, rows));
-    const forked = await store().readAudit(fork.session);
+    const forked = await store().sessions.readAudit(fork.session);
     expect(forked.map(({ n, kind, facts }) => [n, kind, facts])).toEqual([
       [1, 'forked', { from: session, seq: 2 }],
       [2, 'deleted', { events: 0 }],
@@ -49,11 +49,11 @@ export function auditSuite(store: () => PostgresStore): void {
   test('a session that a turn made has a row of its deletion only, and nothing is known of none', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
-    expect(await store().readAudit(turn.session)).toEqual([]);
-    await store().deleteSession(turn.names);
-    expect(await store().readAudit(turn.session)).toMatchObject([
+    expect(await store().sessions.readAudit(turn.session)).toEqual([]);
+    await store().sessions.delete(turn.names);
+    expect(await store().sessions.readAudit(turn.session)).toMatchObject([
       { n: 1, kind: 'deleted', facts: { events: 1 } },
     ]);
-    expect(await store().readAudit('nothing')).toEqual([]);
+    expect(await store().sessions.readAudit('nothing')).toEqual([]);
   });
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { DraftEvent } from '../../../../src/store/store.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { type Begun, Turn } from '../turns/turn.ts';
 
@@ -15,8 +15,10 @@ export function contentSuite(store: () => PostgresStore): void {
     await turn.commit(1, 1, { tool: bad, rows: [row], actions: { stateDelta: { [`app:${bad}`]: [bad] } } });
     expect(((await turn.begin(1, 0, true)) as Begun).args).toEqual({ [good]: good });
     const once = { session: turn.session, callKey: turn.callKey(1, 0) };
-    expect(await store().recordOnce({ ...once, key: bad, value: { [bad]: bad } })).toEqual({ [good]: good });
-    await store().recordCallFailure({ ...once, error: bad });
+    expect(await store().turns.recordOnce({ ...once, key: bad, value: { [bad]: bad } })).toEqual({
+      [good]: good,
+    });
+    await store().turns.recordCallFailure({ ...once, error: bad });
     expect(await turn.settle(1, 0, { [bad]: bad }, { stateDelta: { [bad]: [bad] } })).toMatchObject({
       response: { [good]: good },
     });
@@ -29,7 +31,7 @@ export function contentSuite(store: () => PostgresStore): void {
     });
     expect(state).toEqual({ [good]: [good], [`temp:${good}`]: good, [`app:${good}`]: [good] });
     await turn.commit(2, 0, { text: bad });
-    expect(await store().readReference(turn.names, `${turn.invocationId}.2`)).toBe(good);
+    expect(await store().turns.readReference(turn.names, `${turn.invocationId}.2`)).toBe(good);
   });
 
   test('who is named as an event’s author or branch by a plugin may be named anything [plugin.events]', async () => {
@@ -77,7 +79,7 @@ export function contentSuite(store: () => PostgresStore): void {
     await turn.commit(1, 3);
     const outcomes = await Promise.allSettled([
       turn.settle(1, 0, { ok: 0 }),
-      store().settleCall({
+      store().turns.settleCall({
         session: turn.session,
         callKey: `${turn.invocationId}.99999999999.0`,
         response: {},

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { visibleEvents } from '../../../../src/flows/visible-events.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 import { ModelSession, sessionPart, withoutNulls } from './session-model.ts';
@@ -61,8 +61,8 @@ export function forkSuite(store: () => PostgresStore): void {
     const names = newNames();
     const one = await turn(names, 'one', { a: 1, 'app:x': 1 });
     await turn(names, 'two', { a: 2, b: 2 });
-    const fork = await store().forkSession({ ...names, at: 2, to: 'fork' });
-    const parent = await store().readEvents(names);
+    const fork = await store().sessions.fork({ ...names, at: 2, to: 'fork' });
+    const parent = await store().sessions.readEvents(names);
     expect(fork).toMatchObject({
       ...names,
       sessionId: 'fork',
@@ -89,9 +89,11 @@ export function forkSuite(store: () => PostgresStore): void {
       [3, next.invocationId],
     ]);
     await next.commit(1, 0);
-    expect(await store().readEvents(names)).toEqual(parent);
-    expect((await store().getSession(names))?.state).toEqual({ a: 2, b: 2, 'app:x': 1 });
-    expect(await store().readEvents({ ...names, sessionId: 'fork', after: 1, limit: 2 })).toMatchObject([
+    expect(await store().sessions.readEvents(names)).toEqual(parent);
+    expect((await store().sessions.get(names))?.state).toEqual({ a: 2, b: 2, 'app:x': 1 });
+    expect(
+      await store().sessions.readEvents({ ...names, sessionId: 'fork', after: 1, limit: 2 }),
+    ).toMatchObject([
       { seq: 2, event: parent[1]?.event },
       { seq: 3, kind: 'message' },
     ]);
@@ -100,32 +102,32 @@ export function forkSuite(store: () => PostgresStore): void {
   test('by default a fork has all events and a random id, and a session that goes on does not change it', async () => {
     const names = newNames();
     await turn(names, 'one', { a: 1 });
-    const fork = await store().forkSession(names);
+    const fork = await store().sessions.fork(names);
     expect(fork).toMatchObject({ seq: 2, state: { a: 1 } });
     expect(fork.sessionId).toMatch(/^[\w-]{22}$/);
     await turn(names, 'two', { a: 2 });
     const { app, userId, sessionId } = fork;
-    expect(await store().getSession({ app, userId, sessionId })).toEqual(fork);
+    expect(await store().sessions.get({ app, userId, sessionId })).toEqual(fork);
   });
 
   test('a fork of a fork before its first own event is one of the first session', async () => {
     const names = newNames();
     const initial = { kept: 0 };
-    await store().createSession({ ...names, state: initial });
+    await store().sessions.create({ ...names, state: initial });
     await turn(names, 'one', { a: 1 });
     await turn(names, 'two', { a: 2 });
-    await store().forkSession({ ...names, at: 3, to: 'f' });
+    await store().sessions.fork({ ...names, at: 3, to: 'f' });
     await turn({ ...names, sessionId: 'f' }, 'three', { a: 3 });
-    const early = await store().forkSession({ ...names, sessionId: 'f', at: 1, to: 'early' });
+    const early = await store().sessions.fork({ ...names, sessionId: 'f', at: 1, to: 'early' });
     expect(early).toMatchObject({ seq: 1, state: { kept: 0, a: 1 }, forkedFrom: { sessionId: 'f', seq: 1 } });
     expect(early.lastAgent).toBeUndefined();
     expect(early.events.map(({ seq }) => seq)).toEqual([1]);
-    const empty = await store().forkSession({ ...names, sessionId: 'early', at: 0, to: 'empty' });
+    const empty = await store().sessions.fork({ ...names, sessionId: 'early', at: 0, to: 'empty' });
     expect(empty).toMatchObject({ seq: 0, state: initial, events: [] });
     await turn({ ...names, sessionId: 'empty' }, 'four');
-    expect((await store().readEvents({ ...names, sessionId: 'empty' })).map(({ seq }) => seq)).toEqual([
-      1, 2,
-    ]);
+    expect(
+      (await store().sessions.readEvents({ ...names, sessionId: 'empty' })).map(({ seq }) => seq),
+    ).toEqual([1, 2]);
   });
 
   test('a fork reads the references of what it shares, and none of what came later', async () => {
@@ -134,7 +136,7 @@ export function forkSuite(store: () => PostgresStore): void {
     await parent.opened(1);
     const row = { callKey: parent.callKey(1, 0), index: 0, callId: 'call_0', tool: 'pay', args: { n: 1 } };
     await parent.commit(1, 1, { rows: [row] });
-    const fork = await store().forkSession({ ...names, to: 'fork' });
+    const fork = await store().sessions.fork({ ...names, to: 'fork' });
     await parent.begin(1, 0);
     await parent.settle(1, 0, { ok: true });
     await parent.opened(2);
@@ -143,32 +145,32 @@ export function forkSuite(store: () => PostgresStore): void {
     await parent.opened(3);
     await parent.commit(3, 0, { text: 'the end' });
     const inFork = { ...names, sessionId: fork.sessionId };
-    expect(await store().readReference(inFork, parent.callKey(1, 0))).toEqual({ ok: true });
-    expect(await store().readReference(names, parent.callKey(2, 0))).toEqual({ late: true });
-    expect(await store().readReference(inFork, parent.callKey(2, 0))).toBeUndefined();
-    expect(await store().readReference(names, `${parent.invocationId}.3`)).toBe('the end');
-    expect(await store().readReference(inFork, `${parent.invocationId}.3`)).toBeUndefined();
-    await store().forkSession({ ...inFork, sessionId: names.sessionId, to: 'whole' });
+    expect(await store().turns.readReference(inFork, parent.callKey(1, 0))).toEqual({ ok: true });
+    expect(await store().turns.readReference(names, parent.callKey(2, 0))).toEqual({ late: true });
+    expect(await store().turns.readReference(inFork, parent.callKey(2, 0))).toBeUndefined();
+    expect(await store().turns.readReference(names, `${parent.invocationId}.3`)).toBe('the end');
+    expect(await store().turns.readReference(inFork, `${parent.invocationId}.3`)).toBeUndefined();
+    await store().sessions.fork({ ...inFork, sessionId: names.sessionId, to: 'whole' });
     const whole = { ...names, sessionId: 'whole' };
-    expect(await store().readReference(whole, `${parent.invocationId}.3`)).toBe('the end');
+    expect(await store().turns.readReference(whole, `${parent.invocationId}.3`)).toBe('the end');
     // A message's id is one turn of its own session.
-    expect(await store().findInvocation(whole, parent.invocationId)).toBeUndefined();
+    expect(await store().turns.findInvocation(whole, parent.invocationId)).toBeUndefined();
   });
 
   test('a fork is refused of no session, at no event, and under a name that is taken', async () => {
     const names = newNames();
-    await expect(store().forkSession(names)).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_NOT_FOUND' });
+    await expect(store().sessions.fork(names)).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_NOT_FOUND' });
     await turn(names, 'one');
     for (const at of [-1, 3, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-      await expect(store().forkSession({ ...names, at })).rejects.toMatchObject({
+      await expect(store().sessions.fork({ ...names, at })).rejects.toMatchObject({
         code: 'HOLDFAST_NO_SUCH_PLACE',
         message: expect.stringContaining('0 to 2'),
       });
     }
-    await expect(store().forkSession({ ...names, to: names.sessionId })).rejects.toMatchObject({
+    await expect(store().sessions.fork({ ...names, to: names.sessionId })).rejects.toMatchObject({
       code: 'HOLDFAST_SESSION_EXISTS',
     });
-    expect((await store().listSessions({ app: names.app })).totalItems).toBe(1);
+    expect((await store().sessions.list({ app: names.app })).totalItems).toBe(1);
   });
 
   test('many forks at once of a session that is written to each have a whole beginning', async () => {
@@ -177,9 +179,9 @@ export function forkSuite(store: () => PostgresStore): void {
     const writing = (async () => {
       for (let n = 1; n <= 10; n += 1) await turn(names, `turn ${n}`, { n });
     })();
-    const forks = await Promise.all(Array.from({ length: 20 }, () => store().forkSession(names)));
+    const forks = await Promise.all(Array.from({ length: 20 }, () => store().sessions.fork(names)));
     await writing;
-    const events = await store().readEvents(names);
+    const events = await store().sessions.readEvents(names);
     for (const fork of forks) {
       expect(fork.events).toEqual(events.slice(0, fork.seq));
       expect(fork.state).toEqual({ n: Math.ceil(fork.seq / 2) - 1 });
@@ -193,7 +195,7 @@ export function forkSuite(store: () => PostgresStore): void {
         fc.array(command, { minLength: 1, maxLength: 12 }),
         async (initial, commands) => {
           const names = newNames();
-          await store().createSession({ ...names, state: initial });
+          await store().sessions.create({ ...names, state: initial });
           const pairs: Pair[] = [{ names, model: new ModelSession(initial) }];
           for (const step of commands) {
             await run(store(), pairs, step);
@@ -213,18 +215,18 @@ async function run(store: PostgresStore, pairs: Pair[], step: Command): Promise<
   if (step.type === 'fork') {
     const at = step.at % (model.seq + 1);
     const to = `fork ${pairs.length}`;
-    await store.forkSession({ ...names, at, to });
+    await store.sessions.fork({ ...names, at, to });
     pairs.push({ names: { ...names, sessionId: to }, model: model.fork(at) });
     return;
   }
   const { invocations } = model;
   const before = invocations[step.before % invocations.length];
   if (before === undefined) {
-    const refused = store.rewindSession({ ...names, beforeInvocationId: 'e-none' });
+    const refused = store.sessions.rewind({ ...names, beforeInvocationId: 'e-none' });
     await expect(refused).rejects.toMatchObject({ code: 'HOLDFAST_NO_SUCH_PLACE' });
     return;
   }
-  const marker = await store.rewindSession({ ...names, beforeInvocationId: before });
+  const marker = await store.sessions.rewind({ ...names, beforeInvocationId: before });
   model.rewind(before, marker.event.invocationId as string);
 }
 
@@ -257,7 +259,7 @@ async function runTurn(store: PostgresStore, { names, model }: Pair, step: Turne
 }
 
 async function agrees(store: PostgresStore, { names, model }: Pair): Promise<void> {
-  const session = await store.getSession(names);
+  const session = await store.sessions.get(names);
   const rows = session?.events.map(({ seq, kind, event }) => [seq, kind, event.invocationId]);
   expect(rows).toEqual(model.events.map(({ kind, invocationId }, index) => [index + 1, kind, invocationId]));
   expect(visibleEvents(session?.events ?? []).map(({ seq }) => seq)).toEqual(model.now.visible);
@@ -267,10 +269,12 @@ async function agrees(store: PostgresStore, { names, model }: Pair): Promise<voi
 }
 
 async function readsInPieces(store: PostgresStore, { names, model }: Pair): Promise<void> {
-  const all = (await store.getSession(names))?.events ?? [];
+  const all = (await store.sessions.get(names))?.events ?? [];
   for (let after = 0; after <= model.seq; after += 1) {
-    expect(await store.readEvents({ ...names, after, limit: 3 })).toEqual(all.slice(after, after + 3));
-    const recent = await store.getSession({ ...names, after, numRecentEvents: 3 });
+    expect(await store.sessions.readEvents({ ...names, after, limit: 3 })).toEqual(
+      all.slice(after, after + 3),
+    );
+    const recent = await store.sessions.get({ ...names, after, numRecentEvents: 3 });
     expect(recent?.events).toEqual(all.slice(after).slice(-3));
   }
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import type { IdleSession } from '../../../../src/store/sessions/session-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 
 export function retentionSuite(store: () => PostgresStore): void {
@@ -30,10 +30,10 @@ export function retentionSuite(store: () => PostgresStore): void {
       await setUpdated({ ...names, sessionId }, `${at} 00:00:00Z`);
     }
     const fork = { ...names, sessionId: 'fork' };
-    await store().forkSession({ ...names, sessionId: 'parent', to: 'fork' });
+    await store().sessions.fork({ ...names, sessionId: 'parent', to: 'fork' });
     await turn({ ...newNames(), sessionId: 'elsewhere' });
     const idle = async (before: string, limit = 10) =>
-      (await store().sessionsIdleSince(names.app, Date.parse(before), limit)).map(
+      (await store().sessions.idleSince(names.app, Date.parse(before), limit)).map(
         ({ sessionId }) => sessionId,
       );
     expect(await idle('2020-01-03T00:00:00Z')).toEqual(['old', 'older']);
@@ -42,10 +42,10 @@ export function retentionSuite(store: () => PostgresStore): void {
     expect(await idle('2019-06-01T00:00:00Z')).toEqual([]);
     await setUpdated(fork, '2019-02-01 00:00:00Z');
     expect(await idle('2019-06-01T00:00:00Z')).toEqual(['fork', 'parent']);
-    await store().deleteSession(fork);
+    await store().sessions.delete(fork);
     expect(await idle('2019-06-01T00:00:00Z')).toEqual(['parent']);
     const read = (before: number, limit: number, after?: { session: string; createdAt: number }) =>
-      store().sessionsIdleSince(names.app, before, limit, after);
+      store().sessions.idleSince(names.app, before, limit, after);
     await expect(read(Number.NaN, 1)).rejects.toThrow('before: ');
     await expect(read(0, 1.5)).rejects.toThrow('limit: ');
     await expect(read(0, 1, { session: '', createdAt: Number.NaN })).rejects.toThrow('after.createdAt: ');
@@ -54,7 +54,7 @@ export function retentionSuite(store: () => PostgresStore): void {
   test('pages of idle sessions have each of them once, whatever happens in between [session.retention]', async () => {
     const names = newNames();
     const ids = Array.from({ length: 12 }, (_, n) => `s${String(n).padStart(2, '0')}`);
-    for (const sessionId of ids) await store().createSession({ ...names, sessionId });
+    for (const sessionId of ids) await store().sessions.create({ ...names, sessionId });
     // Made at the same microsecond.
     await sql`update holdfast.sessions set created_at = '2020-01-01 00:00:00.123457Z'
       where app = ${names.app} and name between 's03' and 's08'`.execute(store().db);
@@ -62,12 +62,12 @@ export function retentionSuite(store: () => PostgresStore): void {
     const found: string[] = [];
     let after: IdleSession | undefined;
     for (;;) {
-      const page = await store().sessionsIdleSince(names.app, before, 2, after);
+      const page = await store().sessions.idleSince(names.app, before, 2, after);
       after = page.at(-1);
       if (after === undefined) break;
       found.push(...page.map(({ sessionId }) => sessionId));
       await setUpdated({ ...names, sessionId: (page[0] as IdleSession).sessionId }, 'now');
-      await store().deleteSession({ ...names, sessionId: after.sessionId });
+      await store().sessions.delete({ ...names, sessionId: after.sessionId });
     }
     expect(found.sort()).toEqual(ids);
   });
@@ -76,9 +76,9 @@ export function retentionSuite(store: () => PostgresStore): void {
     const names = newNames();
     const fork = { ...names, sessionId: 'fork' };
     await turn(names);
-    await store().forkSession({ ...names, to: 'fork' });
+    await store().sessions.fork({ ...names, to: 'fork' });
     const idleSince = Date.parse('2020-01-02');
-    const remove = (withForks = true) => store().deleteSession({ ...names, withForks, idleSince });
+    const remove = (withForks = true) => store().sessions.delete({ ...names, withForks, idleSince });
     await setUpdated(fork, '2020-01-01');
     await setUpdated(names, '2020-01-02 00:00:00Z');
     expect(await remove()).toEqual([]);
@@ -87,9 +87,9 @@ export function retentionSuite(store: () => PostgresStore): void {
     await turn(fork);
     expect(await remove()).toEqual([]);
     await expect(remove(false)).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_HAS_FORKS' });
-    expect(await store().readEvents(fork)).toHaveLength(4);
+    expect(await store().sessions.readEvents(fork)).toHaveLength(4);
     await setUpdated(fork, '2020-01-01');
     expect(await remove()).toEqual([names, fork]);
-    await expect(store().deleteSession({ ...names, idleSince: Number.NaN })).rejects.toThrow('idleSince: ');
+    await expect(store().sessions.delete({ ...names, idleSince: Number.NaN })).rejects.toThrow('idleSince: ');
   });
 }

@@ -1,7 +1,9 @@
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import type { PlannedCall } from '../../../../src/protocol/step.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import type { PreparedRetry } from '../../../../src/store/sessions/session-store.ts';
-import type { OpenedStep, PlannedRow, SessionNames, Store } from '../../../../src/store/store.ts';
+import type { Store } from '../../../../src/store/store.ts';
+import type { OpenedStep, PlannedRow } from '../../../../src/store/turns/step-store.ts';
 import { newNames, Turn, USAGE } from '../turns/turn.ts';
 
 export const LARGE = { large: 'x'.repeat(5_000) };
@@ -22,7 +24,7 @@ export async function commitCalls(turn: Turn, step: number): Promise<void> {
     { ...call(3), index: 3, response: { error: 'unknown tool' } },
   ];
   const all = [...calls.map(({ args: _args, summary: _summary, ...rest }) => rest), call(3)];
-  const committed = await turn.store.commitStep({
+  const committed = await turn.store.turns.commitStep({
     session,
     invocationId,
     runKey: invocationId,
@@ -87,7 +89,7 @@ export async function takeUp(
 ): Promise<{ turn: Turn; opened: OpenedStep }> {
   const { invocationId, messageId } = prepared;
   const turn = Object.assign(new Turn(store, { names, messageId }), { invocationId });
-  const opened = await store.openStep({
+  const opened = await store.turns.openStep({
     identity: { ...names, messageId },
     invocationId,
     runKey: invocationId,

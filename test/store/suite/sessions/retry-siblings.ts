@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { contentsOf } from '../../../../src/flows/contents.ts';
 import { visibleEvents } from '../../../../src/flows/visible-events.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 import { commitCalls, LARGE, takeUp } from './retried-turn.ts';
 
@@ -28,7 +28,7 @@ export function retrySiblingSuite(store: () => PostgresStore): void {
   }
   async function otherRetry(broken: Turn) {
     const callKey = broken.callKey(1, 1);
-    await store().prepareRetry({ ...broken.names, callKey, interrupts: true });
+    await store().sessions.prepareRetry({ ...broken.names, callKey, interrupts: true });
   }
 
   test.each([
@@ -40,7 +40,7 @@ export function retrySiblingSuite(store: () => PostgresStore): void {
     const broken = await brokenTurn(names, { error: cutOff });
     await ends(broken);
     const callKey = broken.callKey(1, 2);
-    const prepared = await store().prepareRetry({ ...names, callKey, interrupts: true });
+    const prepared = await store().sessions.prepareRetry({ ...names, callKey, interrupts: true });
     const { turn } = await takeUp(store(), names, prepared);
     // A tool may say the same.
     expect(await turn.begin(1, 0)).toMatchObject({ kind: 'settled', response: { error: cutOff } });
@@ -62,7 +62,7 @@ export function retrySiblingSuite(store: () => PostgresStore): void {
     const names = newNames();
     const broken = await brokenTurn(names);
     const callKey = broken.callKey(1, 1);
-    const prepared = await store().prepareRetry({ ...names, callKey, interrupts: true });
+    const prepared = await store().sessions.prepareRetry({ ...names, callKey, interrupts: true });
     const { turn } = await takeUp(store(), names, prepared);
     expect(await turn.begin(1, 2)).toMatchObject({ kind: 'started', attempt: 1, unknown: false });
   });

@@ -19,7 +19,11 @@ export function retryStateSuite(store: () => PostgresStore): void {
     await old.opened(3);
     await old.commit(3, 0);
     const retried = async (callKey: string) => {
-      const { turn } = await takeUp(store(), names, await store().prepareRetry({ ...names, callKey }));
+      const { turn } = await takeUp(
+        store(),
+        names,
+        await store().sessions.prepareRetry({ ...names, callKey }),
+      );
       const begun = (await turn.begin(1, 0)) as Begun;
       await turn.settle(1, 0, { ok: 2 });
       const opened = await turn.opened(2);

@@ -4,7 +4,7 @@ import { contentsOf } from '../../../../src/flows/contents.ts';
 import { visibleEvents } from '../../../../src/flows/visible-events.ts';
 import { retryIdOf } from '../../../../src/protocol/identity.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { newNames, Turn, USAGE } from '../turns/turn.ts';
 import { commitCalls, endedTurn, LARGE, takeUp } from './retried-turn.ts';
 
@@ -16,8 +16,8 @@ export function retrySuite(store: () => PostgresStore): void {
     const { names, messageId } = old;
     const callKey = old.callKey(1, 1);
     const notices: unknown[] = [];
-    const stop = store().onNotice((notice) => notices.push(notice));
-    const prepared = await store().prepareRetry({ ...names, callKey });
+    const stop = store().live.onNotice((notice) => notices.push(notice));
+    const prepared = await store().sessions.prepareRetry({ ...names, callKey });
     stop();
     const invocationId = retryIdOf(old.invocationId, 1);
     expect(prepared).toEqual({
@@ -41,13 +41,13 @@ export function retrySuite(store: () => PostgresStore): void {
     });
     expect(events[6]?.event.actions).not.toHaveProperty('rewindBeforeInvocationId');
     expect(visibleEvents(events).map(({ seq }) => seq)).toEqual([1, 2]);
-    expect((await store().getSession(names))?.state).toEqual({
+    expect((await store().sessions.get(names))?.state).toEqual({
       message: 1,
       model: 1,
       call: null,
       'app:x': 1,
     });
-    expect(await store().findInvocation(names, old.invocationId)).toEqual({
+    expect(await store().turns.findInvocation(names, old.invocationId)).toEqual({
       session: old.session,
       invocationId,
       messageId,
@@ -55,7 +55,7 @@ export function retrySuite(store: () => PostgresStore): void {
       from: 8,
       to: 7,
     });
-    expect(await store().readAudit(old.session)).toMatchObject([
+    expect(await store().sessions.readAudit(old.session)).toMatchObject([
       {
         kind: 'retried',
         facts: { seq: 7, hidesAfter: 2, retryOf: old.invocationId, callKey, invocationId, generation: 1 },
@@ -66,7 +66,7 @@ export function retrySuite(store: () => PostgresStore): void {
   test('settled siblings keep their outcomes, the call runs anew under a new key [session.retry]', async () => {
     const old = await endedTurn(store());
     const { names } = old;
-    const prepared = await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
+    const prepared = await store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 1) });
     const { turn, opened } = await takeUp(store(), names, prepared);
     const key = (index: number) => `${prepared.invocationId}.1.${index}`;
     expect(opened).toMatchObject({
@@ -90,7 +90,7 @@ export function retrySuite(store: () => PostgresStore): void {
         ],
       },
     });
-    expect(await store().readReference(names, key(1))).toEqual(LARGE);
+    expect(await store().turns.readReference(names, key(1))).toEqual(LARGE);
     expect(await turn.begin(1, 0)).toMatchObject({
       kind: 'settled',
       response: { ok: 0 },
@@ -138,21 +138,21 @@ export function retrySuite(store: () => PostgresStore): void {
     await turn.commit(2, 0);
 
     const found = { invocationId: prepared.invocationId, status: 'completed', from: 8, to: 9 };
-    expect(await store().findInvocation(names, old.invocationId)).toMatchObject(found);
-    expect(await store().findInvocation(names, prepared.invocationId)).toMatchObject(found);
+    expect(await store().turns.findInvocation(names, old.invocationId)).toMatchObject(found);
+    expect(await store().turns.findInvocation(names, prepared.invocationId)).toMatchObject(found);
     const sentAgain = new Turn(store(), { names, messageId: old.messageId });
     expect(await sentAgain.open(1)).toMatchObject({ kind: 'finished', from: 8, seq: 9 });
-    expect((await store().getSession(names))?.lastAgent).toBe('clerk');
+    expect((await store().sessions.get(names))?.lastAgent).toBe('clerk');
   });
 
   test('a prepared retry that has not run is returned again, however often it is asked for', async () => {
     const old = await endedTurn(store());
     const retry = { ...old.names, callKey: old.callKey(1, 1) };
-    const all = await Promise.all(Array.from({ length: 8 }, () => store().prepareRetry(retry)));
+    const all = await Promise.all(Array.from({ length: 8 }, () => store().sessions.prepareRetry(retry)));
     for (const prepared of all) expect(prepared).toEqual(all[0]);
     expect(await old.events()).toHaveLength(7);
-    expect(await store().prepareRetry(retry)).toEqual(all[0]);
-    expect(await store().readAudit(old.session)).toHaveLength(1);
+    expect(await store().sessions.prepareRetry(retry)).toEqual(all[0]);
+    expect(await store().sessions.readAudit(old.session)).toHaveLength(1);
   });
 
   test('each retry is a generation of the first invocation, whichever of them it is made from', async () => {
@@ -160,7 +160,7 @@ export function retrySuite(store: () => PostgresStore): void {
     const { names } = old;
     let retryOf = old.callKey(1, 1);
     for (let generation = 1; generation <= 3; generation += 1) {
-      const prepared = await store().prepareRetry({ ...names, callKey: retryOf });
+      const prepared = await store().sessions.prepareRetry({ ...names, callKey: retryOf });
       expect(prepared).toMatchObject({
         retryOf: old.invocationId,
         generation,
@@ -181,10 +181,10 @@ export function retrySuite(store: () => PostgresStore): void {
     }
     // Of a later step: what stands before it stays.
     const third = retryIdOf(old.invocationId, 3);
-    const last = await store().prepareRetry({ ...names, callKey: `${third}.2.0` });
+    const last = await store().sessions.prepareRetry({ ...names, callKey: `${third}.2.0` });
     expect(last).toMatchObject({ retryOf: old.invocationId, generation: 4 });
-    await store().prepareRetry({ ...names, callKey: old.callKey(1, 2) });
-    expect(await store().findInvocation(names, old.invocationId)).toMatchObject({
+    await store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 2) });
+    expect(await store().turns.findInvocation(names, old.invocationId)).toMatchObject({
       invocationId: retryIdOf(old.invocationId, 5),
     });
     expect(visibleEvents(await old.events()).map(({ seq }) => seq)).toEqual([1, 2]);
@@ -193,10 +193,10 @@ export function retrySuite(store: () => PostgresStore): void {
   test('a retry of another call takes the place of one that has not run', async () => {
     const old = await endedTurn(store());
     const { names } = old;
-    const first = await store().prepareRetry({ ...names, callKey: old.callKey(2, 0) });
-    const second = await store().prepareRetry({ ...names, callKey: old.callKey(1, 0) });
+    const first = await store().sessions.prepareRetry({ ...names, callKey: old.callKey(2, 0) });
+    const second = await store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 0) });
     expect(second.generation).toBe(2);
-    expect(await store().findInvocation(names, first.invocationId)).toMatchObject({
+    expect(await store().turns.findInvocation(names, first.invocationId)).toMatchObject({
       invocationId: second.invocationId,
     });
     const { turn } = await takeUp(store(), names, second);
@@ -211,20 +211,22 @@ export function retrySuite(store: () => PostgresStore): void {
     const names = newNames();
     const earlier = await endedTurn(store(), names);
     const old = await endedTurn(store(), names);
-    const prepared = await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
+    const prepared = await store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 1) });
     const { turn } = await takeUp(store(), names, prepared);
     await turn.settle(1, 1, { ok: true });
     await turn.opened(2);
     await turn.commit(2, 0);
     const { invocationId } = prepared;
-    expect(await store().rewindSession({ ...names, beforeInvocationId: invocationId })).toMatchObject({
+    expect(await store().sessions.rewind({ ...names, beforeInvocationId: invocationId })).toMatchObject({
       hidesAfter: 6,
     });
-    await expect(store().prepareRetry({ ...names, callKey: old.callKey(1, 1) })).rejects.toMatchObject({
+    await expect(
+      store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 1) }),
+    ).rejects.toMatchObject({
       code: 'HOLDFAST_NO_SUCH_PLACE',
       message: expect.stringContaining('hides the call'),
     });
-    expect(await store().prepareRetry({ ...names, callKey: earlier.callKey(2, 0) })).toMatchObject({
+    expect(await store().sessions.prepareRetry({ ...names, callKey: earlier.callKey(2, 0) })).toMatchObject({
       retryOf: earlier.invocationId,
     });
   });
@@ -233,7 +235,7 @@ export function retrySuite(store: () => PostgresStore): void {
     const old = await endedTurn(store());
     const { names } = old;
     const refused = async (retry: SessionNames & { callKey: string }, code: string, message: string) => {
-      await expect(store().prepareRetry(retry)).rejects.toMatchObject({
+      await expect(store().sessions.prepareRetry(retry)).rejects.toMatchObject({
         code,
         message: expect.stringContaining(message),
       });
@@ -266,11 +268,11 @@ export function retrySuite(store: () => PostgresStore): void {
       );
     }
     await refused({ ...names, callKey: old.callKey(1, 3) }, 'HOLDFAST_NO_SUCH_PLACE', 'without being run');
-    const { sessionId } = await store().forkSession({ ...names, to: 'fork' });
+    const { sessionId } = await store().sessions.fork({ ...names, to: 'fork' });
     await refused({ ...names, sessionId, callKey }, 'HOLDFAST_NO_SUCH_PLACE', 'made in session "s1"');
-    await store().rewindSession({ ...names, beforeInvocationId: old.invocationId });
+    await store().sessions.rewind({ ...names, beforeInvocationId: old.invocationId });
     await refused({ ...names, callKey }, 'HOLDFAST_NO_SUCH_PLACE', 'hides the call');
-    expect((await store().readAudit(old.session)).map(({ kind }) => kind)).toEqual(['rewound']);
+    expect((await store().sessions.readAudit(old.session)).map(({ kind }) => kind)).toEqual(['rewound']);
   });
 
   test('the call of a sub-agent can not be retried', async () => {
@@ -278,8 +280,8 @@ export function retrySuite(store: () => PostgresStore): void {
     await root.opened(1);
     const { session, invocationId, fence } = root;
     const child = { session, invocationId, runKey: 'e-child', step: 1, fence };
-    await store().openStep({ ...child, seq: 0 });
-    await store().commitStep({
+    await store().turns.openStep({ ...child, seq: 0 });
+    await store().turns.commitStep({
       ...child,
       agent: 'helper',
       events: [],
@@ -299,7 +301,9 @@ export function retrySuite(store: () => PostgresStore): void {
         usage: USAGE,
       },
     });
-    await expect(store().prepareRetry({ ...root.names, callKey: 'e-child.1.0' })).rejects.toMatchObject({
+    await expect(
+      store().sessions.prepareRetry({ ...root.names, callKey: 'e-child.1.0' }),
+    ).rejects.toMatchObject({
       code: 'HOLDFAST_NO_SUCH_PLACE',
       message: expect.stringContaining('sub-agent'),
     });
@@ -312,12 +316,12 @@ export function retrySuite(store: () => PostgresStore): void {
     await commitCalls(broken, 1);
     await broken.settle(1, 0, { ok: 0 });
     const retry = { ...names, callKey: broken.callKey(1, 1) };
-    await expect(store().prepareRetry(retry)).rejects.toMatchObject({
+    await expect(store().sessions.prepareRetry(retry)).rejects.toMatchObject({
       code: 'HOLDFAST_NO_SUCH_PLACE',
       message: expect.stringContaining("hasn't ended"),
     });
     expect(await broken.events()).toHaveLength(2);
-    const prepared = await store().prepareRetry({ ...retry, interrupts: true });
+    const prepared = await store().sessions.prepareRetry({ ...retry, interrupts: true });
     expect((await broken.events()).map(({ kind }) => kind)).toEqual([
       'message',
       'model',
@@ -333,7 +337,7 @@ export function retrySuite(store: () => PostgresStore): void {
     const old = await endedTurn(store());
     const { names } = old;
     const retry = (index: number, interrupts = false) =>
-      store().prepareRetry({ ...names, callKey: old.callKey(1, index), interrupts });
+      store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, index), interrupts });
     const other = new Turn(store(), { names });
     await other.opened(1);
     const refused = {
@@ -353,7 +357,7 @@ export function retrySuite(store: () => PostgresStore): void {
     const old = new Turn(store());
     const asked = { agent: 'clerk', runConfig: { maxLlmCalls: 7 } };
     const content = { role: 'user', parts: [{ text: 'hi' }] };
-    const opened = await store().openStep({
+    const opened = await store().turns.openStep({
       identity: { ...old.names, messageId: old.messageId },
       invocationId: old.invocationId,
       runKey: old.invocationId,
@@ -369,9 +373,9 @@ export function retrySuite(store: () => PostgresStore): void {
     await old.opened(2);
     await old.commit(2, 0, { agent: 'boss' });
     const retry = { ...old.names, callKey: old.callKey(1, 1) };
-    const prepared = await store().prepareRetry(retry);
+    const prepared = await store().sessions.prepareRetry(retry);
     expect(prepared.agent).toBe('clerk');
-    expect((await store().prepareRetry(retry)).agent).toBe('clerk');
+    expect((await store().sessions.prepareRetry(retry)).agent).toBe('clerk');
     const { turn } = await takeUp(store(), old.names, prepared);
     await turn.settle(1, 1, { ok: 'anew' });
     expect((await turn.opened(2)).asked).toEqual(asked);
@@ -380,7 +384,7 @@ export function retrySuite(store: () => PostgresStore): void {
   test('a retry that never ran is ended by the next turn, its calls answered', async () => {
     const old = await endedTurn(store());
     const { names } = old;
-    await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
+    await store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 1) });
     const next = new Turn(store(), { names });
     const { events } = await next.opened(1);
     const visible = visibleEvents(events);

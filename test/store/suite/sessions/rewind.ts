@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { visibleEvents } from '../../../../src/flows/visible-events.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 
 export function rewindSuite(store: () => PostgresStore): void {
@@ -18,8 +18,8 @@ export function rewindSuite(store: () => PostgresStore): void {
     const two = await turn(names, { changed: 2, added: [1], 'app:x': 2, 'user:y': 2, 'temp:z': 1 }, 'boss');
     await turn(names, { added: [2] });
     const notices: unknown[] = [];
-    const stop = store().onNotice((notice) => notices.push(notice));
-    const marker = await store().rewindSession({ ...names, beforeInvocationId: two.invocationId });
+    const stop = store().live.onNotice((notice) => notices.push(notice));
+    const marker = await store().sessions.rewind({ ...names, beforeInvocationId: two.invocationId });
     stop();
     expect(marker).toEqual({
       seq: 7,
@@ -41,7 +41,7 @@ export function rewindSuite(store: () => PostgresStore): void {
         },
       },
     });
-    const session = await store().getSession(names);
+    const session = await store().sessions.get(names);
     expect(session).toMatchObject({
       seq: 7,
       lastAgent: 'clerk',
@@ -60,18 +60,18 @@ export function rewindSuite(store: () => PostgresStore): void {
     const names = newNames();
     const one = await turn(names, { a: 1 });
     const two = await turn(names, { a: 2 });
-    const rewound = await store().rewindSession({ ...names, beforeInvocationId: two.invocationId });
+    const rewound = await store().sessions.rewind({ ...names, beforeInvocationId: two.invocationId });
     for (const hidden of [two.invocationId, rewound.event.invocationId as string, 'e-nothing', '']) {
-      await expect(store().rewindSession({ ...names, beforeInvocationId: hidden })).rejects.toMatchObject({
+      await expect(store().sessions.rewind({ ...names, beforeInvocationId: hidden })).rejects.toMatchObject({
         code: 'HOLDFAST_NO_SUCH_PLACE',
         message: expect.stringContaining(one.invocationId),
       });
     }
-    const again = await store().rewindSession({ ...names, beforeInvocationId: one.invocationId });
+    const again = await store().sessions.rewind({ ...names, beforeInvocationId: one.invocationId });
     expect(again).toMatchObject({ seq: 6, hidesAfter: 0, event: { actions: { stateDelta: { a: null } } } });
-    expect(visibleEvents(await store().readEvents(names))).toEqual([]);
-    expect((await store().getSession(names))?.lastAgent).toBeUndefined();
-    await expect(store().rewindSession({ ...names, beforeInvocationId: one.invocationId })).rejects.toThrow(
+    expect(visibleEvents(await store().sessions.readEvents(names))).toEqual([]);
+    expect((await store().sessions.get(names))?.lastAgent).toBeUndefined();
+    await expect(store().sessions.rewind({ ...names, beforeInvocationId: one.invocationId })).rejects.toThrow(
       'it has none',
     );
   });
@@ -81,25 +81,25 @@ export function rewindSuite(store: () => PostgresStore): void {
     const one = await turn(names, { a: 1 });
     await turn(names, { a: 2 });
     const fork = { ...names, sessionId: 'fork' };
-    await store().forkSession({ ...names, at: 2, to: 'fork' });
+    await store().sessions.fork({ ...names, at: 2, to: 'fork' });
     const later = await turn(names);
     for (const beforeInvocationId of [later.invocationId, (await turn(newNames())).invocationId]) {
-      await expect(store().rewindSession({ ...fork, beforeInvocationId })).rejects.toMatchObject({
+      await expect(store().sessions.rewind({ ...fork, beforeInvocationId })).rejects.toMatchObject({
         code: 'HOLDFAST_NO_SUCH_PLACE',
       });
     }
-    const parent = await store().getSession(names);
-    await store().rewindSession({ ...fork, beforeInvocationId: one.invocationId });
-    expect(visibleEvents(await store().readEvents(fork))).toEqual([]);
-    expect((await store().getSession(fork))?.state).toEqual({ a: null });
-    expect(await store().getSession(names)).toEqual(parent);
+    const parent = await store().sessions.get(names);
+    await store().sessions.rewind({ ...fork, beforeInvocationId: one.invocationId });
+    expect(visibleEvents(await store().sessions.readEvents(fork))).toEqual([]);
+    expect((await store().sessions.get(fork))?.state).toEqual({ a: null });
+    expect(await store().sessions.get(names)).toEqual(parent);
     for (const other of [
       { ...names, sessionId: 'none' },
       { ...names, userId: 'bob' },
       { ...names, app: 'x' },
     ]) {
       await expect(
-        store().rewindSession({ ...other, beforeInvocationId: one.invocationId }),
+        store().sessions.rewind({ ...other, beforeInvocationId: one.invocationId }),
       ).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_NOT_FOUND' });
     }
   });
@@ -108,10 +108,10 @@ export function rewindSuite(store: () => PostgresStore): void {
     const names = newNames();
     await turn(names, { a: 1 });
     const two = await turn(names, { a: 2, b: 2 });
-    await store().rewindSession({ ...names, beforeInvocationId: two.invocationId });
+    await store().sessions.rewind({ ...names, beforeInvocationId: two.invocationId });
     await turn(names, { c: 3 });
     await turn(names, { a: 4 });
-    const stateAt = async (at: number) => (await store().forkSession({ ...names, at })).state;
+    const stateAt = async (at: number) => (await store().sessions.fork({ ...names, at })).state;
     expect(await stateAt(4)).toEqual({ a: 2, b: 2 });
     expect(await stateAt(5)).toEqual({ a: 1, b: null });
     expect(await stateAt(7)).toEqual({ a: 1, b: null, c: 3 });
@@ -124,9 +124,9 @@ export function rewindSuite(store: () => PostgresStore): void {
     await broken.opened(1);
     await broken.commit(1, 2);
     await broken.settle(1, 0, { ok: true }, { stateDelta: { a: 2 } });
-    const marker = await store().rewindSession({ ...names, beforeInvocationId: broken.invocationId });
+    const marker = await store().sessions.rewind({ ...names, beforeInvocationId: broken.invocationId });
     expect(marker).toMatchObject({ seq: 6, hidesAfter: 2, event: { actions: { stateDelta: { a: 1 } } } });
-    expect(await store().findInvocation(names, broken.invocationId)).toMatchObject({
+    expect(await store().turns.findInvocation(names, broken.invocationId)).toMatchObject({
       status: 'interrupted',
       to: 5,
     });
@@ -146,10 +146,14 @@ export function rewindSuite(store: () => PostgresStore): void {
     const one = await turn(names);
     const rewinds = await Promise.allSettled(
       Array.from({ length: 8 }, () =>
-        store().rewindSession({ ...names, beforeInvocationId: one.invocationId }),
+        store().sessions.rewind({ ...names, beforeInvocationId: one.invocationId }),
       ),
     );
     expect(rewinds.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    expect((await store().readEvents(names)).map(({ kind }) => kind)).toEqual(['message', 'model', 'rewind']);
+    expect((await store().sessions.readEvents(names)).map(({ kind }) => kind)).toEqual([
+      'message',
+      'model',
+      'rewind',
+    ]);
   });
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 
 const HOSTILE = [
@@ -37,8 +37,8 @@ export function sessionSuite(store: () => PostgresStore): void {
     return made;
   }
 
-  const idsOf = async (list: Parameters<PostgresStore['listSessions']>[0]) =>
-    (await store().listSessions(list)).sessions.map(({ sessionId }) => sessionId);
+  const idsOf = async (list: Parameters<PostgresStore['sessions']['list']>[0]) =>
+    (await store().sessions.list(list)).sessions.map(({ sessionId }) => sessionId);
 
   async function setUpdated(names: SessionNames, at: string) {
     await sql`update holdfast.sessions set updated_at = ${at} where app = ${names.app} and name = ${names.sessionId}`.execute(
@@ -49,7 +49,7 @@ export function sessionSuite(store: () => PostgresStore): void {
   test('a session is created once, with its state by prefix [session.create]', async () => {
     const names = newNames();
     const state = { own: { a: 1 }, 'app:x': 1, 'user:y': [2], 'temp:z': 3, '': null };
-    const created = await store().createSession({ ...names, state });
+    const created = await store().sessions.create({ ...names, state });
     const { 'temp:z': _temp, ...kept } = state;
     const now = expect.closeTo(Date.now(), -5);
     expect(created).toEqual({
@@ -63,32 +63,32 @@ export function sessionSuite(store: () => PostgresStore): void {
       state: kept,
       events: [],
     });
-    expect(await store().getSession(names)).toEqual(created);
-    await expect(store().createSession({ ...names, state: { own: 2, 'app:x': 2 } })).rejects.toMatchObject({
+    expect(await store().sessions.get(names)).toEqual(created);
+    await expect(store().sessions.create({ ...names, state: { own: 2, 'app:x': 2 } })).rejects.toMatchObject({
       code: 'HOLDFAST_SESSION_EXISTS',
       retryable: false,
       message: expect.stringContaining('"s1"'),
     });
-    expect((await store().getSession(names))?.state).toEqual(kept);
+    expect((await store().sessions.get(names))?.state).toEqual(kept);
 
-    const sibling = await store().createSession({ app: names.app, userId: names.userId });
+    const sibling = await store().sessions.create({ app: names.app, userId: names.userId });
     expect(sibling.sessionId).toMatch(/^[\w-]{22}$/);
     expect(sibling.state).toEqual({ 'app:x': 1, 'user:y': [2] });
-    const stranger = await store().createSession({ ...names, userId: 'bob' });
+    const stranger = await store().sessions.create({ ...names, userId: 'bob' });
     expect(stranger.state).toEqual({ 'app:x': 1 });
     expect((await new Turn(store(), { names }).opened(1)).state).toEqual(kept);
   });
 
   test('a session that a turn has made is there already, and of many creations at once one wins', async () => {
     const { names } = await turn(newNames());
-    await expect(store().createSession(names)).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_EXISTS' });
+    await expect(store().sessions.create(names)).rejects.toMatchObject({ code: 'HOLDFAST_SESSION_EXISTS' });
     const fresh = newNames();
     const creations = await Promise.allSettled(
-      Array.from({ length: 8 }, (_, n) => store().createSession({ ...fresh, state: { n, 'app:n': n } })),
+      Array.from({ length: 8 }, (_, n) => store().sessions.create({ ...fresh, state: { n, 'app:n': n } })),
     );
     const [winner, ...others] = creations.filter((creation) => creation.status === 'fulfilled');
     expect(others).toEqual([]);
-    expect(await store().getSession(fresh)).toEqual(winner?.value);
+    expect(await store().sessions.get(fresh)).toEqual(winner?.value);
   });
 
   test('a session is read whole, by its last events, or after a seq or a time [session.get]', async () => {
@@ -101,7 +101,7 @@ export function sessionSuite(store: () => PostgresStore): void {
         where session_id = ${session} and seq = ${seq}`.execute(store().db);
     }
     const seqs = async (options: object) =>
-      (await store().getSession({ ...names, ...options }))?.events.map(({ seq }) => seq);
+      (await store().sessions.get({ ...names, ...options }))?.events.map(({ seq }) => seq);
     expect(await seqs({})).toEqual([1, 2, 3, 4, 5, 6]);
     expect(await seqs({ numRecentEvents: 2 })).toEqual([5, 6]);
     expect(await seqs({ numRecentEvents: 0 })).toEqual([]);
@@ -112,18 +112,18 @@ export function sessionSuite(store: () => PostgresStore): void {
     expect(await seqs({ afterTimestamp: 3_000.5 })).toEqual([4, 5, 6]);
     expect(await seqs({ afterTimestamp: 0, after: 1, numRecentEvents: 9 })).toEqual([2, 3, 4, 5, 6]);
     expect(await seqs({ afterTimestamp: 2_000, after: 3, numRecentEvents: 1 })).toEqual([6]);
-    const whole = await store().getSession(names);
-    expect(whole?.events).toEqual(await store().readEvents(names));
+    const whole = await store().sessions.get(names);
+    expect(whole?.events).toEqual(await store().sessions.readEvents(names));
     expect(whole).toMatchObject({ session, seq: 6, lastAgent: 'clerk', state: { a: 2 } });
     expect(whole).not.toHaveProperty('forkedFrom');
-    expect(await store().getSession({ ...names, sessionId: 's2' })).toBeUndefined();
+    expect(await store().sessions.get({ ...names, sessionId: 's2' })).toBeUndefined();
     for (const [field, value] of [
       ['numRecentEvents', -1],
       ['numRecentEvents', 1.5],
       ['after', Number.NaN],
       ['afterTimestamp', Number.NaN],
     ] as const) {
-      await expect(store().getSession({ ...names, [field]: value })).rejects.toThrow(`${field}: `);
+      await expect(store().sessions.get({ ...names, [field]: value })).rejects.toThrow(`${field}: `);
     }
   });
 
@@ -136,38 +136,38 @@ export function sessionSuite(store: () => PostgresStore): void {
     ]);
     all.push({ app, userId: 'x', sessionId: 'y/z' }, { app, userId: 'x/y', sessionId: 'z' });
     for (const [n, names] of all.entries()) {
-      expect(await store().getSession(names)).toBeUndefined();
-      expect(await store().deleteSession(names)).toEqual([]);
-      await store().createSession({ ...names, state: { n } });
+      expect(await store().sessions.get(names)).toBeUndefined();
+      expect(await store().sessions.delete(names)).toEqual([]);
+      await store().sessions.create({ ...names, state: { n } });
     }
     for (const [n, names] of all.entries()) {
-      expect(await store().getSession(names)).toMatchObject({ ...names, state: { n } });
+      expect(await store().sessions.get(names)).toMatchObject({ ...names, state: { n } });
     }
     for (const name of HOSTILE) {
       expect(await idsOf({ app, userId: name })).toEqual(['s1']);
       expect(await idsOf({ app: `${app}${name}` })).toEqual(['s1']);
-      const fork = await store().forkSession({ app, userId: 'ada', sessionId: name, to: `${name}/fork` });
+      const fork = await store().sessions.fork({ app, userId: 'ada', sessionId: name, to: `${name}/fork` });
       expect(fork.forkedFrom?.sessionId).toBe(name);
       const missing = { app, userId: 'ada', sessionId: `${name}/` };
-      await expect(store().forkSession(missing)).rejects.toThrow(/^.{1,300}$/s);
+      await expect(store().sessions.fork(missing)).rejects.toThrow(/^.{1,300}$/s);
     }
     expect((await idsOf({ app, userId: 'ada' })).sort()).toEqual(
       HOSTILE.flatMap((name) => [name, `${name}/fork`]).sort(),
     );
     for (const { app: of, userId, sessionId } of all) {
-      await store().deleteSession({ app: of, userId, sessionId, withForks: true });
+      await store().sessions.delete({ app: of, userId, sessionId, withForks: true });
     }
-    expect(await store().listSessions({ app })).toEqual({ sessions: [], totalItems: 0 });
+    expect(await store().sessions.list({ app })).toEqual({ sessions: [], totalItems: 0 });
   });
 
   test.each(['app', 'userId', 'sessionId'])('%s with a NUL or a lone surrogate is refused', async (field) => {
     for (const bad of ['a\0b', 'a\ud800']) {
       const names = { ...newNames(), [field]: bad };
       for (const attempt of [
-        () => store().createSession(names),
-        () => store().getSession(names),
-        () => store().deleteSession(names),
-        () => store().forkSession(names),
+        () => store().sessions.create(names),
+        () => store().sessions.get(names),
+        () => store().sessions.delete(names),
+        () => store().sessions.fork(names),
       ]) {
         await expect(attempt()).rejects.toMatchObject({
           code: 'HOLDFAST_UNSTORABLE',
@@ -188,7 +188,7 @@ export function sessionSuite(store: () => PostgresStore): void {
     expect(await idsOf({ app: names.app, userId: 'ada' })).toEqual(['two', 'three', 'one']);
     expect(await idsOf({ app: names.app, userId: '' })).toEqual([]);
     expect(await idsOf({ app: newNames().app })).toEqual([]);
-    const { sessions } = await store().listSessions({ app: names.app, limit: 1 });
+    const { sessions } = await store().sessions.list({ app: names.app, limit: 1 });
     expect(sessions).toEqual([
       {
         ...names,
@@ -202,7 +202,7 @@ export function sessionSuite(store: () => PostgresStore): void {
       },
     ]);
     for (const field of ['limit', 'offset']) {
-      await expect(store().listSessions({ app: names.app, [field]: -1 })).rejects.toThrow(`${field}: -1`);
+      await expect(store().sessions.list({ app: names.app, [field]: -1 })).rejects.toThrow(`${field}: -1`);
     }
   });
 
@@ -210,13 +210,13 @@ export function sessionSuite(store: () => PostgresStore): void {
     const names = newNames();
     const ids = Array.from({ length: 10 }, (_, n) => `s${n}`);
     for (const sessionId of ids) {
-      await store().createSession({ ...names, sessionId });
+      await store().sessions.create({ ...names, sessionId });
       await setUpdated({ ...names, sessionId }, sessionId < 's5' ? '2020-01-01' : '2021-01-01');
     }
     for (const order of ['asc', 'desc'] as const) {
       const found: string[] = [];
       for (let offset = 0; offset < 12; offset += 3) {
-        const page = await store().listSessions({ ...names, limit: 3, offset, order });
+        const page = await store().sessions.list({ ...names, limit: 3, offset, order });
         expect(page.totalItems).toBe(10);
         found.push(...page.sessions.map(({ sessionId }) => sessionId));
       }
@@ -224,8 +224,8 @@ export function sessionSuite(store: () => PostgresStore): void {
       expect([...found].sort()).toEqual(ids);
       expect(found.slice(0, 5).every((id) => id < 's5')).toBe(order === 'asc');
     }
-    expect(await store().listSessions({ ...names, offset: 10 })).toEqual({ sessions: [], totalItems: 10 });
-    expect(await store().listSessions({ ...names, limit: 0 })).toEqual({ sessions: [], totalItems: 10 });
+    expect(await store().sessions.list({ ...names, offset: 10 })).toEqual({ sessions: [], totalItems: 10 });
+    expect(await store().sessions.list({ ...names, limit: 0 })).toEqual({ sessions: [], totalItems: 10 });
   });
 
   test('a deleted session is gone, and one of its name begins anew [session.delete]', async () => {
@@ -235,10 +235,10 @@ export function sessionSuite(store: () => PostgresStore): void {
     await old.opened(1, { stateDelta: { own: 1, 'app:x': 1, 'user:y': 1 } });
     await old.commit(1, 1);
     await old.begin(1, 0);
-    expect(await store().deleteSession(names)).toEqual([names]);
-    expect(await store().getSession(names)).toBeUndefined();
-    expect(await store().readEvents(names)).toEqual([]);
-    expect(await store().findInvocation(names, old.invocationId)).toBeUndefined();
+    expect(await store().sessions.delete(names)).toEqual([names]);
+    expect(await store().sessions.get(names)).toBeUndefined();
+    expect(await store().sessions.readEvents(names)).toEqual([]);
+    expect(await store().turns.findInvocation(names, old.invocationId)).toBeUndefined();
     for (const table of ['events', 'runs', 'ledger', 'inbox', 'sessions']) {
       const column = table === 'sessions' ? 'id' : 'session_id';
       const { rows } =
@@ -249,9 +249,9 @@ export function sessionSuite(store: () => PostgresStore): void {
     }
     // The turn that was under way can't go on, and brings nothing back.
     await expect(old.commit(1, 1)).rejects.toMatchObject({ code: 'HOLDFAST_STORE_BEHIND_HISTORY' });
-    expect(await store().deleteSession(names)).toEqual([]);
+    expect(await store().sessions.delete(names)).toEqual([]);
 
-    const anew = await store().createSession(names);
+    const anew = await store().sessions.create(names);
     expect(anew.session).not.toBe(old.session);
     expect(anew).toMatchObject({ seq: 0, events: [], state: { 'app:x': 1, 'user:y': 1 } });
     expect(await other.events()).toHaveLength(2);
@@ -261,35 +261,35 @@ export function sessionSuite(store: () => PostgresStore): void {
     const names = newNames();
     await turn(names);
     const at = (sessionId: string) => ({ ...names, sessionId });
-    await store().forkSession({ ...names, to: 'child' });
-    await store().forkSession({ ...at('child'), to: 'grandchild' });
+    await store().sessions.fork({ ...names, to: 'child' });
+    await store().sessions.fork({ ...at('child'), to: 'grandchild' });
     await turn(at('grandchild'));
     await turn(at('unrelated'));
-    await expect(store().deleteSession(names)).rejects.toMatchObject({
+    await expect(store().sessions.delete(names)).rejects.toMatchObject({
       code: 'HOLDFAST_SESSION_HAS_FORKS',
       message: expect.stringMatching(/"child", "grandchild".*withForks/),
     });
-    expect(await store().readEvents(at('grandchild'))).toHaveLength(4);
-    expect(await store().deleteSession({ ...at('child'), withForks: true })).toEqual([
+    expect(await store().sessions.readEvents(at('grandchild'))).toHaveLength(4);
+    expect(await store().sessions.delete({ ...at('child'), withForks: true })).toEqual([
       at('child'),
       at('grandchild'),
     ]);
-    expect(await store().deleteSession(names)).toEqual([names]);
+    expect(await store().sessions.delete(names)).toEqual([names]);
     expect(await idsOf({ app: names.app })).toEqual(['unrelated']);
   });
 
   test('the forks of a session are found without reading others, parents first', async () => {
     const names = newNames();
     const at = (sessionId: string) => ({ ...names, sessionId });
-    expect(await store().forksOf(names)).toEqual([]);
+    expect(await store().sessions.forksOf(names)).toEqual([]);
     await turn(names);
     await turn(at('unrelated'));
-    expect(await store().forksOf(names)).toEqual([]);
-    await store().forkSession({ ...names, to: 'child' });
-    await store().forkSession({ ...at('child'), to: 'grandchild' });
-    await store().forkSession({ ...at('unrelated'), to: 'stranger' });
-    expect(await store().forksOf(names)).toEqual([at('child'), at('grandchild')]);
-    expect(await store().forksOf(at('child'))).toEqual([at('grandchild')]);
+    expect(await store().sessions.forksOf(names)).toEqual([]);
+    await store().sessions.fork({ ...names, to: 'child' });
+    await store().sessions.fork({ ...at('child'), to: 'grandchild' });
+    await store().sessions.fork({ ...at('unrelated'), to: 'stranger' });
+    expect(await store().sessions.forksOf(names)).toEqual([at('child'), at('grandchild')]);
+    expect(await store().sessions.forksOf(at('child'))).toEqual([at('grandchild')]);
   });
 
   test('forks that are made while their session is deleted are whole or not there [session.delete]', async () => {
@@ -297,11 +297,11 @@ export function sessionSuite(store: () => PostgresStore): void {
       const names = newNames();
       await turn(names);
       await Promise.allSettled([
-        ...Array.from({ length: 4 }, (_, n) => store().forkSession({ ...names, to: `fork ${n}` })),
-        store().deleteSession({ ...names, withForks: true }),
-        ...Array.from({ length: 4 }, (_, n) => store().forkSession({ ...names, to: `late ${n}` })),
+        ...Array.from({ length: 4 }, (_, n) => store().sessions.fork({ ...names, to: `fork ${n}` })),
+        store().sessions.delete({ ...names, withForks: true }),
+        ...Array.from({ length: 4 }, (_, n) => store().sessions.fork({ ...names, to: `late ${n}` })),
       ]);
-      expect((await store().listSessions({ app: names.app })).totalItems).toBe(0);
+      expect((await store().sessions.list({ app: names.app })).totalItems).toBe(0);
     }
   });
 
@@ -316,21 +316,21 @@ export function sessionSuite(store: () => PostgresStore): void {
       const { Plan } = (rows[0] as (typeof rows)[0])['QUERY PLAN'][0];
       return (Plan['Shared Hit Blocks'] as number) + (Plan['Shared Read Blocks'] as number);
     };
-    await store().createSession(names);
+    await store().sessions.create(names);
     await blocks();
     const small = await blocks();
     const noise = randomBytes(1_000_000).toString('base64');
-    await store().createSession({ ...names, sessionId: 's2', state: { noise } });
+    await store().sessions.create({ ...names, sessionId: 's2', state: { noise } });
     expect(await blocks()).toBeLessThan(small + 50);
   });
 
   test('reads of what can not be there find nothing, and wrong bounds are named', async () => {
     const { names, session } = await turn(newNames());
     for (const id of ['a\0b', 'a\ud800']) {
-      expect(await store().findInvocation(names, id)).toBeUndefined();
-      expect(await store().readReference(names, id)).toBeUndefined();
-      expect(await store().readAudit(`${session}${id}`)).toEqual([]);
-      await expect(store().rewindSession({ ...names, beforeInvocationId: id })).rejects.toMatchObject({
+      expect(await store().turns.findInvocation(names, id)).toBeUndefined();
+      expect(await store().turns.readReference(names, id)).toBeUndefined();
+      expect(await store().sessions.readAudit(`${session}${id}`)).toEqual([]);
+      await expect(store().sessions.rewind({ ...names, beforeInvocationId: id })).rejects.toMatchObject({
         code: 'HOLDFAST_NO_SUCH_PLACE',
       });
     }
@@ -340,7 +340,7 @@ export function sessionSuite(store: () => PostgresStore): void {
       ['limit', -1],
       ['limit', 2 ** 60],
     ] as const) {
-      await expect(store().readEvents({ ...names, [field]: value })).rejects.toThrow(`${field}: `);
+      await expect(store().sessions.readEvents({ ...names, [field]: value })).rejects.toThrow(`${field}: `);
     }
   });
 }

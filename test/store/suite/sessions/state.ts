@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { CallActions } from '../../../../src/store/store.ts';
+import type { CallActions } from '../../../../src/store/turns/call-store.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 

@@ -62,12 +62,12 @@ export function callbackEventSuite(store: () => PostgresStore): void {
       [1, 'message', 'hi'],
       [2, 'message', 'hi'],
     ]);
-    expect((await store().getSession(names))?.state).toEqual({});
+    expect((await store().sessions.get(names))?.state).toEqual({});
   });
 
   test('a step’s text is that of its last event with text, of callbacks too [store.references]', async () => {
     const turn = new Turn(store());
-    const read = (key: string) => store().readReference(turn.names, key);
+    const read = (key: string) => store().turns.readReference(turn.names, key);
     await turn.opened(1);
     // Its keys are those of the calls and of the callbacks.
     const before = ['one', 'two', 'three'].map((text) => turn.said(text));
@@ -79,19 +79,19 @@ export function callbackEventSuite(store: () => PostgresStore): void {
     await turn.opened(2);
     await turn.commit(2, 0, { text: 'model', before: [turn.said('before')], after: [turn.said('')] });
     expect(await read(`${turn.invocationId}.2`)).toBe('model');
-    const { sessionId } = await store().forkSession({ ...turn.names, at: 6, to: 'fork' });
+    const { sessionId } = await store().sessions.fork({ ...turn.names, at: 6, to: 'fork' });
     expect(
-      await store().readReference({ ...turn.names, sessionId }, `${turn.invocationId}.2`),
+      await store().turns.readReference({ ...turn.names, sessionId }, `${turn.invocationId}.2`),
     ).toBeUndefined();
 
     const said = new Turn(store());
     await said.opened(1);
     await said.commit(1, 0, { text: 'model', after: [said.said('after'), said.said('')] });
-    expect(await store().readReference(said.names, `${said.invocationId}.1`)).toBe('after');
+    expect(await store().turns.readReference(said.names, `${said.invocationId}.1`)).toBe('after');
     const silent = new Turn(store());
     await silent.opened(1);
     await silent.commit(1, 0, { text: '' });
-    expect(await store().readReference(silent.names, `${silent.invocationId}.1`)).toBe('');
+    expect(await store().turns.readReference(silent.names, `${silent.invocationId}.1`)).toBe('');
   });
 
   test('a retry keeps what was said before the model, and hides what was said behind it [session.retry]', async () => {
@@ -107,7 +107,7 @@ export function callbackEventSuite(store: () => PostgresStore): void {
     await old.settle(1, 0, { error: 'no' });
     await old.opened(2);
     await old.commit(2, 0, { after: [old.said('end')] });
-    const prepared = await store().prepareRetry({ ...names, callKey: old.callKey(1, 0) });
+    const prepared = await store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 0) });
     const { turn } = await takeUp(store(), names, prepared);
     await turn.settle(1, 0, { ok: true });
     const { events, state, lastAgent } = await turn.opened(2);
@@ -142,7 +142,7 @@ export function callbackEventSuite(store: () => PostgresStore): void {
     const ended = await losingAnswers(end);
     expect(ended).toEqual({ seq: 7, from: 1, outcome });
     expect(await end()).toEqual(ended);
-    expect((await store().findInvocation(turn.names, turn.invocationId))?.outcome).toEqual(outcome);
+    expect((await store().turns.findInvocation(turn.names, turn.invocationId))?.outcome).toEqual(outcome);
     expect(await seen(turn)).toEqual([
       [1, 'message', 'hi'],
       [2, 'callback', 'first'],
@@ -152,8 +152,8 @@ export function callbackEventSuite(store: () => PostgresStore): void {
       [6, 'callback', 'third'],
       [7, 'callback', undefined],
     ]);
-    expect((await store().getSession(turn.names))?.state).toEqual({ a: 2, call: 2, 'app:x': 1 });
-    expect(await store().readReference(turn.names, `${turn.invocationId}.1`)).toBe('third');
+    expect((await store().sessions.get(turn.names))?.state).toEqual({ a: 2, call: 2, 'app:x': 1 });
+    expect(await store().turns.readReference(turn.names, `${turn.invocationId}.1`)).toBe('third');
     expect(JSON.stringify(await turn.events())).not.toContain('temp:');
   });
 }

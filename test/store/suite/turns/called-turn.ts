@@ -1,5 +1,5 @@
 import { callKeyOf, runKeyOfAgent, runKeyOfCall } from '../../../../src/protocol/identity.ts';
-import type { OpenStep } from '../../../../src/store/store.ts';
+import type { OpenStep } from '../../../../src/store/turns/step-store.ts';
 import { AskingTurn } from '../approvals/asking-turn.ts';
 import type { Turn } from './turn.ts';
 
@@ -36,7 +36,7 @@ export function runInSession(planner: Turn, index: number) {
   return {
     runKey,
     open: (given = fence) =>
-      store.openStep({
+      store.turns.openStep({
         session,
         invocationId,
         runKey,

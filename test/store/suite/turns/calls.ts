@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { StoreNotice } from '../../../../src/store/live/live-feed.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { StoreNotice } from '../../../../src/store/store.ts';
 import { type Begun, newNames, Turn, USAGE } from './turn.ts';
 
 export function callSuite(store: () => PostgresStore): void {
@@ -36,11 +36,11 @@ export function callSuite(store: () => PostgresStore): void {
     const turn = await turnWithCalls(1);
     const call = { session: turn.session, callKey: turn.callKey(1, 0), error: 'no' };
     await turn.begin(1, 0);
-    expect(await store().recordCallFailure(call)).toBe(1);
-    expect(await store().recordCallFailure(call)).toBe(1);
+    expect(await store().turns.recordCallFailure(call)).toBe(1);
+    expect(await store().turns.recordCallFailure(call)).toBe(1);
     const begun = { attempt: 2, failures: 1, lastError: 'no', unknown: false };
     expect(await turn.begin(1, 0)).toMatchObject(begun);
-    expect(await store().recordCallFailure({ ...call, counts: false })).toBe(1);
+    expect(await store().turns.recordCallFailure({ ...call, counts: false })).toBe(1);
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 3, failures: 1, unknown: false });
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 4, failures: 1, unknown: true });
   });
@@ -49,13 +49,13 @@ export function callSuite(store: () => PostgresStore): void {
     const turn = await turnWithCalls(1);
     const call = { session: turn.session, callKey: turn.callKey(1, 0), error: 'no', attempt: 1 };
     await turn.begin(1, 0);
-    expect(await store().recordCallFailure(call)).toBe(1);
+    expect(await store().turns.recordCallFailure(call)).toBe(1);
     await turn.begin(1, 0);
-    expect(await store().recordCallFailure(call)).toBe(1);
+    expect(await store().turns.recordCallFailure(call)).toBe(1);
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 3, failures: 1, unknown: true });
-    expect(await store().recordCallFailure({ ...call, attempt: 3, counts: false })).toBe(1);
-    expect(await store().recordCallFailure({ ...call, attempt: 3 })).toBe(1);
-    expect(await store().recordCallFailure({ ...call, attempt: 2 })).toBe(2);
+    expect(await store().turns.recordCallFailure({ ...call, attempt: 3, counts: false })).toBe(1);
+    expect(await store().turns.recordCallFailure({ ...call, attempt: 3 })).toBe(1);
+    expect(await store().turns.recordCallFailure({ ...call, attempt: 2 })).toBe(2);
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 4, failures: 2, unknown: false });
   });
 
@@ -86,7 +86,7 @@ export function callSuite(store: () => PostgresStore): void {
   test('a call that never began can be settled [store.calls]', async () => {
     const turn = await turnWithCalls(1);
     const heard: StoreNotice[] = [];
-    const stop = store().onNotice((notice) => heard.push(notice));
+    const stop = store().live.onNotice((notice) => heard.push(notice));
     await turn.settle(1, 0, { error: 'unknown tool' });
     stop();
     expect(heard).toEqual([
@@ -127,7 +127,7 @@ export function callSuite(store: () => PostgresStore): void {
       failed: true,
     });
     expect(await turn.begin(1, 2)).toMatchObject({ kind: 'settled', response: { ok: true }, failed: false });
-    expect(await store().readReference(turn.names, turn.callKey(1, 0))).toEqual({
+    expect(await store().turns.readReference(turn.names, turn.callKey(1, 0))).toEqual({
       z: 1,
       a: { y: 2, b: 3 },
     });
@@ -142,9 +142,9 @@ export function callSuite(store: () => PostgresStore): void {
     const turn = await turnWithCalls(1);
     await turn.begin(1, 0);
     const once = { session: turn.session, callKey: turn.callKey(1, 0), key: 'charge' };
-    expect(await store().recordOnce({ ...once, value: { id: 'ch_1' } })).toEqual({ id: 'ch_1' });
-    expect(await store().recordOnce({ ...once, value: { id: 'ch_2' } })).toEqual({ id: 'ch_1' });
-    expect(await store().recordOnce({ ...once, key: 'nothing', value: undefined })).toBeNull();
+    expect(await store().turns.recordOnce({ ...once, value: { id: 'ch_1' } })).toEqual({ id: 'ch_1' });
+    expect(await store().turns.recordOnce({ ...once, value: { id: 'ch_2' } })).toEqual({ id: 'ch_1' });
+    expect(await store().turns.recordOnce({ ...once, key: 'nothing', value: undefined })).toBeNull();
     expect(((await turn.begin(1, 0)) as Begun).once).toEqual({ charge: { id: 'ch_1' }, nothing: null });
   });
 
@@ -153,10 +153,10 @@ export function callSuite(store: () => PostgresStore): void {
     await turn.settle(1, 0, { big: 'result' });
     await turn.opened(2);
     await turn.commit(2, 0, { text: 'a long answer' });
-    expect(await store().readReference(turn.names, turn.callKey(1, 0))).toEqual({ big: 'result' });
-    expect(await store().readReference(turn.names, `${turn.invocationId}.2`)).toBe('a long answer');
-    expect(await store().readReference(turn.names, 'e-none.1.0')).toBeUndefined();
-    expect(await store().readReference(newNames(), turn.callKey(1, 0))).toBeUndefined();
+    expect(await store().turns.readReference(turn.names, turn.callKey(1, 0))).toEqual({ big: 'result' });
+    expect(await store().turns.readReference(turn.names, `${turn.invocationId}.2`)).toBe('a long answer');
+    expect(await store().turns.readReference(turn.names, 'e-none.1.0')).toBeUndefined();
+    expect(await store().turns.readReference(newNames(), turn.callKey(1, 0))).toBeUndefined();
   });
 
   test('a call that sees its siblings gets what those settled did to the state, in call order', async () => {
@@ -203,7 +203,7 @@ export function callSuite(store: () => PostgresStore): void {
 
   test("a child's calls have the temp state of their invocation, alone or together", async () => {
     const turn = await turnWithCalls(1);
-    await store().openStep({
+    await store().turns.openStep({
       session: turn.session,
       invocationId: turn.invocationId,
       runKey: 'e-child',
@@ -212,7 +212,7 @@ export function callSuite(store: () => PostgresStore): void {
       seq: turn.seq,
     });
     const begin = (index: number) =>
-      store().beginCall({
+      store().turns.beginCall({
         session: turn.session,
         runKey: 'e-child',
         callKey: `e-child.1.${index}`,
@@ -245,14 +245,20 @@ export function callSuite(store: () => PostgresStore): void {
   test('a key that is no call key is refused by name', async () => {
     const turn = await turnWithCalls(0);
     await expect(
-      store().settleCall({ session: turn.session, callKey: 'x', response: {}, failed: false, actions: {} }),
+      store().turns.settleCall({
+        session: turn.session,
+        callKey: 'x',
+        response: {},
+        failed: false,
+        actions: {},
+      }),
     ).rejects.toThrow('callKey');
   });
 
   test('followers hear what was written, in order, and a listener that leaves hears nothing [store.notices]', async () => {
     const turn = new Turn(store());
     const heard: string[] = [];
-    const stop = store().onNotice((notice) => {
+    const stop = store().live.onNotice((notice) => {
       if (notice.type === 'appended') heard.push(`appended ${notice.seq}`);
       else heard.push('tool' in notice ? `${notice.type} ${notice.tool}` : notice.type);
     });

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import { stepKeyOf } from '../../../../src/protocol/identity.ts';
 import type { InvocationOutcome } from '../../../../src/protocol/turn.ts';
+import type { StoreNotice } from '../../../../src/store/live/live-feed.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { StoreNotice } from '../../../../src/store/store.ts';
 import { Fenced, NotARootSession } from '../../../../src/store/store-errors.ts';
 import { CalledTurn, runInSession } from './called-turn.ts';
 import { nextFence, Turn, total, USAGE } from './turn.ts';
@@ -51,13 +51,16 @@ export function childSuite(store: () => PostgresStore): void {
       text: 'it is 42',
       actions: { stateDelta: { plan: 'silver', made: [1], gone: null, 'user:seen': true, 'temp:note': 2 } },
     });
-    expect(await store().endChild(root.session, child.invocationId)).toEqual({
+    expect(await store().turns.endChild(root.session, child.invocationId)).toEqual({
       session: child.session,
       outcome: expect.objectContaining({ status: 'completed' }),
       text: 'it is 42',
       stateDelta: { plan: 'silver', made: [1], gone: null },
     });
-    expect((await store().getSession(root.names))?.state).toMatchObject({ plan: 'gold', 'user:seen': true });
+    expect((await store().sessions.get(root.names))?.state).toMatchObject({
+      plan: 'gold',
+      'user:seen': true,
+    });
   });
 
   test('what called agents use is used by all above them, at any depth [tree.budget]', async () => {
@@ -76,7 +79,7 @@ export function childSuite(store: () => PostgresStore): void {
     await second.commit(1, 0, { usage: { ...USAGE, cost: 0.25 } });
     await first.settle(1, 0, { result: 'done' });
     expect((await first.opened(2)).usage).toEqual({ ...total(2), cost: 0.5 });
-    expect((await store().getSession(root.names))?.usage).toEqual({ ...total(4), cost: 0.75 });
+    expect((await store().sessions.get(root.names))?.usage).toEqual({ ...total(4), cost: 0.75 });
     await root.settle(1, 0, { result: 'done' });
     await root.settle(1, 1, { result: 'done' });
     expect((await root.opened(2)).usage).toEqual({ ...total(4), cost: 0.75 });
@@ -96,8 +99,8 @@ export function childSuite(store: () => PostgresStore): void {
         await child.commit(2, 0);
       }),
     );
-    expect((await store().getSession(root.names))?.usage).toEqual(total(17));
-    const children = await store().listChildren(root.names);
+    expect((await store().sessions.get(root.names))?.usage).toEqual(total(17));
+    const children = await store().turns.listChildren(root.names);
     expect(new Set(children.map(({ callKey }) => callKey)).size).toBe(8);
     expect(children.every(({ status, parent }) => status === 'completed' && parent === root.session)).toBe(
       true,
@@ -112,12 +115,12 @@ export function childSuite(store: () => PostgresStore): void {
     const deep = new CalledTurn(child);
     await deep.opened(1);
     await deep.commit(1, 1);
-    expect(await store().endChild(root.session, 'e-unknown')).toBeUndefined();
-    expect(await store().endChild(root.session, child.invocationId)).toMatchObject({
+    expect(await store().turns.endChild(root.session, 'e-unknown')).toBeUndefined();
+    expect(await store().turns.endChild(root.session, child.invocationId)).toMatchObject({
       outcome: { status: 'interrupted', usage: total(2) },
       stateDelta: {},
     });
-    expect((await store().listChildren(root.names)).map(({ status }) => status)).toEqual([
+    expect((await store().turns.listChildren(root.names)).map(({ status }) => status)).toEqual([
       'interrupted',
       'interrupted',
     ]);
@@ -132,9 +135,9 @@ export function childSuite(store: () => PostgresStore): void {
     await child.opened(1);
     const next = new Turn(store(), { names: root.names });
     await next.opened(1, { text: 'and now?' });
-    expect(await store().listChildren(root.names)).toMatchObject([{ status: 'interrupted' }]);
+    expect(await store().turns.listChildren(root.names)).toMatchObject([{ status: 'interrupted' }]);
     // The attempt that said nothing may have asked the model.
-    expect((await store().getSession(root.names))?.usage).toEqual({
+    expect((await store().sessions.get(root.names))?.usage).toEqual({
       ...total(1),
       modelCalls: 2,
       unknownCalls: 1,
@@ -154,7 +157,7 @@ export function childSuite(store: () => PostgresStore): void {
     child.fence = nextFence();
     root.fence = child.fence;
     expect(await child.open(1)).toMatchObject({ kind: 'recorded' });
-    expect((await store().listChildren(root.names))[0]).toMatchObject({ status: 'running' });
+    expect((await store().turns.listChildren(root.names))[0]).toMatchObject({ status: 'running' });
     expect(await child.begin(1, 0)).toMatchObject({ kind: 'settled', response: { ok: true } });
     expect(await child.begin(1, 1)).toMatchObject({ kind: 'settled', failed: true });
     const events = (await child.events()).length;
@@ -162,7 +165,7 @@ export function childSuite(store: () => PostgresStore): void {
     expect(opened.state).toEqual({ 'temp:note': 1 });
     expect((await child.events()).length).toBe(events);
     await child.commit(2, 0, { text: 'after all' });
-    expect(await store().endChild(root.session, child.invocationId)).toMatchObject({
+    expect(await store().turns.endChild(root.session, child.invocationId)).toMatchObject({
       text: 'after all',
       outcome: { status: 'completed' },
     });
@@ -178,7 +181,7 @@ export function childSuite(store: () => PostgresStore): void {
     await lost.open();
     expect(await other.open()).toMatchObject({ kind: 'open', treeUsage: total(0) });
     const { invocationId, session, fence } = running;
-    await store().settleStep({
+    await store().turns.settleStep({
       ...{ session, invocationId, runKey: invocationId, step: 1, fence, agent: 'team', unsettled: [] },
       lost: [{ runKey: lost.runKey }],
     });
@@ -189,7 +192,7 @@ export function childSuite(store: () => PostgresStore): void {
     running.fence = newer;
     await running.opened(1);
     expect(await lost.open(newer)).toMatchObject({ kind: 'open' });
-    await store().settleStep({
+    await store().turns.settleStep({
       ...{ session, invocationId, runKey: invocationId, step: 1, fence: newer, agent: 'team', unsettled: [] },
       lost: [],
     });
@@ -202,21 +205,21 @@ export function childSuite(store: () => PostgresStore): void {
     await child.opened(1);
     await child.commit(1, 0);
     const { app, userId } = root.names;
-    const listed = await store().listSessions({ app, userId });
+    const listed = await store().sessions.list({ app, userId });
     expect(listed).toMatchObject({ totalItems: 1, sessions: [{ sessionId: root.names.sessionId }] });
-    expect((await store().listSessions({ app })).totalItems).toBe(1);
-    expect(await store().sessionsIdleSince(app, Date.now() + 60_000, 10)).toHaveLength(1);
+    expect((await store().sessions.list({ app })).totalItems).toBe(1);
+    expect(await store().sessions.idleSince(app, Date.now() + 60_000, 10)).toHaveLength(1);
     // To be read by its name it is there.
-    expect((await store().getSession(child.names))?.events).toHaveLength(2);
+    expect((await store().sessions.get(child.names))?.events).toHaveLength(2);
     const stranger = new Turn(store(), { names: child.names });
     await expect(stranger.open(1)).rejects.toThrow(NotARootSession);
-    await expect(store().forkSession(child.names)).rejects.toThrow(NotARootSession);
-    await expect(store().deleteSession(child.names)).rejects.toThrow(NotARootSession);
+    await expect(store().sessions.fork(child.names)).rejects.toThrow(NotARootSession);
+    await expect(store().sessions.delete(child.names)).rejects.toThrow(NotARootSession);
     await expect(
-      store().rewindSession({ ...child.names, beforeInvocationId: child.invocationId }),
+      store().sessions.rewind({ ...child.names, beforeInvocationId: child.invocationId }),
     ).rejects.toThrow(NotARootSession);
     await expect(
-      store().appendEvent({
+      store().sessions.append({
         ...child.names,
         key: 'k',
         event: { invocationId: '', author: 'user', actions: createEventActions() },
@@ -241,14 +244,14 @@ export function childSuite(store: () => PostgresStore): void {
     await child.commit(1, 1);
     const deep = new CalledTurn(child);
     await deep.asked();
-    const [request, ...more] = await store().listApprovals(root.names);
+    const [request, ...more] = await store().approvals.list(root.names);
     expect(more).toEqual([]);
     expect(request).toMatchObject({ ...root.names, session: deep.session, requester: 'grace' });
-    expect(await store().findApproval(request?.requestId ?? '')).toMatchObject(root.names);
-    expect(await store().listApprovals({ app: root.names.app, userId: root.names.userId })).toHaveLength(1);
-    expect(await store().listApprovals({ ...root.names, sessionId: 'another' })).toEqual([]);
-    await store().endChild(root.session, child.invocationId);
-    expect(await store().listApprovals({ ...root.names, status: ['cancelled'] })).toHaveLength(1);
+    expect(await store().approvals.find(request?.requestId ?? '')).toMatchObject(root.names);
+    expect(await store().approvals.list({ app: root.names.app, userId: root.names.userId })).toHaveLength(1);
+    expect(await store().approvals.list({ ...root.names, sessionId: 'another' })).toEqual([]);
+    await store().turns.endChild(root.session, child.invocationId);
+    expect(await store().approvals.list({ ...root.names, status: ['cancelled'] })).toHaveLength(1);
   });
 
   test('goes with its root, and leaves nothing [session.delete]', async () => {
@@ -259,10 +262,10 @@ export function childSuite(store: () => PostgresStore): void {
     const deep = new CalledTurn(child);
     await deep.opened(1);
     await root.end(1, [], INTERRUPTED);
-    expect(await store().deleteSession(root.names)).toHaveLength(1);
+    expect(await store().sessions.delete(root.names)).toHaveLength(1);
     for (const { names } of [root, child, deep]) {
-      expect(await store().getSession(names)).toBeUndefined();
-      expect(await store().readEvents(names)).toEqual([]);
+      expect(await store().sessions.get(names)).toBeUndefined();
+      expect(await store().sessions.readEvents(names)).toEqual([]);
     }
     for (const table of ['sessions', 'events', 'runs', 'ledger'] as const) {
       const column = table === 'sessions' ? 'id' : 'session_id';
@@ -283,8 +286,8 @@ export function childSuite(store: () => PostgresStore): void {
     const stranger = new CalledTurn(other);
     await stranger.opened(1);
     const none = { steps: [], runKeys: [] };
-    expect(await store().findChildren(root.names, none)).toEqual({
-      children: await store().listChildren(root.names),
+    expect(await store().turns.findChildren(root.names, none)).toEqual({
+      children: await store().turns.listChildren(root.names),
       areAll: true,
     });
     for (let attempt = 2; attempt <= 201; attempt++) await new CalledTurn(root, 0, { attempt }).opened(1);
@@ -296,8 +299,8 @@ export function childSuite(store: () => PostgresStore): void {
     const deep = new CalledTurn(late);
     await late.commit(1, 1);
     await deep.opened(1);
-    expect(await store().findChildren(root.names, none)).toEqual({ children: [], areAll: false });
-    const found = await store().findChildren(root.names, {
+    expect(await store().turns.findChildren(root.names, none)).toEqual({ children: [], areAll: false });
+    const found = await store().turns.findChildren(root.names, {
       steps: [
         { session: root.session, step: stepKeyOf(root.invocationId, 2) },
         { session: late.session, step: stepKeyOf(late.invocationId, 1) },
@@ -307,7 +310,7 @@ export function childSuite(store: () => PostgresStore): void {
     });
     expect(found.areAll).toBe(false);
     expect(found.children.map(({ session }) => session)).toEqual([few.session, late.session, deep.session]);
-    expect(await store().listChildren(root.names)).toEqual(expect.arrayContaining(found.children));
+    expect(await store().turns.listChildren(root.names)).toEqual(expect.arrayContaining(found.children));
   });
 
   test('of each run the events of its latest step are read, and of no other [tree.events]', async () => {
@@ -317,9 +320,10 @@ export function childSuite(store: () => PostgresStore): void {
     await root.settle(1, 0, { result: 'done' });
     await root.opened(2);
     await root.commit(2, 1);
-    const events = await store().readEvents(root.names);
+    const events = await store().sessions.readEvents(root.names);
     const to = events.length;
-    const latest = (from: number, last: number) => store().readLatestSteps({ ...root.names, from, to: last });
+    const latest = (from: number, last: number) =>
+      store().turns.readLatestSteps({ ...root.names, from, to: last });
     expect(events.map(({ kind, step }) => `${kind} ${step}`)).toEqual([
       'message 1',
       'model 1',
@@ -335,7 +339,7 @@ export function childSuite(store: () => PostgresStore): void {
   test('followers of the root are told of it, once [tree.events]', async () => {
     const root = await calling(1);
     const heard: StoreNotice[] = [];
-    const stop = store().watch(root.session, (notice) => heard.push(notice));
+    const stop = store().live.watch(root.session, (notice) => heard.push(notice));
     const child = new CalledTurn(root);
     await child.opened(1);
     await child.opened(1);

@@ -18,12 +18,12 @@ export function concurrencySuite(store: () => PostgresStore): void {
     );
     expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
     for (const names of sessions) {
-      const events = await store().readEvents(names);
+      const events = await store().sessions.readEvents(names);
       expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
       expect(new Set(events.map(({ kind, runKey, step }) => `${kind} ${runKey} ${step}`)).size).toBe(
         events.length,
       );
-      const seq = (await store().findSession(names))?.seq;
+      const seq = (await store().sessions.find(names))?.seq;
       expect(seq).toBe(events.length);
     }
   });
@@ -40,7 +40,7 @@ export function concurrencySuite(store: () => PostgresStore): void {
     const committed = await Promise.all(attempts.map((turn, index) => turn.commit(1, index % 2)));
     expect(committed.filter(({ kind }) => kind === 'committed')).toHaveLength(1);
     expect(new Set(committed.map(({ outcome }) => JSON.stringify(outcome))).size).toBe(1);
-    expect(await store().readEvents(names)).toHaveLength(2);
+    expect(await store().sessions.readEvents(names)).toHaveLength(2);
   });
 
   test('200 calls begin and settle at once, each twice: one attempt is one, one outcome counts [store.calls]', async () => {
@@ -105,11 +105,11 @@ export function concurrencySuite(store: () => PostgresStore): void {
     );
     await sql`update holdfast.sessions set last_seq = 2000 where id = ${turn.session}`.execute(store().db);
     const started = performance.now();
-    const events = await store().readEvents({ ...turn.names, limit: 5_000 });
+    const events = await store().sessions.readEvents({ ...turn.names, limit: 5_000 });
     console.log(`2,000 events read in ${(performance.now() - started).toFixed(1)} ms`);
     expect(events).toHaveLength(2_000);
     expect(await turn.events()).toHaveLength(1_000);
-    const last = await store().readEvents({ ...turn.names, after: 1_990 });
+    const last = await store().sessions.readEvents({ ...turn.names, after: 1_990 });
     expect(last.map(({ seq }) => seq)).toEqual([1991, 1992, 1993, 1994, 1995, 1996, 1997, 1998, 1999, 2000]);
     const opening = performance.now();
     expect((await turn.opened(1)).events).toHaveLength(2_000);

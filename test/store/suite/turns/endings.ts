@@ -136,13 +136,18 @@ export function endingSuite(store: () => PostgresStore): void {
     await commitCalls(turn, 1);
     const { session, invocationId, fence } = turn;
     const child = { session, invocationId, runKey: 'e-child', step: 1, fence };
-    const open = () => store().openStep({ ...child, seq: 0 });
+    const open = () => store().turns.openStep({ ...child, seq: 0 });
     await open();
-    await store().settleStep({ ...child, agent: 'helper', unsettled: [], ending: { outcome: INTERRUPTED } });
+    await store().turns.settleStep({
+      ...child,
+      agent: 'helper',
+      unsettled: [],
+      ending: { outcome: INTERRUPTED },
+    });
     for (const index of [0, 1, 2]) await turn.settle(1, index, { ok: true });
     await turn.opened(2);
     await turn.commit(2, 0);
-    const prepared = await store().prepareRetry({ ...turn.names, callKey: turn.callKey(1, 0) });
+    const prepared = await store().sessions.prepareRetry({ ...turn.names, callKey: turn.callKey(1, 0) });
     const { turn: retried } = await takeUp(store(), turn.names, prepared);
     await retried.settle(1, 0, { ok: true });
     await retried.opened(2);

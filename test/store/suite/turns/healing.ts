@@ -43,7 +43,7 @@ export function healingSuite(store: () => PostgresStore): void {
         actions: { stateDelta: { paid: true } },
       },
     });
-    expect(await store().findInvocation(names, broken.invocationId)).toMatchObject({
+    expect(await store().turns.findInvocation(names, broken.invocationId)).toMatchObject({
       status: 'interrupted',
       from: 1,
       to: 3,
@@ -74,18 +74,18 @@ export function healingSuite(store: () => PostgresStore): void {
   test('a prepared retry is taken up under the fence of its chain, and goes on to its next step [session.retry]', async () => {
     const old = await endedTurn(store());
     const { names } = old;
-    const prepared = await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
+    const prepared = await store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 1) });
     const lower = new Turn(store(), { ...old, fence: { ...old.fence, startedAt: old.fence.startedAt - 1 } });
     Object.assign(lower, { invocationId: prepared.invocationId });
     // Of a clock that was set back: what raises the fence of any other first step raises this one's.
     await expect(lower.open(1)).rejects.toBeInstanceOf(Fenced);
     const { turn, opened } = await takeUp(store(), names, prepared);
     expect(opened).toMatchObject({ kind: 'recorded', startedAt: turn.fence.startedAt });
-    expect(await store().newestFence(names)).toEqual(turn.fence);
+    expect(await store().turns.newestFence(names)).toEqual(turn.fence);
     await turn.settle(1, 1, { ok: 'printed' });
     await turn.opened(2);
     await turn.commit(2, 0);
-    expect(await store().findInvocation(names, old.invocationId)).toMatchObject({
+    expect(await store().turns.findInvocation(names, old.invocationId)).toMatchObject({
       invocationId: turn.invocationId,
       status: 'completed',
     });
@@ -98,7 +98,7 @@ export function healingSuite(store: () => PostgresStore): void {
     const root = new Turn(store(), { names });
     await root.opened(1);
     await root.commit(1, 1);
-    const sibling = await store().openStep({
+    const sibling = await store().turns.openStep({
       session: root.session,
       invocationId: root.invocationId,
       runKey: 'e-child',
@@ -107,7 +107,7 @@ export function healingSuite(store: () => PostgresStore): void {
       seq: 2,
     });
     expect(sibling).toMatchObject({ kind: 'open', seq: 2, from: 3 });
-    await store().commitStep({
+    await store().turns.commitStep({
       session: root.session,
       invocationId: root.invocationId,
       runKey: 'e-child',
@@ -156,6 +156,6 @@ export function healingSuite(store: () => PostgresStore): void {
     ]);
     expect(lastAgent).toBe('clerk');
     // What a child used counts for the invocation too.
-    expect((await store().findInvocation(names, root.invocationId))?.outcome?.usage).toEqual(total(2));
+    expect((await store().turns.findInvocation(names, root.invocationId))?.outcome?.usage).toEqual(total(2));
   });
 }

@@ -105,7 +105,7 @@ export function mediaSuite(store: () => PostgresStore): void {
     const turn = await turnOf(4, [3]);
     await turn.settle(1, 0, { ok: true });
     const heard: unknown[] = [];
-    const stop = store().watch(turn.session, (notice) => heard.push(notice));
+    const stop = store().live.watch(turn.session, (notice) => heard.push(notice));
     const settle = () =>
       turn.end(1, [
         { index: 0, error: 'late', response: { late: true } },
@@ -153,7 +153,7 @@ export function mediaSuite(store: () => PostgresStore): void {
     await old.settle(1, 2, DONE, {}, [SOUND]);
     await old.opened(2);
     await old.commit(2, 0);
-    const prepared = await store().prepareRetry({ ...names, callKey: old.callKey(1, 1) });
+    const prepared = await store().sessions.prepareRetry({ ...names, callKey: old.callKey(1, 1) });
     const { turn } = await takeUp(store(), names, prepared);
     expect(await turn.begin(1, 1)).toMatchObject({ kind: 'started', attempt: 1 });
     await turn.settle(1, 1, { n: 1 });
@@ -165,7 +165,7 @@ export function mediaSuite(store: () => PostgresStore): void {
       { codeExecutionResult: DONE },
       SOUND,
     ]);
-    await store().deleteSession(names);
+    await store().sessions.delete(names);
     const { rows } = await sql<{ n: number }>`
       select count(*)::int as n from holdfast.ledger where session_id = ${turn.session}`.execute(store().db);
     expect(rows).toEqual([{ n: 0 }]);

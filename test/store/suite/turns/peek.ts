@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { createEventActions, type EventActions } from '../../../../src/events/event-actions.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { DraftEvent } from '../../../../src/store/store.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
 import { Fenced, StoreBehindHistory } from '../../../../src/store/store-errors.ts';
 import { toKeep } from '../messages/inbox.ts';
 import { takeUp } from '../sessions/retried-turn.ts';
@@ -38,7 +38,7 @@ export function peekSuite(store: () => PostgresStore): void {
       seq: 0,
       from: 0,
     });
-    expect(await store().findSession(names)).toBeUndefined();
+    expect(await store().sessions.find(names)).toBeUndefined();
     await turn.opened(1);
     expect(await turn.peek(1)).toMatchObject({ begun: true, seq: 1, from: 1 });
   });
@@ -51,7 +51,7 @@ export function peekSuite(store: () => PostgresStore): void {
     const content = { role: 'user', parts: [{ text: 'kept' }] };
     const stateDelta = { a: 1, 'temp:t': 2 };
     const messages = [toKeep(names, 'm1', { message: content, stateDelta })];
-    await store().keepMessages({ ...names, startedAt: 1, messages });
+    await store().messages.keep({ ...names, startedAt: 1, messages });
     const turn = new Turn(store(), { names, messageId: 'm1' });
     const peeked = await turn.peek(1);
     expect(peeked).toEqual({
@@ -66,7 +66,7 @@ export function peekSuite(store: () => PostgresStore): void {
       from: 0,
     });
     expect(await turn.peek(1)).toEqual(peeked);
-    expect(await store().readInbox(names)).toHaveLength(1);
+    expect(await store().messages.readInbox(names)).toHaveLength(1);
     const opened = await turn.opened(1, { fromInbox: true });
     expect(opened.events.at(-1)?.event.content).toEqual(content);
     expect(await turn.peek(1)).toEqual({
@@ -82,7 +82,7 @@ export function peekSuite(store: () => PostgresStore): void {
   test('a message that has to give way is seen to, and one of another content is not [plugin.message]', async () => {
     const names = newNames();
     const messages = ['m1', 'm2'].map((id, place) => toKeep(names, id, { place }));
-    await store().keepMessages({ ...names, startedAt: 1, messages });
+    await store().messages.keep({ ...names, startedAt: 1, messages });
     const turn = new Turn(store(), { names, messageId: 'm2' });
     const told = await turn.open(1, { mayGiveWay: true, fromInbox: true });
     expect(told).toMatchObject({ kind: 'behind', inbox: [{ messageId: 'm1' }, { messageId: 'm2' }] });
@@ -151,7 +151,7 @@ export function peekSuite(store: () => PostgresStore): void {
     await old.settle(1, 0, { ok: 1 });
     await old.opened(2);
     await old.commit(2, 0);
-    const prepared = await store().prepareRetry({ ...old.names, callKey: old.callKey(1, 0) });
+    const prepared = await store().sessions.prepareRetry({ ...old.names, callKey: old.callKey(1, 0) });
     const { turn: retry } = await takeUp(store(), old.names, prepared);
     await retry.settle(1, 0, { ok: 2 });
     expect(await retry.peek(2)).toMatchObject({
@@ -165,10 +165,10 @@ export function peekSuite(store: () => PostgresStore): void {
   test('who peeks is told of no session and no run that are missing [store.behind]', async () => {
     const turn = await withCalls();
     const other = { invocationId: 'e-other', runKey: 'e-other' };
-    await expect(store().peekStep({ session: turn.session, ...other, step: 2 })).rejects.toBeInstanceOf(
+    await expect(store().turns.peekStep({ session: turn.session, ...other, step: 2 })).rejects.toBeInstanceOf(
       StoreBehindHistory,
     );
-    await expect(store().peekStep({ session: 'none', ...other, step: 1 })).rejects.toBeInstanceOf(
+    await expect(store().turns.peekStep({ session: 'none', ...other, step: 1 })).rejects.toBeInstanceOf(
       StoreBehindHistory,
     );
   });
@@ -230,8 +230,8 @@ export function peekSuite(store: () => PostgresStore): void {
     await turn.opened(1);
     const { session, invocationId, fence } = turn;
     const child = { session, invocationId, runKey: 'e-child', fence };
-    await store().openStep({ ...child, step: 1, seq: 0 });
-    await store().commitStep({
+    await store().turns.openStep({ ...child, step: 1, seq: 0 });
+    await store().turns.commitStep({
       ...child,
       step: 1,
       agent: 'helper',
@@ -252,8 +252,13 @@ export function peekSuite(store: () => PostgresStore): void {
         usage: USAGE,
       },
     });
-    expect(await store().peekStep({ ...child, step: 2 })).not.toHaveProperty('responses');
-    const opened = await store().openStep({ ...child, step: 2, seq: 0, responses: given(turn, 'mine') });
+    expect(await store().turns.peekStep({ ...child, step: 2 })).not.toHaveProperty('responses');
+    const opened = await store().turns.openStep({
+      ...child,
+      step: 2,
+      seq: 0,
+      responses: given(turn, 'mine'),
+    });
     expect(opened).toMatchObject({ kind: 'open', seq: 1 });
   });
 
@@ -261,15 +266,17 @@ export function peekSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     expect((await turn.opened(1)).once).toEqual({});
     const once = { session: turn.session, callKey: `${turn.invocationId}.1` };
-    expect(await store().recordOnce({ ...once, key: 'before', value: { said: [1] } })).toEqual({ said: [1] });
-    expect(await store().recordOnce({ ...once, key: 'before', value: 'late' })).toEqual({ said: [1] });
-    await store().recordOnce({ ...once, key: 'run', value: null });
+    expect(await store().turns.recordOnce({ ...once, key: 'before', value: { said: [1] } })).toEqual({
+      said: [1],
+    });
+    expect(await store().turns.recordOnce({ ...once, key: 'before', value: 'late' })).toEqual({ said: [1] });
+    await store().turns.recordOnce({ ...once, key: 'run', value: null });
     expect((await turn.opened(1)).once).toEqual({ before: { said: [1] }, run: null });
     await turn.commit(1, 1);
     await turn.settle(1, 0, { ok: true });
     expect((await turn.opened(2)).once).toEqual({});
     const missing = { session: turn.session, callKey: `${turn.invocationId}.3`, key: 'k', value: 1 };
-    await expect(store().recordOnce(missing)).rejects.toBeInstanceOf(StoreBehindHistory);
+    await expect(store().turns.recordOnce(missing)).rejects.toBeInstanceOf(StoreBehindHistory);
   });
 
   test('a turn that ends between models has the responses that it is given, its open calls cut off [plugin.events]', async () => {
@@ -287,7 +294,7 @@ export function peekSuite(store: () => PostgresStore): void {
       ['responses', 1],
     ]);
     expect(events[2]?.event).toMatchObject({ author: 'plugin', content: responses.content });
-    expect((await store().getSession(turn.names))?.state).toEqual({ own: 1 });
+    expect((await store().sessions.get(turn.names))?.state).toEqual({ own: 1 });
     expect(await turn.begin(1, 1)).toMatchObject({ kind: 'settled', response: { error: 'stopped' } });
 
     const answered = await withCalls(1);

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import type { ChainFence } from '../../../../src/protocol/agent-run.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { SessionNames, StoredEvent } from '../../../../src/store/store.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
+import type { StoredEvent } from '../../../../src/store/sessions/stored-event.ts';
 import { Fenced } from '../../../../src/store/store-errors.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { newNames, nextFence, Turn, USAGE } from './turn.ts';
@@ -153,10 +154,10 @@ export function raceSuite(store: () => PostgresStore): void {
   }
 
   async function checkSession(names: SessionNames, events: readonly StoredEvent[]): Promise<void> {
-    expect(await store().readEvents(names)).toEqual(events);
-    expect((await store().findSession(names))?.seq).toBe(events.length);
+    expect(await store().sessions.readEvents(names)).toEqual(events);
+    expect((await store().sessions.find(names))?.seq).toBe(events.length);
     for (const runKey of new Set(events.map((event) => event.runKey))) {
-      const found = await store().findInvocation(names, runKey);
+      const found = await store().turns.findInvocation(names, runKey);
       expect(found?.from).toBeLessThanOrEqual((found?.to ?? 0) + 1);
       expect(found?.status === 'running').toBe(runKey === events.at(-1)?.runKey);
     }

@@ -11,7 +11,7 @@ export function repeatSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     expect(await losingAnswers(() => turn.opened(1))).toMatchObject({ attempt: 1, lost: 0, seq: 1, from: 1 });
     const step = { session: turn.session, runKey: turn.invocationId, step: 1, error: 'overloaded' };
-    expect(await losingAnswers(() => store().recordStepFailure({ ...step, attempt: 1 }))).toBe(1);
+    expect(await losingAnswers(() => store().turns.recordStepFailure({ ...step, attempt: 1 }))).toBe(1);
     expect(await losingAnswers(() => turn.opened(1))).toMatchObject({ attempt: 2, lost: 0, failures: 1 });
     const committed = await losingAnswers(() => turn.commit(1, 1));
     expect(committed).toMatchObject({ seq: 2, from: 1, outcome: { usage: USAGE } });
@@ -25,7 +25,7 @@ export function repeatSuite(store: () => PostgresStore): void {
     await turn.commit(1, 3);
     expect(await losingAnswers(() => turn.begin(1, 0))).toMatchObject({ attempt: 1, unknown: false });
     const call = { session: turn.session, callKey: turn.callKey(1, 0), error: 'no', attempt: 1 };
-    expect(await losingAnswers(() => store().recordCallFailure(call))).toBe(1);
+    expect(await losingAnswers(() => store().turns.recordCallFailure(call))).toBe(1);
     expect(await losingAnswers(() => turn.begin(1, 0))).toMatchObject({
       attempt: 2,
       failures: 1,
@@ -53,12 +53,12 @@ export function repeatSuite(store: () => PostgresStore): void {
   test('messages whose receipts are lost are kept once, and an end is one [store.reconnect]', async () => {
     const names = newNames();
     const messages = [toKeep(names, 'm1'), toKeep(names, 'm2', { rejected: 'full' })];
-    const kept = await losingAnswers(() => store().keepMessages({ ...names, startedAt: 1, messages }));
+    const kept = await losingAnswers(() => store().messages.keep({ ...names, startedAt: 1, messages }));
     expect(kept.map(({ kind }) => kind)).toEqual(['kept', 'kept']);
-    await losingAnswers(() => store().uploadMessage({ ...names, messageId: 'm3', message: 'x' }));
-    expect(await store().readInbox(names)).toHaveLength(3);
-    await losingAnswers(() => store().forgetUpload(names, 'm3'));
-    expect(await store().readInbox(names)).toHaveLength(2);
+    await losingAnswers(() => store().messages.upload({ ...names, messageId: 'm3', message: 'x' }));
+    expect(await store().messages.readInbox(names)).toHaveLength(3);
+    await losingAnswers(() => store().messages.forgetUpload(names, 'm3'));
+    expect(await store().messages.readInbox(names)).toHaveLength(2);
     const turn = new Turn(store(), { names, messageId: 'm1' });
     expect(await losingAnswers(() => turn.opened(1, { fromInbox: true }))).toMatchObject({
       attempt: 1,
@@ -74,7 +74,7 @@ export function repeatSuite(store: () => PostgresStore): void {
     await turn.opened(1);
     await turn.commit(1, 1);
     await turn.begin(1, 0);
-    const once = () => store().recordOnce({ ...turn, callKey: turn.callKey(1, 0), key: 'k', value: 1 });
+    const once = () => store().turns.recordOnce({ ...turn, callKey: turn.callKey(1, 0), key: 'k', value: 1 });
     await sql`alter function holdfast.record_once rename to elsewhere`.execute(store().db);
     await expect(once()).rejects.toMatchObject({
       code: 'HOLDFAST_STORE_FAILED',

@@ -48,12 +48,12 @@ export function stepSuite(store: () => PostgresStore): void {
       },
     });
     expect(Math.abs((events[0]?.event.timestamp ?? 0) - Date.now())).toBeLessThan(60_000);
-    expect(await store().findSession(turn.names)).toEqual({
+    expect(await store().sessions.find(turn.names)).toEqual({
       session: turn.session,
       seq: 4,
       lastAgent: 'clerk',
     });
-    expect(await store().findInvocation(turn.names, turn.invocationId)).toEqual({
+    expect(await store().turns.findInvocation(turn.names, turn.invocationId)).toEqual({
       session: turn.session,
       invocationId: turn.invocationId,
       messageId: turn.messageId,
@@ -71,7 +71,7 @@ export function stepSuite(store: () => PostgresStore): void {
     await turn.settle(1, 0, { ok: true });
     const again = await turn.opened(2, { knownSeq: 2 });
     expect(again.events.map(({ seq }) => seq)).toEqual([3]);
-    const other = await turn.store.openStep({
+    const other = await turn.store.turns.openStep({
       identity: { ...newNames(), messageId: 'm' },
       session: turn.session,
       invocationId: 'e-other',
@@ -88,7 +88,7 @@ export function stepSuite(store: () => PostgresStore): void {
   test('a session that is named by its internal id keeps its known events out', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
-    const { kind, events } = (await turn.store.openStep({
+    const { kind, events } = (await turn.store.turns.openStep({
       identity: { ...turn.names, messageId: turn.messageId },
       session: turn.session,
       invocationId: turn.invocationId,
@@ -182,7 +182,7 @@ export function stepSuite(store: () => PostgresStore): void {
     await twoAhead.opened(3);
     await expect(turn.end(2, [])).rejects.toBeInstanceOf(Fenced);
     await expect(
-      store().openStep({
+      store().turns.openStep({
         session: turn.session,
         invocationId: turn.invocationId,
         runKey: turn.invocationId,
@@ -238,7 +238,7 @@ export function stepSuite(store: () => PostgresStore): void {
     await turn.opened(1);
     await turn.commit(1, 1);
     await expect(new Turn(store(), { ...turn, fence: older }).open(1)).rejects.toBeInstanceOf(Fenced);
-    expect(await store().newestFence(names)).toEqual(turn.fence);
+    expect(await store().turns.newestFence(names)).toEqual(turn.fence);
     // An attempt that was lost had raised it.
     const { startedAt } = turn.fence;
     const late = new Turn(store(), { ...turn, fence: { startedAt: startedAt - 1, invocation: 2 } });
@@ -258,7 +258,7 @@ export function stepSuite(store: () => PostgresStore): void {
     for (const index of [0, 1, 2]) await turn.settle(1, index, { ok: true });
     expect(await turn.opened(2)).toMatchObject({ asked });
     await turn.commit(2, 0);
-    const prepared = await store().prepareRetry({ ...turn.names, callKey: turn.callKey(1, 0) });
+    const prepared = await store().sessions.prepareRetry({ ...turn.names, callKey: turn.callKey(1, 0) });
     const { turn: retried } = await takeUp(store(), turn.names, prepared);
     await retried.settle(1, 0, { ok: true });
     expect(await retried.opened(2)).toMatchObject({ asked });
@@ -299,16 +299,16 @@ export function stepSuite(store: () => PostgresStore): void {
       () => lost.begin(1, 0),
       () => lost.settle(1, 0, {}),
       () => lost.end(1, []),
-      () => store().recordStepFailure({ session: 'none', runKey: 'e', step: 1, error: 'x' }),
-      () => store().recordCallFailure({ session: 'none', callKey: 'e.1.0', error: 'x' }),
-      () => store().recordOnce({ session: 'none', callKey: 'e.1.0', key: 'k', value: 1 }),
+      () => store().turns.recordStepFailure({ session: 'none', runKey: 'e', step: 1, error: 'x' }),
+      () => store().turns.recordCallFailure({ session: 'none', callKey: 'e.1.0', error: 'x' }),
+      () => store().turns.recordOnce({ session: 'none', callKey: 'e.1.0', key: 'k', value: 1 }),
     ]) {
       await expect(call()).rejects.toBeInstanceOf(StoreBehindHistory);
     }
     const behind = new Turn(store());
     behind.seq = 4;
     await expect(behind.open(1)).rejects.toBeInstanceOf(StoreBehindHistory);
-    expect(await store().findSession(behind.names)).toBeUndefined();
+    expect(await store().sessions.find(behind.names)).toBeUndefined();
   });
 
   test('a step with a call that has no outcome can not be followed by another', async () => {
@@ -326,13 +326,13 @@ export function stepSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     for (let attempt = 1; attempt <= 3; attempt += 1) await turn.opened(1);
     const failed = { session: turn.session, runKey: turn.invocationId, step: 1, error: 'overloaded' };
-    const fail = (attempt: number) => store().recordStepFailure({ ...failed, attempt });
+    const fail = (attempt: number) => store().turns.recordStepFailure({ ...failed, attempt });
     expect([await fail(2), await fail(2), await fail(1), await fail(2), await fail(1)]).toEqual([
       1, 1, 2, 2, 2,
     ]);
     expect(await turn.opened(1)).toMatchObject({ attempt: 4, failures: 2, lost: 1 });
     // The running one; and one that this store, an older copy, has not seen begin.
-    expect([await store().recordStepFailure(failed), await fail(9)]).toEqual([3, 3]);
+    expect([await store().turns.recordStepFailure(failed), await fail(9)]).toEqual([3, 3]);
     expect(await turn.opened(1)).toMatchObject({ attempt: 5, failures: 3, lost: 1 });
   });
 
@@ -340,10 +340,10 @@ export function stepSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     await turn.opened(1);
     const failed = { session: turn.session, runKey: turn.invocationId, step: 1, error: 'overloaded' };
-    expect(await store().recordStepFailure(failed)).toBe(1);
-    expect(await store().recordStepFailure(failed)).toBe(1);
+    expect(await store().turns.recordStepFailure(failed)).toBe(1);
+    expect(await store().turns.recordStepFailure(failed)).toBe(1);
     expect(await turn.opened(1)).toMatchObject({ attempt: 2, failures: 1 });
-    expect(await store().recordStepFailure(failed)).toBe(2);
+    expect(await store().turns.recordStepFailure(failed)).toBe(2);
   });
 
   test('settling a step settles what is left, appends its responses and the error event, and ends the run [store.steps]', async () => {

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
-import type { TurnQuota } from '../../../../src/store/turns/limit-store.ts';
+import type { TurnQuota } from '../../../../src/store/turns/turn-store.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { Turn, USAGE } from './turn.ts';
 
@@ -18,7 +18,7 @@ export function turnSlotSuite(store: () => PostgresStore): void {
   const newTurn = (app: string, userId = 'ada') =>
     new Turn(store(), { names: { app, userId, sessionId: randomUUID() } });
   const take = ({ names, invocationId }: Turn, quota: TurnQuota) =>
-    store().takeTurnSlot({ ...names, invocationId, quota });
+    store().turns.takeSlot({ ...names, invocationId, quota });
   const begun = async (app: string, quota: TurnQuota, userId?: string) => {
     const turn = newTurn(app, userId);
     expect(await take(turn, quota)).toEqual({ kind: 'taken' });
@@ -106,7 +106,7 @@ export function turnSlotSuite(store: () => PostgresStore): void {
     await sql`update holdfast.turn_slots set seen_at = seen_at - ${LAPSE}::interval
       where invocation_id = ${never.invocationId}`.execute(store().db);
     const next = await begun(app, quota);
-    await store().deleteSession({ ...next.names });
+    await store().sessions.delete({ ...next.names });
     expect(await take(newTurn(app), quota)).toEqual({ kind: 'taken' });
   });
 

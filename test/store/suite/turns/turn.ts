@@ -6,24 +6,22 @@ import type { ChainFence } from '../../../../src/protocol/agent-run.ts';
 import { callKeyOf, invocationIdOf } from '../../../../src/protocol/identity.ts';
 import type { PlannedCall, StepOutcome } from '../../../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../../../src/protocol/turn.ts';
+import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
+import type { Store } from '../../../../src/store/store.ts';
+import type { BegunCall, CallActions, SettledCall } from '../../../../src/store/turns/call-store.ts';
 import type {
-  BegunCall,
-  CallActions,
   CommittedStep,
-  DraftEvent,
   NewEvent,
   OpenedStep,
   OpenStep,
   PeekedStep,
   PlannedRow,
-  SessionNames,
-  SettledCall,
   SettledStep,
   SettleStep,
   StepToPeek,
-  StepUsage,
-  Store,
-} from '../../../../src/store/store.ts';
+} from '../../../../src/store/turns/step-store.ts';
+import type { StepUsage } from '../../../../src/store/turns/usage.ts';
 import type { ToolEdit } from '../../../../src/tools/turn-tools.ts';
 
 export type Opened = Extract<OpenedStep, { kind: 'open' }>;
@@ -102,7 +100,7 @@ export class Turn {
       content: { role: 'user', parts: [{ text }] },
       actions: createEventActions({ stateDelta }),
     };
-    const opened = await this.store.openStep({
+    const opened = await this.store.turns.openStep({
       ...(step === 1
         ? {
             identity: { ...this.names, messageId: this.messageId },
@@ -141,7 +139,7 @@ export class Turn {
   /** What `open` would append. */
   peek(step: number, more: Partial<StepToPeek> = {}): Promise<PeekedStep> {
     const { names, messageId, session, invocationId, fence } = this;
-    return this.store.peekStep({
+    return this.store.turns.peekStep({
       ...(step === 1 ? { identity: { ...names, messageId } } : { session }),
       invocationId,
       runKey: invocationId,
@@ -191,7 +189,7 @@ export class Turn {
       callId: code.includes(index) ? '' : `call_${index}`,
       tool,
     }));
-    const committed = await this.store.commitStep({
+    const committed = await this.store.turns.commitStep({
       session: this.session,
       invocationId: this.invocationId,
       runKey: this.invocationId,
@@ -231,7 +229,7 @@ export class Turn {
   }
 
   begin(step: number, index: number, wantArgs = false, seesSiblings?: boolean): Promise<BegunCall> {
-    return this.store.beginCall({
+    return this.store.turns.beginCall({
       session: this.session,
       runKey: this.invocationId,
       callKey: this.callKey(step, index),
@@ -250,7 +248,7 @@ export class Turn {
     actions: CallActions = {},
     parts?: Part[],
   ): Promise<SettledCall> {
-    return this.store.settleCall({
+    return this.store.turns.settleCall({
       session: this.session,
       callKey: this.callKey(step, index),
       response,
@@ -273,7 +271,7 @@ export class Turn {
     cutOff?: string,
     given: Pick<NonNullable<SettleStep['ending']>, 'responses' | 'events'> = {},
   ) {
-    return this.store.settleStep({
+    return this.store.turns.settleStep({
       session: this.session,
       invocationId: this.invocationId,
       runKey: this.invocationId,
@@ -300,7 +298,7 @@ export class Turn {
   }
 
   events() {
-    return this.store.readEvents(this.names);
+    return this.store.sessions.readEvents(this.names);
   }
 }
 

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { CommitStep, StepUsage } from '../../../../src/store/store.ts';
 import { StoreBehindHistory } from '../../../../src/store/store-errors.ts';
+import type { CommitStep } from '../../../../src/store/turns/step-store.ts';
+import type { StepUsage } from '../../../../src/store/turns/usage.ts';
 import { toKeep } from '../messages/inbox.ts';
 import { newNames, nextFence, Turn, total, USAGE } from './turn.ts';
 
@@ -10,7 +11,7 @@ const HOUR = 3_600_000;
 
 export function usageSuite(store: () => PostgresStore): void {
   const outcomeOf = async (turn: Turn) =>
-    (await store().findInvocation(turn.names, turn.invocationId))?.outcome;
+    (await store().turns.findInvocation(turn.names, turn.invocationId))?.outcome;
   const sessionUsage = async (turn: Turn) =>
     (await new Turn(store(), { names: turn.names }).opened(1)).sessionUsage;
   const beganAgo = (turn: Turn, milliseconds: number) =>
@@ -53,7 +54,12 @@ export function usageSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     for (let attempt = 1; attempt <= 4; attempt += 1) await turn.opened(1);
     // The second one told what became of it.
-    await store().recordStepFailure({ ...turn, runKey: turn.invocationId, step: 1, error: 'overloaded' });
+    await store().turns.recordStepFailure({
+      ...turn,
+      runKey: turn.invocationId,
+      step: 1,
+      error: 'overloaded',
+    });
     const { outcome } = await turn.commit(1, 1);
     const once = { ...USAGE, modelCalls: 3, unknownCalls: 2 };
     expect(outcome).toMatchObject({ usage: once });
@@ -71,9 +77,9 @@ export function usageSuite(store: () => PostgresStore): void {
     const turn = new Turn(store());
     await turn.opened(1);
     const wait = { session: turn.session, runKey: turn.invocationId, step: 1, error: '429', counts: false };
-    expect(await store().recordStepFailure(wait)).toBe(0);
+    expect(await store().turns.recordStepFailure(wait)).toBe(0);
     expect(await turn.opened(1)).toMatchObject({ attempt: 2, failures: 0 });
-    expect(await store().recordStepFailure(wait)).toBe(0);
+    expect(await store().turns.recordStepFailure(wait)).toBe(0);
     await turn.opened(1);
     expect((await turn.commit(1, 0)).outcome).toMatchObject({ outcome: { usage: USAGE } });
   });
@@ -110,7 +116,7 @@ export function usageSuite(store: () => PostgresStore): void {
     const { session, invocationId, fence } = root;
     const child = { session, invocationId, runKey: 'e-child', step: 1, fence, agent: 'helper' };
     const usage: StepUsage = { ...USAGE, cost: 1 };
-    const open = () => store().openStep({ ...child, seq: 0 });
+    const open = () => store().turns.openStep({ ...child, seq: 0 });
     await open();
     expect(await open()).toMatchObject({ usage: USAGE, sessionUsage: USAGE });
     const commit: CommitStep = {
@@ -123,25 +129,25 @@ export function usageSuite(store: () => PostgresStore): void {
       ending: done(),
     };
     const used = { ...total(2), modelCalls: 3, unknownCalls: 1, cost: 1 };
-    expect((await store().commitStep(commit)).outcome).toMatchObject({ outcome: { usage: used } });
+    expect((await store().turns.commitStep(commit)).outcome).toMatchObject({ outcome: { usage: used } });
     expect(await open()).toMatchObject({ kind: 'finished', outcome: { usage: used } });
-    await store().openStep({ ...child, runKey: 'e-other', seq: 0 });
+    await store().turns.openStep({ ...child, runKey: 'e-other', seq: 0 });
     const more = { ...used, modelCalls: 4, unknownCalls: 2 };
-    const ended = await store().settleStep({
+    const ended = await store().turns.settleStep({
       ...child,
       runKey: 'e-other',
       unsettled: [],
       ending: { outcome: { status: 'failed', usage: USAGE } },
     });
     expect(ended.outcome).toEqual({ status: 'failed', usage: more });
-    await store().openStep({ ...child, runKey: 'e-third', seq: 0 });
+    await store().turns.openStep({ ...child, runKey: 'e-third', seq: 0 });
     const last = { ...more, modelCalls: 5, unknownCalls: 3 };
     expect(await sessionUsage(root)).toMatchObject(last);
     expect((await outcomeOf(root))?.usage).toEqual(last);
     const orphan = { ...child, runKey: 'e-orphan', invocationId: 'e-none', fence: nextFence() };
-    await expect(store().openStep({ ...orphan, seq: 0 })).rejects.toBeInstanceOf(StoreBehindHistory);
+    await expect(store().turns.openStep({ ...orphan, seq: 0 })).rejects.toBeInstanceOf(StoreBehindHistory);
     const end = { unsettled: [], ending: { outcome: done() } };
-    await expect(store().settleStep({ ...orphan, ...end })).rejects.toBeInstanceOf(StoreBehindHistory);
+    await expect(store().turns.settleStep({ ...orphan, ...end })).rejects.toBeInstanceOf(StoreBehindHistory);
   });
 
   test("the wall time of ended invocations is the session's, and an open one has an age [budget.limits]", async () => {
@@ -186,8 +192,8 @@ export function usageSuite(store: () => PostgresStore): void {
         where session_id = ${turn.session} and key = ${key}`.execute(store().db);
     await calledAgo(`${turn.invocationId}.1`, 9);
     // Messages that come in are no sign of life.
-    await store().uploadMessage({ ...turn.names, messageId: 'm1', message: 'hi' });
-    await store().keepMessages({ ...turn.names, startedAt: 1, messages: [toKeep(turn.names, 'm2')] });
+    await store().messages.upload({ ...turn.names, messageId: 'm1', message: 'hi' });
+    await store().messages.keep({ ...turn.names, startedAt: 1, messages: [toKeep(turn.names, 'm2')] });
     const { time } = await sessionUsage(turn);
     expect(time).toBeGreaterThan(HOUR - 60_000);
     expect(time).toBeLessThan(HOUR + 60_000);

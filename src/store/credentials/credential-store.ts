@@ -1,0 +1,45 @@
+/** A secret that is kept encrypted; see `src/credentials`. */
+export interface StoredCredential {
+  credentialRef: string;
+  app: string;
+  userId: string;
+  /** `AuthConfig.credentialKey`. */
+  credentialKey: string;
+  /** `apiKey`, `http`, … as in ADK's `AuthCredential.authType`. */
+  authType: string;
+  /** For people. */
+  label?: string;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+}
+
+/** As it lies in the store. */
+export interface SealedCredential extends StoredCredential {
+  /** Which key sealed it. */
+  keyId: string;
+  /** Base64: nonce, ciphertext and tag. */
+  sealed: string;
+}
+
+/** Secrets of users, each sealed by a key that the store doesn't have. */
+export interface CredentialStore {
+  /** Replaces the one of the same app, user and key. */
+  put(credential: Omit<SealedCredential, 'createdAt'>): Promise<StoredCredential>;
+  /**
+   * As `putCredential`, where the user's credential of this key is still the one with the reference `before`; without `before`, where
+   * there is none.
+   *
+   * @returns whether it is stored.
+   */
+  swap(swap: {
+    credential: Omit<SealedCredential, 'createdAt'> & { createdAt?: number };
+    before?: string | undefined;
+  }): Promise<boolean>;
+  find(
+    find: { app: string; userId: string } & ({ credentialRef: string } | { credentialKey: string }),
+  ): Promise<SealedCredential | undefined>;
+  /** By user and key. */
+  list(list: { app: string; userId?: string }): Promise<StoredCredential[]>;
+  /** Whether there was one. */
+  remove(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean>;
+}

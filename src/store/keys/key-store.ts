@@ -1,0 +1,144 @@
+/** What a grant lets its owner do: see `Permission` of the gateway. */
+export type GrantRole = 'run' | 'read' | 'approve' | 'operate';
+
+/** What somebody may do through the gateway. */
+export interface Grant {
+  /** The app; `*` for all of them. */
+  app: string;
+  roles: readonly GrantRole[];
+  /** Limits the grant to the sessions of this user. */
+  user?: string;
+}
+
+/** An API key, without its secret. */
+export interface ApiKeyRow {
+  /** Stands in the key's text, and is no secret. */
+  keyId: string;
+  /** Who uses it: as whom its owner decides and sends. */
+  name: string;
+  /** The only user in whose name it may act. */
+  userId?: string;
+  grants: readonly Grant[];
+  /** Milliseconds since the epoch, as all times here. */
+  createdAt: number;
+  expiresAt?: number;
+  rotatedAt?: number;
+  /** Until when the secret from before the rotation is good. */
+  oldUntil?: number;
+  revokedAt?: number;
+  /** To a minute. */
+  usedAt?: number;
+}
+
+export interface NewApiKey {
+  keyId: string;
+  name: string;
+  userId?: string;
+  grants: readonly Grant[];
+  /** SHA-256 of the secret. */
+  digest: Uint8Array;
+  /** Milliseconds from now on; without it the key doesn't expire. */
+  expiresIn?: number;
+}
+
+/** A key as the gateway checks it. */
+export interface KnownApiKey extends ApiKeyRow {
+  digest: Uint8Array;
+  /** Good until `oldUntil`. */
+  oldDigest?: Uint8Array;
+}
+
+/** How a link was used before. */
+export interface UsedLink {
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** What was said by it; undefined while it is being said. */
+  outcome?: string;
+}
+
+/** Somebody who has signed in with a browser. */
+export interface SignIn {
+  /** SHA-256 of what the browser keeps, in hexadecimal. */
+  token: string;
+  /** Of the API key that they have shown. */
+  keyId: string;
+  /** SHA-256 of the secret that they have shown: with it their sign-in ends, once the key has another one. */
+  keyDigest: Uint8Array;
+  /** Milliseconds since the epoch. */
+  since: number;
+}
+
+/** A kind of what the gateway has refused. */
+export interface DeniedKind {
+  /** Why: as the refusal's code says it, or `rate-limited`. */
+  reason: string;
+  /** The route's pattern, never the path. */
+  route: string;
+  /** Of the principal; absent for strangers. */
+  who?: string;
+  /** Of a stranger. */
+  address?: string;
+  permission?: string;
+  /** Which a principal has named. */
+  app?: string;
+}
+
+/** Refusals of one kind within a minute. */
+export interface Denial extends DeniedKind {
+  count: number;
+  /** Milliseconds since the epoch. */
+  firstAt: number;
+  lastAt: number;
+}
+
+/** Who may use the gateway: API keys, links and sign-ins of pages, and what was refused. */
+export interface KeyStore {
+  /** @throws Unstorable where a name can't be stored. */
+  create(key: NewApiKey): Promise<ApiKeyRow>;
+  /** Those of these that there are, revoked and expired ones, too. */
+  find(keyIds: readonly string[]): Promise<KnownApiKey[]>;
+  /** The newest first. */
+  list(): Promise<ApiKeyRow[]>;
+  /**
+   * Gives a key another secret.
+   *
+   * @param rotate.grace milliseconds for which the secret before stays good.
+   * @returns undefined where there is no such key, or it is revoked.
+   */
+  rotate(rotate: { keyId: string; digest: Uint8Array; grace: number }): Promise<ApiKeyRow | undefined>;
+  /** @returns undefined where there is no such key. Revoking again changes nothing. */
+  revoke(keyId: string): Promise<ApiKeyRow | undefined>;
+  /** Notes that a key was used, at most once a minute. */
+  touch(keyId: string): Promise<void>;
+  /**
+   * Takes a link to decide by it: one holder has it, and others may only once it was given back, or its holder has said nothing for two
+   * minutes. Repeating it changes nothing.
+   *
+   * @param take `holder`: random, of this one attempt.
+   * @returns undefined where the holder may decide.
+   */
+  takeLink(take: { id: string; requestId: string; holder: string }): Promise<UsedLink | undefined>;
+  /** What its holder has said by it: it is used up. */
+  useLink(use: { id: string; holder: string; outcome: string }): Promise<void>;
+  /** It was no decision: the link may be used again. */
+  giveLinkBack(give: { id: string; holder: string }): Promise<void>;
+  /** Undefined for one that is unused. */
+  findUsedLink(id: string): Promise<UsedLink | undefined>;
+  /**
+   * Of a key, the newest 20 stay: older ones end.
+   *
+   * @param signIn `tokenHash`: SHA-256 of what the browser keeps.
+   */
+  openSignIn(signIn: { tokenHash: Uint8Array; keyId: string; keyDigest: Uint8Array }): Promise<void>;
+  /**
+   * Those that there are: one ends 12 hours after it began, and after an hour without a request. Counts as a request of each.
+   *
+   * @param tokenHashes at most 1,000.
+   */
+  findSignIns(tokenHashes: readonly Uint8Array[]): Promise<SignIn[]>;
+  endSignIn(tokenHash: Uint8Array): Promise<void>;
+  /** Adds to the rows of their minutes. Drops what is older than 30 days where `sweep` says so. */
+  noteDenials(denials: readonly Denial[], options?: { sweep?: boolean }): Promise<void>;
+  /** The latest first; 1,000 at most. */
+  listDenials(list?: { since?: number; limit?: number }): Promise<Denial[]>;
+}

@@ -1,0 +1,91 @@
+import type { Content } from '../../events/content.ts';
+import type { KeepMessagesInput, KeptMessage, MessageToKeep, WaitingMessage } from '../../protocol/step.ts';
+import type { SessionNames } from '../sessions/session-names.ts';
+
+/** A message for the inbox, and who sent it where an attestation of it holds: the turn's requester later on. */
+export interface MessageForInbox extends MessageToKeep {
+  requester?: string;
+}
+
+/** A message of the inbox, for operators and clients. */
+export interface InboxRow extends WaitingMessage {
+  /** `uploaded`: content put here before its message was sent. */
+  status: 'uploaded' | 'waiting' | 'rejected';
+  /** Why it was rejected. */
+  reason?: string;
+  createdAt: number;
+}
+
+export interface UploadMessage extends SessionNames {
+  messageId: string;
+  message: string | Content;
+  stateDelta?: Record<string, unknown>;
+}
+
+/** A thread, by its workspace, its channel and its first message. */
+export interface StoredThread {
+  team: string;
+  channel: string;
+  ts: string;
+}
+
+/** What a sender was answered. */
+export interface WebhookAnswered {
+  status: number;
+  /** JSON; absent for none. */
+  body?: unknown;
+}
+
+/** A webhook that came in. */
+export interface WebhookDelivery {
+  source: string;
+  /** That of its sender: the same for each attempt. */
+  id: string;
+}
+
+/** Messages that wait for their turn, and what came in by Slack and by webhooks, so that each counts once. */
+export interface MessageStore {
+  /**
+   * Writes accepted messages, and notes on rejected ones, into the session's inbox, where the session's next turn finds
+   * those that were never answered. Makes the session where it is missing. A message that can't be stored is answered
+   * with `refused` and holds up no other. One round trip.
+   */
+  keep(
+    keep: Omit<KeepMessagesInput, 'v' | 'messages'> & { messages: readonly MessageForInbox[] },
+  ): Promise<KeptMessage[]>;
+  /**
+   * Puts a message's content into the inbox before the message is sent, for one that is too large to travel. Another
+   * content replaces it as long as nobody has accepted the message, and changes nothing later. Dropped after 30 days
+   * without its message.
+   */
+  upload(upload: UploadMessage): Promise<{ digest: string; bytes: number }>;
+  /** Deletes the content of a message that was not sent after all; nothing where it was accepted, or is not there. */
+  forgetUpload(names: SessionNames, messageId: string): Promise<void>;
+  /** What waits in a session's inbox, in order, and what was rejected, the newest 100; 1,000 rows at most. */
+  readInbox(names: SessionNames): Promise<InboxRow[]>;
+  /** An invocation's row in the inbox, whatever its status; none where it has begun or was never heard of. */
+  findWaiting(names: SessionNames, invocationId: string): Promise<InboxRow | undefined>;
+  /**
+   * Something that Slack has sent is to count once. It is remembered for a day. Repeating it changes nothing.
+   *
+   * @param heard `holder`: random, of this one attempt.
+   * @returns false where another attempt has heard of it.
+   */
+  hearSlack(heard: { id: string; holder: string }): Promise<boolean>;
+  /** A thread is a session from now on. */
+  keepThread(thread: StoredThread, names: SessionNames): Promise<void>;
+  /** Undefined for a thread that is no session. */
+  findThread(thread: StoredThread): Promise<SessionNames | undefined>;
+  /**
+   * Takes a delivery to handle it. Nobody else does until it is answered or given back, or its time is over. Repeating it changes nothing.
+   *
+   * @param take `holder`: random, of this one attempt; `time`: milliseconds.
+   */
+  takeDelivery(
+    take: WebhookDelivery & { holder: string; time: number },
+  ): Promise<{ kind: 'taken' } | { kind: 'busy' } | { kind: 'answered'; answer: WebhookAnswered }>;
+  /** It was handled: whoever sends it again gets this answer. */
+  answerDelivery(answer: WebhookDelivery & { holder: string; answer: WebhookAnswered }): Promise<void>;
+  /** It was not handled, and may be taken again. */
+  giveDeliveryBack(give: WebhookDelivery & { holder: string }): Promise<void>;
+}

@@ -1,0 +1,99 @@
+import type { InvocationStatus } from '../../protocol/agent-run.ts';
+import type { InvocationOutcome } from '../../protocol/turn.ts';
+import type { Database } from '../engine/database.ts';
+import { storableText } from '../engine/json-text.ts';
+import type { LiveNotices } from '../live/live-notices.ts';
+import { sessionKeys } from '../sessions/session-names.ts';
+import { postgresCalls } from './postgres-calls.ts';
+import { postgresChildren } from './postgres-children.ts';
+import { postgresSteps } from './postgres-steps.ts';
+import type { TurnStore } from './turn-store.ts';
+
+/** An invocation that was retried is answered with its newest generation. */
+const INVOCATION = `select r.session_id, r.run_key, r.message_id, r.status, r.outcome, r.first_seq, r.last_seq,
+  r.requester, s.last_seq as session_seq
+from holdfast.sessions s
+join holdfast.runs r on r.session_id = s.id
+where s.name_key = $1 and r.run_key = coalesce((
+  select n.run_key from holdfast.runs n
+  where n.session_id = s.id and n.origin = (
+    select coalesce(o.origin, o.run_key) from holdfast.runs o where o.session_id = s.id and o.run_key = $2)
+  order by n.generation desc limit 1), $2)`;
+
+interface InvocationRow {
+  session_id: string;
+  run_key: string;
+  message_id: string | null;
+  status: InvocationStatus;
+  outcome: InvocationOutcome | null;
+  first_seq: string;
+  last_seq: string;
+  requester: string | null;
+  session_seq: string;
+}
+
+const LONGEST_BACK_OFF = 60_000;
+
+export function postgresTurns(database: Database, live: LiveNotices): TurnStore {
+  return {
+    async newestFence(names) {
+      const [row] = await database.read(
+        database.db
+          .selectFrom('holdfast.sessions')
+          .select(['fence_started_at', 'fence_invocation'])
+          .where('name_key', '=', sessionKeys(names).name)
+          .compile(),
+      );
+      return row && { startedAt: Number(row.fence_started_at), invocation: row.fence_invocation };
+    },
+    async findInvocation(names, invocationId) {
+      const [row] = await database.query<InvocationRow>(INVOCATION, [
+        sessionKeys(names).name,
+        storableText(invocationId),
+      ]);
+      if (row === undefined) return undefined;
+      return {
+        session: row.session_id,
+        invocationId: row.run_key,
+        messageId: row.message_id ?? '',
+        status: row.status,
+        from: Number(row.first_seq),
+        to: Number(row.status === 'running' ? row.session_seq : row.last_seq),
+        ...(row.outcome === null ? {} : { outcome: row.outcome }),
+        ...(row.requester === null ? {} : { requester: row.requester }),
+      };
+    },
+    async limitModel({ key, retryAfterMs }) {
+      const named = retryAfterMs === undefined ? null : Math.ceil(retryAfterMs);
+      const [row] = await database.query<{ rest: string }>(
+        'select holdfast.limit_model($1, $2, $3) as rest',
+        [storableText(key), named, LONGEST_BACK_OFF],
+      );
+      return Number(row?.rest);
+    },
+    async modelAnswered(key) {
+      await database.query(
+        'update holdfast.model_limits set refusals = 0 where key = $1 and refusals > 0 and until <= clock_timestamp()',
+        [storableText(key)],
+      );
+    },
+    async freeSlot({ invocationId, ...names }) {
+      await database.query('delete from holdfast.turn_slots where name_key = $1 and invocation_id = $2', [
+        sessionKeys(names).name,
+        invocationId,
+      ]);
+    },
+    async takeSlot({ invocationId, quota, ...names }) {
+      const keys = sessionKeys(names);
+      const [row] = await database.query<{ full: { app: number; user: number } | null }>(
+        'select holdfast.take_turn_slot($1, $2, $3, $4, $5, $6) as full',
+        [keys.name, keys.app, keys.user, invocationId, quota.perApp, quota.perUser],
+      );
+      const full = row?.full ?? undefined;
+      return full === undefined ? { kind: 'taken' } : { kind: 'full', ofApp: full.app, ofUser: full.user };
+    },
+    ...postgresSteps(database, live),
+    ...postgresCalls(database, live),
+    ...postgresChildren(database),
+  };
+}
