@@ -23,20 +23,26 @@ module.exports = {
       comment: 'types, names and pure functions, shared by all sides',
       severity: 'error',
       from: { path: '^src/protocol/' },
-      to: { path: rooms('src', 'workflows', 'activities', 'worker'), pathNot: '^src/(protocol|events)/' },
+      to: {
+        path: rooms('src', 'workflows', 'activities', 'worker'),
+        pathNot: '^src/(contract|protocol|events)/',
+      },
     },
     {
       name: 'workflows-see-protocol-and-events-only',
       severity: 'error',
       from: { path: '^workflows/' },
-      to: { pathNot: '^(workflows/|src/protocol/|src/events/|node_modules/@temporalio/(workflow|common)/)' },
+      to: {
+        pathNot:
+          '^(workflows/|src/contract/|src/protocol/|src/events/|node_modules/@temporalio/(workflow|common)/)',
+      },
     },
     {
       name: 'what-users-workflows-import-is-fit-for-the-sandbox',
       severity: 'error',
       from: { path: '^src/workflow/' },
       to: {
-        pathNot: '^(src/(workflow|protocol|events)/|node_modules/@temporalio/(workflow|common)/)',
+        pathNot: '^(src/(workflow|contract|protocol|events)/|node_modules/@temporalio/(workflow|common)/)',
         dependencyTypesNot: ['type-only'],
       },
     },
@@ -78,7 +84,7 @@ module.exports = {
       from: { path: '^src/jobs/' },
       to: {
         path: rooms('src', 'workflows', 'activities', 'worker'),
-        pathNot: '^src/(jobs|protocol|schema|credentials/signed-token)',
+        pathNot: '^src/(jobs|contract|protocol|schema|credentials/signed-token)',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -2,6 +2,7 @@ import { agentsOfTree } from '../src/agents/agents-of-tree.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { HoldfastError } from '../src/contract/error.ts';
 import { agentToRun } from '../src/flows/agent-to-run.ts';
 import { ToolsetFailed, toolsOf } from '../src/flows/resolve-tools.ts';
 import { made } from '../src/flows/tool-edits.ts';
@@ -36,7 +37,7 @@ const behindToolsets = new WeakMap<BaseAgent, Map<string, BaseAgent | ToolsetFai
  */
 export function treeOf({ roots }: Deployment, root: string): BaseAgent {
   const tree = isConfirmAgent(root) ? confirmAgent : roots.get(root);
-  if (tree === undefined) throw new NotDeployedHere('agent', root, namesIn([...roots.values()]));
+  if (tree === undefined) throw notDeployedHere('agent', root, namesIn([...roots.values()]));
   return tree;
 }
 
@@ -100,7 +101,7 @@ function findIn(trees: readonly BaseAgent[], name: string): BaseAgent {
     const agent = tree.findSubAgent(name);
     if (agent !== undefined) return agent;
   }
-  throw new NotDeployedHere('agent', name, namesIn(trees));
+  throw notDeployedHere('agent', name, namesIn(trees));
 }
 
 function namesIn(trees: readonly BaseAgent[]): string[] {
@@ -120,7 +121,7 @@ function agentBehind(
   if (agent instanceof ToolsetFailed) throw agent;
   if (agent !== undefined) return agent;
   const known = isLlmAgent(caller) ? caller.tools.filter(isBaseTool).filter(agentOfTool) : [];
-  throw new NotDeployedHere(
+  throw notDeployedHere(
     'tool',
     tool,
     known.map(({ name }) => name),
@@ -183,7 +184,7 @@ export function agentNamed(deployment: Deployment, { agent: name, root, within }
 export function callerOf(deployment: Deployment, named: NamedAgent): LlmAgent {
   const agent = agentNamed(deployment, named);
   if (isLlmAgent(agent)) return agent;
-  throw new NotDeployedHere('agent', named.agent, ['another agent of that name, which has no tools']);
+  throw notDeployedHere('agent', named.agent, ['another agent of that name, which has no tools']);
 }
 
 /** Undefined where this worker has no such agent. */
@@ -211,7 +212,7 @@ export function handedOnBy(
 /**
  * Who acts: whom the workflow names, whom the message is for, or whoever of the tree has to go on with the session.
  *
- * @throws NotDeployedHere, AgentOfAnotherApp
+ * @throws NotDeployedHere
  */
 export function actorsOf(
   deployment: Deployment,
@@ -271,17 +272,18 @@ function refOf(
  * During a rolling deploy a worker can get a task of an agent or tool that it doesn't have, or has no longer. Another
  * worker may have it, so the task is tried again for a minute.
  */
-export class NotDeployedHere extends Error {
-  readonly code = 'HOLDFAST_NOT_DEPLOYED_HERE' as string;
-  readonly retryable: boolean = true;
-  override readonly name: string = 'NotDeployedHere';
+export class NotDeployedHere extends HoldfastError {}
 
-  constructor(kind: 'agent' | 'tool', missing: string, known: readonly string[]) {
-    super(
-      `this worker has no ${kind} ${JSON.stringify(missing.slice(0, 128))}, only ${known.join(', ') || 'none'}: ` +
-        `deploy a worker that has it`,
-    );
-  }
+export function notDeployedHere(
+  kind: 'agent' | 'tool',
+  missing: string,
+  known: readonly string[],
+): NotDeployedHere {
+  return new NotDeployedHere(
+    'HOLDFAST_NOT_DEPLOYED_HERE',
+    `this worker has no ${kind} ${JSON.stringify(missing.slice(0, 128))}, only ${known.join(', ') || 'none'}: ` +
+      `deploy a worker that has it`,
+  );
 }
 
 /** Whether no worker has it, as far as anybody can know by now. */
@@ -290,26 +292,21 @@ export function isHadByNobody(error: unknown): error is NotDeployedHere {
 }
 
 /** An agent of an App is named in a session of another app, which has other plugins, budgets and issuers, or none. */
-class AgentOfAnotherApp extends NotDeployedHere {
-  override readonly code = 'HOLDFAST_AGENT_OF_ANOTHER_APP';
-  override readonly retryable = false;
-  override readonly name = 'AgentOfAnotherApp';
-
-  constructor(agent: string, owners: readonly string[], app: string) {
-    super('agent', agent, []);
-    const [named, of, own] = [agent, app, ...owners].map((name) => JSON.stringify(name.slice(0, 128)));
-    const others = owners.length > 1 ? ` and ${owners.length - 1} more` : '';
-    this.message =
-      `agent ${named} belongs to app ${own}${others}, and this session is one of app ${of}: ` +
-      `send the message to a session of app ${own}`;
-  }
+function agentOfAnotherApp(agent: string, owners: readonly string[], app: string): NotDeployedHere {
+  const [named, of, own] = [agent, app, ...owners].map((name) => JSON.stringify(name.slice(0, 128)));
+  const others = owners.length > 1 ? ` and ${owners.length - 1} more` : '';
+  return new NotDeployedHere(
+    'HOLDFAST_AGENT_OF_ANOTHER_APP',
+    `agent ${named} belongs to app ${own}${others}, and this session is one of app ${of}: ` +
+      `send the message to a session of app ${own}`,
+  );
 }
 
 /**
  * Messages, and the inputs of activities, can name any agent of the worker. One whose root an App has brings nothing of that App along: it
  * runs in the sessions of apps whose root that is, and nowhere else. Those that a worker has without an App serve each app.
  *
- * @throws AgentOfAnotherApp; NotDeployedHere for an agent that is named without its root, and that nobody here has.
+ * @throws NotDeployedHere, also for an agent that is named without its root, and that nobody here has.
  */
 export function assertOfApp(deployment: Deployment, app: string, named: NamedAgent): void {
   const refused = refusalOf(deployment, app, named);
@@ -321,16 +318,16 @@ export function isOfApp(deployment: Deployment, app: string, named: NamedAgent):
   return refusalOf(deployment, app, named) === undefined;
 }
 
-function refusalOf(deployment: Deployment, app: string, named: NamedAgent): AgentOfAnotherApp | undefined {
+function refusalOf(deployment: Deployment, app: string, named: NamedAgent): NotDeployedHere | undefined {
   const { apps } = deployment;
   // The tools of another app's factories are its own, too.
   const hop = named.within?.find(({ made }) => made !== undefined && made.app !== app);
-  if (hop?.made !== undefined) return new AgentOfAnotherApp(hop.tool, [hop.made.app], app);
+  if (hop?.made !== undefined) return agentOfAnotherApp(hop.tool, [hop.made.app], app);
   const root = rootNamed(deployment, named);
   if (apps.get(app)?.rootAgent.name === root) return undefined;
   const owners = [...apps.values()].filter(({ rootAgent }) => rootAgent.name === root);
   if (owners.length === 0) return undefined;
-  return new AgentOfAnotherApp(
+  return agentOfAnotherApp(
     named.agent,
     owners.map(({ name }) => name),
     app,

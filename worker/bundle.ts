@@ -2,6 +2,7 @@ import { open, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { codedError } from '../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 
 /** What a workflow bundle was built from. */
@@ -17,10 +18,7 @@ const MARK = '// holdfast workflow bundle ';
 const LONGEST_STAMP = 1024;
 
 /** A worker and its workflow bundle were built from different versions. */
-export class BundleMismatch extends Error {
-  readonly code = 'HOLDFAST_BUNDLE_MISMATCH';
-  override readonly name = 'BundleMismatch';
-}
+export class BundleMismatch extends codedError('HOLDFAST_BUNDLE_MISMATCH') {}
 
 /** Where the prebuilt bundle lies: `dist/workflow-bundle.js`, seen from the sources and from the built package alike. */
 export function bundlePath(): string {

@@ -1,4 +1,5 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import { codedError } from '../../src/contract/error.ts';
 import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
 import type { AnsweredGate } from '../../src/protocol/step.ts';
 import type {
@@ -134,11 +135,7 @@ function requestOf({ requests }: Evidence, requestId: string): ApprovalRow | und
 }
 
 /** A call is said to be approved, and what the store has doesn't prove it. Nothing has run, and nothing was written. */
-export class ApprovalNotProven extends Error {
-  readonly code = 'HOLDFAST_APPROVAL_NOT_PROVEN';
-  readonly retryable = false;
-  override readonly name = 'ApprovalNotProven';
-
+export class ApprovalNotProven extends codedError('HOLDFAST_APPROVAL_NOT_PROVEN') {
   constructor(problem: string) {
     super(`the approval of this call is not proven: ${problem}`);
     // It says nothing about the tool.

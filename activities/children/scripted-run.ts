@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { SubAgentFailed } from '../../src/agents/agent-result.ts';
 import { type BaseAgent, runOfImpl } from '../../src/agents/base-agent.ts';
+import { codedError } from '../../src/contract/error.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
 import { layOver } from '../../src/flows/lay-over.ts';
 import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
@@ -44,11 +46,7 @@ export interface ScriptedNext {
 }
 
 /** A ported agent does something else than it did before. */
-export class CustomAgentDiverged extends Error {
-  readonly code = 'HOLDFAST_CUSTOM_AGENT_DIVERGED';
-  override readonly name = 'CustomAgentDiverged';
-  readonly retryable = false;
-
+export class CustomAgentDiverged extends codedError('HOLDFAST_CUSTOM_AGENT_DIVERGED') {
   private constructor(what: string) {
     super(
       `${what}: what it decides by must be the same each time, so take it from the state or from events of its context`,
@@ -69,13 +67,6 @@ export class CustomAgentDiverged extends Error {
     const what = `yields ${now} events of its own before its sub-agent number ${place}, and has yielded ${recorded} there before`;
     return new CustomAgentDiverged(`agent "${agent}" ${what}`);
   }
-}
-
-/** A sub-agent of a ported agent has failed. */
-class SubAgentFailed extends Error {
-  readonly code = 'HOLDFAST_SUB_AGENT_FAILED';
-  override readonly name = 'SubAgentFailed';
-  readonly retryable = false;
 }
 
 /**
@@ -172,7 +163,7 @@ export class ScriptedRun {
         for (const stored of run) this.#view.sees(stored.event, stored);
         this.#view.keeps(part.temp ?? {});
       }
-      if (part.failed !== undefined) throw new SubAgentFailed(part.failed);
+      if (part.failed !== undefined) throw new SubAgentFailed('HOLDFAST_SUB_AGENT_FAILED', part.failed);
     };
     const script = runOfImpl(
       agent,

@@ -1,4 +1,5 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
+import { codedError } from '../../src/contract/error.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { JobEnded, JobTask } from '../../src/protocol/job.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
@@ -25,11 +26,7 @@ const FIRST_BACKOFF = 1_000;
 const LONGEST_BACKOFF = 300_000;
 
 /** There is no such job any more: its session was deleted. */
-export class JobLost extends Error {
-  readonly code = 'HOLDFAST_JOB_LOST';
-  readonly retryable = false;
-  override readonly name = 'JobLost';
-}
+export class JobLost extends codedError('HOLDFAST_JOB_LOST') {}
 
 /**
  * The activity's input can name any job. The outcome of another call's job would settle this call.

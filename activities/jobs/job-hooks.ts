@@ -1,3 +1,4 @@
+import { codedError } from '../../src/contract/error.ts';
 import { formatDuration } from '../../src/schema/duration.ts';
 import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
@@ -28,10 +29,7 @@ interface HookAnswer {
 }
 
 /** A hook took longer than its tool's runs may. */
-class HookTooLate extends Error {
-  readonly code = 'HOLDFAST_JOB_HOOK_TIMEOUT';
-  override readonly name = 'HookTooLate';
-}
+class HookTooLate extends codedError('HOLDFAST_JOB_HOOK_TIMEOUT') {}
 
 export function hookTime({ durable }: BaseTool): number {
   return Math.min(durable.timeout, LONGEST_HOOK);

@@ -1,5 +1,6 @@
 import { CallbackFailed } from '../../src/agents/callback-failed.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import { type BuiltRequest, buildRequest, type RequestSite } from '../../src/flows/build-request.ts';
 import { draftOf } from '../../src/flows/draft-event.ts';
 import { withoutDeepArguments } from '../../src/flows/left-out-arguments.ts';
@@ -36,15 +37,14 @@ export interface ModelAnswer {
 }
 
 /** User code has failed behind a model's answer, which is paid: it must not be asked for again. */
-export class AnswerLost extends Error {
+export class AnswerLost extends HoldfastError {
   override readonly name = 'AnswerLost';
-  readonly code: string;
   /** The latest of the model. */
   readonly response: LlmResponse;
 
   constructor(cause: Error & { code?: unknown }, response: LlmResponse) {
-    super(cause.message, { cause });
-    this.code = typeof cause.code === 'string' ? cause.code : 'HOLDFAST_CALLBACK_FAILED';
+    const code = typeof cause.code === 'string' ? cause.code : 'HOLDFAST_CALLBACK_FAILED';
+    super(code, cause.message, { cause });
     this.response = response;
   }
 }

@@ -1,5 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import { limitKeyOf } from '../../src/models/limit-key.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { TurnSlot } from '../../src/store/turns/turn-store.ts';
@@ -21,15 +22,17 @@ const MOST_SPREAD = 5_000;
 const LONGEST_UNOPENED = 60_000;
 
 /** The model is not asked: its provider has told somebody to wait. */
-export class ModelRests extends Error {
+export class ModelRests extends HoldfastError {
   override readonly name = 'ModelRests';
-  readonly code = RATE_LIMITED;
   readonly key: string;
   /** Milliseconds. */
   readonly rest: number;
 
   constructor(key: string, rest: number) {
-    super(`waits for the rate limit of ${key}, until ${new Date(Date.now() + rest).toISOString()}`);
+    super(
+      RATE_LIMITED,
+      `waits for the rate limit of ${key}, until ${new Date(Date.now() + rest).toISOString()}`,
+    );
     this.key = key;
     this.rest = rest;
   }

@@ -2,6 +2,7 @@ import { Context as ActivityContext, activityInfo } from '@temporalio/activity';
 import proto from '@temporalio/proto';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
+import { codedError } from '../../src/contract/error.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { StepContext } from '../../src/flows/step-context.ts';
@@ -73,11 +74,7 @@ async function isAwaited(): Promise<boolean> {
 }
 
 /** A step says that it is another turn's than its own message has begun. Nothing was written in its name. */
-export class MisplacedStep extends Error {
-  readonly code = 'HOLDFAST_MISPLACED_STEP';
-  readonly retryable = false;
-  override readonly name = 'MisplacedStep';
-
+export class MisplacedStep extends codedError('HOLDFAST_MISPLACED_STEP') {
   constructor(problem: string) {
     super(`the step is none of its turn: ${problem}`);
     // It says nothing about the agent.

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { CallbackFailed, callbackThrew } from '../../src/agents/callback-failed.ts';
+import { codedError } from '../../src/contract/error.ts';
 import type { Content } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
 import { draftOf } from '../../src/flows/draft-event.ts';
@@ -112,10 +113,7 @@ interface TimedAgent extends Pick<BaseAgent, 'name'> {
 }
 
 /** The turn's wall time was used up while its model, or user code, was asked. */
-export class OutOfTime extends Error {
-  readonly code = 'HOLDFAST_BUDGET_EXCEEDED';
-  override readonly name = 'OutOfTime';
-}
+export class OutOfTime extends codedError('HOLDFAST_BUDGET_EXCEEDED') {}
 
 /**
  * How long a step waits for models and user code, which need not heed their signal: until the attempt is cancelled, the

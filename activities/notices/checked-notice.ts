@@ -1,13 +1,10 @@
+import { codedError } from '../../src/contract/error.ts';
 import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { LONGEST_NOTICE_TIME, MOST_NOTICE_REQUESTS } from '../../src/protocol/notice-limits.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 
 /** What is to be told is no notice of Holdfast's own: whoever may write to Temporal can ask for anything. */
-export class NotANotice extends Error {
-  readonly code = 'HOLDFAST_NOT_A_NOTICE';
-  override readonly name = 'NotANotice';
-  readonly retryable = false;
-
+export class NotANotice extends codedError('HOLDFAST_NOT_A_NOTICE') {
   constructor(field: string, problem: string) {
     super(`${field}: ${problem}`);
   }

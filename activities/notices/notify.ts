@@ -2,6 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import type { Notifier } from '../../src/approvals/notifier.ts';
 import { startNotice } from '../../src/approvals/start-notice.ts';
+import { codedError } from '../../src/contract/error.ts';
 import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
@@ -14,11 +15,7 @@ import { buryNotice, DEFAULT_RETRY_TIME, delayOf, problemOf } from './notice-fai
 import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
 
 /** People were not told of a request by one of the ways to tell them, and nobody goes on trying. Another attempt follows. */
-export class NotifierFailed extends Error {
-  readonly code = 'HOLDFAST_NOTIFIER_FAILED';
-  override readonly name = 'NotifierFailed';
-  readonly retryable = true;
-}
+export class NotifierFailed extends codedError('HOLDFAST_NOTIFIER_FAILED') {}
 
 /**
  * `holdfast.notify`: tells people of requests by each of the app's notifiers. What one of them can't be told goes on being told by a

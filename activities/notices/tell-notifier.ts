@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { NoteRefused } from '../../src/approvals/notice-failed.ts';
 import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
+import { codedError } from '../../src/contract/error.ts';
 import type { NotifyInput } from '../../src/protocol/gate.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
@@ -21,16 +22,10 @@ const FIRST_LOOK = 50;
 const LAST_LOOK = 2_000;
 
 /** A notifier is just being told of a request whose end it is to be told of: another attempt follows. */
-export class StillTelling extends Error {
-  readonly code = 'HOLDFAST_NOTIFIER_BUSY';
-  override readonly name = 'StillTelling';
-}
+export class StillTelling extends codedError('HOLDFAST_NOTIFIER_BUSY') {}
 
 /** The store has yet to hear what people are to be told: another attempt follows. */
-export class NotRecorded extends Error {
-  readonly code = 'HOLDFAST_NOTICE_NOT_RECORDED';
-  override readonly name = 'NotRecorded';
-}
+export class NotRecorded extends codedError('HOLDFAST_NOTICE_NOT_RECORDED') {}
 
 export interface NoticeToTell {
   input: NotifyInput;

@@ -13,7 +13,7 @@ import { hasNotRun, type StartedCall, type TriedCall } from './tool-failure.ts';
 /**
  * A call that has just begun may name an agent of another app: its attempt ends, and has run nothing.
  *
- * @throws AgentOfAnotherApp
+ * @throws NotDeployedHere
  */
 export async function assertCallOfApp(
   { deployment, store }: Pick<ActivityDependencies, 'deployment' | 'store'>,

@@ -7,7 +7,7 @@ import { isBaseToolset } from '../../src/tools/base-toolset.ts';
 import type { ContextInit } from '../../src/tools/context-init.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import type { ToolEdit } from '../../src/tools/turn-tools.ts';
-import { NotDeployedHere } from '../agents.ts';
+import { type NotDeployedHere, notDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import { type Deployment, settingsOf } from '../deployment.ts';
@@ -70,7 +70,7 @@ export async function searchTool(search: ToolSearch, name: string, own?: BaseToo
 }
 
 export function notDeployed({ tools }: LlmAgent, name: string): NotDeployedHere {
-  return new NotDeployedHere(
+  return notDeployedHere(
     'tool',
     name,
     tools.map((tool) => (isBaseTool(tool) ? tool.name : `those of ${tool.name}`)),

@@ -1,3 +1,4 @@
+import { codedError } from '../../src/contract/error.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
@@ -10,21 +11,14 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
 
 /** An attempt of a tool took longer than its timeout; it may still have its effect. */
-export class ToolTimeout extends Error {
-  readonly code = 'HOLDFAST_TOOL_TIMEOUT';
-  override readonly name = 'ToolTimeout';
-
+export class ToolTimeout extends codedError('HOLDFAST_TOOL_TIMEOUT') {
   constructor(tool: BaseTool) {
     super(`Error in tool '${tool.name}': no result within ${tool.durable.timeout} ms (its timeout)`);
   }
 }
 
 /** An earlier attempt may have had its effect, and nobody knows. */
-export class UnknownOutcome extends Error {
-  readonly code = 'HOLDFAST_UNKNOWN_OUTCOME';
-  readonly retryable = false;
-  override readonly name = 'UnknownOutcome';
-
+export class UnknownOutcome extends codedError('HOLDFAST_UNKNOWN_OUTCOME') {
   constructor() {
     super('outcome unknown: this call may have run; check before repeating it');
     // It says nothing about the tool.
@@ -33,11 +27,7 @@ export class UnknownOutcome extends Error {
 }
 
 /** What was approved is not what would run now. Nothing has run. */
-export class ToolChanged extends Error {
-  readonly code = 'HOLDFAST_TOOL_CHANGED';
-  readonly retryable = false;
-  override readonly name = 'ToolChanged';
-
+export class ToolChanged extends codedError('HOLDFAST_TOOL_CHANGED') {
   constructor(how?: string) {
     super(how === undefined ? TOOL_CHANGED : `${TOOL_CHANGED}: ${how}`);
     this.stack = '';
@@ -48,11 +38,7 @@ export class ToolChanged extends Error {
 const TOOL_CHANGED = 'tool changed since the approval';
 
 /** A call has asked, and nobody has answered in time. */
-export class NeverAnswered extends Error {
-  readonly code = 'HOLDFAST_NEVER_ANSWERED';
-  readonly retryable = false;
-  override readonly name = 'NeverAnswered';
-
+export class NeverAnswered extends codedError('HOLDFAST_NEVER_ANSWERED') {
   constructor(kind: 'credential' | 'input') {
     super(`nobody has given the ${kind === 'input' ? 'answer' : 'credential'} that this call waited for`);
     this.stack = '';
@@ -60,11 +46,7 @@ export class NeverAnswered extends Error {
 }
 
 /** A call asks, and asks again. */
-export class AsksTooOften extends Error {
-  readonly code = 'HOLDFAST_ASKS_TOO_OFTEN';
-  readonly retryable = false;
-  override readonly name = 'AsksTooOften';
-
+export class AsksTooOften extends codedError('HOLDFAST_ASKS_TOO_OFTEN') {
   constructor(tool: BaseTool) {
     super(`Error in tool '${tool.name}': a call asks people too often`);
     this.stack = '';
@@ -72,11 +54,7 @@ export class AsksTooOften extends Error {
 }
 
 /** What a call is settled with that no attempt lived to settle. */
-export class UnsettledError extends Error {
-  readonly code = 'HOLDFAST_UNSETTLED_CALL';
-  readonly retryable = false;
-  override readonly name = 'UnsettledError';
-
+export class UnsettledError extends codedError('HOLDFAST_UNSETTLED_CALL') {
   constructor(message: string) {
     super(message);
     this.stack = '';

@@ -14,17 +14,21 @@ export interface AgentRunEnd {
   error?: { code: string; message: string } | undefined;
 }
 
-/** The agent of a tool has come to no answer. */
+/** An agent that was run by a tool, or by the code of another agent, has come to no answer. */
 export class SubAgentFailed extends ToolError {
   override readonly name = 'SubAgentFailed';
 
-  /** Text: adk-go. */
-  constructor(agent: string, { code, message }: { code: string; message: string }) {
-    super(
-      `error from sub-agent ${JSON.stringify(agent)} (code: ${JSON.stringify(code)}, message: ${JSON.stringify(message)})`,
-      { code, retryable: false },
-    );
+  constructor(code: string, message: string) {
+    super(message, { code, retryable: false });
   }
+}
+
+/** Text: adk-go. */
+function subAgentFailed(agent: string, { code, message }: { code: string; message: string }): SubAgentFailed {
+  return new SubAgentFailed(
+    code,
+    `error from sub-agent ${JSON.stringify(agent)} (code: ${JSON.stringify(code)}, message: ${JSON.stringify(message)})`,
+  );
 }
 
 /** What an event says as the answer of an agent's tool: its text parts by lines, thoughts left out; undefined without any. */
@@ -41,7 +45,7 @@ export function answerText(content: Content | undefined): string | undefined {
  */
 export async function agentResult(agent: BaseAgent, end: AgentRunEnd): Promise<Record<string, unknown>> {
   const { status, text } = end;
-  if (status !== 'completed') throw new SubAgentFailed(agent.name, end.error ?? WITHOUT_A_WORD[status]);
+  if (status !== 'completed') throw subAgentFailed(agent.name, end.error ?? WITHOUT_A_WORD[status]);
   if (text === undefined || text === '') return {};
   if (!isLlmAgent(agent) || agent.outputSchema === undefined) return { result: text };
   try {
@@ -49,7 +53,7 @@ export async function agentResult(agent: BaseAgent, end: AgentRunEnd): Promise<R
   } catch (error) {
     const problem = error instanceof SyntaxError ? 'it is no JSON' : thrownMessage(error);
     const message = `its answer doesn't match its outputSchema: ${problem}`;
-    throw new SubAgentFailed(agent.name, { code: 'HOLDFAST_INVALID_RESULT', message });
+    throw subAgentFailed(agent.name, { code: 'HOLDFAST_INVALID_RESULT', message });
   }
 }
 

@@ -1,3 +1,4 @@
+import { codedError } from '../contract/error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 
 export interface CallbackFailedParams {
@@ -13,18 +14,14 @@ export interface CallbackFailedParams {
 }
 
 /** A callback or a processor of an agent threw, or returned what nothing can be made of. */
-export class CallbackFailed extends Error {
-  readonly code = 'HOLDFAST_CALLBACK_FAILED';
-  override readonly name = 'CallbackFailed';
+export class CallbackFailed extends codedError('HOLDFAST_CALLBACK_FAILED') {
   readonly agent: string;
   readonly callback: string;
-  readonly retryable: boolean;
 
   constructor({ agent, callback, problem, cause, retryable }: CallbackFailedParams) {
-    super(`${callback} of agent "${agent}" failed: ${problem}`, cause === undefined ? {} : { cause });
+    super(`${callback} of agent "${agent}" failed: ${problem}`, { cause, retryable });
     this.agent = agent;
     this.callback = callback;
-    this.retryable = retryable;
   }
 }
 

@@ -1,14 +1,12 @@
+import { codedError } from '../contract/error.ts';
+
 // The look behind keeps a long run of braces from being tried at each of them.
 const PLACEHOLDER = /(?<!\{)\{+[^{}]*\}+/g;
 const NAME = /^((app|user|temp):)?[a-zA-Z_][a-zA-Z0-9_]*$/;
 const ARTIFACT = 'artifact.';
 
 /** A placeholder of an instruction names a key that the state doesn't have. */
-export class MissingTemplateValue extends Error {
-  readonly code = 'HOLDFAST_TEMPLATE_VALUE';
-  override readonly name = 'MissingTemplateValue';
-  readonly retryable = false;
-}
+export class MissingTemplateValue extends codedError('HOLDFAST_TEMPLATE_VALUE') {}
 
 /**
  * Fills the placeholders of an instruction from the state: `{key}`, `{app:key}`, `{user:key}`, `{temp:key}`; with `?`

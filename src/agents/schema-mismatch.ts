@@ -1,11 +1,9 @@
+import { codedError } from '../contract/error.ts';
 import type { CompiledSchema } from '../schema/compiled-schema.ts';
 import type { Problem } from '../schema/problems.ts';
 
 /** A value does not match the `inputSchema` or the `outputSchema` of an agent. */
-export class SchemaMismatch extends Error {
-  readonly code = 'HOLDFAST_SCHEMA_MISMATCH';
-  override readonly name = 'SchemaMismatch';
-  readonly retryable = false;
+export class SchemaMismatch extends codedError('HOLDFAST_SCHEMA_MISMATCH') {
   /** What is wrong with which part of the value; nothing of the value itself. */
   readonly problems: readonly Problem[];
 

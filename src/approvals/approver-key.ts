@@ -1,4 +1,5 @@
 import { exportJWK, generateKeyPair } from 'jose';
+import { codedError } from '../contract/error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { isName, keyIdOf } from './attestation.ts';
 import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
@@ -13,10 +14,7 @@ export interface ApproverKey {
 }
 
 /** A text that was given as an approver's key is none. */
-export class InvalidApproverKey extends TypeError {
-  readonly code = 'HOLDFAST_INVALID_APPROVER_KEY';
-  override readonly name = 'InvalidApproverKey';
-}
+export class InvalidApproverKey extends codedError('HOLDFAST_INVALID_APPROVER_KEY') {}
 
 /**
  * Makes a key (Ed25519) for one approver.

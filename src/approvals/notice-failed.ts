@@ -1,10 +1,10 @@
+import { codedError } from '../contract/error.ts';
+
 /** Longest message that is kept of a notice, characters. */
 const LONGEST_MESSAGE = 500;
 
 /** Somebody could not be told. What is wrong with that is in the message, which operators read: no secrets, no addresses with them. */
-export class NoticeFailed extends Error {
-  readonly code = 'HOLDFAST_NOTICE_FAILED';
-  override readonly name = 'NoticeFailed';
+export class NoticeFailed extends codedError('HOLDFAST_NOTICE_FAILED') {
   /** Milliseconds until it may be tried again; undefined where nobody has said so. */
   readonly retryAfter: number | undefined;
   /** Whether it is in vain to try again. */
@@ -23,8 +23,4 @@ export class NoticeFailed extends Error {
 }
 
 /** A note that a notifier wants to keep doesn't fit. */
-export class NoteRefused extends Error {
-  readonly code = 'HOLDFAST_NOTE_REFUSED';
-  override readonly name = 'NoteRefused';
-  readonly retryable = false;
-}
+export class NoteRefused extends codedError('HOLDFAST_NOTE_REFUSED') {}

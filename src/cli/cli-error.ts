@@ -1,22 +1,30 @@
-/** Something that the person at the terminal can mend; shown without a stack. */
-export class CliError extends Error {
-  override readonly name = 'CliError';
-  readonly exitCode: number;
+import { HoldfastError } from '../contract/error.ts';
+import { type ErrorCode, entryOf } from '../contract/error-codes.ts';
 
+/** Something that the person at the terminal can mend; shown without a stack. */
+export class CliError extends HoldfastError {
   /** @param exitCode 1, 2 where the command line itself is wrong, 130 where somebody interrupted. */
-  constructor(message: string, exitCode = 1, options?: ErrorOptions) {
-    super(message, options);
-    this.exitCode = exitCode;
+  constructor(message: string, exitCode: keyof typeof CODE_OF = 1, options?: ErrorOptions) {
+    super(CODE_OF[exitCode], message, options);
   }
+}
+
+const CODE_OF = {
+  1: 'HOLDFAST_COMMAND_FAILED',
+  2: 'HOLDFAST_COMMAND_LINE',
+  130: 'HOLDFAST_COMMAND_INTERRUPTED',
+} as const satisfies Record<number, ErrorCode>;
+
+/** What a command ends with that has thrown. */
+export function exitCodeFor(error: unknown): number {
+  return (error instanceof HoldfastError ? entryOf(error.code)?.exit : undefined) ?? 1;
 }
 
 /** Errors of Holdfast say by themselves what to do; anything else is unexpected and shown whole. */
 export function describeError(error: unknown): string {
   if (error instanceof CliError) return error.message;
   if (error instanceof Error && error.name === 'WorkflowFailedError') return describeFailedRun(error.cause);
-  if (error instanceof Error && 'code' in error && String(error.code).startsWith('HOLDFAST_')) {
-    return `${error.message}\n${sectionOf(String(error.code))}`;
-  }
+  if (error instanceof HoldfastError) return withSection(error);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
@@ -33,7 +41,7 @@ function describeFailedRun(cause: unknown): string {
   return `the turn failed: ${type}${reason.message}`;
 }
 
-/** Where the documents tell more about an error's code. */
-export function sectionOf(code: string): string {
-  return `${code}: see docs/errors.md#${code.toLowerCase()}`;
+/** The message of an error, and where the documents tell more about it. */
+export function withSection({ code, message, docs }: HoldfastError): string {
+  return docs === undefined ? message : `${message}\n${code}: see ${docs}`;
 }

@@ -17,7 +17,7 @@ import { sessionKeys } from '../store/sessions/session-names.ts';
 import type { SessionStore } from '../store/sessions/session-store.ts';
 import { InvalidStoreUrl } from '../store/store-errors.ts';
 import { storedApprovals } from './approvals/stored-approvals.ts';
-import { CliError, sectionOf } from './cli-error.ts';
+import { CliError, withSection } from './cli-error.ts';
 import { openBackend } from './environment/backend.ts';
 import { Closing } from './environment/closing.ts';
 import { ownOrReach } from './environment/folder-access.ts';
@@ -167,7 +167,7 @@ export async function openNamedStore({ folder, env, onProgress }: ConnectOptions
     return await openStore({ onProgress, ...(url === undefined ? { folder } : { url }) });
   } catch (error) {
     if (!(error instanceof InvalidStoreUrl)) throw error;
-    throw new CliError(`HOLDFAST_STORE: ${error.message}\n${sectionOf(error.code)}`);
+    throw new CliError(`HOLDFAST_STORE: ${withSection(error)}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { HoldfastError } from '../contract/error.ts';
 import { CliError } from './cli-error.ts';
 
 /**
@@ -32,7 +33,7 @@ function reasonOf(error: unknown): string {
   }
   if (code === 'ERR_MODULE_NOT_FOUND') return `${error.message}\nInstall the package, or correct the import.`;
   if (error instanceof SyntaxError) return `${error.message}${placeOf(error)}`;
-  if ('code' in error && String(code).startsWith('HOLDFAST_')) return error.message;
+  if (error instanceof HoldfastError) return error.message;
   return stackOfUser(error);
 }
 

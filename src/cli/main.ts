@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { forgetEmptyVariables } from '../environment.ts';
 import { visibleLines } from '../protocol/visible-text.ts';
-import { CliError, describeError } from './cli-error.ts';
+import { describeError, exitCodeFor } from './cli-error.ts';
 import { holdfastProgram } from './program.ts';
 import { VARIABLE_NAMES } from './variables.ts';
 
@@ -43,7 +43,7 @@ export async function exitCodeOf(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     process.stderr.write(`holdfast: ${visibleLines(describeError(error))}\n`);
-    return error instanceof CliError ? error.exitCode : 1;
+    return exitCodeFor(error);
   }
 }
 

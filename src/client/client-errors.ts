@@ -1,53 +1,35 @@
+import { codedError, HoldfastError } from '../contract/error.ts';
 import type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
+import type { JobAnswer } from './jobs/jobs.ts';
 
 /** What was given names no turn, session or call that could exist, or no message. Nothing was sent. */
-export class InvalidTurn extends TypeError {
-  readonly code = 'HOLDFAST_INVALID_TURN';
-  override readonly name = 'InvalidTurn';
-}
+export class InvalidTurn extends codedError('HOLDFAST_INVALID_TURN') {}
 
 /** A message is too large to travel, and there is no store to keep it. */
-export class MessageTooLarge extends Error {
-  readonly code = 'HOLDFAST_MESSAGE_TOO_LARGE';
-  override readonly name = 'MessageTooLarge';
-}
+export class MessageTooLarge extends codedError('HOLDFAST_MESSAGE_TOO_LARGE') {}
 
 /** A message was not taken: the session answers another one, its queue is full, or the message id is used. */
-export class MessageRejected extends Error {
-  readonly code = 'HOLDFAST_MESSAGE_REJECTED';
-  override readonly name = 'MessageRejected';
-  /** What the turn that runs said to it, where it was asked. */
-  readonly receipt: MessageReceipt | undefined;
+export class MessageRejected extends codedError('HOLDFAST_MESSAGE_REJECTED') {
+  declare readonly details?: { receipt?: MessageReceipt };
 
-  constructor(message: string, receipt?: MessageReceipt) {
-    super(message);
-    this.receipt = receipt;
+  /** What the turn that runs said to it, where it was asked. */
+  get receipt(): MessageReceipt | undefined {
+    return this.details?.receipt;
   }
 }
 
 /** What was asked for is in the store, and the client has none. */
-export class StoreNeeded extends Error {
-  readonly code = 'HOLDFAST_STORE_NEEDED';
-  override readonly name = 'StoreNeeded';
-}
+export class StoreNeeded extends codedError('HOLDFAST_STORE_NEEDED') {}
 
 /** A turn of the session runs, and what was asked for would take its ground away. */
-export class TurnRunning extends Error {
-  readonly code = 'HOLDFAST_TURN_RUNNING';
-  override readonly name = 'TurnRunning';
-}
+export class TurnRunning extends codedError('HOLDFAST_TURN_RUNNING') {}
 
 /** No worker has answered in time. */
-export class NoAnswer extends Error {
-  readonly code = 'HOLDFAST_NO_ANSWER';
-  override readonly name = 'NoAnswer';
-}
+export class NoAnswer extends codedError('HOLDFAST_NO_ANSWER') {}
 
 /** A reader has not kept up with what is told live. What is stored is not lost: read on after {@link after}. */
-export class FollowerTooSlow extends Error {
-  readonly code = 'HOLDFAST_FOLLOWER_TOO_SLOW';
-  override readonly name = 'FollowerTooSlow';
+export class FollowerTooSlow extends codedError('HOLDFAST_FOLLOWER_TOO_SLOW') {
   /**
    * The last seq that the reader was given, or began after; a place where agents of calls were under way. What is followed again
    * goes on `after` it.
@@ -63,10 +45,7 @@ export class FollowerTooSlow extends Error {
 }
 
 /** The turn runs no such call, or no turn runs. */
-export class UnknownCall extends Error {
-  readonly code = 'HOLDFAST_UNKNOWN_CALL';
-  override readonly name = 'UnknownCall';
-}
+export class UnknownCall extends codedError('HOLDFAST_UNKNOWN_CALL') {}
 
 /** How a request has ended. */
 export interface EndedRequest {
@@ -77,45 +56,71 @@ export interface EndedRequest {
 }
 
 /** A request has ended, by an answer or without one: nothing was changed. */
-export class RequestNotPending extends Error {
-  readonly code = 'HOLDFAST_REQUEST_NOT_PENDING';
-  override readonly name = 'RequestNotPending';
-  /** What became of it, where that is known. */
-  readonly request: EndedRequest | undefined;
+export class RequestNotPending extends codedError('HOLDFAST_REQUEST_NOT_PENDING') {
+  declare readonly details?: { request?: EndedRequest };
 
-  constructor(message: string, request?: EndedRequest) {
-    super(message);
-    this.request = request;
+  /** What became of it, where that is known. */
+  get request(): EndedRequest | undefined {
+    return this.details?.request;
   }
 }
 
 /** There is no such request. */
-export class RequestNotFound extends Error {
-  readonly code = 'HOLDFAST_REQUEST_NOT_FOUND';
-  override readonly name = 'RequestNotFound';
-}
+export class RequestNotFound extends codedError('HOLDFAST_REQUEST_NOT_FOUND') {}
 
 /** Several pending requests fit what was named. */
-export class AmbiguousRequest extends Error {
-  readonly code = 'HOLDFAST_AMBIGUOUS_REQUEST';
-  override readonly name = 'AmbiguousRequest';
-  /** Of those that fit. */
-  readonly requestIds: readonly string[];
+export class AmbiguousRequest extends codedError('HOLDFAST_AMBIGUOUS_REQUEST') {
+  declare readonly details?: { requestIds?: readonly string[] };
 
-  constructor(message: string, requestIds: readonly string[] = []) {
-    super(message);
-    this.requestIds = requestIds;
+  /** Of those that fit. */
+  get requestIds(): readonly string[] {
+    return this.details?.requestIds ?? [];
   }
 }
 
 /** A decision doesn't count; the message says why, and the request is as it was. */
-export class DecisionRefused extends Error {
-  readonly code = 'HOLDFAST_DECISION_REFUSED';
-  override readonly name = 'DecisionRefused';
-  readonly receipt: DecisionReceipt | undefined;
+export class DecisionRefused extends codedError('HOLDFAST_DECISION_REFUSED') {
+  declare readonly details?: { receipt?: DecisionReceipt };
 
-  constructor(message: string, receipt?: DecisionReceipt) {
-    super(message);
-    this.receipt = receipt;
+  get receipt(): DecisionReceipt | undefined {
+    return this.details?.receipt;
+  }
+}
+
+/** There is no such job, or none any more: those of a deleted session are gone with it. */
+export class JobNotFound extends codedError('HOLDFAST_JOB_NOT_FOUND') {}
+
+/** What was said of a job can't be taken: nothing was changed. */
+export class InvalidJob extends codedError('HOLDFAST_INVALID_JOB') {}
+
+/** The gateway's word for progress of a job that has ended; a `GatewayClient` gives the answer in it. */
+export class JobHasEnded extends codedError('HOLDFAST_JOB_ENDED') {
+  declare readonly details?: { job?: JobAnswer };
+
+  get answer(): JobAnswer | undefined {
+    return this.details?.job;
+  }
+}
+
+/** The gateway has answered with an error that has no class of its own. */
+export class GatewayError extends HoldfastError {
+  override readonly name = 'GatewayError';
+  /** Of the HTTP answer; 0 where an event of a stream told it. */
+  override readonly status: number;
+
+  /** @param code as the gateway gave it. */
+  constructor(code: string, message: string, status: number) {
+    super(code, message);
+    this.status = status;
+  }
+}
+
+/** The gateway can't be reached, or something that is no gateway answers in its place. */
+export class GatewayUnreachable extends codedError('HOLDFAST_GATEWAY_UNREACHABLE') {
+  readonly url: string;
+
+  constructor(url: string, reason: string, options?: ErrorOptions) {
+    super(`the gateway at ${url} ${reason}`, options);
+    this.url = url;
   }
 }

@@ -1,5 +1,5 @@
+import { GatewayUnreachable } from './client-errors.ts';
 import { Backoff } from './gateway-backoff.ts';
-import { GatewayUnreachable } from './gateway-errors.ts';
 import { errorOf, toldError } from './gateway-failure.ts';
 
 export interface GatewayConnectionOptions {

@@ -44,7 +44,11 @@ export {
   DecisionRefused,
   type EndedRequest,
   FollowerTooSlow,
+  GatewayError,
+  GatewayUnreachable,
+  InvalidJob,
   InvalidTurn,
+  JobNotFound,
   MessageRejected,
   MessageTooLarge,
   NoAnswer,
@@ -56,10 +60,8 @@ export {
 } from './client-errors.ts';
 export type { Credentials, PutCredential } from './credentials/credentials.ts';
 export { GatewayClient, type GatewayClientOptions } from './gateway-client.ts';
-export { GatewayError, GatewayUnreachable } from './gateway-errors.ts';
 export type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 export { HoldfastClient } from './holdfast-client.ts';
-export { InvalidJob, JobNotFound } from './jobs/job-errors.ts';
 export type {
   CompleteJob,
   FailJob,

@@ -1,5 +1,5 @@
 import { isRecord, kindOf } from '../schema/kind-of.ts';
-import { InvalidCredential } from './credential-errors.ts';
+import { invalidCredential } from './credential-errors.ts';
 
 /**
  * A secret that a tool needs. Fields: `AuthCredential` of `@google/adk` 2.0.0, of which API keys and HTTP's `bearer` and `basic`
@@ -31,7 +31,7 @@ export function readAuthCredential(value: unknown): AuthCredential {
     return { authType, http: readHttp(recordAt('http', credential.http)) } as AuthCredential;
   }
   const isComing = typeof authType === 'string' && COMING.includes(authType);
-  throw new InvalidCredential(
+  throw invalidCredential(
     'authType',
     isComing
       ? 'this release of Holdfast keeps API keys, bearer tokens and passwords only'
@@ -51,18 +51,18 @@ function readHttp(http: Record<string, unknown>): Extract<AuthCredential, { auth
     onlyFields('http.credentials', credentials, ['username', 'password']);
     const username = secretAt('http.credentials.username', credentials.username);
     if (username.includes(':')) {
-      throw new InvalidCredential('http.credentials.username', 'a user name of HTTP has no colon');
+      throw invalidCredential('http.credentials.username', 'a user name of HTTP has no colon');
     }
     const password = secretAt('http.credentials.password', credentials.password);
     return { scheme, credentials: { username, password } };
   }
   const got = scheme === undefined ? kindOf(http.scheme) : 'another string';
-  throw new InvalidCredential('http.scheme', `expected 'bearer' or 'basic', got ${got}`);
+  throw invalidCredential('http.scheme', `expected 'bearer' or 'basic', got ${got}`);
 }
 
 function recordAt(field: string, value: unknown): Record<string, unknown> {
   if (isRecord(value)) return value;
-  throw new InvalidCredential(field, `expected an object, got ${kindOf(value)}`);
+  throw invalidCredential(field, `expected an object, got ${kindOf(value)}`);
 }
 
 /** A field that nobody reads may be where a secret was mistyped: it is named only where its name is one of ADK's. */
@@ -70,24 +70,21 @@ function onlyFields(place: string, record: Record<string, unknown>, known: reado
   for (const [name, value] of Object.entries(record)) {
     if (known.includes(name) || value === undefined) continue;
     const problem = `expected ${known.join(', ')} only`;
-    throw new InvalidCredential(place === '' ? 'credential' : place, problem);
+    throw invalidCredential(place === '' ? 'credential' : place, problem);
   }
 }
 
 function secretAt(field: string, value: unknown): string {
   if (typeof value !== 'string') {
-    throw new InvalidCredential(field, `expected a string, got ${kindOf(value)}`);
+    throw invalidCredential(field, `expected a string, got ${kindOf(value)}`);
   }
-  if (value === '') throw new InvalidCredential(field, 'is empty');
+  if (value === '') throw invalidCredential(field, 'is empty');
   if (value.length > LONGEST_SECRET) {
-    throw new InvalidCredential(field, `is longer than ${LONGEST_SECRET} characters`);
+    throw invalidCredential(field, `is longer than ${LONGEST_SECRET} characters`);
   }
   if (/\p{Cc}/u.test(value)) {
-    throw new InvalidCredential(
-      field,
-      'has control characters, a line break for one, which no header can hold',
-    );
+    throw invalidCredential(field, 'has control characters, a line break for one, which no header can hold');
   }
-  if (!value.isWellFormed()) throw new InvalidCredential(field, 'is no well-formed Unicode');
+  if (!value.isWellFormed()) throw invalidCredential(field, 'is no well-formed Unicode');
   return value;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CredentialStore, StoredCredential } from '../store/credentials/credential-store.ts';
 import { type AuthCredential, readAuthCredential } from './auth-credential.ts';
-import { CredentialKeyMissing, InvalidCredential } from './credential-errors.ts';
+import { CredentialKeyMissing, invalidCredential } from './credential-errors.ts';
 import type { CredentialKeys } from './credential-keys.ts';
 import { seal, unseal } from './seal.ts';
 
@@ -73,7 +73,7 @@ export class CredentialVault {
       };
       return { credentialRef, undo };
     }
-    throw new InvalidCredential('credentialKey', 'others are putting this credential at the same time');
+    throw invalidCredential('credentialKey', 'others are putting this credential at the same time');
   }
 
   /**
@@ -127,10 +127,10 @@ export class CredentialVault {
 
 function assertName(field: string, value: unknown): void {
   const isName = typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME;
-  if (!isName) throw new InvalidCredential(field, `expected text of 1 to ${LONGEST_NAME} characters`);
+  if (!isName) throw invalidCredential(field, `expected text of 1 to ${LONGEST_NAME} characters`);
 }
 
 function labelOf(label: unknown): string {
   if (typeof label === 'string' && label.length <= LONGEST_LABEL) return label;
-  throw new InvalidCredential('label', `expected text of at most ${LONGEST_LABEL} characters`);
+  throw invalidCredential('label', `expected text of at most ${LONGEST_LABEL} characters`);
 }

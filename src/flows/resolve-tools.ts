@@ -4,6 +4,7 @@ import { transferTargets } from '../agents/transfer/transfer-targets.ts';
 import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
+import { codedError } from '../contract/error.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
@@ -25,11 +26,7 @@ export interface ToolSite {
 }
 
 /** A toolset that fails. It is user code that may fail for a while, and is tried again. */
-export class ToolsetFailed extends Error {
-  readonly code = 'HOLDFAST_TOOLSET_FAILED';
-  override readonly name = 'ToolsetFailed';
-  readonly retryable = true;
-}
+export class ToolsetFailed extends codedError('HOLDFAST_TOOLSET_FAILED') {}
 
 /** The tools of one entry of an agent's `tools`. */
 export interface ToolGroup {

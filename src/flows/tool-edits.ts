@@ -1,3 +1,4 @@
+import { codedError } from '../contract/error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { makeTurnTool } from '../tools/turn-registry.ts';
@@ -7,11 +8,7 @@ import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
  * A tool that the invocation has added can't be made again: its factory is gone, throws, or makes another one. Another worker,
  * or another attempt, may do.
  */
-export class ToolFactoryFailed extends Error {
-  readonly code = 'HOLDFAST_TOOL_FACTORY';
-  override readonly name = 'ToolFactoryFailed';
-  readonly retryable = true;
-}
+export class ToolFactoryFailed extends codedError('HOLDFAST_TOOL_FACTORY') {}
 
 /**
  * What the edits say of the tool of this name: the one that they add, null where they take it out, undefined where they say

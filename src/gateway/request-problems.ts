@@ -20,7 +20,10 @@ export function refuseInvalid(
   const { issues } = result.error;
   const told = issues.slice(0, MOST_TOLD).map((issue) => `${fieldOf(place, issue)}: ${issue.message}`);
   const more = issues.length - told.length;
-  throw new RequestRefused('bad request', told.join('; ') + (more > 0 ? `; and ${more} more` : ''));
+  throw new RequestRefused(
+    'HOLDFAST_GATEWAY_BAD_REQUEST',
+    told.join('; ') + (more > 0 ? `; and ${more} more` : ''),
+  );
 }
 
 function fieldOf(place: string, { path }: Issue): string {

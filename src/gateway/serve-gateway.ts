@@ -99,7 +99,9 @@ export function requestListener(gateway: Gateway): RequestListener {
 function answerUnreadable(error: unknown): Response {
   const isTarget = error instanceof RequestError;
   const { status, body } = errorAnswer(
-    isTarget ? new RequestRefused('bad request', 'target: it makes no URL with the Host header') : error,
+    isTarget
+      ? new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', 'target: it makes no URL with the Host header')
+      : error,
   );
   return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
 }

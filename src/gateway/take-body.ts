@@ -18,14 +18,15 @@ export function takeBody(limit: number): GatewayMiddleware {
     // Nobody reads a body of theirs, whatever their headers say.
     if (req.raw.method === 'GET' || req.raw.method === 'HEAD') return await next();
     const type = req.header('content-type');
-    if (type !== undefined && !JSON_TYPE.test(type)) throw new RequestRefused('unsupported type');
+    if (type !== undefined && !JSON_TYPE.test(type))
+      throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
     if (!/^(identity)?$/i.test(req.header('content-encoding') ?? ''))
-      throw new RequestRefused('unsupported type');
+      throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
     const bytes = await readBody(context, limit);
-    if (bytes.length > 0 && type === undefined) throw new RequestRefused('unsupported type');
+    if (bytes.length > 0 && type === undefined) throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
     // What Hono keeps there are promises, whatever their type says.
     const text = textOf(bytes);
-    if (isNestedTooDeeply(text)) throw new RequestRefused('bad request', TOO_DEEP);
+    if (isNestedTooDeeply(text)) throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', TOO_DEEP);
     Object.assign(req.bodyCache, { text: Promise.resolve(text) });
     await next();
   };
@@ -49,7 +50,7 @@ async function* whole(body: ReadableStream<Uint8Array> | null): AsyncGenerator<U
   try {
     yield* body ?? [];
   } catch (cause) {
-    throw new RequestRefused('bad request', 'body: it breaks off', {}, { cause });
+    throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', 'body: it breaks off', {}, { cause });
   }
 }
 
@@ -57,7 +58,7 @@ function textOf(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new RequestRefused('unsupported type');
+    throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
   }
 }
 
@@ -79,7 +80,7 @@ function isNestedTooDeeply(text: string): boolean {
 
 function tooLarge(limit: number): RequestRefused {
   return new RequestRefused(
-    'body too large',
+    'HOLDFAST_GATEWAY_BODY_TOO_LARGE',
     `the body has more than ${limit} bytes, the most that is taken`,
   );
 }

@@ -15,10 +15,10 @@ export function unknownRoute(app: GatewayHono, gate: Gate) {
     await authenticated(gate, context);
     paths ??= pathsOf(app);
     const methods = paths.find(({ pattern }) => pattern.test(context.req.path))?.methods;
-    if (methods === undefined) throw new RequestRefused('no such route');
+    if (methods === undefined) throw new RequestRefused('HOLDFAST_GATEWAY_NO_SUCH_ROUTE');
     const allow = { allow: [...methods, 'OPTIONS'].join(', ') };
     if (context.req.method === 'OPTIONS') return context.body(null, 204, allow);
-    throw new RequestRefused('method not allowed', undefined, allow);
+    throw new RequestRefused('HOLDFAST_GATEWAY_METHOD_NOT_ALLOWED', undefined, allow);
   };
 }
 

@@ -1,5 +1,7 @@
+import { codedError } from '../contract/error.ts';
+
 /** What is wrong with a job's token. */
-export type TokenProblem = 'malformed' | 'unknown key' | 'forged' | 'expired' | 'other job';
+type TokenProblem = 'malformed' | 'unknown key' | 'forged' | 'expired' | 'other job';
 
 const TEXTS: Readonly<Record<TokenProblem, string>> = {
   malformed: 'it is no token of a job: give `context.job.token` as it was',
@@ -10,14 +12,16 @@ const TEXTS: Readonly<Record<TokenProblem, string>> = {
   'other job': 'it is for another job',
 };
 
-/** Somebody who speaks for a job has no right to. Never quotes the token. */
-export class JobTokenRefused extends Error {
-  readonly code = 'HOLDFAST_JOB_TOKEN_REFUSED';
-  override readonly name = 'JobTokenRefused';
-  readonly problem: TokenProblem;
+const PROBLEMS = Object.keys(TEXTS) as TokenProblem[];
 
-  constructor(problem: TokenProblem) {
-    super(`the job's token is refused: ${TEXTS[problem]}`);
-    this.problem = problem;
+/** Somebody who speaks for a job has no right to. Never quotes the token. */
+export class JobTokenRefused extends codedError('HOLDFAST_JOB_TOKEN_REFUSED') {
+  /** By the message, which is all that a gateway tells of it. */
+  get problem(): TokenProblem {
+    return PROBLEMS.find((problem) => this.message.endsWith(TEXTS[problem])) ?? 'malformed';
   }
+}
+
+export function jobTokenRefused(problem: TokenProblem): JobTokenRefused {
+  return new JobTokenRefused(`the job's token is refused: ${TEXTS[problem]}`);
 }

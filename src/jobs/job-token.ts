@@ -1,7 +1,7 @@
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { readToken, signToken, type TokenKind } from '../credentials/signed-token.ts';
 import type { JobClaims } from '../store/jobs/job-store.ts';
-import { JobTokenRefused } from './job-token-refused.ts';
+import { jobTokenRefused } from './job-token-refused.ts';
 
 const KIND: TokenKind = { type: 'holdfast-job+jwt', use: 'holdfast job tokens' };
 /** Late callers learn the outcome for a week, milliseconds. */
@@ -45,10 +45,10 @@ export async function verifyJobToken(
   now: number,
 ): Promise<JobClaims> {
   const read = await readToken(KIND, keys, token);
-  if (typeof read === 'string') throw new JobTokenRefused(read);
+  if (typeof read === 'string') throw jobTokenRefused(read);
   const { claims, exp } = readClaims(read);
-  if (claims.jobId !== jobId) throw new JobTokenRefused('other job');
-  if (exp * 1_000 <= now) throw new JobTokenRefused('expired');
+  if (claims.jobId !== jobId) throw jobTokenRefused('other job');
+  if (exp * 1_000 <= now) throw jobTokenRefused('expired');
   return claims;
 }
 
@@ -57,7 +57,7 @@ function readClaims({ exp, ...said }: Record<string, unknown>): { claims: JobCla
   const isWhole = entries.every(([claim, value]) =>
     claim === 'until' ? isTime(value) : typeof value === 'string' && (value !== '' || claim === 'callId'),
   );
-  if (!isWhole || !isTime(exp)) throw new JobTokenRefused('malformed');
+  if (!isWhole || !isTime(exp)) throw jobTokenRefused('malformed');
   return { claims: Object.fromEntries(entries) as unknown as JobClaims, exp };
 }
 

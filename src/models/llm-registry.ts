@@ -1,3 +1,4 @@
+import { codedError } from '../contract/error.ts';
 import type { BaseLlm } from './base-llm.ts';
 import { Gemini } from './gemini.ts';
 
@@ -9,10 +10,7 @@ export type BaseLlmType = (new (params: {
 };
 
 /** No registered class takes a model of this name. */
-export class UnknownModelError extends Error {
-  readonly code = 'HOLDFAST_UNKNOWN_MODEL';
-  override readonly name = 'UnknownModelError';
-}
+export class UnknownModelError extends codedError('HOLDFAST_UNKNOWN_MODEL') {}
 
 interface Registration {
   shown: string;

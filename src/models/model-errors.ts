@@ -1,3 +1,5 @@
+import { HoldfastError } from '../contract/error.ts';
+import { entryOf } from '../contract/error-codes.ts';
 import { parseProviderError } from './provider-error.ts';
 import { redactSecrets } from './redact-secrets.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -29,14 +31,6 @@ export interface ModelErrorParams {
   retryAfterMs?: number | undefined;
 }
 
-const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set([
-  'rate_limited',
-  'unavailable',
-  'timeout',
-  'conflict',
-  'network',
-]);
-
 /**
  * A model call that gave no answer. Never carries the provider's error object or a cause, because these may hold
  * the API key.
@@ -44,28 +38,28 @@ const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set([
  * @example
  * throw new ModelError({ kind: 'not_found', message: 'There is no model "x": pull it first.' });
  */
-export class ModelError extends Error {
+export class ModelError extends HoldfastError {
   override readonly name = 'ModelError';
-  readonly code: ModelErrorCode;
+  declare readonly code: ModelErrorCode;
   readonly kind: ModelErrorKind;
   /** HTTP status, where there was a response. */
-  readonly status: number | undefined;
-  /** Whether the same request may succeed later. */
-  readonly retryable: boolean;
+  override readonly status: number | undefined;
   /** Milliseconds that the provider asks to wait before the next attempt. */
   readonly retryAfterMs: number | undefined;
   /** Whether it counts towards the attempts of a call: a rate limit or an abort doesn't, everything else does. */
   readonly countsAsFailure: boolean;
 
   constructor({ kind, message, status, retryable, retryAfterMs }: ModelErrorParams) {
-    super(message);
-    this.code = `HOLDFAST_MODEL_${kind.toUpperCase() as Uppercase<ModelErrorKind>}`;
+    super(codeOf(kind), message, retryable === undefined ? {} : { retryable });
     this.kind = kind;
-    this.retryable = retryable ?? RETRYABLE.has(kind);
     this.countsAsFailure = kind !== 'rate_limited' && kind !== 'aborted';
     this.status = status;
     this.retryAfterMs = retryAfterMs;
   }
+}
+
+function codeOf(kind: ModelErrorKind): ModelErrorCode {
+  return `HOLDFAST_MODEL_${kind.toUpperCase() as Uppercase<ModelErrorKind>}`;
 }
 
 /** What is known about a failed call besides the thrown value. */
@@ -148,7 +142,7 @@ function statusKind(status: number, text: string): ModelErrorKind {
 /** Google's sign-in answers with statuses of its own: 400 is a revoked credential there. */
 function signInKind(status: number): ModelErrorKind {
   const kind = statusKind(status, '');
-  return RETRYABLE.has(kind) ? kind : 'authentication';
+  return entryOf(codeOf(kind))?.retryable ? kind : 'authentication';
 }
 
 const NETWORK_CODE =

@@ -1,3 +1,4 @@
+import { codedError } from '../contract/error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 
 export interface PluginFailedParams {
@@ -12,21 +13,14 @@ export interface PluginFailedParams {
 }
 
 /** A plugin's hook threw, or returned what the hook has no use for. Text: `PluginManager` of `@google/adk` 2.0.0. */
-export class PluginFailed extends Error {
-  readonly code = 'HOLDFAST_PLUGIN_FAILED';
-  override readonly name = 'PluginFailed';
+export class PluginFailed extends codedError('HOLDFAST_PLUGIN_FAILED') {
   readonly plugin: string;
   readonly hook: string;
-  readonly retryable: boolean;
 
   constructor({ plugin, hook, problem, cause, retryable }: PluginFailedParams) {
-    super(
-      `Error in plugin '${plugin}' during '${hook}' callback: ${problem}`,
-      cause === undefined ? {} : { cause },
-    );
+    super(`Error in plugin '${plugin}' during '${hook}' callback: ${problem}`, { cause, retryable });
     this.plugin = plugin;
     this.hook = hook;
-    this.retryable = retryable;
   }
 }
 

@@ -1,3 +1,4 @@
+import { codedError } from '../contract/error.ts';
 /** What is wrong with which field of which definition. */
 export interface DefinitionProblem {
   /** What is being defined, with its name where it has a good one: `LlmAgent "support"`. */
@@ -14,9 +15,7 @@ export interface DefinitionProblem {
  * @example
  * LlmAgent "support": tools[2]: expected a tool, got function
  */
-export class DefinitionError extends Error {
-  readonly code = 'HOLDFAST_DEFINITION';
-  override readonly name = 'DefinitionError';
+export class DefinitionError extends codedError('HOLDFAST_DEFINITION') {
   readonly owner: string;
   readonly field: string | undefined;
   readonly problem: string;

@@ -29,19 +29,12 @@ const LEFT_OUT = new Set(['$schema', '$id', '$anchor', '$comment', '$defs', 'def
  * @throws SchemaError for a reference that leads out of the schema or to nothing.
  */
 export function inlineReferences(root: SchemaObject, largest = LARGEST_INLINED): SchemaObject {
+  const inliner = new Inliner(root, new Set(), largest);
   try {
-    return new Inliner(root, new Set(), largest).inlined();
+    return inliner.inlined();
   } catch (error) {
-    if (!(error instanceof TooMuchInlined)) throw error;
-    return new Inliner(root, new Set(error.references), largest).inlined();
-  }
-}
-
-class TooMuchInlined extends Error {
-  readonly references: string[];
-  constructor(references: string[]) {
-    super('too much to inline');
-    this.references = references;
+    if (!inliner.isTooMuch) throw error;
+    return new Inliner(root, inliner.references(), largest).inlined();
   }
 }
 
@@ -61,8 +54,12 @@ class Inliner {
     this.#largest = largest;
   }
 
+  get isTooMuch(): boolean {
+    return this.#inlined > MOST_INLINED || this.#size > this.#largest;
+  }
+
   inlined(): SchemaObject {
-    for (const reference of this.#collect()) if (this.#isRecursive(reference)) this.#kept.add(reference);
+    for (const reference of this.references()) if (this.#isRecursive(reference)) this.#kept.add(reference);
     const whole = this.#written(this.#resolvedRoot());
     const definitions: [string, unknown][] = [];
     // Writing a definition may name further ones, which the loop then reaches.
@@ -91,12 +88,12 @@ class Inliner {
     if (typeof reference !== 'string') return reference === undefined ? own : { $ref: reference, ...own };
     if (this.#kept.has(reference)) return { $ref: `#/$defs/${this.#nameOf(reference)}`, ...own };
     this.#size += this.#sizeOf(reference);
-    if (++this.#inlined > MOST_INLINED || this.#size > this.#largest)
-      throw new TooMuchInlined([...this.#collect()]);
+    this.#inlined += 1;
+    if (this.isTooMuch) throw new RangeError('too much to inline');
     return merged(this.#written(this.#target(reference)), own);
   }
 
-  #collect(): Set<string> {
+  references(): Set<string> {
     return referencesIn(this.#resolvedRoot(), (reference) => this.#target(reference));
   }
 

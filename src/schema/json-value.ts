@@ -1,3 +1,4 @@
+import { codedError } from '../contract/error.ts';
 import { MOST_LEVELS, tooDeepText } from '../protocol/message-limits.ts';
 import { kindOf } from './kind-of.ts';
 import { formatPath, type Path } from './path.ts';
@@ -11,10 +12,7 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | { [key:
 const DEEPEST = 2 * MOST_LEVELS;
 
 /** A value has no JSON form. */
-export class JsonValueError extends Error {
-  readonly code = 'HOLDFAST_NOT_JSON';
-  readonly retryable = false;
-  override readonly name = 'JsonValueError';
+export class JsonValueError extends codedError('HOLDFAST_NOT_JSON') {
   /** Where in the value, `items[2].price`; empty for the value itself. */
   readonly path: string;
   readonly at: Path;

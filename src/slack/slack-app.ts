@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { NotifiedRequest } from '../approvals/notifier.ts';
+import { codedError } from '../contract/error.ts';
 import { variable } from '../environment.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
@@ -31,10 +32,7 @@ const USER_KEY = /^(?:([TE][A-Z0-9]{2,30})\/)?([UW][A-Z0-9]{2,30})$/;
 const PERSON_TIME = 10_000;
 
 /** Nobody has said in time who a user is. */
-export class SlackPersonLate extends Error {
-  readonly code = 'HOLDFAST_SLACK_PERSON_LATE';
-  override readonly name = 'SlackPersonLate';
-}
+export class SlackPersonLate extends codedError('HOLDFAST_SLACK_PERSON_LATE') {}
 
 /** How long a Slack app waits, milliseconds each; 10 seconds where it is left out. */
 export interface SlackTimes {
@@ -45,10 +43,7 @@ export interface SlackTimes {
 }
 
 /** A secret of a Slack app isn't where the configuration says. */
-export class SlackSecretMissing extends Error {
-  readonly code = 'HOLDFAST_SLACK_SECRET_MISSING';
-  override readonly name = 'SlackSecretMissing';
-}
+export class SlackSecretMissing extends codedError('HOLDFAST_SLACK_SECRET_MISSING') {}
 
 /** A Slack app as it is configured: what notifier, plugin and gateway share. */
 export class SlackApp {

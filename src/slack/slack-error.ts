@@ -1,7 +1,6 @@
+import { codedError } from '../contract/error.ts';
 /** Slack has refused a call, or could not be reached. What was said, and the token, aren't in its message. */
-export class SlackFailed extends Error {
-  readonly code = 'HOLDFAST_SLACK_FAILED';
-  override readonly name = 'SlackFailed';
+export class SlackFailed extends codedError('HOLDFAST_SLACK_FAILED') {
   /** Slack's word for it, as `channel_not_found`; undefined where Slack was not reached, or said none. */
   readonly error: string | undefined;
   /** Milliseconds until it may be tried again, where Slack has said so. */

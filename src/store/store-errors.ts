@@ -1,34 +1,20 @@
-/** A failure of the store. Its `code` never changes; `retryable` says whether the same call may succeed later. */
-export abstract class StoreError extends Error {
-  abstract readonly code: string;
-  abstract readonly retryable: boolean;
+import { codedError, HoldfastError, type HoldfastErrorOptions } from '../contract/error.ts';
 
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-  }
-}
+/** A failure of the store. */
+export class StoreError extends HoldfastError {}
 
 /** A late attempt of an older step or turn tried to write. What it did since it was replaced doesn't count. */
-export class Fenced extends StoreError {
-  readonly code = 'HOLDFAST_FENCED';
-  readonly retryable = false;
-}
+export class Fenced extends codedError('HOLDFAST_FENCED', StoreError) {}
 
 /** The store lacks what a turn has already written: it was restored from an older backup, or the session deleted. */
-export class StoreBehindHistory extends StoreError {
-  readonly code = 'HOLDFAST_STORE_BEHIND_HISTORY';
-  readonly retryable = true;
-}
+export class StoreBehindHistory extends codedError('HOLDFAST_STORE_BEHIND_HISTORY', StoreError) {}
 
 /** The database can't be reached or can't serve now. Names its host and database, never a password. */
-export class StoreUnavailable extends StoreError {
-  readonly code = 'HOLDFAST_STORE_UNAVAILABLE';
-  readonly retryable = true;
+export class StoreUnavailable extends codedError('HOLDFAST_STORE_UNAVAILABLE', StoreError) {
   /** This process has closed the store, so that waiting for it is in vain. */
   readonly closed: boolean;
 
-  constructor(message: string, options?: ErrorOptions & { closed?: boolean }) {
+  constructor(message: string, options?: HoldfastErrorOptions & { closed?: boolean }) {
     super(message, options);
     this.closed = options?.closed ?? false;
   }
@@ -43,83 +29,44 @@ export function isStoreAway(error: unknown): error is StoreUnavailable {
  * Another attempt of the call has begun, or the call has its outcome: this attempt stood still for longer than its heartbeat timeout, and
  * what it does counts no more.
  */
-export class AttemptReplaced extends StoreError {
-  readonly code = 'HOLDFAST_ATTEMPT_REPLACED';
-  readonly retryable = true;
-
+export class AttemptReplaced extends codedError('HOLDFAST_ATTEMPT_REPLACED', StoreError) {
   constructor(callKey: string) {
     super(`the call ${callKey} has gone on without this attempt`);
   }
 }
 
 /** The database answered with an error that nothing of the store's explains: damaged data, a missing right or table. */
-export class StoreFailed extends StoreError {
-  readonly code = 'HOLDFAST_STORE_FAILED';
-  readonly retryable = true;
-}
+export class StoreFailed extends codedError('HOLDFAST_STORE_FAILED', StoreError) {}
 
 /** A message id was used before, with other content: one message id is one turn, for ever. */
-export class MessageConflict extends StoreError {
-  readonly code = 'HOLDFAST_MESSAGE_CONFLICT';
-  readonly retryable = false;
-}
+export class MessageConflict extends codedError('HOLDFAST_MESSAGE_CONFLICT', StoreError) {}
 
 /** A session that an agent's tool has made takes no messages, and is kept and deleted with the one above it. */
-export class NotARootSession extends StoreError {
-  readonly code = 'HOLDFAST_NOT_A_ROOT_SESSION';
-  readonly retryable = false;
-}
+export class NotARootSession extends codedError('HOLDFAST_NOT_A_ROOT_SESSION', StoreError) {}
 
 /** A value that the database can't hold: nested too deeply, too large, or a name with characters it lacks. */
-export class Unstorable extends StoreError {
-  readonly code = 'HOLDFAST_UNSTORABLE';
-  readonly retryable = false;
-}
+export class Unstorable extends codedError('HOLDFAST_UNSTORABLE', StoreError) {}
 
 /** `openStore` was given an address that isn't a usable `postgres://` URL. */
-export class InvalidStoreUrl extends StoreError {
-  readonly code = 'HOLDFAST_INVALID_STORE_URL';
-  readonly retryable = false;
-}
+export class InvalidStoreUrl extends codedError('HOLDFAST_INVALID_STORE_URL', StoreError) {}
 
 /** The database's tables were made by a version of Holdfast that was never released. */
-export class StoreSchemaMismatch extends StoreError {
-  readonly code = 'HOLDFAST_STORE_SCHEMA_MISMATCH';
-  readonly retryable = false;
-}
+export class StoreSchemaMismatch extends codedError('HOLDFAST_STORE_SCHEMA_MISMATCH', StoreError) {}
 
 /** Another process, or another store of this one, has the embedded store open. */
-export class StoreInUse extends StoreError {
-  readonly code = 'HOLDFAST_STORE_IN_USE';
-  readonly retryable = false;
-}
+export class StoreInUse extends codedError('HOLDFAST_STORE_IN_USE', StoreError) {}
 
 /** A session of this name is there already. */
-export class SessionExists extends StoreError {
-  readonly code = 'HOLDFAST_SESSION_EXISTS';
-  readonly retryable = false;
-}
+export class SessionExists extends codedError('HOLDFAST_SESSION_EXISTS', StoreError) {}
 
 /** There is no session of this name. */
-export class SessionNotFound extends StoreError {
-  readonly code = 'HOLDFAST_SESSION_NOT_FOUND';
-  readonly retryable = false;
-}
+export class SessionNotFound extends codedError('HOLDFAST_SESSION_NOT_FOUND', StoreError) {}
 
 /** Other sessions were forked from this one and read its events. */
-export class SessionHasForks extends StoreError {
-  readonly code = 'HOLDFAST_SESSION_HAS_FORKS';
-  readonly retryable = false;
-}
+export class SessionHasForks extends codedError('HOLDFAST_SESSION_HAS_FORKS', StoreError) {}
 
 /** The session has no such event, invocation or call. */
-export class NoSuchPlace extends StoreError {
-  readonly code = 'HOLDFAST_NO_SUCH_PLACE';
-  readonly retryable = false;
-}
+export class NoSuchPlace extends codedError('HOLDFAST_NO_SUCH_PLACE', StoreError) {}
 
 /** There is no such job: it was never begun, or its session was deleted. */
-export class UnknownJob extends StoreError {
-  readonly code = 'HOLDFAST_UNKNOWN_JOB';
-  readonly retryable = false;
-}
+export class UnknownJob extends codedError('HOLDFAST_UNKNOWN_JOB', StoreError) {}

@@ -1,3 +1,5 @@
+import { HoldfastError } from '../contract/error.ts';
+
 /** The google.rpc status names that the Gemini API puts beside an HTTP status. */
 const STATUS_NAMES: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
@@ -68,14 +70,8 @@ export function refuseInvalidFields(problems: readonly string[]): void {
  * Codes: `GEMINI_STAND_IN_BAD_OPTION`, `GEMINI_STAND_IN_BAD_REPLY`, `GEMINI_STAND_IN_WAIT_TIMEOUT`,
  * `GEMINI_STAND_IN_CLOSED`.
  */
-export class GeminiStandInError extends Error {
-  readonly code: GeminiStandInErrorCode;
-
-  constructor(code: GeminiStandInErrorCode, message: string) {
-    super(message);
-    this.name = 'GeminiStandInError';
-    this.code = code;
-  }
+export class GeminiStandInError extends HoldfastError {
+  declare readonly code: GeminiStandInErrorCode;
 }
 
 export type GeminiStandInErrorCode =

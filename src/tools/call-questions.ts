@@ -1,3 +1,4 @@
+import { codedError } from '../contract/error.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
@@ -27,9 +28,7 @@ export type Asked =
   | { kind: 'input'; message: string; responseSchema?: JsonSchemaObject; payload?: unknown };
 
 /** The tool's run ends here, and begins anew once a person has answered. */
-export class InputPending extends Error {
-  override readonly name = 'InputPending';
-
+export class InputPending extends codedError('HOLDFAST_INPUT_PENDING') {
   constructor() {
     super('the call waits for a person: it runs again with the answer');
   }

@@ -41,8 +41,12 @@ export class TooManyChunks extends ToolError {
 }
 
 /** `cause` is what `onChunk` threw: it is no failure of the tool. */
-export class ChunkRefused extends Error {
-  override readonly name = 'ChunkRefused';
+export class ChunkRefused {
+  readonly cause: unknown;
+
+  constructor(cause: unknown) {
+    this.cause = cause;
+  }
 }
 
 /**
@@ -148,7 +152,7 @@ function tell(onChunk: StreamOptions['onChunk'], chunk: ToolChunk): void {
   try {
     onChunk?.(chunk);
   } catch (cause) {
-    throw new ChunkRefused('a chunk was refused', { cause });
+    throw new ChunkRefused(cause);
   }
 }
 

@@ -1,3 +1,5 @@
+import { HoldfastError } from '../contract/error.ts';
+
 const TOOL_ERROR = Symbol.for('holdfast.toolError');
 
 export interface ToolErrorOptions extends ErrorOptions {
@@ -13,17 +15,12 @@ export interface ToolErrorOptions extends ErrorOptions {
  *
  * @example throw new ToolError('the card was declined', { code: 'DECLINED', retryable: false });
  */
-export class ToolError extends Error {
+export class ToolError extends HoldfastError {
   readonly [TOOL_ERROR] = true;
   override readonly name: string = 'ToolError';
-  readonly code: string;
-  /** False ends the attempts. */
-  readonly retryable: boolean;
 
   constructor(message: string, { code = 'TOOL_ERROR', retryable = true, ...options }: ToolErrorOptions = {}) {
-    super(message, options);
-    this.code = code;
-    this.retryable = retryable;
+    super(code, message, { ...options, retryable });
   }
 }
 

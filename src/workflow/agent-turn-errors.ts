@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import type { ErrorCode } from '../contract/error-codes.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
 import { AGENT_TURN } from '../protocol/names.ts';
 import type { TurnError, TurnResult, TurnUsage } from '../protocol/turn.ts';
@@ -16,7 +17,7 @@ export interface EndedTurn {
 }
 
 interface Failure {
-  type: string;
+  type: ErrorCode;
   message: string;
   details?: unknown[];
 }
@@ -52,7 +53,7 @@ export class AgentTurnInterrupted extends EndedWithoutAnswer {
 }
 
 /** The session has not taken the message: it answers another one, and the policy is `reject`, or its queue is full. */
-export class MessageRejected extends RecordedFailure {
+export class AgentTurnRejected extends RecordedFailure {
   constructor(message: string) {
     super({ type: 'HOLDFAST_MESSAGE_REJECTED', message });
   }

@@ -7,8 +7,8 @@ export type { AgentAnswer } from './agent-answer.ts';
 export {
   AgentTurnFailed,
   AgentTurnInterrupted,
+  AgentTurnRejected,
   type EndedTurn,
-  MessageRejected,
 } from './agent-turn-errors.ts';
 export { type Confirmation, confirm, type Question } from './confirm.ts';
 export { type EndedJob, JobFailed, job, type ToolJob } from './job.ts';

@@ -12,7 +12,7 @@ import type { AwaitTurnInput } from '../protocol/own-workflow.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { type AgentAnswer, answerOf } from './agent-answer.ts';
-import { MessageRejected } from './agent-turn-errors.ts';
+import { AgentTurnRejected } from './agent-turn-errors.ts';
 import { runChild } from './child-turn.ts';
 import { type AgentTurn, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
 import { turnActivityOptions } from './turn-activity-options.ts';
@@ -23,7 +23,7 @@ import { turnActivityOptions } from './turn-activity-options.ts';
  * it and waited for. Cancelling the scope that this is called in ends the turn.
  *
  * @throws AgentTurnFailed, AgentTurnInterrupted where there is no answer.
- * @throws MessageRejected by the policy `reject`, while the session answers another message.
+ * @throws AgentTurnRejected by the policy `reject`, while the session answers another message.
  * @throws ApplicationFailure of type `InvalidTurn`, naming the field.
  * @throws CancelledFailure, or what contains one, where the scope was cancelled; the turn has ended then, or ends as soon as it begins.
  * @example
@@ -54,7 +54,7 @@ async function joinQueue(turn: OutgoingTurn, { policy }: AgentTurn, taskQueue: s
     }
     if (!(error instanceof ActivityFailure) || !(error.cause instanceof ApplicationFailure)) throw error;
     const { type, message } = error.cause;
-    throw type === 'HOLDFAST_MESSAGE_REJECTED' ? new MessageRejected(message) : error.cause;
+    throw type === 'HOLDFAST_MESSAGE_REJECTED' ? new AgentTurnRejected(message) : error.cause;
   }
 }
 

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { BlockedReason, FinishReason } from '@google/genai';
 import { describe, expect, test } from 'vitest';
 import { VARIABLE_GROUPS } from '../../src/cli/variables.ts';
+import { ERROR_CODES, type ErrorEntry, entryOf } from '../../src/contract/error-codes.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import { headingsOf, proseOf, root, textOf } from './documents.ts';
 
@@ -13,61 +14,50 @@ const sources = globSync(['src/**/*.ts', 'activities/**/*.ts', 'workflows/**/*.t
   // Their examples have codes of their own.
   .replace(/\/\*\*.*?\*\//gs, '');
 
-const found = (pattern: RegExp) => [...sources.matchAll(pattern)].map(([, code]) => code ?? '');
+const found = (pattern: RegExp) => [...sources.matchAll(pattern)].map(([, name]) => name ?? '');
 
-const modelCodes = found(/^export type ModelErrorKind =([^;]*);/gm)
-  .flatMap((union) => [...union.matchAll(/'(\w+)'/g)].map(([, kind]) => kind ?? ''))
-  .map((kind) => `HOLDFAST_MODEL_${kind.toUpperCase()}`);
-
-/** Codes that the sources give: `code = '…'`, `code: '…'`, `errorCode ?? '…'`, the union of the stand-in's codes. */
-const codes = [
-  ...found(/\bcode(?: =|:) '([A-Z][A-Z_]+)'/g),
-  ...found(/\b(?:errorCode|finishReason|blockReason)(?: \?\?|:) '([A-Z][A-Z_]+)'/g),
-  ...found(/^ {2}\| '(GEMINI_STAND_IN_\w+)'/gm),
-  ...modelCodes,
-];
-
-/** Types of failures that are no error's class. */
-const failureTypes = [
-  ...found(/ApplicationFailure\.nonRetryable\([^;]*?, '(\w+)'/g),
-  ...found(/\brefusal\('\w+', '(\w+)'/g),
-  ...found(/\btype: '([A-Z][a-z]\w+|HOLDFAST_\w+)'/g),
-  ...found(/\bretryLater\(\s*'(\w+)'/g),
-  ...found(/\bretryLater\(\s*(TOOL_FAILED)\b/g).map(() => TOOL_FAILED),
-];
-
-const reasons = [...Object.values(FinishReason), ...Object.values(BlockedReason)].filter(
+/** Google's, of a model's answer: the code of a turn that fails by them. */
+const reasons: string[] = [...Object.values(FinishReason), ...Object.values(BlockedReason)].filter(
   (reason) => reason !== 'STOP',
 );
 
-const all = new Set([...codes.filter((code) => code !== 'STOP'), ...failureTypes, ...reasons]);
+const codes = Object.keys(ERROR_CODES);
+const all = new Set([...codes, ...reasons]);
 
 const page = textOf('docs/errors.md');
 const sections = headingsOf(page).filter((heading) => /^([A-Z][A-Z_]+|[A-Z][a-z]+[A-Z]\w+)$/.test(heading));
+const bodies = new Map(
+  proseOf(page)
+    .split(/^#{2,4} /m)
+    .map((text) => [text.split('\n', 1)[0] ?? '', text]),
+);
 
 describe('docs/errors.md', () => {
-  test('the sources are read: each kind of code is found', () => {
-    expect(codes).toEqual(
-      expect.arrayContaining([
-        'HOLDFAST_DEFINITION',
-        'HOLDFAST_MODEL_RATE_LIMITED',
-        'HOLDFAST_ONCE_RESULT',
-        'HOLDFAST_TOOL_FAILED',
-        'TOOL_ERROR',
-        'LLM_CALLS_LIMIT_EXCEEDED',
-        'CANCELLED',
-        'UNKNOWN',
-        'UNKNOWN_ERROR',
-        'GEMINI_STAND_IN_CLOSED',
-      ]),
-    );
-    expect(failureTypes).toEqual(
-      expect.arrayContaining(['InvalidStart', 'TurnFailed', 'ToolFailed', 'WorkerShutdown']),
-    );
-    // Environment variables apart, no name of ours is in the sources that isn't taken for a code.
+  test('each code of the sources stands in the table', () => {
     const variables = new Set(VARIABLE_GROUPS.flatMap((group) => Object.keys(group.variables)));
     const names = found(/\b(HOLDFAST_[A-Z]+(?:_[A-Z]+)*)\b/g).filter((name) => !variables.has(name));
+    expect(names.length).toBeGreaterThan(codes.length);
     expect(names.filter((name) => !all.has(name) && name !== 'HOLDFAST_MODEL')).toEqual([]);
+    const others = [
+      ...found(/\b(?:errorCode|finishReason|blockReason)(?: \?\?|:) '([A-Z][A-Z_]+)'/g),
+      ...found(/ApplicationFailure\.nonRetryable\([^;]*?, '(\w+)'/g),
+      ...found(/\brefusal\('\w+', '(\w+)'/g),
+      ...found(/\btype: '([A-Z][a-z]\w+)'/g),
+      ...found(/\bretryLater\(\s*'(\w+)'/g),
+      ...found(/\bretryLater\(\s*(TOOL_FAILED)\b/g).map(() => TOOL_FAILED),
+    ].filter((name) => name !== 'STOP');
+    expect(others).toEqual(
+      expect.arrayContaining(['UNKNOWN_ERROR', 'InvalidStart', 'TurnFailed', 'ToolFailed', 'WorkerShutdown']),
+    );
+    expect(others.filter((name) => !all.has(name))).toEqual([]);
+  });
+
+  test('each code of the table stands in the sources', () => {
+    const table = readFileSync(`${root}src/contract/error-codes.ts`, 'utf8');
+    const rest = sources.replace(table.replace(/\/\*\*.*?\*\//gs, ''), '');
+    // A kind of a model's error makes its code.
+    const isUnused = (code: string) => !code.startsWith('HOLDFAST_MODEL_') && !rest.includes(code);
+    expect(codes.filter(isUnused)).toEqual([]);
   });
 
   test('every code has a section', () => {
@@ -78,24 +68,38 @@ describe('docs/errors.md', () => {
     expect(sections.filter((section) => !all.has(section))).toEqual([]);
   });
 
-  test('a section names the error’s class, says what to do and whether it is retried', () => {
-    const classOf = new Map(
-      [...sources.matchAll(/^(?:export )?class (\w+) [^{]*\{(?:(?!^\}).)*?\bcode = '(\w+)'/gms)].map(
-        ([, name, code]) => [code ?? '', name ?? ''],
-      ),
-    );
-    expect(classOf.get('HOLDFAST_FENCED')).toBe('Fenced');
-    const bodies = new Map(
-      proseOf(page)
-        .split(/^#{2,4} /m)
-        .map((text) => [text.split('\n', 1)[0] ?? '', text]),
-    );
-    for (const code of sections.filter((section) => !(reasons as string[]).includes(section))) {
+  test('a section names the error and its HTTP status, says what to do and whether it is retried', () => {
+    for (const [code, { name, status, exit }] of Object.entries<ErrorEntry>(ERROR_CODES)) {
       const body = bodies.get(code);
       expect(body, code).toContain('**What to do.**');
       expect(body, code).toContain('**Retried.**');
-      const name = classOf.get(code);
-      if (name !== undefined) expect(body, code).toContain(`\`${name}\` · `);
+      const head = [name && `\`${name}\``, status, exit && `exit code ${exit}`].filter(Boolean);
+      if (head.length > 0) expect(body, code).toContain(`\n\n${head.join(' · ')} · `);
     }
+  });
+});
+
+describe('the classes of errors', () => {
+  test('each has the name that the table has of its code', () => {
+    const classes = [...sources.matchAll(/class (\w+) extends codedError\(\s*'(\w+)'/g)];
+    expect(classes.length).toBeGreaterThan(40);
+    for (const [, name, code] of classes) expect(entryOf(code ?? '')?.name, code).toBe(name);
+  });
+
+  test('each extends the family, apart from failures of Temporal’s', () => {
+    const parents = new Map(
+      [...sources.matchAll(/class (\w+) extends (\w+)/g)].map(([, name, parent]) => [
+        name ?? '',
+        parent ?? '',
+      ]),
+    );
+    const errors = [...parents].filter(([, parent]) => /Error$|^ApplicationFailure$/.test(parent));
+    const strangers = errors.filter(([, parent]) => /^(Type|Range|Syntax)?Error$/.test(parent));
+    expect(strangers.map(([name]) => name)).toEqual(['HoldfastError']);
+  });
+
+  test('no two have the same name', () => {
+    const names = found(/\bclass (\w+) extends (?:codedError\(|\w*(?:Error|Failure|Refused)\b)/g);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 });

@@ -29,9 +29,13 @@ describe('answers of requests to people', () => {
   const request = { requestId: 'rq-e-1.1.0.1', status: 'expired', at: 7 } as const;
   test.each([
     [new RequestNotFound('none'), 404, {}],
-    [new RequestNotPending('late', request), 409, { request }],
-    [new AmbiguousRequest('two', ['rq-a', 'rq-b']), 409, { requestIds: ['rq-a', 'rq-b'] }],
-    [new DecisionRefused('not you', receipt), 409, { receipt }],
+    [new RequestNotPending('late', { details: { request } }), 409, { request }],
+    [
+      new AmbiguousRequest('two', { details: { requestIds: ['rq-a', 'rq-b'] } }),
+      409,
+      { requestIds: ['rq-a', 'rq-b'] },
+    ],
+    [new DecisionRefused('not you', { details: { receipt } }), 409, { receipt }],
   ])('$name has its status and what it tells [approval.list]', async (error, status, beside) => {
     const { send, lines } = failing(error);
     const answer = await send(`${REQUEST}/confirm`, post({ confirmed: true }));
@@ -77,7 +81,7 @@ describe('a credential', () => {
     ['in a field that there is not', { ...body, secret: SECRET }, 400],
     ['in the place of its object', { ...body, credential: SECRET }, 400],
   ])('%s is refused, and quoted nowhere [credential.secret]', async (_where, wrong, status) => {
-    const { send, lines } = failing(new InvalidCredential('credential', 'expected an object'));
+    const { send, lines } = failing(new InvalidCredential('credential: expected an object'));
     const answer = await send(CREDENTIALS, post(wrong));
     expect(answer.status).toBe(status);
     expect(JSON.stringify([await answer.json(), lines])).not.toContain(SECRET);
@@ -85,7 +89,7 @@ describe('a credential', () => {
 
   test('that the client fails with is quoted nowhere, whatever the error [credential.secret]', async () => {
     for (const [error, status] of [
-      [new InvalidCredential('http.scheme', "expected 'bearer' or 'basic'"), 400],
+      [new InvalidCredential("http.scheme: expected 'bearer' or 'basic'"), 400],
       [new CredentialKeyMissing(), 501],
     ] as const) {
       const { send, lines } = failing(error);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { GatewayUnreachable } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
-import { GatewayUnreachable } from '../../src/client/gateway-errors.ts';
 import { TOKEN } from './gateway-stub.ts';
 
 const NAMES = { app: 'shop', userId: 'ada', sessionId: 's1' };

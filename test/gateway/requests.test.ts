@@ -323,7 +323,7 @@ describe('an error of the client', () => {
     [409, new SessionExists('s1 is there'), SessionExists],
     [409, new SessionHasForks('s1 has forks'), SessionHasForks],
     [409, new TurnRunning('a turn runs'), TurnRunning],
-    [409, new MessageRejected('full', receipt), MessageRejected],
+    [409, new MessageRejected('full', { details: { receipt } }), MessageRejected],
     [413, new MessageTooLarge('too large'), MessageTooLarge],
     [501, new StoreNeeded('give a store'), StoreNeeded],
     [503, unavailable, StoreUnavailable],

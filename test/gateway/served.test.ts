@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { GatewayUnreachable } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
-import { GatewayUnreachable } from '../../src/client/gateway-errors.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import {

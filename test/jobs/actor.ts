@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import { NoAnswer, UnknownCall } from '../../src/client/client-errors.ts';
-import { JobNotFound } from '../../src/client/jobs/job-errors.ts';
+import { JobNotFound, NoAnswer, UnknownCall } from '../../src/client/client-errors.ts';
 import type { JobAnswer } from '../../src/client/jobs/jobs.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { jobWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';

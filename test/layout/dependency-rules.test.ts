@@ -92,7 +92,7 @@ const BREACHES: Record<string, { path: string; content: string }> = {
   'client-knows-no-gateway-server': {
     path: 'src/client/planted-gateway.ts',
     content:
-      "import { localAccess } from '../gateway/local-access.ts';\nexport const planted = localAccess;\n",
+      "import { localAccess } from '../gateway/access/local-access.ts';\nexport const planted = localAccess;\n",
   },
   'only-the-cli-and-tests-know-the-stand-in': {
     path: 'src/flows/planted-stand-in.ts',

@@ -11,13 +11,13 @@ import {
   type AgentTurn,
   AgentTurnFailed,
   AgentTurnInterrupted,
+  AgentTurnRejected,
   type Confirmation,
   confirm,
   type EndedJob,
   handleConfirm,
   JobFailed,
   job,
-  MessageRejected,
   type Question,
   runAgent,
   type ToolJob,
@@ -65,7 +65,7 @@ export async function tellsFailure(turn: AgentTurn): Promise<Told | AgentAnswer>
     if (error instanceof AgentTurnFailed) return { error: 'failed', type: error.type, turn: error.turn };
     if (error instanceof AgentTurnInterrupted)
       return { error: 'interrupted', type: error.type, turn: error.turn };
-    if (error instanceof MessageRejected)
+    if (error instanceof AgentTurnRejected)
       return { error: 'rejected', type: error.type, message: error.message };
     return { error: isCancellation(error) ? 'cancelled' : 'other', message: String(error) };
   }

@@ -1,11 +1,10 @@
 import { join, resolve } from 'node:path';
+import { codedError } from '../../src/contract/error.ts';
 import { makeFolder } from '../../src/store/engine/make-folder.ts';
 import { type ExclusiveHold, type LockOwner, readLockOwner, tryHoldExclusively } from './exclusive.ts';
 
 /** Another process (or another part of this one) owns the folder. */
-export class FolderInUse extends Error {
-  override readonly name = 'FolderInUse';
-  readonly code = 'HOLDFAST_FOLDER_IN_USE';
+export class FolderInUse extends codedError('HOLDFAST_FOLDER_IN_USE') {
   readonly folder: string;
   /** Undefined in the instant before a new owner has written its name. */
   readonly owner: LockOwner | undefined;
@@ -26,9 +25,7 @@ export class FolderInUse extends Error {
 }
 
 /** The folder can't be made or written to. */
-export class FolderUnusable extends Error {
-  override readonly name = 'FolderUnusable';
-  readonly code = 'HOLDFAST_FOLDER_UNUSABLE';
+export class FolderUnusable extends codedError('HOLDFAST_FOLDER_UNUSABLE') {
   readonly folder: string;
 
   constructor(folder: string, reason: string, options?: ErrorOptions) {

@@ -1,13 +1,9 @@
+import { codedError } from '../../src/contract/error.ts';
 /** The environment, or the configuration file it names, can't be used to connect to Temporal. */
-export class TemporalConfigInvalid extends Error {
-  override readonly name = 'TemporalConfigInvalid';
-  readonly code = 'HOLDFAST_TEMPORAL_CONFIG_INVALID';
-}
+export class TemporalConfigInvalid extends codedError('HOLDFAST_TEMPORAL_CONFIG_INVALID') {}
 
 /** The configured Temporal server doesn't answer, or refuses us. */
-export class TemporalUnreachable extends Error {
-  override readonly name = 'TemporalUnreachable';
-  readonly code = 'HOLDFAST_TEMPORAL_UNREACHABLE';
+export class TemporalUnreachable extends codedError('HOLDFAST_TEMPORAL_UNREACHABLE') {
   readonly address: string;
 
   constructor(address: string, message: string, options?: ErrorOptions) {
@@ -23,9 +19,7 @@ export interface FailedAttempt {
 }
 
 /** No Temporal server is configured, and no executable of one could be found, downloaded or built. */
-export class TemporalUnavailable extends Error {
-  override readonly name = 'TemporalUnavailable';
-  readonly code = 'HOLDFAST_TEMPORAL_UNAVAILABLE';
+export class TemporalUnavailable extends codedError('HOLDFAST_TEMPORAL_UNAVAILABLE') {
   readonly attempts: readonly FailedAttempt[];
 
   constructor(headline: string, attempts: readonly FailedAttempt[], remedies: readonly string[]) {
@@ -38,9 +32,7 @@ export class TemporalUnavailable extends Error {
 }
 
 /** The embedded Temporal server ended, or didn't answer in time. */
-export class TemporalStartFailed extends Error {
-  override readonly name = 'TemporalStartFailed';
-  readonly code = 'HOLDFAST_TEMPORAL_START_FAILED';
+export class TemporalStartFailed extends codedError('HOLDFAST_TEMPORAL_START_FAILED') {
   readonly logFile: string;
 
   constructor(reason: string, logFile: string, logTail: string) {

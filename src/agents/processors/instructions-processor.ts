@@ -1,3 +1,4 @@
+import { codedError } from '../../contract/error.ts';
 import { takesSchemaWithTools } from '../../models/gemini-generation.ts';
 import { appendInstructions, type LlmRequest } from '../../models/llm-request.ts';
 import { kindOf } from '../../schema/kind-of.ts';
@@ -14,11 +15,7 @@ import { hasTools } from './request-site.ts';
 import { staticInstruction } from './static-instruction.ts';
 
 /** An instruction provider threw. It is user code that may fail for a while, and is tried again like a model. */
-export class InstructionFailed extends Error {
-  readonly code = 'HOLDFAST_INSTRUCTION_FAILED';
-  override readonly name = 'InstructionFailed';
-  readonly retryable = true;
-}
+export class InstructionFailed extends codedError('HOLDFAST_INSTRUCTION_FAILED') {}
 
 /**
  * Adds the root's global instruction, the agent's static one, the agent's own, and the one about `set_model_response`.

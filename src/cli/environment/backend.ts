@@ -3,7 +3,7 @@ import { openTemporal, type TemporalTarget } from '../../../worker/temporal/conn
 import type { CredentialKeys } from '../../credentials/credential-keys.ts';
 import { type OpenedStore, openStore } from '../../store/open-store.ts';
 import { InvalidStoreUrl } from '../../store/store-errors.ts';
-import { CliError, sectionOf } from '../cli-error.ts';
+import { CliError, withSection } from '../cli-error.ts';
 import { credentialKeysFor } from './credential-keys.ts';
 import { listenUrl, storeUrl } from './places.ts';
 
@@ -41,5 +41,5 @@ export async function openBackend({ folder, env, onProgress }: BackendOptions): 
 function aboutVariable(error: unknown): never {
   if (!(error instanceof InvalidStoreUrl)) throw error;
   const variable = error.message.startsWith('listen:') ? 'HOLDFAST_STORE_LISTEN' : 'HOLDFAST_STORE';
-  throw new CliError(`${variable}: ${error.message}\n${sectionOf(error.code)}`);
+  throw new CliError(`${variable}: ${withSection(error)}`);
 }

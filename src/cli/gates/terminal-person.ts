@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
+import { hasCode } from '../../contract/error.ts';
 import { visibleLines, visibleText } from '../../protocol/visible-text.ts';
-import { CliError } from '../cli-error.ts';
 import { readSecret } from '../hidden-input.ts';
 import type { Person } from './ask-person.ts';
 
@@ -52,7 +52,7 @@ export function terminalPerson(
       try {
         return await readSecret(question, input, err, { mayBeEmpty: true, signal });
       } catch (error) {
-        if (!(error instanceof CliError && error.exitCode === 130)) throw error;
+        if (!hasCode(error, 'HOLDFAST_COMMAND_INTERRUPTED')) throw error;
         interrupt();
         return undefined;
       }

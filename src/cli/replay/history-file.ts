@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { workflowIdOf } from '../../protocol/identity.ts';
 import { AGENT_TURN, RETAIN_SESSIONS, TOOL_JOB } from '../../protocol/names.ts';
 import { isRecord } from '../../schema/kind-of.ts';
+import { CliError } from '../cli-error.ts';
 
 /** A history as JSON, the form of Temporal's own tools. */
 export interface RecordedHistory {
@@ -15,49 +16,44 @@ export interface HistoryEvent extends Record<string, unknown> {
   eventType?: unknown;
 }
 
-/** A file that holds no history which Holdfast could replay; the message says why. */
-export class UnreadableHistory extends Error {
-  override readonly name = 'UnreadableHistory';
-}
-
 const TYPES: readonly string[] = [AGENT_TURN, RETAIN_SESSIONS, TOOL_JOB];
 
 /**
  * Reads what `temporal workflow show --output json` prints, what the Temporal UI downloads, and `{ workflowId, history }`.
  *
- * @throws UnreadableHistory
+ * @throws CliError
  */
 export function readHistory(path: string): RecordedHistory {
   return historyOf(parsed(path));
 }
 
-/** @throws UnreadableHistory */
+/** @throws CliError */
 export function historyOf(value: unknown): RecordedHistory {
   const events = eventsOf(value);
   const [first] = events;
   const started = first?.workflowExecutionStartedEventAttributes;
   if (first === undefined || !isRecord(started)) {
-    throw new UnreadableHistory(
+    throw new CliError(
       'its first event is no WorkflowExecutionStarted: save the whole history, for example with ' +
         'temporal workflow show --workflow-id <id> --output json',
     );
   }
   const type = isRecord(started.workflowType) ? started.workflowType.name : undefined;
   if (typeof type !== 'string' || !TYPES.includes(type)) {
-    throw new UnreadableHistory(
+    throw new CliError(
       `it is of a workflow of type ${JSON.stringify(type)}; Holdfast's are ${TYPES.join(' and ')}`,
     );
   }
   const { encoding } = firstArgument(started);
   if (encoding !== undefined && !encoding.startsWith('json/')) {
-    throw new UnreadableHistory(
+    throw new CliError(
       `its payloads are encoded (${encoding}): save it through your codec server, for example with ` +
         'temporal workflow show --codec-endpoint <url> --output json',
     );
   }
   const workflowId = workflowIdIn(value, started);
   if (workflowId !== undefined) return { workflowId, workflowType: type, events };
-  throw new UnreadableHistory(
+  throw new CliError(
     'it does not say its workflow id: put the history into { "workflowId": "<app>/<user>/<session>", "history": … }',
   );
 }
@@ -67,7 +63,7 @@ function parsed(path: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UnreadableHistory('it is not JSON');
+    throw new CliError('it is not JSON');
   }
 }
 
@@ -76,7 +72,7 @@ function textIn(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
-    throw new UnreadableHistory(`it can't be read: ${error.message}`);
+    throw new CliError(`it can't be read: ${error.message}`);
   }
 }
 
@@ -84,7 +80,7 @@ function eventsOf(value: unknown): HistoryEvent[] {
   const holder = isRecord(value) && isRecord(value.history) ? value.history : value;
   const events = isRecord(holder) ? holder.events : holder;
   if (Array.isArray(events) && events.every(isRecord)) return events;
-  throw new UnreadableHistory('it is no history: expected { "events": [ … ] }');
+  throw new CliError('it is no history: expected { "events": [ … ] }');
 }
 
 function workflowIdIn(value: unknown, started: Record<string, unknown>): string | undefined {

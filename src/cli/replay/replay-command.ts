@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
-import { readHistory, UnreadableHistory } from './history-file.ts';
+import { readHistory } from './history-file.ts';
 import { type Divergence, replayer } from './replay-history.ts';
 
 export interface ReplayOptions {
@@ -53,7 +53,7 @@ async function replayedFile(file: string, replay: ReturnType<typeof replayer>): 
     if (problem === undefined) return { file, ok: true, workflowId, events: events.length };
     return { file, ok: false, workflowId, problem };
   } catch (error) {
-    if (!(error instanceof UnreadableHistory)) throw error;
+    if (!(error instanceof CliError)) throw error;
     return { file, ok: false, problem: { kind: 'unreadable', message: error.message } };
   }
 }

@@ -3,7 +3,7 @@ import type { HoldfastLogger } from '../../../worker/index.ts';
 import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import { ownVersion } from '../../own-version.ts';
 import { lacksGeminiKey, offerGemini } from '../../testing/offer-gemini.ts';
-import { CliError, describeError } from '../cli-error.ts';
+import { describeError, exitCodeFor } from '../cli-error.ts';
 import { openBackend } from '../environment/backend.ts';
 import { ownAlone } from '../environment/folder-access.ts';
 import { type Environment, openEnvironment } from '../environment/open-environment.ts';
@@ -43,7 +43,7 @@ export async function workerCommand(file: string, options: WorkerCommandOptions)
     // Whoever reads JSON finds the reason there, too.
     if (!isJson(options)) throw error;
     logger.error('worker ended', { reason: describeError(error) });
-    return error instanceof CliError ? error.exitCode : 1;
+    return exitCodeFor(error);
   }
 }
 

@@ -117,7 +117,7 @@ export async function askDecision<T>(
 function counted(method: string, receipt: DecisionReceipt): Confirmed<DecisionReceipt> {
   const { status, requestId, reason = 'it does not count' } = receipt;
   if (status !== 'refused') return { ...receipt, confirmed: true };
-  throw new DecisionRefused(`${method}: ${requestId}: ${reason}`, receipt);
+  throw new DecisionRefused(`${method}: ${requestId}: ${reason}`, { details: { receipt } });
 }
 
 /** @throws what the workflow has said of it. */
@@ -134,7 +134,7 @@ export async function afterRefusal(
     case 'RequestExpired':
       return await afterEnd(context, to, said, message);
     case 'AmbiguousRequest':
-      throw new AmbiguousRequest(`${method}: ${message}`, requestIds);
+      throw new AmbiguousRequest(`${method}: ${message}`, { details: { requestIds } });
     case 'InvalidDecision':
     case 'RawSecret':
       throw new InvalidTurn(`${method}: ${message}`);
@@ -161,9 +161,7 @@ export async function afterEnd(
   if (isSame(row)) return { v: PROTOCOL_VERSION, requestId, callKey, status: 'duplicate', confirmed: true };
   const when = at === undefined ? '' : ` at ${new Date(at).toISOString()}`;
   throw new RequestNotPending(`${method}: ${requestId} was ${status}${byWhom(row)}${when}`, {
-    requestId,
-    status,
-    ...(at === undefined ? {} : { at }),
+    details: { request: { requestId, status, ...(at === undefined ? {} : { at }) } },
   });
 }
 

@@ -137,7 +137,7 @@ function ambiguous(method: string, rows: readonly ApprovalRow[]): AmbiguousReque
   const ids = rows.map(({ requestId }) => requestId);
   return new AmbiguousRequest(
     `${method}: ${ids.length} requests are pending: name one of them by its requestId: ${ids.join(', ')}`,
-    ids,
+    { details: { requestIds: ids } },
   );
 }
 

@@ -4,9 +4,8 @@ import { JsonValueError, toJsonValue } from '../../schema/json-value.ts';
 import { isRecord, kindOf } from '../../schema/kind-of.ts';
 import { problemOfName } from '../../schema/person-name.ts';
 import type { ListJobs } from '../../store/jobs/job-store.ts';
-import { InvalidTurn } from '../client-errors.ts';
+import { InvalidJob, InvalidTurn } from '../client-errors.ts';
 import { checkText } from '../turns/turn-names.ts';
-import { InvalidJob } from './job-errors.ts';
 import type { ProgressJob } from './jobs.ts';
 
 /** JSON bytes of `{ result }`, at most. */

@@ -12,6 +12,7 @@ import type {
 import type { Store } from '../../store/store.ts';
 import { UnknownJob } from '../../store/store-errors.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
+import { InvalidJob, JobNotFound } from '../client-errors.ts';
 import {
   checkedError,
   checkedPerson,
@@ -22,7 +23,6 @@ import {
   checkJobList,
   fieldsOf,
 } from './check-job.ts';
-import { InvalidJob, JobNotFound } from './job-errors.ts';
 import type {
   CancelJob,
   CompleteJob,

@@ -1,4 +1,5 @@
 import type { JobRow, ListJobs } from '../../store/jobs/job-store.ts';
+import { InvalidJob, JobHasEnded, JobNotFound } from '../client-errors.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
 import { jobPath, withQuery } from '../gateway-paths.ts';
 import {
@@ -9,7 +10,6 @@ import {
   checkJobList,
   fieldsOf,
 } from './check-job.ts';
-import { InvalidJob, JobHasEnded, JobNotFound } from './job-errors.ts';
 import type {
   CancelJob,
   CompleteJob,

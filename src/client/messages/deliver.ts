@@ -127,7 +127,7 @@ export function rejected(workflowId: string, receipt: MessageReceipt): MessageRe
   const { status, reason } = receipt;
   return new MessageRejected(
     `session ${workflowId} has not taken the message: ${status}${reason === undefined ? '' : `: ${reason}`}`,
-    receipt,
+    { details: { receipt } },
   );
 }
 

@@ -55,8 +55,7 @@ async function sealedAnswer(
   if (status === 'pending') return { ...(await sealedInput(context, row, inputReplyOf(part.response))) };
   if (responseRef !== undefined && isSameReply(part, row)) return { responseRef };
   throw new RequestNotPending(`${METHOD}: ${requestId} was ${status}: the answer is not kept`, {
-    requestId,
-    status,
+    details: { request: { requestId, status } },
   });
 }
 
@@ -82,8 +81,7 @@ async function refOf(
   }
   if (row !== undefined && row.status !== 'pending') {
     throw new RequestNotPending(`${METHOD}: ${row.requestId} was ${row.status}: the credential is not kept`, {
-      requestId: row.requestId,
-      status: row.status,
+      details: { request: { requestId: row.requestId, status: row.status } },
     });
   }
   if (row === undefined && context.store !== undefined) {

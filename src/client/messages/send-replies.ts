@@ -134,7 +134,9 @@ async function taken(
     if (reply !== undefined && row !== undefined && row.status !== 'pending') {
       return await ended(context, names, [reply], (to, said) => afterEnd(context, to, said));
     }
-    throw new DecisionRefused(`${METHOD}: ${first.requestId}: ${first.reason ?? 'it does not count'}`, first);
+    throw new DecisionRefused(`${METHOD}: ${first.requestId}: ${first.reason ?? 'it does not count'}`, {
+      details: { receipt: first },
+    });
   }
   if (!isAccepted(receipt)) throw rejected(names.workflowId, receipt);
   return { ...receipt, confirmed: true };

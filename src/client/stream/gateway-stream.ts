@@ -1,6 +1,5 @@
-import { FollowerTooSlow } from '../client-errors.ts';
+import { FollowerTooSlow, GatewayUnreachable } from '../client-errors.ts';
 import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
-import { GatewayUnreachable } from '../gateway-errors.ts';
 import { errorOf, toldError } from '../gateway-failure.ts';
 import { withQuery } from '../gateway-paths.ts';
 import type { FollowOptions } from './follow-events.ts';
@@ -134,7 +133,11 @@ function contentOf(connection: GatewayConnection, data: string): unknown {
 }
 
 function toldIn(content: unknown, after: number | string): Error {
-  const told = toldError(content) ?? { code: 'HOLDFAST_GATEWAY_ERROR', message: 'the stream has failed' };
+  const told = toldError(content) ?? {
+    code: 'HOLDFAST_GATEWAY_ERROR',
+    message: 'the stream has failed',
+    details: {},
+  };
   return told.code === TOO_SLOW ? new FollowerTooSlow(after) : errorOf(told, 0);
 }
 

@@ -1,6 +1,6 @@
 import type { TurnResult } from '../../protocol/turn.ts';
+import { GatewayUnreachable } from '../client-errors.ts';
 import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
-import { GatewayUnreachable } from '../gateway-errors.ts';
 import { withQuery } from '../gateway-paths.ts';
 import type { Receipt } from '../messages/message-receipt.ts';
 import type { FollowOptions } from '../stream/follow-events.ts';

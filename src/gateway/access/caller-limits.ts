@@ -89,5 +89,7 @@ function reasonOf(status: number): string {
 }
 
 function tooMany(wait: number): RequestRefused {
-  return new RequestRefused('too many', undefined, { 'retry-after': String(Math.ceil(wait / 1_000)) });
+  return new RequestRefused('HOLDFAST_GATEWAY_TOO_MANY_REQUESTS', undefined, {
+    'retry-after': String(Math.ceil(wait / 1_000)),
+  });
 }

@@ -10,7 +10,7 @@ import type { CallerLimits } from './caller-limits.ts';
 export function screen(access: Access): GatewayMiddleware {
   return async (context, next) => {
     const request = accessRequestOf(context);
-    if (access.screen(visitOf(request)) !== undefined) throw new RequestRefused('forbidden');
+    if (access.screen(visitOf(request)) !== undefined) throw new RequestRefused('HOLDFAST_GATEWAY_FORBIDDEN');
     checkTarget(request.url, context.req.path);
     await next();
   };
@@ -74,14 +74,14 @@ export function demand(
   const needed = { permission: [permission].flat().join(' or '), ...(app === undefined ? {} : { app }) };
   context.set('denied', { reason: isForbidden ? 'forbidden' : 'hidden', ...needed });
   if (isForbidden) {
-    throw new RequestRefused('forbidden', narrower && `forbidden: ${narrower}`);
+    throw new RequestRefused('HOLDFAST_GATEWAY_FORBIDDEN', narrower && `forbidden: ${narrower}`);
   }
   throw missing();
 }
 
 export function subjectOf({ app, userId }: { [name in 'app' | 'userId']?: string | undefined }): Subject {
   const names = { ...(app === undefined ? {} : { app }), ...(userId === undefined ? {} : { userId }) };
-  return { names, missing: () => new RequestRefused('no such session') };
+  return { names, missing: () => new RequestRefused('HOLDFAST_SESSION_NOT_FOUND') };
 }
 
 /** Finds out who asks, and has them ask no more often than they may. @throws RequestRefused */
@@ -95,8 +95,8 @@ export async function authenticated({ access, limits }: Gate, context: GatewayCo
 async function principalOf(access: Access, context: GatewayContext): Promise<Principal> {
   const principal = await access.authenticate(accessRequestOf(context));
   if (typeof principal !== 'string') return principal;
-  const challenge = principal === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : undefined;
-  throw new RequestRefused(principal, undefined, challenge);
+  if (principal === 'forbidden') throw new RequestRefused('HOLDFAST_GATEWAY_FORBIDDEN');
+  throw new RequestRefused('HOLDFAST_GATEWAY_UNAUTHENTICATED', undefined, { 'www-authenticate': 'Bearer' });
 }
 
 /** Of a list that its query narrows. */
@@ -114,11 +114,17 @@ function subjectOfPath({ req }: GatewayContext): Subject {
 
 function checkTarget({ username, password }: URL, path: string): void {
   if (username !== '' || password !== '') {
-    throw new RequestRefused('bad request', 'target: expected a URL without a user and a password');
+    throw new RequestRefused(
+      'HOLDFAST_GATEWAY_BAD_REQUEST',
+      'target: expected a URL without a user and a password',
+    );
   }
   try {
     decodeURIComponent(path);
   } catch {
-    throw new RequestRefused('bad request', 'path: expected URI-encoded UTF-8, as encodeURIComponent gives');
+    throw new RequestRefused(
+      'HOLDFAST_GATEWAY_BAD_REQUEST',
+      'path: expected URI-encoded UTF-8, as encodeURIComponent gives',
+    );
   }
 }

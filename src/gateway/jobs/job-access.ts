@@ -1,5 +1,5 @@
+import { JobNotFound } from '../../client/client-errors.ts';
 import { MOST_RESULT_BYTES } from '../../client/jobs/check-job.ts';
-import { JobNotFound } from '../../client/jobs/job-errors.ts';
 import type { JobOperator, JobSpeaker } from '../../client/jobs/jobs.ts';
 import type { Permission } from '../access/access.ts';
 import { accessRequestOf } from '../access/access-request.ts';
@@ -61,6 +61,6 @@ function ownOrPermitted({ options, limits }: RouteSetting, permission: Permissio
 
 function tokenOf(context: GatewayContext): string | undefined {
   const { headers, repeated } = accessRequestOf(context);
-  if (repeated.has('authorization')) throw new RequestRefused('unauthenticated');
+  if (repeated.has('authorization')) throw new RequestRefused('HOLDFAST_GATEWAY_UNAUTHENTICATED');
   return TOKEN.exec(headers.get('authorization') ?? '')?.[1];
 }

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { JobHasEnded, JobNotFound } from '../../client/jobs/job-errors.ts';
+import { JobHasEnded, JobNotFound } from '../../client/client-errors.ts';
 import type { JobAnswer } from '../../client/jobs/jobs.ts';
 import { guarded } from '../access/guarded.ts';
 import { subjectOfQuery } from '../access/screen.ts';
@@ -124,7 +124,8 @@ export function jobRoutes(app: GatewayHono, setting: RouteSetting): void {
         ...(message === undefined ? {} : { message }),
         ...speakerOf(context),
       });
-      if (answer.status === 'refused') throw new JobHasEnded(answer.reason ?? 'the job has ended', answer);
+      if (answer.status === 'refused')
+        throw new JobHasEnded(answer.reason ?? 'the job has ended', { details: { job: answer } });
       return context.json(answer, 200);
     },
   );

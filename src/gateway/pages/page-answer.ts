@@ -36,7 +36,7 @@ export function pageRoute(logger: GatewayLogger, handlers: { GET: Handler; POST?
     const { method } = context.req.raw;
     const handler = method === 'HEAD' ? handlers.GET : handlers[method as 'GET' | 'POST'];
     try {
-      if (handler === undefined) throw new RequestRefused('method not allowed');
+      if (handler === undefined) throw new RequestRefused('HOLDFAST_GATEWAY_METHOD_NOT_ALLOWED');
       return await handler(context);
     } catch (error) {
       const { status, headers, unexpected, body } = errorAnswer(error);

@@ -7,7 +7,7 @@ type Denied = NonNullable<GatewayEnv['Variables']['denied']>;
 /** Refuses a request, and has it noted who was refused what. */
 export function refuse(context: GatewayContext, denied: Omit<Denied, 'reason'> = {}): never {
   context.set('denied', { ...denied, reason: 'forbidden' });
-  throw new RequestRefused('forbidden');
+  throw new RequestRefused('HOLDFAST_GATEWAY_FORBIDDEN');
 }
 
 /** Has it noted that a worker has refused what somebody has said to a request; of other failures nothing. */

@@ -14,11 +14,13 @@ export async function takeForm(context: GatewayContext): Promise<Form> {
   const { req } = context;
   const type = req.header('content-type') ?? '';
   const encoding = req.header('content-encoding') ?? '';
-  if (!FORM_TYPE.test(type) || !/^(identity)?$/i.test(encoding)) throw new RequestRefused('unsupported type');
+  if (!FORM_TYPE.test(type) || !/^(identity)?$/i.test(encoding))
+    throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
   const bytes = await readBody(context, LONGEST_FORM);
   const form = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(bytes.toString('latin1'))) {
-    if (form.has(name)) throw new RequestRefused('bad request', 'body: a field stands in it twice');
+    if (form.has(name))
+      throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', 'body: a field stands in it twice');
     // As browsers end lines.
     form.set(name, value.replaceAll('\r\n', '\n'));
   }

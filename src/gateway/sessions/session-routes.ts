@@ -98,7 +98,7 @@ export function sessionRoutes(app: GatewayHono, setting: RouteSetting): void {
     async (context) => {
       const names = sessionNames(context.req.valid('param'));
       const session = await sessions.get({ ...names, ...context.req.valid('query') });
-      if (session === undefined) throw new RequestRefused('no such session');
+      if (session === undefined) throw new RequestRefused('HOLDFAST_SESSION_NOT_FOUND');
       return context.json(session, 200);
     },
   );

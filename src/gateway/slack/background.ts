@@ -18,7 +18,7 @@ const MOST = 1_000;
 /** The gateway closes, and waits for nothing any more. */
 class GatewayCloses extends RequestRefused {
   constructor(options?: ErrorOptions) {
-    super('busy', undefined, {}, options);
+    super('HOLDFAST_GATEWAY_BUSY', undefined, {}, options);
   }
 }
 

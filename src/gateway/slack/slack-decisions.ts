@@ -7,6 +7,7 @@ import {
   RequestNotPending,
 } from '../../client/client-errors.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
+import { codedError } from '../../contract/error.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import {
@@ -136,7 +137,7 @@ export class SlackDecisions {
   /**
    * What is acted about, as it stands and as the message has shown it; undefined where it hasn't.
    *
-   * @throws RequestNotFound, MessageUnknown
+   * @throws RequestNotFound, SlackMessageUnknown
    */
   async #situationOf(act: SlackAct, person: string): Promise<Situation | undefined> {
     const { approvals } = this.#setting.options.client;
@@ -150,7 +151,7 @@ export class SlackDecisions {
     if (found === undefined && isBeingPosted) {
       // Nobody may come to it any more.
       if (row.status !== 'pending') await this.#replace(subject);
-      throw new MessageUnknown(row);
+      throw new SlackMessageUnknown(row);
     }
     // Sessions that are deleted and made again repeat the ids of their requests.
     if (found === undefined || found.session !== row.session) {
@@ -262,8 +263,7 @@ export class SlackDecisions {
 }
 
 /** Nobody has noted yet where the request was posted. */
-class MessageUnknown extends Error {
-  override readonly name = 'MessageUnknown';
+class SlackMessageUnknown extends codedError('HOLDFAST_SLACK_MESSAGE_UNKNOWN') {
   readonly row: ApprovalRow;
 
   constructor(row: ApprovalRow) {
@@ -284,7 +284,7 @@ function problemOf(error: unknown): string {
     const { status, at } = request;
     return `it is no longer open: ${outcomeLine(at === undefined ? { status } : { status, at })}.`;
   }
-  if (error instanceof MessageUnknown) {
+  if (error instanceof SlackMessageUnknown) {
     return error.row.status === 'pending'
       ? 'it isn’t noted yet that this is its message. Click again in a moment.'
       : `it is no longer open: ${outcomeLine(outcomeOf(error.row))}.`;

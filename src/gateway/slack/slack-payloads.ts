@@ -127,7 +127,7 @@ function read<Schema extends z.ZodType>(schema: Schema, value: unknown, where: s
   if (result.success) return result.data;
   const path = result.error.issues[0]?.path.join('.') ?? '';
   throw new RequestRefused(
-    'bad request',
+    'HOLDFAST_GATEWAY_BAD_REQUEST',
     `${where}${path === '' ? '' : `.${path}`}: it is none that Slack sends`,
   );
 }
@@ -136,6 +136,6 @@ function parsed(text: string, where: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new RequestRefused('bad request', `${where}: expected JSON`, {}, { cause });
+    throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', `${where}: expected JSON`, {}, { cause });
   }
 }

@@ -60,7 +60,7 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
       const listener = clickerOf(payload);
       if (!once.begin(about, { ...done, listener }, () => clicked(new SlackDecisions(all), payload))) {
         const isTold = listener !== undefined && sentAway.begin(about, () => teller.tell(listener, BUSY));
-        if (!isTold) throw new RequestRefused('busy');
+        if (!isTold) throw new RequestRefused('HOLDFAST_GATEWAY_BUSY');
       }
     } else if ('view' in payload) {
       const { callback_id: modal, state } = payload.view;
@@ -72,7 +72,8 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
       if (subject === undefined) return context.body(null, 200);
       const act = { ...listenerOf(payload, subject.channel), subject };
       const work = () => new SlackDecisions(all).submitted(act, modal, state.values);
-      if (!once.begin(about, { ...done, listener: act }, work)) throw new RequestRefused('busy');
+      if (!once.begin(about, { ...done, listener: act }, work))
+        throw new RequestRefused('HOLDFAST_GATEWAY_BUSY');
     }
     return context.body(null, 200);
   });
@@ -108,7 +109,7 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
       const turns = new SlackTurns(all);
       const work = (answered: AbortSignal) => turns.replied(reply, answered);
       const outcome = await background.beginAndWait(aboutOf(context), work, EVENT_TIME);
-      if (outcome === 'full') throw new RequestRefused('busy');
+      if (outcome === 'full') throw new RequestRefused('HOLDFAST_GATEWAY_BUSY');
     }
     return context.body(null, 200);
   });
@@ -118,7 +119,7 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
 function checkSender(slack: SlackApp, { api_app_id: appId, team, user }: Sender): void {
   const teams = [team?.id, user?.team_id].filter((id) => id !== undefined && id !== null);
   const isKnown = teams.length > 0 && teams.every((id) => slack.teamIds.has(id));
-  if (appId !== slack.appId || !isKnown) throw new RequestRefused('forbidden');
+  if (appId !== slack.appId || !isKnown) throw new RequestRefused('HOLDFAST_GATEWAY_FORBIDDEN');
 }
 
 function aboutOf(context: GatewayContext): { requestId: string } {

@@ -29,19 +29,26 @@ export async function takeSlack(
   type: keyof typeof TYPES,
 ): Promise<string> {
   const { req, env } = context;
-  if (isRepeated(env?.incoming?.rawHeaders ?? [])) throw new RequestRefused('unauthenticated');
+  if (isRepeated(env?.incoming?.rawHeaders ?? []))
+    throw new RequestRefused('HOLDFAST_GATEWAY_UNAUTHENTICATED');
   const { headers } = req.raw;
   if (!TYPES[type].test(headers.get('content-type') ?? '')) {
-    throw new RequestRefused('unsupported type', 'this type of content is none that Slack sends here');
+    throw new RequestRefused(
+      'HOLDFAST_GATEWAY_UNSUPPORTED_TYPE',
+      'this type of content is none that Slack sends here',
+    );
   }
   if (!/^(identity)?$/i.test(headers.get('content-encoding') ?? '')) {
-    throw new RequestRefused('unsupported type', 'the body is compressed, as Slack sends none');
+    throw new RequestRefused(
+      'HOLDFAST_GATEWAY_UNSUPPORTED_TYPE',
+      'the body is compressed, as Slack sends none',
+    );
   }
   const body = await readBody(context, LIMIT);
   const given = Object.fromEntries(headers);
   const secrets = await app.signingSecrets();
   if (secrets.every((secret) => slackSignatureFlaw(secret, given, body) !== undefined)) {
-    throw new RequestRefused('unauthenticated');
+    throw new RequestRefused('HOLDFAST_GATEWAY_UNAUTHENTICATED');
   }
   return body.toString('utf8');
 }

@@ -75,7 +75,7 @@ export function eventRoutes(app: GatewayHono, setting: RouteSetting): void {
       const { after: from = 0, limit = 100, partial: live, children: all } = context.req.valid('query');
       if (!wantsStream(context)) {
         const page = await readPage(client, names, { after: seqOf(from), limit });
-        if (page === undefined) throw new RequestRefused('no such session');
+        if (page === undefined) throw new RequestRefused('HOLDFAST_SESSION_NOT_FOUND');
         return context.json(page, 200);
       }
       const following = { after: placeOf(context.req.valid('header')) ?? from, children: all };

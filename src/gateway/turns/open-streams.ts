@@ -30,9 +30,13 @@ export class OpenStreams {
   /** @throws RequestRefused where they have as many open as they may. */
   demandRoom(who: string | undefined): void {
     if (who === undefined || (this.#of.get(who) ?? 0) < this.#most) return;
-    throw new RequestRefused('too many', 'too many streams are open: end one of them first', {
-      'retry-after': RETRY_AFTER,
-    });
+    throw new RequestRefused(
+      'HOLDFAST_GATEWAY_TOO_MANY_REQUESTS',
+      'too many streams are open: end one of them first',
+      {
+        'retry-after': RETRY_AFTER,
+      },
+    );
   }
 
   /**

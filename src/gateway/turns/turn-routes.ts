@@ -137,7 +137,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
   async function find(path: z.output<typeof TURN_PATH>): Promise<{ names: SessionNames; turn: TurnHandle }> {
     const names = sessionNames(path);
     const turn = await client.turn({ ...names, messageId: path.messageId });
-    if (turn === undefined) throw new RequestRefused('no such turn');
+    if (turn === undefined) throw new RequestRefused('HOLDFAST_GATEWAY_NO_SUCH_TURN');
     return { names, turn };
   }
 }

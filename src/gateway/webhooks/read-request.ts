@@ -16,7 +16,7 @@ const HIDDEN = /^x-(?:forwarded|real-ip|holdfast)/;
 export async function readWebhook(context: GatewayContext): Promise<WebhookRequest> {
   const { req } = context;
   if (!/^(identity)?$/i.test(req.header('content-encoding') ?? ''))
-    throw new RequestRefused('unsupported type');
+    throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
   const body = await readBody(context, MOST_BYTES);
   return { headers: headersOf(context), body };
 }

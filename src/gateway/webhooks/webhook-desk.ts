@@ -1,13 +1,11 @@
+import { codedError } from '../../contract/error.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import type { GatewayAttester } from '../approvals/gateway-attester.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { WebhookHoldfast, WebhookSource } from './options.ts';
 
 /** A handler has asked for something that its source may not do. */
-export class WebhookMisused extends Error {
-  readonly code = 'HOLDFAST_WEBHOOK_MISUSED';
-  override readonly name = 'WebhookMisused';
-}
+export class WebhookMisused extends codedError('HOLDFAST_WEBHOOK_MISUSED') {}
 
 interface Delivery {
   name: string;

@@ -53,9 +53,11 @@ export class WebhookIntake {
       this.#options.logger.warn('a webhook was refused', { requestId, ...named, ...why });
       if (why.error instanceof WebhookNotReady) {
         const seconds = Math.ceil(why.error.retryAfter / 1_000);
-        return new RequestRefused('webhook not ready', undefined, { 'retry-after': String(seconds) });
+        return new RequestRefused('HOLDFAST_WEBHOOK_NOT_READY', undefined, {
+          'retry-after': String(seconds),
+        });
       }
-      return new RequestRefused('unauthenticated');
+      return new RequestRefused('HOLDFAST_GATEWAY_UNAUTHENTICATED');
     };
     if (source === undefined) {
       verifyWebhook([NOBODYS_SECRET], request.headers, request.body);

@@ -1,3 +1,5 @@
+import { codedError } from '../../contract/error.ts';
+
 const DEFAULT_RETRY_AFTER = 10_000;
 const LONGEST_RETRY_AFTER = 86_400_000;
 
@@ -5,9 +7,7 @@ const LONGEST_RETRY_AFTER = 86_400_000;
  * Thrown by `verify` and `secrets` of a source that can't say now whether a webhook is genuine: the vault that has the secrets is away, or
  * whoever publishes the keys. The sender gets a 503 with `Retry-After` and tells it again, where it takes a 401 as final.
  */
-export class WebhookNotReady extends Error {
-  readonly code = 'HOLDFAST_WEBHOOK_NOT_READY';
-  override readonly name = 'WebhookNotReady';
+export class WebhookNotReady extends codedError('HOLDFAST_WEBHOOK_NOT_READY') {
   /** Milliseconds. */
   readonly retryAfter: number;
 
